@@ -1,0 +1,38 @@
+"""Generated records, written as Parquet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.instances import tree
+from discreet.hierarchy import Hierarchy
+
+# Share of respondents that report in several leaf cells.
+PROBLEMS = {"rows_some_roam": 0.2, "rows_half_roam": 0.5}
+BRANCHING = {"d1": (8, 10), "d2": (6, 10), "d3": (5, 6)}
+
+
+def write_rows(folder: Path, name: str, rows: int, seed: int) -> tuple[Path, dict[str, Hierarchy]]:
+    """``rows`` records of ``rows / 5`` respondents: some report in one leaf cell only, the others all over the table."""
+    rng = np.random.default_rng(seed)
+    hierarchies = {
+        column: tree(widths, letter) for (column, widths), letter in zip(BRANCHING.items(), "ABC", strict=True)
+    }
+    firms = max(rows // 5, 1)
+    firm = rng.integers(0, firms, rows)
+    roams = (rng.random(firms) < PROBLEMS[name])[firm]
+    columns: dict[str, pa.Array] = {"firm": pa.array(firm)}
+    for column, hierarchy in hierarchies.items():
+        leaves = [code for code, leaf in zip(hierarchy.codes, hierarchy.is_leaf, strict=True) if leaf]
+        home = rng.integers(0, len(leaves), firms)[firm]
+        away = rng.integers(0, len(leaves), rows)
+        place = np.where(roams, away, home).astype(np.int32)
+        columns[column] = pa.DictionaryArray.from_arrays(place, leaves).cast(pa.string())
+    columns["value"] = pa.array(np.round(np.exp(rng.normal(5.0, 1.5, rows)), 2))
+    path = folder / f"{name}_{rows}_{seed}.parquet"
+    pq.write_table(pa.table(columns), path)
+    return path, hierarchies

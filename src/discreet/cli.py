@@ -1,0 +1,468 @@
+"""The command line: thin, over the library. Exit codes: 0 done and safe, 1 exposed cells or no safe pattern, 2 bad input."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pandas as pd
+from rich.console import Console
+from rich.table import Table as Grid
+
+from discreet import __version__
+from discreet.assess import assess
+from discreet.audit import audit
+from discreet.costs import COSTS
+from discreet.demo import write_demo
+from discreet.errors import DiscreetError, FormatError, InputError
+from discreet.hierarchy import Hierarchy
+from discreet.io import FORMATS, bundle, read_problem, write_problem, write_release, writing
+from discreet.io.pattern import read_pattern, write_pattern
+from discreet.job import (
+    Result,
+    audit_report,
+    hierarchy_file,
+    protect_report,
+    read_job,
+    read_statuses,
+    read_waivers,
+    run_job,
+    write_json,
+)
+from discreet.methods import METHODS, protect
+from discreet.progress import on_terminal
+from discreet.protection import suppress
+from discreet.release import SYMBOL, publish
+from discreet.rules import RULES, usage
+from discreet.tabulate import distinct_codes, tabulate
+
+console = Console(highlight=False)
+
+ExistingFile = click.Path(exists=True, dir_okay=False, path_type=Path)
+NewFile = click.Path(dir_okay=False, path_type=Path)
+quiet_option = click.option("--quiet", is_flag=True, help="No progress bars.")
+problem_argument = click.argument("problem", type=ExistingFile)
+pattern_option = click.option(
+    "--pattern", type=ExistingFile, required=True, help="The pattern: cell,status with one line a cell."
+)
+
+
+def main() -> None:
+    """Entry point: errors become one message and an exit code, never a traceback."""
+    try:
+        sys.exit(cli.main(standalone_mode=False) or 0)
+    except DiscreetError as error:
+        click.echo(f"discreet: {error}", err=True)
+        sys.exit(error.exit_code)
+    except click.exceptions.Exit as error:
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("discreet: stopped; nothing was written.", err=True)
+        sys.exit(1)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="discreet")
+def cli() -> None:
+    """Publish tables without publishing anyone."""
+
+
+# -- the whole job ------------------------------------------------------------------------------------------
+
+
+@cli.command()
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default="demo-output", show_default=True)
+@click.option("--seed", type=int, default=1, show_default=True, help="Another seed, another survey.")
+@quiet_option
+def demo(out: Path, seed: int, quiet: bool) -> int:
+    """Run the whole job on a built-in synthetic survey."""
+    job = write_demo(out, seed)
+    console.print(
+        f"A synthetic business survey is in [bold]{out}[/]: survey.csv, industry.hrc, region.hrc and job.toml."
+    )
+    console.print(f"Running [bold]discreet run {job}[/] …\n")
+    return _run(job, quiet)
+
+
+@cli.command()
+@click.argument("job", type=ExistingFile)
+@quiet_option
+def run(job: Path, quiet: bool) -> int:
+    """Run a job file: from records to release, reproducibly."""
+    return _run(job, quiet)
+
+
+def _run(path: Path, quiet: bool) -> int:
+    job = read_job(path)
+    with on_terminal(quiet) as progress:
+        result = run_job(job, progress=progress, say=lambda line: console.print(f"  {line}"))
+    _summary(result)
+    return 0 if result.audit.passed else 1
+
+
+def _summary(result: Result) -> None:
+    report, table = result.protection.report, result.problem.table
+    base = table.is_base
+    shown = table.magnitude[base & ~result.protection.hidden].sum() / max(table.magnitude[base].sum(), 1e-300)
+    grid = Grid(box=None, show_header=False, pad_edge=False)
+    grid.add_column(justify="right")
+    grid.add_column()
+    hidden = report.n_primary + report.n_secondary
+    grid.add_row(f"{len(table):,}", "cells")
+    grid.add_row(f"{report.n_primary:,}", "hidden because they are sensitive")
+    grid.add_row(
+        f"{report.n_secondary:,}", f"hidden to protect those; {hidden / max(len(table), 1):.1%} of cells in all"
+    )
+    grid.add_row(f"{shown:.1%}", "of the value of the finest cells is published")
+    grid.add_row(f"{report.seconds:,.1f} s", f"to find the pattern with {report.method} ({report.status})")
+    console.print()
+    console.print(grid)
+    console.print()
+    if result.audit.passed:
+        console.print(
+            "[bold green]Safe[/]: every sensitive cell keeps its protection against "
+            + _and(result.audit.attackers)
+            + "."
+        )
+    else:
+        console.print(f"[bold red]Not published[/]: {len(result.audit.exposed):,} cells are exposed; see audit.json.")
+    console.print("Written:")
+    for file in result.files:
+        note = "" if file.name.startswith("release") else "  [dim]confidential[/]"
+        console.print(f"  {file}{note}")
+
+
+def _and(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
+
+
+# -- step by step -------------------------------------------------------------------------------------------
+
+
+@cli.command("tabulate")
+@click.argument("data", type=ExistingFile)
+@click.option(
+    "--by",
+    "dimensions",
+    multiple=True,
+    required=True,
+    metavar="COLUMN[=HIERARCHY]",
+    help="A dimension, with a .hrc or .csv file or digits:3,1,1; repeat for more.",
+)
+@click.option("--response", help="Column to add up; leave out to count.")
+@click.option("--contributor", help="Column that says who a record belongs to.")
+@click.option("--holding", help="Column with the group a contributor belongs to.")
+@click.option("--weight", help="Column with sampling weights.")
+@click.option("--request", help="Column that says who asked for protection.")
+@click.option("--extra", multiple=True, help="Further column to add up, for costs; repeat for more.")
+@click.option("--top", type=click.IntRange(1), default=3, show_default=True, help="Largest contributions to keep.")
+@click.option("--ignore-zeros", is_flag=True, help="Contributors of zero do not count.")
+@click.option(
+    "--unknown",
+    type=click.Choice(["error", "drop"]),
+    default="error",
+    show_default=True,
+    help="What to do with records whose code is not in the hierarchy.",
+)
+@click.option("--out", type=NewFile, required=True, help="Bundle to write (.discreet).")
+def tabulate_command(
+    data: Path,
+    dimensions: tuple[str, ...],
+    response: str | None,
+    contributor: str | None,
+    holding: str | None,
+    weight: str | None,
+    request: str | None,
+    extra: tuple[str, ...],
+    top: int,
+    ignore_zeros: bool,
+    unknown: str,
+    out: Path,
+) -> None:
+    """Tabulate records into cells with all their totals."""
+    if out.suffix != ".discreet":
+        raise FormatError(f"{out}: tables are written as .discreet bundles.")
+    table = tabulate(
+        data,
+        {name: hierarchy for name, hierarchy in (_dimension(data, text) for text in dimensions)},
+        response,
+        contributor=contributor,
+        holding=holding,
+        weight=weight,
+        top=top,
+        request=request,
+        extra=list(extra),
+        count_zeros=not ignore_zeros,
+        unknown=unknown,
+    )
+    with writing(out) as draft:
+        bundle.write_table(table, draft)
+    console.print(f"{table!r}, {table.grid - len(table):,} empty")
+
+
+def _dimension(data: Path, text: str) -> tuple[str, Hierarchy | None]:
+    column, equals, given = text.partition("=")
+    if not equals:
+        return column, None
+    if given.startswith("digits:"):
+        try:
+            widths = [int(width) for width in given.removeprefix("digits:").split(",")]
+        except ValueError:
+            raise InputError(f"--by {text}: write the widths of the levels as digits:3,1,1.") from None
+        return column, Hierarchy.from_levels(sorted(distinct_codes(data, [column])[column]), widths)
+    return column, hierarchy_file(Path(given))
+
+
+@cli.command("assess")
+@click.argument("table", type=ExistingFile)
+@click.option("--rule", "rules", multiple=True, required=True, metavar="RULE", help="E.g. P(10); repeat for more.")
+@click.option("--cost", default="value", show_default=True, help="What hiding a cell costs; see `discreet rules`.")
+@click.option(
+    "--boundary",
+    type=click.Choice(["strict", "inclusive"]),
+    default="strict",
+    show_default=True,
+    help="Whether a cell exactly on the boundary of a rule is safe (strict) or sensitive (inclusive).",
+)
+@click.option(
+    "--prior",
+    type=click.FloatRange(0, 100, min_open=True),
+    metavar="PERCENT",
+    help="Everybody knows each contribution to within this; default: only that it is not negative.",
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(0),
+    default=20.0,
+    show_default=True,
+    help="Protection of cells made primary by hand, in percent.",
+)
+@click.option("--statuses", type=ExistingFile, help="CSV cell,status: primary, free, published or hidden by hand.")
+@click.option("--waivers", type=ExistingFile, help="CSV respondent or respondent,cell: who consents to publication.")
+@click.option("--out", type=NewFile, required=True, help="Problem to write (.discreet, .jj or .jj.gz).")
+def assess_command(
+    table: Path,
+    rules: tuple[str, ...],
+    cost: str,
+    boundary: Any,
+    prior: float | None,
+    margin: float,
+    statuses: Path | None,
+    waivers: Path | None,
+    out: Path,
+) -> None:
+    """Find the sensitive cells of a tabulated table."""
+    problem = assess(
+        bundle.read_table(table),
+        rules,
+        cost=cost,
+        boundary=boundary,
+        prior=prior,
+        margin=margin,
+        statuses=read_statuses(statuses) if statuses else None,
+        waivers=read_waivers(waivers) if waivers else (),
+    )
+    write_problem(problem, out)
+    console.print(f"{len(problem.primaries):,} of {len(problem):,} cells are sensitive")
+
+
+@cli.command("protect")
+@problem_argument
+@click.option(
+    "--method", type=click.Choice(list(METHODS)), default="kelly", show_default=True, help="See `discreet methods`."
+)
+@click.option(
+    "--time-limit", type=click.FloatRange(0), metavar="SECONDS", help="Stop then, with the best safe pattern."
+)
+@click.option(
+    "--gap",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Stop when the cost is proven to be within this share of the best; heuristics have no bound and ignore it.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Breaks ties.")
+@click.option("--out", type=NewFile, required=True, help="Pattern to write (.csv).")
+@click.option("--report", type=NewFile, help="Report to write (.json).")
+@quiet_option
+def protect_command(
+    problem: Path,
+    method: str,
+    time_limit: float | None,
+    gap: float,
+    seed: int,
+    out: Path,
+    report: Path | None,
+    quiet: bool,
+) -> int:
+    """Find a safe pattern and audit it."""
+    given = read_problem(problem)
+    with on_terminal(quiet) as progress:
+        found = protect(given, method, seed=seed, time_limit=time_limit, gap=gap, progress=progress)
+        checked = audit(given, found, intervals=False, progress=progress)
+    with writing(out) as draft:
+        write_pattern(found, draft)
+    if report:
+        write_json(protect_report(found, checked), report)
+    console.print(
+        f"{found!r}, cost {found.report.cost:,.6g}, {found.report.seconds:,.1f} s, audit: {_verdict(checked)}"
+    )
+    return 0 if checked.passed else 1
+
+
+@cli.command("audit")
+@problem_argument
+@pattern_option
+@click.option("--intervals", type=NewFile, help="Exact interval of every protected cell to write (.csv).")
+@click.option("--report", type=NewFile, help="Verdict to write (.json).")
+@quiet_option
+def audit_command(problem: Path, pattern: Path, intervals: Path | None, report: Path | None, quiet: bool) -> int:
+    """Check whether a pattern is safe."""
+    given = read_problem(problem)
+    with on_terminal(quiet) as progress:
+        checked = audit(
+            given, suppress(given, read_pattern(given, pattern)), intervals=intervals is not None, progress=progress
+        )
+    if intervals:
+        with writing(intervals) as draft:
+            checked.frame().to_csv(draft, index=False)
+    if report:
+        write_json(audit_report(checked), report)
+    console.print(_verdict(checked))
+    for label in checked.exposed[:10]:
+        console.print(f"  exposed: {label}", markup=False)
+    return 0 if checked.passed else 1
+
+
+def _verdict(checked: Any) -> str:
+    if checked.passed:
+        return f"safe: {len(checked.cell):,} cells keep their protection"
+    return f"exposed: {len(checked.exposed):,} of {len(checked.cell):,} cells can be inferred too closely"
+
+
+@cli.command("publish")
+@problem_argument
+@pattern_option
+@click.option("--symbol", default=SYMBOL, show_default=True, help="What stands in hidden cells.")
+@click.option("--decimals", type=int, help="Round published values.")
+@click.option("--out", type=NewFile, required=True, help="Release to write (.csv, .parquet or .xlsx).")
+@quiet_option
+def publish_command(problem: Path, pattern: Path, symbol: str, decimals: int | None, out: Path, quiet: bool) -> None:
+    """Write the release, if the pattern passes the audit."""
+    given = read_problem(problem)
+    found = suppress(given, read_pattern(given, pattern))
+    with on_terminal(quiet) as progress:
+        checked = audit(given, found, intervals=False, progress=progress)
+    release = publish(given, found, checked, symbol=symbol, decimals=decimals)
+    write_release(release, out)
+    console.print(f"{release!r}")
+
+
+@cli.command("attack")
+@problem_argument
+@pattern_option
+@click.option("--out", type=NewFile, help="Interval of every hidden cell to write (.csv). Confidential.")
+@quiet_option
+def attack_command(problem: Path, pattern: Path, out: Path | None, quiet: bool) -> int:
+    """Attack a pattern as a reader would: the exact interval of every hidden cell."""
+    given = read_problem(problem)
+    found = suppress(given, read_pattern(given, pattern))
+    with on_terminal(quiet) as progress:
+        seen = audit(given, found, cells=np.flatnonzero(found.hidden), progress=progress)
+    frame = seen.frame()
+    if out:
+        with writing(out) as draft:
+            frame.to_csv(draft, index=False)
+    width = frame["upper"] - frame["lower"]
+    pinned = width <= 1e-9 * np.maximum(given.table.magnitude[seen.cell], 1e-300)
+    primary = np.isin(seen.cell, given.primaries)
+    console.print(f"{len(frame):,} hidden cells: {int(pinned.sum()):,} can be computed exactly,")
+    console.print(
+        f"  {int((pinned & primary).sum()):,} of them sensitive; {len(seen.exposed):,} sensitive cells miss their protection"
+    )
+    return 0 if seen.passed else 1
+
+
+@cli.command()
+@click.argument("file", type=ExistingFile)
+@click.option("--rows", type=click.IntRange(1), default=30, show_default=True, help="Rows to show.")
+def view(file: Path, rows: int) -> None:
+    """Show a release (.csv, .parquet), a problem or a table in the terminal. Problems and tables show their shape only."""
+    name = file.name.lower()
+    if name.endswith((".jj", ".jj.gz", ".discreet")):
+        try:
+            console.print(f"{read_problem(file)!r}", markup=False)
+        except FormatError:
+            if not name.endswith(".discreet"):
+                raise
+            console.print(f"{bundle.read_table(file)!r}", markup=False)
+        return
+    try:
+        frame = (
+            pd.read_parquet(file) if name.endswith(".parquet") else pd.read_csv(file, dtype=str, keep_default_na=False)
+        )
+    except (ValueError, OSError) as error:
+        raise FormatError(f"{file} cannot be shown: {error}.") from None
+    console.print(_grid(frame, rows))
+
+
+def _grid(frame: pd.DataFrame, rows: int) -> Grid:
+    """Two code columns and a value make a cross table; anything else a list."""
+    grid = Grid(box=None, header_style="bold")
+    values = frame.drop(columns=[c for c in ("suppressed",) if c in frame])
+    if values.shape[1] == 3:
+        row, column, value = values.columns
+        shown = values.pivot_table(index=row, columns=column, values=value, aggfunc="first", sort=False).reset_index()
+    else:
+        shown = values
+    room = 12
+    for i, name in enumerate(shown.columns[:room]):
+        grid.add_column(str(name), justify="left" if i == 0 else "right")
+    for record in shown.head(rows).itertuples(index=False):
+        grid.add_row(*("" if item is None or item != item else str(item) for item in record[:room]))
+    left_out = [
+        f"{n:,} {what}" for n, what in ((len(shown) - rows, "rows"), (shown.shape[1] - room, "columns")) if n > 0
+    ]
+    grid.caption = f"{' and '.join(left_out)} more" if left_out else None
+    return grid
+
+
+@cli.command()
+@click.argument("source", type=ExistingFile)
+@click.argument("target", type=NewFile)
+def convert(source: Path, target: Path) -> None:
+    """Convert a problem between formats, e.g. problem.discreet to problem.jj.gz."""
+    write_problem(read_problem(source), target)
+    console.print(f"Written {target}", markup=False)
+
+
+# -- what there is --------------------------------------------------------------------------------------------
+
+
+@cli.command("rules")
+def rules_command() -> None:
+    """List the rules, costs and their notation."""
+    for name, rule in RULES.items():
+        console.print(f"[bold]{usage(name)}[/]".replace("[,", "\\[,"), _first_line(rule))
+    console.print(f"\nCosts: {', '.join(COSTS)}", markup=False)
+
+
+@cli.command("methods")
+def methods_command() -> None:
+    """List the methods and file formats."""
+    for name, method in METHODS.items():
+        options = ", ".join(f"{f.name}={f.default!r}" for f in fields(method) if f.default is not MISSING)  # type: ignore[arg-type]
+        console.print(f"[bold]{name}[/]", options, _first_line(method))
+    console.print(f"\nFormats: {', '.join(FORMATS)}", markup=False)
+
+
+def _first_line(thing: Any) -> str:
+    return (thing.__doc__ or "").strip().splitlines()[0]

@@ -1,0 +1,80 @@
+"""Files in and out. One format a file, one line here."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+from discreet.errors import FormatError, some
+from discreet.io import bundle, csv, excel, jj, parquet
+from discreet.problem import Problem
+from discreet.release import Release
+
+FORMATS: Mapping[str, ModuleType] = {
+    ".csv": csv,
+    ".parquet": parquet,
+    ".xlsx": excel,
+    ".jj": jj,
+    ".jj.gz": jj,
+    ".discreet": bundle,
+}
+
+
+def read_problem(path: str | Path) -> Problem:
+    """A problem from a JJ file or a ``.discreet`` bundle."""
+    return _format(path, "read_problem").read_problem(path)  # type: ignore[no-any-return]
+
+
+def write_problem(problem: Problem, path: str | Path) -> None:
+    """A problem to a JJ file or a ``.discreet`` bundle."""
+    with writing(path) as draft:
+        _format(path, "write_problem").write_problem(problem, draft)
+
+
+def write_release(release: Release, path: str | Path) -> None:
+    """A release to CSV, Parquet or Excel."""
+    with writing(path) as draft:
+        _format(path, "write_release").write_release(release, draft)
+
+
+def _format(path: str | Path, task: str) -> ModuleType:
+    name = Path(path).name.lower()
+    for suffix in sorted(FORMATS, key=len, reverse=True):
+        if name.endswith(suffix) and hasattr(FORMATS[suffix], task):
+            return FORMATS[suffix]
+    able = [suffix for suffix, module in FORMATS.items() if hasattr(module, task)]
+    raise FormatError(
+        f"{path}: cannot {task.replace('_', ' a ')} with this file name. It must end in one of {some(able, 9)}."
+    )
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[Path]:
+    """A draft beside ``path`` that takes its place only when complete: a failure never touches the file that was there."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FormatError(f"Cannot write {path}: the folder {path.parent} does not exist.")
+    try:
+        handle, name = tempfile.mkstemp(prefix=".draft-", suffix="".join(path.suffixes[-2:]), dir=path.parent)
+    except OSError as error:
+        raise FormatError(f"Cannot write {path}: {error.strerror}.") from None
+    os.close(handle)
+    draft = Path(name)
+    try:
+        yield draft
+        os.chmod(draft, 0o666 & ~_umask())
+        os.replace(draft, path)
+    except IsADirectoryError:
+        raise FormatError(f"Cannot write {path}: it is a folder.") from None
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,133 @@
+"""``.discreet`` bundles: a table or problem with everything it knows, as a zip of Parquet, NumPy and JSON. Confidential."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from discreet.errors import FormatError
+from discreet.hierarchy import Hierarchy
+from discreet.problem import Problem
+from discreet.table import Table
+
+VERSION = 1
+
+DAMAGE = (zipfile.BadZipFile, zlib.error, AttributeError, EOFError, LookupError, OSError, TypeError, ValueError)
+
+_LEVELS = ("status", "cost", "lower", "upper", "sliding", "prior_lower", "prior_upper")
+
+
+def write_table(table: Table, path: str | Path) -> None:
+    _write(path, table, None)
+
+
+def write_problem(problem: Problem, path: str | Path) -> None:
+    _write(path, problem.table, problem)
+
+
+def read_table(path: str | Path) -> Table:
+    """The table of a bundle, whether or not it has been assessed."""
+    return _read(path)[0]
+
+
+def read_problem(path: str | Path) -> Problem:
+    table, cells, meta = _read(path)
+    if "rules" not in meta:
+        raise FormatError(f"{path} holds a table that has not been assessed. Run `discreet assess` on it first.")
+    with _whole(path):
+        levels = {name: cells[f"problem:{name}"].to_numpy() for name in _LEVELS}
+        return Problem(table, **levels, rules=tuple(meta["rules"]))
+
+
+def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
+    cells: dict[str, Any] = {f"code:{name}": table.codes[d] for d, name in enumerate(table.dimensions)}
+    cells |= {"value": table.value, "magnitude": table.magnitude}
+    if table.count is not None:
+        cells["count"] = table.count
+    for name in ("top", "who", "requested"):
+        matrix = getattr(table, name)
+        if matrix is not None:
+            cells |= {f"{name}:{k}": matrix[:, k] for k in range(matrix.shape[1])}
+    cells |= {f"extra:{name}": column for name, column in table.extra.items()}
+    if table.names is not None:
+        cells["name"] = list(table.names)
+    meta: dict[str, Any] = {
+        "discreet": VERSION,
+        "confidential": "This file holds unprotected values.",
+        "response": table.response,
+        "is_count": table.is_count,
+        "dimensions": {
+            name: {"codes": list(h.codes), "parents": h.parents.tolist()} for name, h in table.dimensions.items()
+        },
+        "contributors": list(table.contributors),
+    }
+    if problem is not None:
+        cells |= {f"problem:{name}": getattr(problem, name) for name in _LEVELS}
+        meta["rules"] = list(problem.rules)
+    relations = io.BytesIO()
+    sparse.save_npz(relations, table.relations)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as bundle:
+        bundle.writestr("meta.json", json.dumps(meta, ensure_ascii=False))
+        bundle.writestr("cells.parquet", pd.DataFrame(cells).to_parquet(index=False))
+        bundle.writestr("relations.npz", relations.getvalue())
+        rhs = io.BytesIO()
+        np.save(rhs, table.rhs)
+        bundle.writestr("rhs.npy", rhs.getvalue())
+
+
+def _read(path: str | Path) -> tuple[Table, pd.DataFrame, dict[str, Any]]:
+    with _whole(path), zipfile.ZipFile(path) as bundle:
+        meta = json.loads(bundle.read("meta.json"))
+        if meta["discreet"] != VERSION:
+            raise FormatError(f"{path} was written by another version of discreet. Make it again.")
+        cells = pd.read_parquet(io.BytesIO(bundle.read("cells.parquet")))
+        relations = sparse.csr_array(sparse.load_npz(io.BytesIO(bundle.read("relations.npz"))))
+        rhs = np.load(io.BytesIO(bundle.read("rhs.npy")))
+        return _table(cells, meta, relations, rhs), cells, meta
+
+
+@contextmanager
+def _whole(path: str | Path) -> Iterator[None]:
+    """Say that a file is damaged without its contents, which the readers of its parts might quote."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise FormatError(f"{path} does not exist.") from None
+    except DAMAGE:
+        raise FormatError(f"{path} is not a .discreet bundle, or damaged. Make it again.") from None
+
+
+def _table(cells: pd.DataFrame, meta: dict[str, Any], relations: sparse.csr_array, rhs: np.ndarray) -> Table:
+    dimensions = {name: Hierarchy(tuple(h["codes"]), np.array(h["parents"])) for name, h in meta["dimensions"].items()}
+
+    def matrix(name: str) -> Any:
+        columns = [column for column in cells if column.startswith(f"{name}:")]
+        return cells[columns].to_numpy() if columns else None
+
+    return Table(
+        dimensions,
+        np.array([cells[f"code:{name}"] for name in dimensions], dtype=np.int32).reshape(len(dimensions), len(cells)),
+        cells["value"].to_numpy(),
+        relations,
+        response=meta["response"],
+        count=cells["count"].to_numpy() if "count" in cells else None,
+        magnitude=cells["magnitude"].to_numpy(),
+        top=matrix("top"),
+        who=matrix("who"),
+        contributors=tuple(meta["contributors"]),
+        requested=matrix("requested"),
+        extra={c.removeprefix("extra:"): cells[c].to_numpy() for c in cells if c.startswith("extra:")},
+        names=tuple(cells["name"]) if "name" in cells else None,
+        rhs=rhs,
+        is_count=meta["is_count"],
+    )

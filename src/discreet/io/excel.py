@@ -1,0 +1,72 @@
+"""Excel workbooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from openpyxl import Workbook
+from openpyxl.cell import Cell
+from openpyxl.styles import Alignment, Font, PatternFill
+
+from discreet.errors import FormatError
+from discreet.release import Release
+
+ROWS = 1_048_576  # what a sheet can hold
+COLUMNS = 16_384
+
+
+def write_release(release: Release, path: str | Path) -> None:
+    """A sheet ``cells`` with one row a cell and, for two dimensions, a sheet ``table`` laid out as readers expect it."""
+    if len(release) + 1 > ROWS:
+        raise FormatError(
+            f"A sheet holds {ROWS:,} rows, the release has {len(release):,} cells: write CSV or Parquet instead."
+        )
+    book = Workbook()
+    cells = book.active
+    cells.title = "cells"
+    frame = release.frame(symbols=True)
+    _append(cells, frame.columns)
+    for row in frame.itertuples(index=False):
+        _append(cells, row)
+    _head(cells)
+    if len(release.codes) == 2:
+        _cross_table(book, release)
+    book.save(path)
+
+
+def _cross_table(book: Workbook, release: Release) -> None:
+    (row_name, rows), (_, columns) = release.codes.items()
+    row_codes, column_codes = list(dict.fromkeys(rows)), list(dict.fromkeys(columns))
+    if len(column_codes) + 1 > COLUMNS:
+        return
+    sheet = book.create_sheet("table", 0)
+    _append(sheet, [row_name, *column_codes])
+    at = dict(zip(zip(rows, columns, strict=True), release.value, strict=True))
+    grey = PatternFill("solid", fgColor="DDDDDD")
+    for code in row_codes:
+        shown = [_shown(at.get((code, column), 0.0), release.symbol) for column in column_codes]
+        for cell in _append(sheet, [code, *shown])[1:]:
+            if cell.value == release.symbol:
+                cell.fill, cell.alignment = grey, Alignment(horizontal="right")
+    _head(sheet)
+    sheet.freeze_panes = "B2"
+
+
+def _shown(value: float, symbol: str) -> float | str:
+    return symbol if value != value else value
+
+
+def _append(sheet: Any, row: Iterable[Any]) -> list[Cell]:
+    cells = [Cell(sheet, value=value) for value in row]
+    for cell in cells:
+        if cell.data_type in "fe":  # a code such as "=1+1" or "#N/A" is text, neither a formula nor an error
+            cell.data_type = "s"
+    sheet.append(cells)
+    return cells
+
+
+def _head(sheet: Any) -> None:
+    for cell in sheet[1]:
+        cell.font = Font(bold=True)

@@ -1,0 +1,198 @@
+"""Several tables become one, with shared cells identified once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from discreet.errors import InputError, TableError, some
+from discreet.hierarchy import Hierarchy
+from discreet.relations import from_equations, stack
+from discreet.table import Table
+
+Key = tuple[int, ...]
+
+AGREE = 1e-9  # share of a shared cell's value by which the tables may differ
+
+
+def link(*tables: Table, equations: Sequence[str] = ()) -> Table:
+    """One table with the cells and relations of all.
+
+    Dimensions are matched by name; a table without one of them stands at its total. Cells of the same response with the same
+    codes are one cell, and must agree. Tables of different responses get a dimension ``response``, and
+    ``equations`` such as ``"profit = turnover - cost"`` tie them together wherever all their cells are tabulated.
+    """
+    if not tables:
+        raise InputError("link() needs at least one table.")
+    if any(table.names is not None for table in tables):
+        raise InputError("Tables read from JJ files have no dimensions to link by.")
+    dimensions = _union(tables)
+    responses = tuple(dict.fromkeys(table.response for table in tables))
+    domains = [_Domain(table, dimensions, responses.index(table.response)) for table in tables]
+    index: dict[Key, int] = {}
+    where = [np.array([index.setdefault(key, len(index)) for key in domain.keys], dtype=np.int64) for domain in domains]
+    _check_shared(tables, domains, where, index, dimensions)
+    n = len(index)
+    relations = [_moved(table.relations, at, n) for table, at in zip(tables, where, strict=True)]
+    if equations:
+        written = [e for text in equations for e in _equations(text, responses, domains, index)]
+        relations.append(from_equations(written, n))
+    keys = np.array(list(index), dtype=np.int32).T
+    if len(responses) > 1:
+        dimensions = {"response": Hierarchy.flat(responses, total="(all responses)"), **dimensions}
+        keys[0] += 1  # code 0 is the heading of the list; there is no sum over responses
+    else:
+        keys = keys[1:]
+    columns = _columns(tables, where, n)
+    order = np.lexsort(keys[::-1])
+    rank = np.empty(n, dtype=np.int64)
+    rank[order] = np.arange(n)
+    return Table(
+        dimensions,
+        keys[:, order],
+        relations=_moved(stack(relations), rank, n),
+        response=responses[0] if len(responses) == 1 else "value",
+        is_count=all(table.is_count for table in tables),
+        **{name: _take(column, order) for name, column in columns.items()},
+    ).check_additive()
+
+
+class _Domain:
+    """The cells of one table in the coordinates of all, and which coordinates it could hold."""
+
+    def __init__(self, table: Table, dimensions: dict[str, Hierarchy], response: int) -> None:
+        self.response = response
+        codes = np.zeros((len(dimensions) + 1, len(table)), dtype=np.int64)
+        codes[0] = response
+        self.known: list[set[int]] = []
+        for d, (name, merged) in enumerate(dimensions.items(), start=1):
+            if name in table.dimensions:
+                own = table.dimensions[name]
+                place = np.array([merged.index(code) for code in own.codes])
+                codes[d] = place[table.codes[list(table.dimensions).index(name)]]
+                self.known.append(set(place.tolist()))
+            else:
+                self.known.append({0})
+        self.keys: list[Key] = list(map(tuple, codes.T.tolist()))
+
+    def holds(self, key: Key) -> bool:
+        return all(code in known for code, known in zip(key[1:], self.known, strict=True))
+
+
+def _union(tables: Sequence[Table]) -> dict[str, Hierarchy]:
+    found: dict[str, list[Hierarchy]] = {}
+    for table in tables:
+        for name, hierarchy in table.dimensions.items():
+            found.setdefault(name, []).append(hierarchy)
+    return {name: Hierarchy.union(*hierarchies) for name, hierarchies in found.items()}
+
+
+def _check_shared(
+    tables: Sequence[Table],
+    domains: Sequence[_Domain],
+    where: Sequence[np.ndarray],
+    index: dict[Key, int],
+    dimensions: dict[str, Hierarchy],
+) -> None:
+    """A cell that several tables could hold has the same value in all of them; where it is not stored it is zero."""
+    keys = list(index)
+    first = np.full(len(index), np.nan)
+    for table, at in zip(tables, where, strict=True):
+        fresh = np.isnan(first[at])
+        first[at[fresh]] = table.value[fresh]
+    different: list[Key] = []
+    for domain, table, at in zip(domains, tables, where, strict=True):
+        mine = np.zeros(len(index))
+        mine[at] = table.value
+        off = np.abs(mine - first) > AGREE * np.maximum(np.abs(first), np.abs(mine))
+        different += [keys[i] for i in np.flatnonzero(off) if keys[i][0] == domain.response and domain.holds(keys[i])]
+    if different:
+        labels = [
+            " × ".join(h.codes[c] for h, c in zip(dimensions.values(), key[1:], strict=True))
+            for key in dict.fromkeys(different)
+        ]
+        raise TableError(
+            f"{len(labels)} cells that the tables share differ between them, e.g. {some(labels)}. "
+            "Tabulate all tables from the same records.",
+            labels,
+        )
+
+
+def _equations(
+    text: str, responses: tuple[str, ...], domains: Sequence[_Domain], index: dict[Key, int]
+) -> list[tuple[list[int], list[float]]]:
+    """One relation for each combination of codes that every response involved is tabulated by."""
+    weights = _parse(text, responses)
+    places = dict.fromkeys(key[1:] for key in index if responses[key[0]] in weights)
+    written = []
+    for place in places:
+        terms = [((responses.index(name), *place), weight) for name, weight in weights.items()]
+        if not all(any(d.response == key[0] and d.holds(key) for d in domains) for key, _ in terms):
+            continue
+        stored = [(index[key], weight) for key, weight in terms if key in index]
+        written.append(([column for column, _ in stored], [weight for _, weight in stored]))
+    return written
+
+
+def _parse(text: str, responses: tuple[str, ...]) -> dict[str, float]:
+    """``"profit = turnover - cost"`` as weights that sum to zero over the cells: profit −1, turnover 1, cost −1."""
+    left, equals, right = (part.strip() for part in text.partition("="))
+    well_formed = re.fullmatch(r"[+-]?[^+\-=]+([+-][^+\-=]+)*", right)
+    terms = re.findall(r"([+-]?)\s*([^+\-=]+)", right)
+    names = [left, *(name.strip() for _, name in terms)]
+    unknown = [name for name in names if name not in responses]
+    if not equals or not well_formed or unknown or len(set(names)) < len(names):
+        raise InputError(
+            f"Cannot use the equation {text!r}: write it as 'profit = turnover - cost' with the responses {some(responses, 9)}.",
+            unknown,
+        )
+    return {left: -1.0} | {name.strip(): -1.0 if sign == "-" else 1.0 for sign, name in terms}
+
+
+def _moved(matrix: sparse.csr_array, at: np.ndarray, n: int) -> sparse.csr_array:
+    """The same relations with columns renumbered."""
+    columns = at[matrix.indices].astype(np.int32)
+    moved = sparse.csr_array((matrix.data.copy(), columns, matrix.indptr), shape=(matrix.shape[0], n))
+    moved.sort_indices()  # in place, hence the copy
+    return moved
+
+
+def _columns(tables: Sequence[Table], where: Sequence[np.ndarray], n: int) -> dict[str, Any]:
+    """Cell columns, each cell's taken from the first table that holds it; columns some table lacks are left out."""
+    columns: dict[str, Any] = {"value": np.zeros(n), "magnitude": np.zeros(n)}
+    contributors = tuple(sorted({name for table in tables for name in table.contributors}))
+    place = {name: i for i, name in enumerate(contributors)}
+    if all(table.count is not None for table in tables):
+        columns["count"] = np.zeros(n, dtype=np.int64)
+    if all(table.top is not None for table in tables):
+        depth = min(table.top.shape[1] for table in tables if table.top is not None)
+        columns["top"] = np.zeros((n, depth))
+        if all(table.who is not None for table in tables):
+            columns["who"] = np.full((n, depth), -1)
+            columns["contributors"] = contributors
+        if all(table.requested is not None for table in tables):
+            columns["requested"] = np.zeros((n, depth), dtype=bool)
+    shared = set.intersection(*(set(table.extra) for table in tables))
+    columns["extra"] = {name: np.zeros(n) for name in sorted(shared)}
+    for table, at in list(zip(tables, where, strict=True))[::-1]:  # the first table writes last
+        renumber = np.array([*(place[name] for name in table.contributors), -1])
+        for name, column in columns.items():
+            if name == "extra":
+                for extra, values in column.items():
+                    values[at] = table.extra[extra]
+            elif name == "who" and table.who is not None:
+                column[at] = renumber[table.who[:, : column.shape[1]]]
+            elif name != "contributors":
+                own = getattr(table, name)
+                column[at] = own[:, : column.shape[1]] if column.ndim == 2 else own
+    return columns
+
+
+def _take(column: Any, order: np.ndarray) -> Any:
+    if isinstance(column, dict):
+        return {name: values[order] for name, values in column.items()}
+    return column if isinstance(column, tuple) else column[order]

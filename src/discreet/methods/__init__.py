@@ -1,0 +1,44 @@
+"""Ways to protect a table. One method a file, one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from discreet.errors import RuleError, some
+from discreet.methods.suppress.kelly import Kelly
+from discreet.problem import Problem
+from discreet.progress import Budget, Progress, Silent
+from discreet.protection import Protection
+
+
+class Method(Protocol):
+    """A frozen dataclass of options."""
+
+    name: str
+
+    def protect(self, problem: Problem, *, seed: int, budget: Budget, progress: Progress) -> Protection:
+        """Decide what the public learns about each cell."""
+
+
+METHODS: Mapping[str, type[Method]] = {"kelly": Kelly}
+
+
+def protect(
+    problem: Problem,
+    method: str | Method = "kelly",
+    *,
+    seed: int = 0,
+    time_limit: float | None = None,
+    gap: float = 0.0,
+    progress: Progress | None = None,
+) -> Protection:
+    """Protect every primary cell of a problem. Audit the result before publishing it.
+
+    Methods that prove a bound stop when the cost is within ``gap`` (a share) of it; heuristics prove none.
+    """
+    if isinstance(method, str):
+        if method not in METHODS:
+            raise RuleError(f"There is no method {method!r}. Choose from {some(list(METHODS), limit=20)}.", [method])
+        method = METHODS[method]()
+    return method.protect(problem, seed=seed, budget=Budget(time_limit, gap), progress=progress or Silent())

@@ -1,0 +1,104 @@
+"""A table, what must be protected in it, how well, and what hiding each cell costs."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.attackers import Attacker
+from discreet.errors import TableError, some
+from discreet.relations import FloatArray
+from discreet.table import Table, read_only
+
+BoolArray = NDArray[np.bool_]
+
+
+class Status(IntEnum):
+    """What may happen to a cell."""
+
+    FREE = 0  # may be published or hidden
+    PRIMARY = 1  # sensitive: must be hidden, to its protection levels
+    PUBLISHED = 2  # must stay published
+    HIDDEN = 3  # already hidden, needs no protection of its own
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Problem:
+    """One immutable, validated object feeds every method and the audit.
+
+    ``lower``, ``upper`` and ``sliding`` are protection levels, as positive distances: what a reader can infer about
+    a primary cell must reach down to ``value − lower``, up to ``value + upper``, and be ``sliding`` wide.
+    ``prior_lower`` and ``prior_upper`` bound each cell for anybody, before publication.
+    """
+
+    table: Table
+    status: NDArray[np.int8]
+    cost: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    sliding: FloatArray
+    prior_lower: FloatArray
+    prior_upper: FloatArray
+    rules: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "status", read_only(np.asarray(self.status, dtype=np.int8)))
+        for name in _COLUMNS[1:]:
+            put(self, name, read_only(np.asarray(getattr(self, name), dtype=np.float64)))
+        n = len(self.table)
+        wrong = [name for name in _COLUMNS if len(getattr(self, name)) != n]
+        if wrong:
+            raise TableError(f"The table has {n} cells, but the columns {some(wrong)} have other lengths.", wrong)
+        self._refuse(~np.isin(self.status, list(Status)), "have an unknown status")
+        self._refuse(~np.isfinite(self.cost) | (self.cost < 0), "have a cost that is negative or not a number")
+        for name in ("lower", "upper", "sliding"):
+            level = getattr(self, name)
+            self._refuse(~np.isfinite(level) | (level < 0), f"have a negative or infinite {name} protection level")
+        value = self.table.value
+        noise = 1e-9 * np.maximum(np.abs(value), 1e-9)
+        outside = ~(self.prior_lower <= value + noise) | ~(value - noise <= self.prior_upper)
+        self._refuse(outside, "lie outside the bounds that everybody is said to know")
+
+    def _refuse(self, bad: BoolArray, what: str) -> None:
+        cells = np.flatnonzero(bad)
+        if len(cells):
+            labels = self.table.labels(cells[:1000])
+            raise TableError(f"{len(cells)} cells {what}, e.g. {some(labels)}.", labels)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __repr__(self) -> str:
+        return f"Problem({self.table!r}, {len(self.primaries):,} primary)"
+
+    @cached_property
+    def primaries(self) -> NDArray[np.int64]:
+        return np.flatnonzero(self.status == Status.PRIMARY)
+
+    @cached_property
+    def free(self) -> NDArray[np.int64]:
+        return np.flatnonzero(self.status == Status.FREE)
+
+    def attackers(self) -> tuple[Attacker, ...]:
+        """Everyone the table is protected against."""
+        return (Attacker("outsider", self.prior_lower, self.prior_upper),)
+
+    @cached_property
+    def digest(self) -> str:
+        h = hashlib.sha256(self.table.digest.encode())
+        for name in _COLUMNS:
+            h.update(np.ascontiguousarray(getattr(self, name)).tobytes())
+        return h.hexdigest()
+
+    def with_columns(self, **columns: Any) -> Problem:
+        return replace(self, **columns)
+
+
+_COLUMNS = ("status", "cost", "lower", "upper", "sliding", "prior_lower", "prior_upper")

@@ -1,0 +1,80 @@
+"""Telling a person how long work is going, and stopping it in time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+
+
+class Progress(Protocol):
+    """What long work reports to. The library is silent unless handed one."""
+
+    def stage(self, name: str, total: int) -> None:
+        """A new piece of work of ``total`` steps begins."""
+
+    def update(self, done: int, note: str = "") -> None:
+        """``done`` steps of the current piece are finished."""
+
+
+class Silent:
+    def stage(self, name: str, total: int) -> None:
+        pass
+
+    def update(self, done: int, note: str = "") -> None:
+        pass
+
+
+class Budget:
+    """How long a piece of work may take (``None``: no limit), and how near to the best is near enough."""
+
+    def __init__(self, seconds: float | None = None, gap: float = 0.0) -> None:
+        self.started = time.monotonic()
+        self.seconds = seconds
+        self.gap = gap
+
+    @property
+    def spent(self) -> float:
+        return time.monotonic() - self.started
+
+    @property
+    def over(self) -> bool:
+        return self.seconds is not None and self.spent >= self.seconds
+
+
+class _OnTerminal:
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+        self._task: TaskID | None = None
+
+    def stage(self, name: str, total: int) -> None:
+        if self._task is not None:
+            self._bars.remove_task(self._task)
+        self._task = self._bars.add_task(name, total=total, note="")
+
+    def update(self, done: int, note: str = "") -> None:
+        if self._task is not None:
+            self._bars.update(self._task, completed=done, note=note)
+
+
+@contextmanager
+def on_terminal(quiet: bool = False) -> Iterator[Progress]:
+    """Progress bars on standard error; silent when it is not a terminal."""
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield Silent()
+        return
+    columns = (
+        TextColumn("{task.description:>10}"),
+        BarColumn(),
+        TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
+        TimeElapsedColumn(),
+        TextColumn("[dim]{task.fields[note]}"),
+    )
+    with Bars(*columns, console=console, transient=True) as bars:
+        yield _OnTerminal(bars)

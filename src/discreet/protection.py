@@ -1,0 +1,135 @@
+"""What a method decides: per cell, what the public is told, and how good that is."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from enum import IntEnum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import TableError, some
+from discreet.problem import BoolArray, Problem, Status
+from discreet.relations import FloatArray
+from discreet.table import read_only
+
+
+class Decision(IntEnum):
+    """What becomes of a cell."""
+
+    PUBLISHED = 0
+    PRIMARY = 1  # hidden because it is sensitive
+    SECONDARY = 2  # hidden to protect others
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True)
+class SolveReport:
+    """How good a protection is. Whether it is safe is the audit's business."""
+
+    method: str
+    status: str  # optimal, within_gap, time_limit, heuristic, infeasible
+    cost: float  # of all hidden cells, primaries included
+    bound: float | None  # no safe pattern costs less
+    seconds: float
+    n_primary: int
+    n_secondary: int
+    solver: str = ""
+    seed: int = 0
+    problem: str = ""  # digest of the input
+
+    @property
+    def gap(self) -> float | None:
+        """How far above the bound the cost is, as a share of the cost."""
+        if self.bound is None:
+            return None
+        return max(0.0, (self.cost - self.bound) / self.cost) if self.cost > 0 else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "gap": self.gap}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Protection:
+    """Per cell: the decision, the published value (NaN where hidden) and the interval a reader learns."""
+
+    problem: Problem
+    decision: NDArray[np.int8]
+    published: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    report: SolveReport
+
+    def __post_init__(self) -> None:
+        for name in ("decision", "published", "lower", "upper"):
+            if len(getattr(self, name)) != len(self.problem):
+                raise TableError(f"The protection's column {name!r} does not have one entry a cell.")
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+        # The audit reads the intervals, the reader sees the published values: they must tell the same story.
+        told = np.where(
+            self.hidden, np.isnan(self.published), (self.lower == self.published) & (self.upper == self.published)
+        )
+        if not told.all():
+            labels = self.problem.table.labels(np.flatnonzero(~told))
+            raise TableError(
+                f"{len(labels)} cells are published other than their intervals say, e.g. {some(labels)}.", labels
+            )
+
+    def __repr__(self) -> str:
+        r = self.report
+        return f"Protection({r.method}: {r.n_primary:,} primary, {r.n_secondary:,} secondary, {r.status})"
+
+    @property
+    def hidden(self) -> BoolArray:
+        return self.decision != Decision.PUBLISHED
+
+    @cached_property
+    def digest(self) -> str:
+        h = hashlib.sha256(self.problem.digest.encode())
+        for array in (self.decision, self.published, self.lower, self.upper):
+            h.update(np.ascontiguousarray(array).tobytes())
+        return h.hexdigest()
+
+
+def suppress(problem: Problem, hidden: BoolArray, *, method: str = "manual", **report: Any) -> Protection:
+    """The protection that hides the given cells entirely and publishes the others as they are.
+
+    ``report`` fills in the :class:`SolveReport`: status, bound, seconds, solver, seed.
+    """
+    hidden = np.asarray(hidden, dtype=bool)
+    must = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
+    open_cells = np.flatnonzero(must & ~hidden)
+    if len(open_cells):
+        labels = problem.table.labels(open_cells)
+        raise TableError(f"{len(labels)} cells that must be hidden are published, e.g. {labels[0]!r}.", labels)
+    frozen = np.flatnonzero((problem.status == Status.PUBLISHED) & hidden)
+    if len(frozen):
+        labels = problem.table.labels(frozen)
+        raise TableError(f"{len(labels)} cells that must be published are hidden, e.g. {labels[0]!r}.", labels)
+    value = problem.table.value
+    decision = np.where(problem.status == Status.PRIMARY, Decision.PRIMARY, Decision.SECONDARY)
+    decision = np.where(hidden, decision, Decision.PUBLISHED).astype(np.int8)
+    return Protection(
+        problem,
+        decision,
+        published=np.where(hidden, np.nan, value),
+        lower=np.where(hidden, -np.inf, value),
+        upper=np.where(hidden, np.inf, value),
+        report=SolveReport(
+            method=method,
+            status=report.pop("status", "heuristic"),
+            cost=float(problem.cost[hidden].sum()),
+            bound=report.pop("bound", None),
+            seconds=report.pop("seconds", 0.0),
+            n_primary=int((decision == Decision.PRIMARY).sum()),
+            n_secondary=int((decision == Decision.SECONDARY).sum()),
+            problem=problem.digest,
+            **report,
+        ),
+    )

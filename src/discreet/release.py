@@ -1,0 +1,70 @@
+"""What leaves the house: publishable columns only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from discreet.audit import Audit
+from discreet.errors import NotSafeError, some
+from discreet.problem import Problem
+from discreet.protection import Protection
+from discreet.relations import FloatArray
+
+SYMBOL = "×"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """Codes and published values. A hidden cell is NaN: there is no column that could hold its value.
+
+    Why a cell is hidden is not said: telling sensitive cells from those that protect them would help an intruder.
+    """
+
+    codes: Mapping[str, tuple[str, ...]]
+    response: str
+    value: FloatArray
+    symbol: str = SYMBOL
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __repr__(self) -> str:
+        return f"Release({self.response}: {len(self):,} cells, {int(np.isnan(self.value).sum()):,} hidden)"
+
+    @property
+    def hidden(self) -> np.ndarray:
+        return np.isnan(self.value)
+
+    def frame(self, symbols: bool = False) -> pd.DataFrame:
+        """One row a cell. Hidden values are missing, or with ``symbols`` the suppression symbol."""
+        column: pd.Series = pd.Series(self.value)
+        if symbols:
+            column = column.astype(object).where(~self.hidden, self.symbol)
+        return pd.DataFrame({**self.codes, self.response: column})
+
+
+def publish(
+    problem: Problem, protection: Protection, audit: Audit, *, symbol: str = SYMBOL, decimals: int | None = None
+) -> Release:
+    """Make the release, if the audit is about this protection and passed."""
+    if audit.protection != protection.digest or audit.problem.digest != problem.digest:
+        raise NotSafeError("Not published: the audit is about another protection. Audit this one.")
+    everyone = {(who.digest, int(cell)) for who in problem.attackers() for cell in problem.primaries}
+    audited = {(audit.knowledge[a], int(c)) for a, c in zip(audit.attacker, audit.cell, strict=True)}
+    if not everyone <= audited:
+        raise NotSafeError("Not published: the audit leaves out primary cells or attackers. Audit all of them.")
+    if not audit.passed:
+        raise NotSafeError(
+            f"Not published: {len(audit.exposed):,} cells can be inferred too closely, e.g. {some(audit.exposed)}.",
+            audit.exposed,
+        )
+    table = problem.table
+    codes: dict[str, tuple[str, ...]] = {} if table.names is None else {"cell": table.names}
+    for d, (name, hierarchy) in enumerate(table.dimensions.items()):
+        codes[name] = tuple(hierarchy.codes[c] for c in table.codes[d])
+    value = protection.published if decimals is None else np.round(protection.published, decimals)
+    return Release(codes, table.response, np.where(protection.hidden, np.nan, value), symbol)

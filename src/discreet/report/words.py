@@ -1,0 +1,56 @@
+"""Numbers and statuses in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+STATUS = {
+    "optimal": "optimal: no safe pattern costs less",
+    "within_gap": "within the accepted gap of the cheapest safe pattern",
+    "time_limit": "the best pattern found when time ran out",
+    "heuristic": "heuristic: a cheaper safe pattern may exist",
+    "infeasible": "no safe pattern was found",
+}
+
+
+def number(x: float) -> str:
+    """Whole numbers in full, others to five digits; ``∞`` for no bound."""
+    size = abs(x)
+    if math.isinf(size):
+        text = "∞"
+    elif size >= 1e15 or 0 < size < 1e-6:
+        text = f"{size:.4g}"
+    elif abs(size - round(size)) <= 1e-9 * size:
+        text = f"{size:,.0f}"
+    else:
+        decimals = max(4 - math.floor(math.log10(size)), 0)
+        text = f"{size:,.{decimals}f}".rstrip("0").rstrip(".") if decimals else f"{size:,.0f}"
+    return f"−{text}" if x < 0 else text
+
+
+def percent(share: float | None) -> str:
+    """``< 0.1 %`` and ``> 99.9 %`` rather than a rounded nothing or everything."""
+    if share is None:
+        return "–"
+    if 0 < share < 0.001:
+        return "< 0.1 %"
+    if 0.999 < share < 1:
+        return "> 99.9 %"
+    return f"{100 * share:.0f} %" if share in (0, 1) else f"{100 * share:.1f} %"
+
+
+def seconds(time: float) -> str:
+    if time < 120:
+        return "< 0.01 s" if time < 0.01 else f"{time:.2g} s" if time < 10 else f"{time:.0f} s"
+    return f"{time // 60:,.0f} min {time % 60:.0f} s"
+
+
+def plural(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def listed(names: Sequence[str], limit: int = 5) -> str:
+    """``a, b and c``, or the first few and how many more."""
+    shown = [*names[:limit], f"{len(names) - limit:,} more"] if len(names) > limit else list(names)
+    return " and ".join(part for part in (", ".join(shown[:-1]), *shown[-1:]) if part)

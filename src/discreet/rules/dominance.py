@@ -1,0 +1,45 @@
+"""The dominance rule, also called (n, k) rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from discreet.rules.base import BoolArray, Boundary, Sensitivity, Written, attack, linear
+from discreet.table import Table
+
+
+@dataclass(frozen=True)
+class Dominance(Written):
+    """Sensitive if the n largest contributors make more than k percent of the cell.
+
+    With D = x₁ + … + xₙ and the remainder R = T − D:
+
+        S = D − k/(100 − k) · R,    protection level = (100/k) · D − T = (100 − k)/k · S
+
+    ``boundary="strict"`` means more than k percent (S > 0), ``"inclusive"`` k percent or more. Respondents who waived
+    protection can dominate, but not alone: D is then the largest who has not, and the n − 1 largest others.
+
+    Sources: Cox (1981) and FCSM Working Paper 22, chapter IV, whose text says "or more" and whose formula "more".
+    """
+
+    name: ClassVar[str] = "NK"
+
+    n: int
+    k: float
+    boundary: Boundary = field(default="strict", kw_only=True)
+
+    def __post_init__(self) -> None:
+        self._require_whole("n")
+        self._require_percent("k")
+        self._require_boundary(self.boundary)
+
+    @property
+    def depth(self) -> int:
+        return self.n
+
+    def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
+        target, others, exists = attack(cells, self, waived)
+        largest = target + others
+        rest = cells.magnitude - largest
+        return linear(largest, rest, exists, cells, weight=self.k / (100 - self.k), boundary=self.boundary)

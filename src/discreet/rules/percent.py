@@ -1,0 +1,45 @@
+"""The p-percent rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from discreet.rules.base import BoolArray, Boundary, Sensitivity, Written, attack, linear
+from discreet.table import Table
+
+
+@dataclass(frozen=True)
+class Percent(Written):
+    """Sensitive if a coalition of contributors can estimate another's contribution to within p percent.
+
+    With x₁ the largest contribution, the c next ones pooled, and the remainder R = T − x₁ − … − x₁₊c:
+
+        S = x₁ − (100/p) · R,    protection level = (p/100) · x₁ − R
+
+    ``boundary="strict"`` calls a cell sensitive if S > 0, ``"inclusive"`` already if S = 0, with level 0.
+    Negative contributions count by their absolute value, which reads the rule as the (p, 100) prior/posterior rule.
+
+    Sources: Cox (1981) and FCSM Working Paper 22, chapter IV (S > 0); Cox, Vulnerability of complementary cell
+    suppression to intruder attack (the level); Daalmans & de Waal (2010) (S ≥ 0, negative contributions).
+    """
+
+    name: ClassVar[str] = "P"
+
+    p: float
+    coalition: int = 1
+    boundary: Boundary = field(default="strict", kw_only=True)
+
+    def __post_init__(self) -> None:
+        self._require_percent("p")
+        self._require_whole("coalition")
+        self._require_boundary(self.boundary)
+
+    @property
+    def depth(self) -> int:
+        return 1 + self.coalition
+
+    def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
+        target, coalition, exists = attack(cells, self, waived)
+        rest = cells.magnitude - target - coalition
+        return linear(target, rest, exists, cells, weight=100 / self.p, boundary=self.boundary)

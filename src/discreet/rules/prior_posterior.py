@@ -1,0 +1,49 @@
+"""The prior/posterior rule, also called pq or p/q-ambiguity rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from discreet.rules.base import BoolArray, Boundary, Sensitivity, Written, attack, linear
+from discreet.table import Table
+
+
+@dataclass(frozen=True)
+class PriorPosterior(Written):
+    """Sensitive if contributors who knew others to within q percent can now tell one to within p percent.
+
+    With x₁ the largest contribution, the c next ones pooled, and the remainder R = T − x₁ − … − x₁₊c:
+
+        S = x₁ − (q/p) · R,    protection level = (p/q) · x₁ − R
+
+    The level is Cox's: how much larger the cell would have to be to stop being sensitive. Those who estimate each
+    contribution to within q percent need only (p · x₁ − q · R) / 100, which is q percent of it and so never more.
+    q = 100 is the p-percent rule. ``boundary`` as there.
+
+    Sources: Cox (1981) and FCSM Working Paper 22, chapter IV (S > 0); Cox, Vulnerability of complementary cell
+    suppression to intruder attack (the level; its sum should start at the third contribution); Daalmans & de Waal
+    (2010) (S ≥ 0, negative contributions by their absolute value).
+    """
+
+    name: ClassVar[str] = "PQ"
+
+    p: float
+    q: float
+    coalition: int = 1
+    boundary: Boundary = field(default="strict", kw_only=True)
+
+    def __post_init__(self) -> None:
+        self._require_percent("p")
+        self._require(self.p < self.q <= 100, "q must be more than p, and 100 percent at most")
+        self._require_whole("coalition")
+        self._require_boundary(self.boundary)
+
+    @property
+    def depth(self) -> int:
+        return 1 + self.coalition
+
+    def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
+        target, coalition, exists = attack(cells, self, waived)
+        rest = cells.magnitude - target - coalition
+        return linear(target, rest, exists, cells, weight=self.q / self.p, boundary=self.boundary)

@@ -1,0 +1,58 @@
+"""The request rule, or passive confidentiality."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.errors import RuleError
+from discreet.rules.base import BoolArray, Sensitivity, Written, contributions, linear, targets
+from discreet.table import Table
+
+
+@dataclass(frozen=True)
+class Request(Written):
+    """Sensitive if a contributor who asked for protection makes more than ``share`` percent of the cell.
+
+    As used in foreign trade statistics, where data are protected only for those who ask. With x the largest
+    contribution of anybody who asked and has not taken it back by a waiver:
+
+        S = x − share/(100 − share) · (T − x)
+
+    The protection level is ``margin`` percent of T; how much is a matter of policy.
+
+    Source: Cox (1981) for the measure, which is that of the (1, share) rule.
+    """
+
+    name: ClassVar[str] = "REQ"
+
+    share: float
+    margin: float = 20
+
+    def __post_init__(self) -> None:
+        self._require_percent("share")
+        self._require_margin(self.margin)
+
+    @property
+    def depth(self) -> int:
+        """As many as can have more than ``share`` percent each."""
+        return max(1, ceil(100 / self.share) - 1)
+
+    def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
+        if cells.requested is None:
+            raise RuleError(
+                f"Rule {self.name} needs to know who asked for protection: give the table a requested column."
+            )
+        top = contributions(cells, self)
+        candidate, _ = targets(cells, waived)
+        requested = np.asarray(cells.requested, dtype=bool)
+        if requested.shape != candidate.shape:
+            raise RuleError(f"Requests come as {requested.shape} flags: align them with top, {candidate.shape}.")
+        x = np.where(candidate & requested, top[:, : requested.shape[1]], 0.0).max(axis=1, initial=0.0)
+        weight = self.share / (100 - self.share)
+        verdict = linear(x, cells.magnitude - x, np.ones(len(x), dtype=bool), cells, weight, "strict")
+        level = self.margin / 100 * cells.magnitude
+        return Sensitivity.of(verdict.score, verdict.sensitive, level, level)

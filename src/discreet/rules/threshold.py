@@ -1,0 +1,54 @@
+"""The threshold rule, also called minimum frequency rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.errors import RuleError
+from discreet.rules.base import BoolArray, Sensitivity, Written, targets
+from discreet.table import Table
+
+
+@dataclass(frozen=True)
+class Threshold(Written):
+    """Sensitive if there are contributors, but fewer than n.
+
+    S = n − count. The protection a small cell needs does not follow from its number of contributors. In a table of
+    counts the reader must not be able to tell where between 0 and n the count lies: the levels reach down to 0 and up
+    to n. In a table of magnitudes they are ``margin`` percent of T; how much is a matter of policy, 20 a usual choice.
+
+    A cell is let go if all its contributors are known and have waived protection.
+
+    Sources: FCSM Working Paper 22, chapter IV; Cox, Vulnerability of complementary cell suppression to intruder
+    attack (the interval from 0 to n).
+    """
+
+    name: ClassVar[str] = "FREQ"
+
+    n: int
+    margin: float = 20
+
+    def __post_init__(self) -> None:
+        self._require_whole("n")
+        self._require_margin(self.margin)
+
+    @property
+    def depth(self) -> int:
+        return 0
+
+    def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
+        if cells.count is None:
+            raise RuleError(f"Rule {self.name} needs the number of contributors to each cell: give the table a count.")
+        sensitive = (cells.count > 0) & (cells.count < self.n)
+        if waived is not None:
+            candidate, hidden = targets(cells, waived)
+            sensitive &= candidate.any(axis=1) | hidden
+        missing = self.n - cells.count.astype(np.float64)
+        score = np.where(sensitive, missing, np.minimum(missing, 0.0))
+        if cells.is_count:
+            return Sensitivity.of(score, sensitive, lower=cells.value, upper=self.n - cells.value)
+        level = self.margin / 100 * cells.magnitude
+        return Sensitivity.of(score, sensitive, level, level)

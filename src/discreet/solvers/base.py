@@ -1,0 +1,77 @@
+"""What every solver offers: load once, change a little, solve again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from discreet.relations import FloatArray
+
+Columns = NDArray[np.integer]
+
+
+class Outcome(Enum):
+    OPTIMAL = "optimal"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    STOPPED = "stopped"  # a limit or an interrupt; primal holds the best point if there is one
+    FAILED = "failed"  # the solver gave up; nothing in the solution can be relied on
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Copies, never views: the model may change after it was read."""
+
+    outcome: Outcome
+    objective: float
+    primal: FloatArray
+    row_dual: FloatArray
+    reduced_cost: FloatArray
+    bound: float  # on the objective; equals it for solved linear programs
+    ray: FloatArray | None  # a direction without end, when unbounded
+    iterations: int
+
+    @property
+    def optimal(self) -> bool:
+        return self.outcome is Outcome.OPTIMAL
+
+
+class Model(Protocol):
+    """A linear or mixed-integer program: min or max cost·x, rows within bounds, columns within bounds."""
+
+    name: str
+
+    def load(
+        self,
+        cost: FloatArray,
+        lower: FloatArray,
+        upper: FloatArray,
+        rows: sparse.csr_array,
+        row_lower: FloatArray,
+        row_upper: FloatArray,
+        integer: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Replace the whole model."""
+
+    def add_rows(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
+        """Append constraints, keeping the basis."""
+
+    def set_bounds(self, columns: Columns, lower: FloatArray, upper: FloatArray) -> None:
+        """Change bounds of some columns, keeping the basis."""
+
+    def set_cost(self, columns: Columns, cost: FloatArray) -> None:
+        """Change the objective of some columns, keeping the basis."""
+
+    def maximize(self, yes: bool) -> None:
+        """Choose the direction of the objective."""
+
+    def restart(self) -> None:
+        """Forget the basis: start the next solve from all slacks."""
+
+    def solve(self, time_limit: float | None = None, steps: int | None = None) -> Solution:
+        """Solve from where the last solve ended, within seconds or simplex iterations if given."""

@@ -1,0 +1,150 @@
+"""HiGHS behind the seam."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from discreet.relations import FloatArray
+from discreet.solvers.base import Columns, Outcome, Solution
+
+_STATUS = {
+    highspy.HighsModelStatus.kOptimal: Outcome.OPTIMAL,
+    highspy.HighsModelStatus.kModelEmpty: Outcome.OPTIMAL,
+    highspy.HighsModelStatus.kInfeasible: Outcome.INFEASIBLE,
+    highspy.HighsModelStatus.kUnbounded: Outcome.UNBOUNDED,
+    highspy.HighsModelStatus.kTimeLimit: Outcome.STOPPED,
+    highspy.HighsModelStatus.kIterationLimit: Outcome.STOPPED,
+    highspy.HighsModelStatus.kInterrupt: Outcome.STOPPED,
+    highspy.HighsModelStatus.kObjectiveBound: Outcome.STOPPED,
+    highspy.HighsModelStatus.kObjectiveTarget: Outcome.STOPPED,
+    highspy.HighsModelStatus.kSolutionLimit: Outcome.STOPPED,
+}
+
+# Primal simplex suits a changing objective (the basis stays feasible), dual simplex changing bounds and rows.
+_STRATEGY = {"dual": 1, "primal": 4}
+
+
+_NO_LIMIT = 2**31 - 1
+
+
+class HighsModel:
+    name = f"HiGHS {highspy.Highs().version()}"
+
+    def __init__(self, simplex: Literal["primal", "dual"] = "dual", *, tolerance: float = 1e-9, seed: int = 0) -> None:
+        self._highs = highspy.Highs()
+        self._simplex = simplex
+        for option, setting in {
+            "output_flag": False,
+            "threads": 1,
+            "presolve": "off",  # it would throw the basis away between solves
+            "simplex_strategy": _STRATEGY[simplex],
+            "primal_feasibility_tolerance": tolerance,
+            "dual_feasibility_tolerance": tolerance,
+            "random_seed": seed,
+        }.items():
+            self._highs.setOptionValue(option, setting)
+
+    def load(
+        self,
+        cost: FloatArray,
+        lower: FloatArray,
+        upper: FloatArray,
+        rows: sparse.csr_array,
+        row_lower: FloatArray,
+        row_upper: FloatArray,
+        integer: NDArray[np.bool_] | None = None,
+    ) -> None:
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = len(cost), rows.shape[0]
+        lp.col_cost_, lp.col_lower_, lp.col_upper_ = cost, lower, upper
+        lp.row_lower_, lp.row_upper_ = row_lower, row_upper
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = rows.indptr, rows.indices, rows.data
+        if integer is not None and integer.any():
+            kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+            lp.integrality_ = [kinds[int(whole)] for whole in integer]
+        # Without columns HiGHS does not look at the rows.
+        self._hopeless = not len(cost) and bool(np.any(row_lower > 0) or np.any(row_upper < 0))
+        self._cost, self._lower, self._upper = (np.array(column, dtype=float) for column in (cost, lower, upper))
+        self._sense = 1.0
+        self._is_mip = integer is not None and bool(integer.any())
+        self._check(self._highs.passModel(lp), "load the model")
+
+    def add_rows(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
+        start, index = rows.indptr[:-1].astype(np.int32), rows.indices.astype(np.int32)
+        self._hopeless |= not self._highs.getNumCol() and bool(np.any(lower > 0) or np.any(upper < 0))
+        self._check(self._highs.addRows(rows.shape[0], lower, upper, rows.nnz, start, index, rows.data), "add rows")
+
+    def set_bounds(self, columns: Columns, lower: FloatArray, upper: FloatArray) -> None:
+        at = np.asarray(columns, dtype=np.int32)
+        self._lower[at], self._upper[at] = lower, upper
+        self._check(self._highs.changeColsBounds(len(at), at, lower, upper), "change bounds")
+
+    def set_cost(self, columns: Columns, cost: FloatArray) -> None:
+        at = np.asarray(columns, dtype=np.int32)
+        self._cost[at] = cost
+        self._check(self._highs.changeColsCost(len(at), at, cost), "change the objective")
+
+    def maximize(self, yes: bool) -> None:
+        self._sense = -1.0 if yes else 1.0
+        sense = highspy.ObjSense.kMaximize if yes else highspy.ObjSense.kMinimize
+        self._check(self._highs.changeObjectiveSense(sense), "change the direction of the objective")
+
+    def restart(self) -> None:
+        self._highs.clearSolver()
+
+    def solve(self, time_limit: float | None = None, steps: int | None = None) -> Solution:
+        # HiGHS measures its limit against a clock that runs over all solves of this model.
+        limit = np.inf if time_limit is None else self._highs.getRunTime() + max(time_limit, 0.01)
+        self._highs.setOptionValue("time_limit", limit)
+        self._highs.setOptionValue("simplex_iteration_limit", _NO_LIMIT if steps is None else steps)
+        outcome, ray = self._run()
+        if outcome is Outcome.FAILED or (outcome is Outcome.UNBOUNDED and ray is None):
+            # Once more from scratch and by the other method: a bad basis is the usual cause. Beside bounds of 1e7 and more,
+            # primal simplex has been seen to call programs unbounded that are not.
+            self._highs.clearSolver()
+            self._highs.setOptionValue("simplex_strategy", _STRATEGY["dual" if self._simplex == "primal" else "primal"])
+            outcome, ray = self._run()
+            self._highs.setOptionValue("simplex_strategy", _STRATEGY[self._simplex])
+            if outcome is Outcome.UNBOUNDED and ray is None:
+                outcome = Outcome.FAILED
+        solution, info = self._highs.getSolution(), self._highs.getInfo()
+        return Solution(
+            outcome=outcome,
+            objective=float(info.objective_function_value),
+            primal=np.array(solution.col_value, dtype=float),
+            row_dual=np.array(solution.row_dual, dtype=float),
+            reduced_cost=np.array(solution.col_dual, dtype=float),
+            bound=float(info.mip_dual_bound if self._is_mip else info.objective_function_value),
+            ray=ray,
+            iterations=int(info.simplex_iteration_count),
+        )
+
+    def _run(self) -> tuple[Outcome, FloatArray | None]:
+        """Solve; an unbounded program comes with a direction that really has no end, or None if there is none to show."""
+        self._highs.run()
+        outcome = _STATUS.get(self._highs.getModelStatus(), Outcome.FAILED)
+        if self._hopeless:
+            outcome = Outcome.INFEASIBLE
+        if outcome is not Outcome.UNBOUNDED:
+            return outcome, None
+        _, has_ray, direction = self._highs.getPrimalRay()
+        if has_ray:
+            ray = np.array(direction, dtype=float)
+        else:  # without rows HiGHS gives none: each column goes where its cost draws it
+            ray = -self._sense * np.sign(self._cost)
+            ray[np.where(ray > 0, np.isfinite(self._upper), np.isfinite(self._lower))] = 0.0
+        small = np.abs(ray) <= 1e-9 * np.abs(ray).max(initial=0.0)
+        endless = np.where(ray > 0, np.isinf(self._upper), np.isinf(self._lower)) | small
+        rows = self._highs.getNumRow() == 0 or has_ray
+        gains = self._sense * float(self._cost @ ray) < 0
+        return outcome, ray if endless.all() and gains and rows else None
+
+    def _check(self, status: Any, what: str) -> None:
+        if status == highspy.HighsStatus.kError:
+            raise RuntimeError(f"HiGHS could not {what}.")

@@ -1,0 +1,250 @@
+"""A table, or several linked ones: columns of cells plus the relations between them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from discreet.errors import TableError, some
+from discreet.hierarchy import Hierarchy, IntArray
+from discreet.relations import FloatArray, additive
+
+ADDITIVITY = 1e-9  # share of the sum of absolute values in a relation that its parts and total may differ by
+
+
+BETWEEN = " × "  # stands between the codes of a label
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """A view that cannot be written to: verdicts are about arrays as they were."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """Cells as columns, ``relations @ value == rhs``. Confidential: its repr shows the shape only.
+
+    Cells that are not stored are published zeros. ``top[i]`` holds the largest contributions to cell ``i`` in
+    absolute value, largest first, zero-filled; ``who[i]`` who made them, as indices into ``contributors`` (−1: nobody).
+    ``magnitude`` is the sum of absolute contributions, which differs from ``value`` when some are negative.
+    """
+
+    dimensions: Mapping[str, Hierarchy]
+    codes: NDArray[np.int32]  # (dimension, cell)
+    value: FloatArray
+    relations: sparse.csr_array
+    response: str = "value"
+    count: IntArray | None = None
+    magnitude: FloatArray = field(default=None)  # type: ignore[assignment]
+    top: FloatArray | None = None
+    who: IntArray | None = None
+    contributors: tuple[str, ...] = ()
+    requested: NDArray[np.bool_] | None = None  # aligned with top: this contributor asked for protection
+    extra: Mapping[str, FloatArray] = field(default_factory=dict)  # further sums per cell, for costs
+    names: tuple[str, ...] | None = None  # cell ids of tables without dimensions
+    rhs: FloatArray = field(default=None)  # type: ignore[assignment]
+    is_count: bool = False  # the response counts contributors
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        value = np.asarray(self.value, dtype=np.float64)
+        put(self, "value", value)
+        put(self, "codes", _codes(self.dimensions, self.codes, len(value)))
+        # One order for the terms of a relation: SciPy sorts them in passing, and the digest must not depend on when.
+        put(self, "relations", self.relations.sorted_indices())
+        put(self, "rhs", np.zeros(self.relations.shape[0]) if self.rhs is None else np.asarray(self.rhs, dtype=float))
+        put(self, "magnitude", np.abs(value) if self.magnitude is None else np.asarray(self.magnitude, dtype=float))
+        for name in ("count", "top", "who", "requested"):
+            if getattr(self, name) is not None:
+                put(self, name, np.asarray(getattr(self, name)))
+        n = len(value)
+        lengths = {"relations": self.relations.shape[1], "magnitude": len(self.magnitude)}
+        for name in ("count", "top", "who", "requested", "names"):
+            column = getattr(self, name)
+            if column is not None:
+                lengths[name] = len(column)
+        lengths |= {name: len(column) for name, column in self.extra.items()}
+        wrong = [name for name, length in lengths.items() if length != n]
+        if wrong:
+            raise TableError(f"The table has {n} cells, but columns of other lengths: {some(wrong)}.", wrong)
+        if self.names is not None and len(set(self.names)) < n:
+            twice = [name for name, times in Counter(self.names).items() if times > 1]
+            raise TableError(f"Cells have the same name: {some(twice)}.", twice)
+        for name in ("value", "codes", "magnitude", "rhs", "count", "top", "who", "requested"):
+            if getattr(self, name) is not None:
+                put(self, name, read_only(getattr(self, name)))
+        self._check_names()
+        self._check_values()
+
+    def _check_names(self) -> None:
+        if self.response in self.dimensions:
+            raise TableError(f"The response and a dimension are both called {self.response!r}: rename one.")
+        for name, hierarchy in self.dimensions.items():
+            unclear = [code for code in hierarchy.codes if BETWEEN in code]
+            if unclear:
+                raise TableError(
+                    f"Codes of {name!r} contain {BETWEEN!r}, which separates codes in labels: {some(unclear)}. Rename them.",
+                    unclear,
+                )
+
+    def _check_values(self) -> None:
+        columns: dict[str, NDArray[Any]] = {"value": self.value, "magnitude": self.magnitude, **self.extra}
+        if self.count is not None:
+            columns["count"] = self.count
+        if self.top is not None:
+            columns["top contributions"] = np.abs(self.top).sum(axis=1)
+        for name, column in columns.items():
+            bad = np.flatnonzero(~np.isfinite(column))
+            if len(bad):
+                raise TableError(
+                    f"{len(bad)} cells have no finite {name}, e.g. {some(self.labels(bad[:3]))}. "
+                    "Every cell needs a number; leave empty cells out.",
+                    self.labels(bad),
+                )
+        if self.count is not None and np.any(self.count < 0):
+            bad = np.flatnonzero(self.count < 0)
+            raise TableError(
+                f"{len(bad)} cells have a negative count, e.g. {some(self.labels(bad[:3]))}.", self.labels(bad)
+            )
+
+    @classmethod
+    def from_cells(cls, dimensions: Mapping[str, Hierarchy], codes: NDArray[Any], value: Any, **columns: Any) -> Table:
+        """Build the relations from the hierarchies; every total of a stored cell must be stored too."""
+        codes = _codes(dimensions, codes, np.size(value))
+        relations, missing = additive(list(dimensions.values()), codes)
+        if missing:
+            labels = [
+                BETWEEN.join(h.codes[c] for h, c in zip(dimensions.values(), where, strict=True)) for where in missing
+            ]
+            raise TableError(
+                f"{len(labels)} totals are missing, e.g. {some(labels)}. Add them to the table; "
+                "if they are nowhere published, read the table with unpublished_totals=True.",
+                labels,
+            )
+        return cls(dict(dimensions), codes, value, relations, **columns)
+
+    # -- looking at it ------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __repr__(self) -> str:
+        by = f" by {BETWEEN.join(self.dimensions)}" if self.dimensions else ""
+        return f"Table({self.response}{by}: {len(self):,} cells, {self.relations.shape[0]:,} relations)"
+
+    @property
+    def grid(self) -> int:
+        """Number of cells of the full cross-classification, empty ones included."""
+        return int(np.prod([len(h) for h in self.dimensions.values()], dtype=object)) if self.dimensions else len(self)
+
+    def label(self, i: int) -> str:
+        if self.names is not None:
+            return self.names[i]
+        return BETWEEN.join(h.codes[self.codes[d, i]] for d, h in enumerate(self.dimensions.values()))
+
+    def labels(self, cells: Any = None) -> list[str]:
+        return [self.label(int(i)) for i in (range(len(self)) if cells is None else np.atleast_1d(cells))]
+
+    @cached_property
+    def _by_label(self) -> dict[str, int]:
+        return {label: i for i, label in enumerate(self.labels())}
+
+    def index(self, label: str | Sequence[str]) -> int:
+        """The cell called ``"A × North"``, or ``("A", "North")``."""
+        wanted = label if isinstance(label, str) else BETWEEN.join(label)
+        try:
+            return self._by_label[wanted]
+        except KeyError:
+            raise TableError(f"There is no cell {wanted!r} in {self!r}.", [wanted]) from None
+
+    @cached_property
+    def is_base(self) -> NDArray[np.bool_]:
+        """Cells that are no total of others: the finest level."""
+        rows = self.relations.tocoo()
+        negative = np.bincount(rows.row[rows.data < 0], minlength=self.relations.shape[0])
+        # Equations between responses, such as profit = turnover − cost, subtract cells that are no totals.
+        of_totals = (rows.data < 0) & (negative[rows.row] == 1)
+        base = np.ones(len(self), dtype=bool)
+        base[rows.col[of_totals]] = False
+        return base
+
+    def frame(self) -> pd.DataFrame:
+        """All columns as a data frame. Confidential."""
+        columns: dict[str, Any] = {} if self.names is None else {"cell": self.names}
+        for d, (name, hierarchy) in enumerate(self.dimensions.items()):
+            columns[name] = np.array(hierarchy.codes, dtype=object)[self.codes[d]]
+        columns[self.response] = self.value
+        if self.count is not None:
+            columns["count"] = self.count
+        if self.top is not None:
+            for k in range(self.top.shape[1]):
+                columns[f"top{k + 1}"] = self.top[:, k]
+        return pd.DataFrame(columns)
+
+    # -- checking it --------------------------------------------------------------------------------------
+
+    def check_additive(self, tolerance: float = ADDITIVITY) -> Table:
+        """Raise if a total differs from its parts by more than ``tolerance`` × the values involved."""
+        gap = np.abs(self.relations @ self.value - self.rhs)
+        size = abs(self.relations) @ np.abs(self.value)
+        off = np.flatnonzero(~(gap <= tolerance * np.maximum(size, 1e-300)))
+        if len(off):
+            totals = [self.relation_label(int(row)) for row in off]
+            raise TableError(
+                f"The table is not additive: {len(off)} totals differ from the sum of their parts, e.g. {some(totals)}. "
+                "Correct them, or pass a larger tolerance= if they were rounded.",
+                totals,
+            )
+        return self
+
+    def relation_label(self, row: int) -> str:
+        """The total of a relation names it."""
+        begin, end = self.relations.indptr[row], self.relations.indptr[row + 1]
+        columns, signs = self.relations.indices[begin:end], self.relations.data[begin:end]
+        totals = columns[signs < 0]
+        return self.label(int(totals[0])) if len(totals) else f"equation {row + 1}"
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of cells, values and relations, to tell whether two runs saw the same table."""
+        h = hashlib.sha256()
+        for array in (self.value, self.codes, self.relations.data, self.rhs):
+            h.update(np.ascontiguousarray(array).tobytes())
+        for array in (self.relations.indices, self.relations.indptr):  # 32 or 64 bits, depending on their history
+            h.update(np.ascontiguousarray(array, dtype=np.int64).tobytes())
+        for name, hierarchy in self.dimensions.items():
+            h.update("\0".join((name, *hierarchy.codes, "")).encode())
+        h.update("\0".join(self.names or ()).encode())
+        return h.hexdigest()
+
+    def with_columns(self, **columns: Any) -> Table:
+        return replace(self, **columns)
+
+
+def _codes(dimensions: Mapping[str, Hierarchy], codes: Any, cells: int) -> NDArray[np.int32]:
+    """Codes as one row a dimension; a single dimension's may come as a plain list."""
+    rows = np.asarray(codes, dtype=np.int32)
+    shape = (len(dimensions), cells)
+    if rows.ndim == 1 and len(dimensions) == 1:
+        rows = rows[np.newaxis]
+    if rows.shape != shape and (rows.size or all(shape)):
+        raise TableError(
+            f"The table has {len(dimensions)} dimensions and {cells} cells: codes of shape {rows.shape} do not fit."
+        )
+    rows = rows.reshape(shape)
+    for (name, hierarchy), row in zip(dimensions.items(), rows, strict=True):
+        outside = np.flatnonzero((row < 0) | (row >= len(hierarchy)))
+        if len(outside):
+            raise TableError(f"{len(outside)} cells have codes outside the hierarchy of {name!r}.", outside.tolist())
+    return rows

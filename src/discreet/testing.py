@@ -1,0 +1,197 @@
+"""Small tables, random problems and a second opinion, for tests of this package and of your own methods."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import linprog
+
+from discreet.attackers import Attacker
+from discreet.errors import TableError
+from discreet.hierarchy import Hierarchy
+from discreet.link import link
+from discreet.problem import Problem, Status
+from discreet.protection import Protection, suppress
+from discreet.relations import FloatArray
+from discreet.table import Table
+
+Values = Literal["lognormal", "integer"]
+Prior = Literal["sign", "percent", "nothing", "mixed"]
+NAMES = "abcdefgh"
+
+
+def cross_table(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: ArrayLike,
+    *,
+    total: str = "Total",
+    names: tuple[str, str] = ("row", "column"),
+) -> Table:
+    """A two-way table. Totals are added up, or, as a last row and a last column of ``values``, given and checked."""
+    down, across = Hierarchy.flat(rows, total), Hierarchy.flat(columns, total)
+    given = np.asarray(values, dtype=np.float64)
+    if given.shape == (len(rows), len(columns)):
+        grid = _add_up([down, across], given)
+    elif given.shape == (len(down), len(across)):
+        grid = np.roll(given, 1, axis=(0, 1))
+    else:
+        raise TableError(f"Values of shape {given.shape} do not fill {len(rows)} rows and {len(columns)} columns.")
+    dimensions = {names[0]: down, names[1]: across}
+    return Table.from_cells(dimensions, np.indices(grid.shape).reshape(2, -1), grid.ravel()).check_additive()
+
+
+def pose(
+    table: Table,
+    levels: Mapping[str, float | tuple[float, float] | tuple[float, float, float]],
+    *,
+    published: Collection[str] = (),
+    lower: float = 0.0,
+    upper: float = np.inf,
+) -> Problem:
+    """Protect these cells, up and down by one level, or by ``(lower, upper)`` or ``(lower, upper, sliding)``.
+
+    Hiding costs a cell's magnitude; everybody knows that cells lie between ``lower`` and ``upper``.
+    """
+    n = len(table)
+    status, need = np.full(n, Status.FREE, dtype=np.int8), np.zeros((3, n))
+    status[[table.index(label) for label in published]] = Status.PUBLISHED
+    for label, level in levels.items():
+        given = level if isinstance(level, tuple) else (level, level)
+        need[: len(given), table.index(label)] = given
+        status[table.index(label)] = Status.PRIMARY
+    down, up, slide = need
+    return Problem(table, status, table.magnitude, down, up, slide, np.full(n, lower), np.full(n, upper))
+
+
+def hide(problem: Problem, *labels: str) -> Protection:
+    """The protection that hides these cells besides those that must be hidden."""
+    hidden = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
+    hidden[[problem.table.index(label) for label in labels]] = True
+    return suppress(problem, hidden)
+
+
+def random_hierarchy(rng: np.random.Generator, leaves: int, *, levels: int = 1, trees: int = 1) -> Hierarchy:
+    """Random groups of groups of leaves, ``levels`` deep (1: flat); several ``trees``: groupings that do not nest."""
+    grown = []
+    for tree in range(trees):
+        pairs: list[tuple[str, str | None]] = []
+        below = [f"l{i}" for i in range(leaves)]
+        for level in range(levels - 1):
+            groups = max(2, len(below) // 2)
+            member = rng.permutation(np.arange(len(below)) % groups)
+            pairs += [(code, f"{tree}.{level}.{g}") for code, g in zip(below, member, strict=True)]
+            below = [f"{tree}.{level}.{g}" for g in range(groups)]
+        grown.append(Hierarchy.from_pairs([*pairs, *((code, "Total") for code in below)]))
+    return grown[0] if trees == 1 else Hierarchy.join(*grown)
+
+
+def random_table(
+    rng: np.random.Generator,
+    shape: Sequence[int | Hierarchy],
+    *,
+    values: Values = "lognormal",
+    zeros: float = 0.1,
+    negative: float = 0.0,
+) -> Table:
+    """A full table with all its totals; a number in ``shape`` is a flat dimension with that many parts.
+
+    ``zeros`` and ``negative`` are shares of the finest cells.
+    """
+    dimensions = {
+        name: part if isinstance(part, Hierarchy) else Hierarchy.flat(f"{name}{i}" for i in range(part))
+        for name, part in zip(NAMES, shape, strict=False)
+    }
+    leaves = tuple(int(h.is_leaf.sum()) for h in dimensions.values())
+    size = rng.lognormal(3, 1.2, leaves) if values == "lognormal" else rng.integers(1, 10, leaves)
+    inner = np.where(rng.random(leaves) < zeros, 0.0, size.round(2))
+    signed = np.where(rng.random(leaves) < negative, -inner, inner)
+    grid, magnitude = (_add_up(list(dimensions.values()), part) for part in (signed, inner))
+    codes = np.indices(grid.shape).reshape(len(shape), -1)
+    return Table.from_cells(dimensions, codes, grid.ravel(), magnitude=magnitude.ravel())
+
+
+def random_linked_table(rng: np.random.Generator, shape: tuple[int, int, int] = (3, 3, 3)) -> Table:
+    """Three-way data published only as the tables a × b and a × c, which share the margin a."""
+    full = random_table(rng, shape)
+    parts = []
+    for kept, dropped in (([0, 1], 2), ([0, 2], 1)):
+        at = full.codes[dropped] == 0
+        dimensions = {NAMES[d]: full.dimensions[NAMES[d]] for d in kept}
+        parts.append(Table.from_cells(dimensions, full.codes[kept][:, at], full.value[at]))
+    return link(*parts)
+
+
+def random_problem(
+    rng: np.random.Generator,
+    table: Table,
+    *,
+    primaries: float = 0.15,
+    sliding: bool = False,
+    prior: Prior = "sign",
+    must_publish: float = 0.05,
+    already_hidden: float = 0.0,
+) -> Problem:
+    """Levels of 5 to 25 percent for a share of the nonzero cells, finest ones preferred; random costs and statuses.
+
+    ``prior`` is what everybody knows: each cell's ``sign``, each cell to within 30 to 100 ``percent``, ``nothing``, or
+    something else for each cell (``mixed``). Levels stay within it, but may be out of reach for other reasons.
+    """
+    n, value, size = len(table), table.value, table.magnitude
+    primary = rng.random(n) < np.where(table.is_base, primaries, primaries / 3) * (size > 0)
+    status = np.where(rng.random(n) < must_publish, Status.PUBLISHED, Status.FREE)
+    status = np.where(rng.random(n) < already_hidden, Status.HIDDEN, status)
+    known = {
+        "nothing": (np.full(n, -np.inf), np.full(n, np.inf)),
+        "sign": (np.where(value < 0, -np.inf, 0.0), np.where(value < 0, 0.0, np.inf)),
+        "percent": (value - rng.uniform(0.3, 1, n) * size, value + rng.uniform(0.3, 1, n) * size),
+    }
+    kinds = list(known) if prior == "mixed" else [prior]
+    below, above = rng.integers(len(kinds), size=(2, n))
+    prior_lower = np.choose(below, [known[kind][0] for kind in kinds])
+    prior_upper = np.choose(above, [known[kind][1] for kind in kinds])
+    lower, upper = (rng.uniform(0.05, 0.25, (2, n)) * size * (rng.random((2, n)) < 0.9)).round(2)
+    slide = rng.uniform(0.1, 0.6, n) * size * (rng.random(n) < 0.5) if sliding else np.zeros(n)
+    return Problem(
+        table,
+        status=np.where(primary, Status.PRIMARY, status).astype(np.int8),
+        cost=np.choose(rng.integers(3, size=n), [np.ones(n), size, rng.uniform(0, 50, n).round()]),
+        lower=np.where(primary, np.minimum(lower, value - prior_lower), 0.0),
+        upper=np.where(primary, np.minimum(upper, prior_upper - value), 0.0),
+        sliding=np.where(primary, np.minimum(slide, prior_upper - prior_lower), 0.0),
+        prior_lower=prior_lower,
+        prior_upper=prior_upper,
+    )
+
+
+def infer(
+    protection: Protection, cell: int, attacker: Attacker | None = None, method: str = "highs-ds"
+) -> tuple[float, float]:
+    """What an attacker infers about a cell, by two plain linear programs: slow, and a second opinion on the audit."""
+    table, who = protection.problem.table, attacker or protection.problem.attackers()[0]
+    bounds = np.stack([np.maximum(protection.lower, who.lower), np.minimum(protection.upper, who.upper)], axis=1)
+    # No finite bound of a small table is this far away: what gets here goes on for ever.
+    true, far = table.value[cell], 1e3 * max(1.0, float(np.abs(table.value).sum()))
+    bounds[cell] = np.clip(bounds[cell], true - far, true + far)
+    ends = []
+    for sign in (-1.0, 1.0):
+        goal = np.where(np.arange(len(table)) == cell, -sign, 0.0)
+        solved = linprog(goal, A_eq=table.relations, b_eq=table.rhs, bounds=bounds, method=method)
+        if solved.status != 0:
+            raise ArithmeticError(f"linprog did not solve the attacker's program: {solved.message}")
+        moved = float(solved.x[cell] - true)
+        ends.append(true + moved if abs(moved) < 0.999 * far else sign * np.inf)
+    return float(ends[0]), float(ends[1])
+
+
+def _add_up(hierarchies: Sequence[Hierarchy], grid: FloatArray) -> FloatArray:
+    """From the leaves of every dimension to all its codes."""
+    for axis, hierarchy in enumerate(hierarchies):
+        leaf, code = hierarchy.ancestors
+        sums = np.zeros((len(hierarchy), int(hierarchy.is_leaf.sum())))
+        sums[code, (np.cumsum(hierarchy.is_leaf) - 1)[leaf]] = 1.0
+        grid = np.moveaxis(np.tensordot(sums, grid, axes=(1, axis)), 0, axis)
+    return grid

@@ -1,0 +1,131 @@
+"""Suppression patterns as files: one line a cell, and no cell forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import FormatError
+from discreet.hierarchy import Hierarchy
+from discreet.io.pattern import read_pattern, write_pattern
+from discreet.problem import Problem
+from discreet.protection import suppress
+from discreet.table import Table
+from discreet.testing import cross_table, hide, pose
+
+SMALL = cross_table(["A", "B"], ["I", "II"], [[731, 229], [502, 617]])
+PROBLEM = pose(SMALL, {"A × I": 50.0})
+LINES = ["cell,status", *(f"{label},published" for label in SMALL.labels())]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Callable[..., Path]:
+    def write(text: str | bytes) -> Path:
+        path = tmp_path / "pattern.csv"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def test_a_pattern_tells_primaries_from_secondaries(tmp_path):
+    write_pattern(hide(PROBLEM, "A × II", "B × I", "B × II"), tmp_path / "pattern.csv")
+    assert (tmp_path / "pattern.csv").read_text(encoding="utf-8").splitlines() == [
+        "cell,status",
+        "Total × Total,published",
+        "Total × I,published",
+        "Total × II,published",
+        "A × Total,published",
+        "A × I,primary",
+        "A × II,secondary",
+        "B × Total,published",
+        "B × I,secondary",
+        "B × II,secondary",
+    ]
+
+
+def test_a_pattern_holds_no_value(tmp_path):
+    write_pattern(hide(PROBLEM), tmp_path / "pattern.csv")
+    text = (tmp_path / "pattern.csv").read_text(encoding="utf-8")
+    assert not any(f"{value:g}" in text for value in SMALL.value)
+
+
+# A lone carriage return is the one thing that csv, up to Python 3.12, does not put in quotes.
+labels = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=6)
+
+
+@settings(deadline=None)
+@given(st.lists(labels, min_size=1, max_size=6, unique=True), st.data())
+def test_any_pattern_of_any_labels_is_read_back(tmp_path_factory, codes, data):
+    """Commas, quotes, line breaks, blanks: whatever codes are called."""
+    flat = Hierarchy.flat(codes, total="the total of all")
+    n = len(flat)
+    table = Table.from_cells({"d": flat}, range(n), [n - 1, *[1] * (n - 1)])
+    hidden = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    free = np.zeros(n)
+    problem = Problem(table, free, free, free, free, free, free, np.full(n, np.inf))
+    path = tmp_path_factory.mktemp("pattern") / "pattern.csv"
+    write_pattern(suppress(problem, hidden), path)
+    assert read_pattern(problem, path).tolist() == hidden.tolist()
+
+
+@pytest.mark.parametrize("word", ["primary", "secondary"])
+def test_both_kinds_of_hiding_hide(file, word):
+    path = file("\n".join(LINES).replace("A × I,published", f"A × I,{word}"))
+    assert np.flatnonzero(read_pattern(PROBLEM, path)).tolist() == [SMALL.index("A × I")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("\ufeff" + "\r\n".join(LINES), id="from Windows, with a BOM"),
+        pytest.param("\n\n".join(LINES) + "\n\n", id="blank lines"),
+        pytest.param("\n".join([" cell , status ", *LINES[:0:-1]]), id="in another order"),
+        pytest.param("\n".join(f'"{line}"'.replace(",", '","') for line in LINES), id="all in quotes"),
+    ],
+)
+def test_patterns_as_others_write_them(file, text):
+    assert not read_pattern(PROBLEM, file(text)).any()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("", "begins with the line 'cell,status'", id="empty"),
+        pytest.param("\n".join(LINES[1:]), "begins with the line 'cell,status'", id="no header"),
+        pytest.param("cell;status\nA;published", "begins with the line 'cell,status'", id="semicolons"),
+        pytest.param("status,cell", "begins with the line 'cell,status'", id="columns exchanged"),
+        pytest.param("\n".join([*LINES, "C × I,published"]), "line 11: the problem has no cell 'C × I'", id="unknown"),
+        pytest.param("\n".join([*LINES, LINES[3]]), "line 11: cell 'Total × II' occurs twice", id="twice"),
+        pytest.param("\n\n".join([*LINES, LINES[3]]), "line 21: cell 'Total × II' occurs twice", id="blank lines"),
+        pytest.param("\n".join(LINES[:-2]), "2 cells of the problem are missing.*'B × I', 'B × II'", id="missing"),
+        pytest.param("cell,status", "9 cells of the problem are missing", id="only a header"),
+        pytest.param("\n".join([*LINES[:4], "A × Total"]), "line 5: expected a cell and one of", id="a field less"),
+        pytest.param("\n".join([*LINES[:4], LINES[4] + ","]), "line 5: expected a cell and one of", id="a field more"),
+        pytest.param("cell,status\nA × I,hidden", "line 2: expected a cell and one of", id="unknown word"),
+        pytest.param("cell,status\nA × I,Primary", "line 2: expected a cell and one of", id="capitals"),
+        pytest.param("cell,status\nA × I,", "line 2: expected a cell and one of", id="no word"),
+        pytest.param("cell,status\nA × I,731", "line 2: expected a cell and one of", id="a value"),
+        pytest.param('cell,status\n"A' + "x" * 200_000, "cannot be read", id="a quote that is never closed"),
+        pytest.param("cell,status\nR\xe9gion,primary".encode("latin-1"), "cannot be read", id="latin-1"),
+        pytest.param(bytes(range(128, 256)), "cannot be read", id="binary"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_found_on_their_line(file, text, message):
+    path = file(text)
+    with pytest.raises(FormatError, match=message) as error:
+        read_pattern(PROBLEM, path)
+    assert str(path) in str(error.value)
+    assert not any(f"{value:g}" in str(error.value).replace(str(path), "") for value in SMALL.value)
+
+
+def test_files_that_are_not_there(tmp_path):
+    with pytest.raises(FormatError, match="does not exist"):
+        read_pattern(PROBLEM, tmp_path / "nowhere.csv")
+    with pytest.raises(FormatError, match="cannot be read"):
+        read_pattern(PROBLEM, tmp_path)

@@ -1,0 +1,225 @@
+"""The last gate: nothing leaves without a passed audit of exactly this protection, and no hidden value ever."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import struct
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from discreet.attackers import Attacker
+from discreet.audit import audit
+from discreet.errors import InputError, NotSafeError
+from discreet.methods import protect
+from discreet.problem import Problem
+from discreet.protection import Decision, Protection
+from discreet.release import SYMBOL, Release, publish
+from discreet.table import Table
+from discreet.testing import cross_table, hide, pose, random_problem, random_table
+
+SQUARE = ("a × c", "a × d", "b × c", "b × d")
+
+
+@pytest.fixture
+def problem() -> Problem:
+    """Values that occur once, and look like nothing else."""
+    values = [[5123.25, 6234.5, 811.75], [8345.125, 7456.625, 912.5], [733.5, 624.25, 515.125]]
+    return pose(cross_table("abe", "cdf", values), {"a × c": 500.0})
+
+
+@pytest.fixture
+def safe(problem) -> Protection:
+    return hide(problem, *SQUARE)
+
+
+# -- what is refused ------------------------------------------------------------------------------------------
+
+
+def test_a_passed_audit_of_this_protection_is_published(problem, safe):
+    release = publish(problem, safe, audit(problem, safe))
+    assert len(release) == 16
+    assert release.hidden.tolist() == safe.hidden.tolist()
+    published = ~safe.hidden
+    assert np.array_equal(release.value[published], problem.table.value[published])
+
+
+def test_the_quick_verdict_is_enough(problem, safe):
+    publish(problem, safe, audit(problem, safe, intervals=False))
+
+
+def test_a_failed_audit_is_refused_and_the_cells_are_named(problem):
+    alone = hide(problem)
+    with pytest.raises(NotSafeError, match="'a × c'") as caught:
+        publish(problem, alone, audit(problem, alone))
+    assert caught.value.offenders == ["a × c"]
+    assert caught.value.exit_code == 1
+    assert "5123" not in str(caught.value)
+
+
+def test_the_audit_of_another_protection_is_refused(problem, safe):
+    with pytest.raises(NotSafeError, match="another protection"):
+        publish(problem, hide(problem), audit(problem, safe))
+
+
+def test_the_audit_of_another_problem_is_refused(problem, safe):
+    """Lower levels are easily passed."""
+    easier = problem.with_columns(lower=problem.lower / 1e6, upper=problem.upper / 1e6)
+    alone = hide(easier, *SQUARE)
+    with pytest.raises(NotSafeError, match="another protection"):
+        publish(problem, safe, audit(easier, alone))
+    with pytest.raises(NotSafeError):
+        publish(problem, alone, audit(easier, alone))
+
+
+def test_an_audit_that_leaves_out_cells_is_refused(problem):
+    both = pose(problem.table, {"a × c": 500.0, "e × f": 50.0})
+    protection = hide(both, *SQUARE)
+    partial = audit(both, protection, cells=[problem.table.index("a × c")])
+    assert partial.passed
+    with pytest.raises(NotSafeError, match="leaves out"):
+        publish(both, protection, partial)
+    with pytest.raises(NotSafeError, match="leaves out"):
+        publish(both, protection, audit(both, protection, cells=[]))
+
+
+def test_an_audit_against_somebody_else_is_refused(problem, safe):
+    nobody = Attacker("somebody else", np.full(16, -np.inf), np.full(16, np.inf))
+    with pytest.raises(NotSafeError, match="leaves out"):
+        publish(problem, safe, audit(problem, safe, attackers=[nobody]))
+
+
+def test_an_audit_against_a_namesake_who_knows_less_is_refused(problem):
+    """What counts is what the attacker knows, not what they are called."""
+    strict = pose(problem.table, {"a × c": (5000.0, 7000.0)})
+    protection = hide(strict, *SQUARE)
+    namesake = Attacker(strict.attackers()[0].name, np.full(16, -np.inf), np.full(16, np.inf))
+    forged = audit(strict, protection, attackers=[namesake])
+    assert forged.passed
+    assert not audit(strict, protection).passed
+    with pytest.raises(NotSafeError):
+        publish(strict, protection, forged)
+
+
+def test_more_attackers_than_needed_must_pass_too(problem, safe):
+    lower = np.zeros(16)
+    lower[problem.table.index("a × d")] = 6200.0
+    contributor = Attacker("contributor", lower, np.full(16, np.inf))
+    verdict = audit(problem, safe, attackers=[*problem.attackers(), contributor])
+    with pytest.raises(NotSafeError, match="inferred too closely"):
+        publish(problem, safe, verdict)
+
+
+def test_a_protection_that_publishes_more_than_it_admits_is_refused(problem, safe):
+    """The audit reads the intervals: a value outside them must not reach the release, whatever the decision says."""
+
+    def publish_everything() -> None:
+        decision = np.full(16, Decision.PUBLISHED, dtype=np.int8)
+        lying = replace(safe, decision=decision, published=problem.table.value.copy())
+        publish(problem, lying, audit(problem, lying))
+
+    with pytest.raises((NotSafeError, InputError)):
+        publish_everything()
+
+
+def test_a_protection_changed_after_its_audit_is_refused(problem, safe):
+    verdict = audit(problem, safe)
+    cell = problem.table.index("a × c")
+
+    def tamper() -> None:
+        safe.decision[cell] = Decision.PUBLISHED
+        safe.published[cell] = problem.table.value[cell]
+        publish(problem, safe, verdict)
+
+    with pytest.raises((NotSafeError, ValueError)):  # or the columns cannot be written to at all
+        tamper()
+
+
+# -- what a release holds -------------------------------------------------------------------------------------
+
+
+def nowhere(release: Release, secrets: np.ndarray) -> None:
+    stored = pickle.dumps(release) + pickle.dumps(release.frame()) + pickle.dumps(release.frame(symbols=True))
+    text = release.frame().to_csv() + release.frame(symbols=True).to_csv() + repr(release)
+    numbers = set(re.findall(r"\d+(?:\.\d+)?", text))
+    for secret in secrets.tolist():
+        assert struct.pack("<d", secret) not in stored
+        assert struct.pack(">d", secret) not in stored
+        assert repr(secret) not in numbers
+        assert not np.any(release.value == secret)
+
+
+def test_no_hidden_value_anywhere(problem, safe):
+    release = publish(problem, safe, audit(problem, safe))
+    nowhere(release, problem.table.value[safe.hidden])
+    # The search itself works: published values are found.
+    assert struct.pack("<d", problem.table.value[~safe.hidden][0]) in pickle.dumps(release)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_hidden_value_anywhere_in_random_tables(seed):
+    rng = np.random.default_rng(seed)
+    problem = random_problem(rng, random_table(rng, (4, 4), zeros=0.0), primaries=0.3, must_publish=0.0)
+    protection = protect(problem)
+    release = publish(problem, protection, audit(problem, protection))
+    assert np.isnan(release.value[protection.hidden]).all()
+    secrets = problem.table.value[protection.hidden]
+    secrets = secrets[~np.isin(secrets, problem.table.value[~protection.hidden])]
+    assert protection.hidden.any()
+    nowhere(release, secrets)
+
+
+def test_a_release_has_no_way_back(problem, safe):
+    """Only codes, a name, published numbers and a symbol: no table, no protection, no view of their arrays."""
+    release = publish(problem, safe, audit(problem, safe))
+    assert {field.name for field in fields(release)} == {"codes", "response", "value", "symbol"}
+    assert set(vars(release)) == {"codes", "response", "value", "symbol"}
+    assert release.value.base is None
+    for array in (problem.table.value, safe.published):
+        assert not np.shares_memory(release.value, array)
+    assert all(isinstance(code, str) for codes in release.codes.values() for code in codes)
+
+
+def test_why_a_cell_is_hidden_is_not_said(problem, safe):
+    """Primary and secondary cells look the same."""
+    release = publish(problem, safe, audit(problem, safe))
+    frame = release.frame(symbols=True)
+    assert list(frame) == ["row", "column", "value"]
+    shown = frame["value"][safe.hidden]
+    assert shown.tolist() == [SYMBOL] * 4
+
+
+def test_a_value_left_in_the_column_of_a_hidden_cell_does_not_get_out(problem, safe):
+    published = problem.table.value.copy()  # a careless method
+    with pytest.raises(InputError, match="published other than their intervals say"):
+        replace(safe, published=published)
+
+
+def test_frames_rounding_and_symbols(problem, safe):
+    verdict = audit(problem, safe)
+    release = publish(problem, safe, verdict, symbol="..", decimals=1)
+    frame = release.frame(symbols=True).set_index(["row", "column"])["value"]
+    assert frame["a", "c"] == ".."
+    assert frame["e", "d"] == 624.2
+    assert frame["Total", "Total"] == round(float(problem.table.value[0]), 1)
+    plain = release.frame().set_index(["row", "column"])["value"]
+    assert np.isnan(plain["a", "c"])
+    assert plain["e", "d"] == 624.2
+
+
+def test_tables_without_dimensions_are_released_by_cell_name():
+    table = Table(
+        {}, np.zeros((0, 3)), np.array([9.0, 4, 5]), sparse.csr_array(np.array([[-1.0, 1, 1]])), names=("t", "p", "q")
+    )
+    problem = pose(table, {"p": 2.0})
+    protection = hide(problem, "q")
+    frame = publish(problem, protection, audit(problem, protection)).frame(symbols=True)
+    assert frame.to_dict("list") == {"cell": ["t", "p", "q"], "value": [9.0, SYMBOL, SYMBOL]}
+
+
+def test_a_dimension_called_like_the_response_is_refused():
+    with pytest.raises(InputError, match="both called 'value'"):
+        cross_table("ab", "cd", [[5, 6], [8, 7]], names=("value", "column"))
