@@ -70,24 +70,15 @@ def test_a_firm_in_two_cells_is_one_contributor_of_their_total(firms):
     assert cell(table, "Total", "02") == {"value": 7, "count": 1, "top": [(7, "f1"), (0, None)]}
     assert cell(table, "N2", "01") == {"value": 4.5, "count": 2, "top": [(3.5, "f2"), (1, "f3")]}
     table.check_additive()
-
-
-def test_cells_are_listed_in_the_order_of_the_codes_and_only_where_there_are_records(firms):
-    table = tabulate(firms, {"region": REGIONS, "branch": None}, "turnover", contributor="firm")
     assert table.codes.T.tolist() == sorted(table.codes.T.tolist())
     assert ("N1 × 02" in table.labels(), "N1 × 01" in table.labels()) == (False, True)
-
-
-def test_a_flat_classification_lists_its_codes_sorted_below_a_total(firms):
-    table = tabulate(firms, ["branch"], "turnover")
     assert table.dimensions["branch"].codes == ("Total", "01", "02")
-    assert everything(tabulate(firms, "branch", "turnover")) == everything(table)
 
 
 def test_without_contributors_each_record_stands_for_itself(firms):
-    table = tabulate(firms, {"region": REGIONS}, "turnover")
-    assert cell(table, "North") == {"value": 19.5, "count": 4, "top": [(10, None), (5, None)]}
-    assert table.contributors == ()
+    table = tabulate(firms, "branch", "turnover")
+    assert cell(table, "01") == {"value": 14.5, "count": 3, "top": [(10, None), (3.5, None)]}
+    assert (table.contributors, table.requested) == ((), None)
 
 
 def test_weights_enter_the_value_but_not_what_a_respondent_reported(firms):
@@ -150,10 +141,9 @@ def test_one_marked_record_is_enough_to_ask_for_protection(firms):
     assert table.requested[table.index("South")].tolist() == [True, False]
     nameless = tabulate(firms, {"region": REGIONS}, "turnover", request="asked")
     assert nameless.requested[nameless.index("North")].tolist() == [False, True]
-    assert tabulate(firms, {"region": REGIONS}, "turnover").requested is None
 
 
-@pytest.mark.parametrize("marks", [[True, False], [1.0, 0.0], ["yes", "0"], ["True", "False"]])
+@pytest.mark.parametrize("marks", [[True, False], [1.0, 0.0], ["yes", "False"]])
 def test_marks_are_understood_in_every_type(marks):
     table = tabulate(pd.DataFrame({"r": ["A", "B"], "x": [1, 1], "asked": marks}), ["r"], "x", request="asked")
     assert table.requested[1:, 0].tolist() == [True, False]
@@ -213,7 +203,7 @@ def test_people_are_counted_and_households_recognised():
 
 def test_numbers_of_contributors_that_cannot_add_up_are_refused(firms):
     """f1 is one firm in each of two regions, and one firm in both: no additive table says so."""
-    with pytest.raises(InputError, match="do not add up to totals.*holding="):
+    with pytest.raises(InputError, match=r"do not add up to totals.*holding="):
         tabulate(firms, {"region": REGIONS}, contributor="firm")
     table = tabulate(firms, {"region": REGIONS}, holding="firm")
     assert cell(table, "Total") == {"value": 5, "count": 3, "top": [(3, "f1"), (1, "f2")]}
@@ -282,7 +272,7 @@ def surveys(draw: Any) -> dict[str, Any]:
         "records": records,
         "dimensions": dimensions,
         "options": options,
-        "at_once": draw(st.sampled_from([1, 30, 10**6])),
+        "at_once": draw(st.sampled_from([1 if len(dimensions) == 1 else 300, 10**6])),
     }
 
 
@@ -324,7 +314,7 @@ def by_hand(
     return found
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(surveys())
 def test_every_cell_is_what_counting_by_hand_gives(survey):
     options, top = survey["options"], survey["options"]["top"]
@@ -388,14 +378,12 @@ SOURCES = {
     "packed csv": as_packed_csv,
     "parquet": as_parquet,
     "pandas": lambda frame, _: frame,
-    "floats": lambda frame, _: frame.astype({"group": float, "staff": float}),
-    "categories": lambda frame, _: frame.astype({"region": "category", "firm": "category"}),
-    "objects": lambda frame, _: frame.astype(object),
-    "polars": lambda frame, _: pl.from_pandas(frame).with_columns(pl.col("branch").cast(pl.Categorical)),
-    "lazy polars": lambda frame, _: pl.from_pandas(frame).lazy(),
+    "other types": lambda frame, _: frame.astype(
+        {"group": float, "staff": object, "region": "category", "firm": "category"}
+    ),
+    "polars": lambda frame, _: pl.from_pandas(frame).lazy().with_columns(pl.col("branch").cast(pl.Categorical)),
     "arrow": lambda frame, _: pa.Table.from_pandas(frame).combine_chunks(),
     "ibis": lambda frame, _: ibis.duckdb.connect().create_table("survey", ibis.memtable(frame)),
-    "ibis memtable": lambda frame, _: ibis.memtable(frame),
 }
 
 
@@ -564,7 +552,7 @@ def test_numbers_are_checked_in_every_source(kind, firms, tmp_path):
     """NaN is no missing value for Arrow and polars, text for CSV, and nothing at all for pandas."""
     broken = firms.astype({"turnover": object})
     broken.loc[1, "turnover"] = None
-    with pytest.raises(InputError, match="1 of 5 records have no number in column 'turnover', e.g. in cell 'N2 × 02'"):
+    with pytest.raises(InputError, match=r"1 of 5 records have no number in column 'turnover', e.g. in cell 'N2 × 02'"):
         tabulate(SOURCES[kind](broken, tmp_path), BY, "turnover")
     nan = pl.from_pandas(firms).with_columns(turnover=pl.lit(float("nan")))
     with pytest.raises(InputError, match="5 of 5 records have an infinite or undefined number in column 'turnover'"):
@@ -581,7 +569,7 @@ def test_unknown_codes_are_left_out_with_whatever_their_records_hold(firms):
 def test_a_leaf_that_one_tree_forgets_is_refused(firms):
     """The total would be right in one grouping and too small in the other."""
     some_of_it = Hierarchy.from_pairs([("Coast", "Total"), ("N1", "Coast"), ("N2", "Coast")])
-    with pytest.raises(HierarchyError, match="column 'region' do not have one place in each tree .*'South'") as caught:
+    with pytest.raises(HierarchyError, match=r"column 'region' do not have one place in each tree .*'South'") as caught:
         tabulate(firms, {"region": Hierarchy.union(REGIONS, some_of_it)}, "turnover")
     assert caught.value.offenders == ["South"]
 
@@ -626,10 +614,10 @@ def test_files_that_cannot_be_used_are_named_and_not_quoted(name, content, messa
 
 
 def test_what_is_no_microdata_is_refused(firms, tmp_path):
-    with pytest.raises(InputError, match="from list. Pass a CSV or Parquet file"):
+    with pytest.raises(InputError, match=r"from list\. Pass a CSV or Parquet file"):
         tabulate(firms.to_dict("records"), ["region"])
+    (tmp_path / "folder.csv").mkdir()
     with pytest.raises(InputError, match="folder, not a file"):
-        (tmp_path / "folder.csv").mkdir()
         tabulate(tmp_path / "folder.csv", ["region"])
     with pytest.raises(InputError, match="There are no records"):
         tabulate(firms.iloc[:0], ["region"])

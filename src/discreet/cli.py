@@ -41,7 +41,7 @@ from discreet.release import SYMBOL, publish
 from discreet.rules import RULES, usage
 from discreet.tabulate import distinct_codes, tabulate
 
-console = Console(highlight=False)
+console = Console(highlight=False, soft_wrap=True)
 
 ExistingFile = click.Path(exists=True, dir_okay=False, path_type=Path)
 NewFile = click.Path(dir_okay=False, path_type=Path)
@@ -128,7 +128,7 @@ def _summary(result: Result) -> None:
     console.print()
     if result.audit.passed:
         console.print(
-            "[bold green]Safe[/]: every sensitive cell keeps its protection against "
+            "[bold green]Safe[/]: every sensitive cell keeps its protection against the "
             + _and(result.audit.attackers)
             + "."
         )

@@ -255,14 +255,15 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
     """Tabulate, assess, protect, audit, publish; write everything into the job's output folder."""
     progress = progress or Silent()
     table = make_table(job)
-    say(f"{table!r}")
+    empty = f", {table.grid - len(table):,} more are empty" if table.grid > len(table) else ""
+    say(f"tabulated {table.response} by {' × '.join(table.dimensions)}: {len(table):,} cells{empty}")
     problem = make_problem(job, table)
-    say(f"{len(problem.primaries):,} sensitive cells")
+    say(f"assessed: {len(problem.primaries):,} cells are sensitive")
     options = job.protect
     protection = protect(problem, options.method, seed=options.seed, time_limit=options.time_limit, progress=progress)
-    say(f"{protection!r}")
+    say(f"protected: {protection.report.n_secondary:,} further cells are hidden")
     checked = audit(problem, protection, progress=progress)
-    say(f"{checked!r}")
+    say(f"audited: {'safe' if checked.passed else f'{len(checked.exposed):,} cells exposed'}")
     release = None
     if checked.passed:
         release = publish(problem, protection, checked, symbol=job.output.symbol, decimals=job.output.decimals)

@@ -42,6 +42,9 @@ class Release:
     def frame(self, symbols: bool = False) -> pd.DataFrame:
         """One row a cell. Hidden values are missing, or with ``symbols`` the suppression symbol."""
         column: pd.Series = pd.Series(self.value)
+        shown = self.value[~self.hidden]
+        if np.all(shown == np.round(shown)) and np.all(np.abs(shown) < 2**53):
+            column = column.astype("Int64")  # whole numbers are written without a decimal point
         if symbols:
             column = column.astype(object).where(~self.hidden, self.symbol)
         return pd.DataFrame({**self.codes, self.response: column})

@@ -32,14 +32,14 @@ class Survey:
     region: Hierarchy
 
 
-def business_survey(seed: int = 1, establishments: int = 15_000) -> Survey:
+def business_survey(seed: int = 1, establishments: int = 40_000) -> Survey:
     """Establishments of firms by industry (section > division > class) and region (part > district).
 
     Turnover is lognormal with a heavy tail, classes and districts differ widely in size, one firm in twelve has several
     establishments, and about four in a hundred belong to a holding.
     """
     rng = np.random.default_rng(seed)
-    industry = _tree({section: int(rng.integers(3, 7)) for section in SECTIONS}, lambda: int(rng.integers(2, 7)))
+    industry = _tree({section: int(rng.integers(2, 5)) for section in SECTIONS}, lambda: int(rng.integers(2, 6)))
     region = _tree({part: int(rng.integers(4, 7)) for part in REGIONS}, None)
     classes = [code for code, leaf in zip(industry.codes, industry.is_leaf, strict=True) if leaf]
     districts = [code for code, leaf in zip(region.codes, region.is_leaf, strict=True) if leaf]

@@ -82,7 +82,7 @@ def tabulate(
     Codes that are not in their hierarchy are an error, or with ``unknown="drop"`` their records are left out.
     """
     by, extra = [by] if isinstance(by, str) else by, [extra] if isinstance(extra, str) else extra
-    columns = Columns(tuple(by), response, weight, tuple(extra), contributor, holding, request)
+    columns = _Columns(tuple(by), response, weight, tuple(extra), contributor, holding, request)
     columns.check()
     if isinstance(top, bool) or not isinstance(top, int) or top < 1:
         raise InputError("top= is how many of the largest contributions to keep: a whole number from 1 up.")
@@ -104,7 +104,7 @@ def tabulate(
 
 
 @dataclass(frozen=True)
-class Columns:
+class _Columns:
     """Which column plays which part."""
 
     by: tuple[str, ...]
@@ -155,7 +155,7 @@ class Columns:
 
 
 @contextmanager
-def _opened(data: Any, columns: Columns) -> Iterator[Expr]:
+def _opened(data: Any, columns: _Columns) -> Iterator[Expr]:
     """The microdata as an Ibis table: on its own backend if it has one, else in an embedded DuckDB."""
     if isinstance(data, ibis.Table):
         yield data.select(columns.find(data.columns, "The table"))
@@ -175,7 +175,7 @@ def _opened(data: Any, columns: Columns) -> Iterator[Expr]:
             connection.disconnect()
 
 
-def _file(connection: Any, path: Path, columns: Columns) -> Expr:
+def _file(connection: Any, path: Path, columns: _Columns) -> Expr:
     name = path.name.lower()
     if not name.endswith(TEXT + PARQUET):
         raise InputError(f"{path} is not a CSV or Parquet file: its name should end in {', '.join(TEXT + PARQUET)}.")
@@ -208,7 +208,7 @@ def _readable(path: Path) -> Iterator[None]:
         raise InputError(f"{place}: cannot be read. {advice}") from None
 
 
-def _arrow(data: Any, columns: Columns) -> pa.Table:
+def _arrow(data: Any, columns: _Columns) -> pa.Table:
     if type(data).__module__.partition(".")[0] == "polars":
         frame = data.lazy().collect()
         data = frame.select(columns.find(frame.columns, "The data frame")).to_arrow()
@@ -234,7 +234,7 @@ def _arrow_column(column: Any) -> pa.Array:
 def _text(column: Expr) -> Expr:
     """Codes and names. Empty ones are missing; floats are whole numbers in a column with gaps: 7, not 7.0."""
     if column.type().is_floating():
-        missing, whole = column.isnan() | column.isinf(), column == column.floor()
+        missing, whole = column.isnan() | column.isinf(), (column == column.floor()) & (column.abs() < 1e15)
         number = ibis.ifelse(whole, column.floor().cast("int64").cast("string"), column.cast("string"))
         return ibis.ifelse(missing, ibis.null("string"), number)
     return column.cast("string").nullif("")
@@ -252,7 +252,7 @@ def _marked(column: Expr) -> Expr:
 # -- checking them ---------------------------------------------------------------------------------------------
 
 
-def _survey(source: Expr, columns: Columns) -> pd.DataFrame:
+def _survey(source: Expr, columns: _Columns) -> pd.DataFrame:
     """One line per combination of codes: how many records, what is wrong with them, and how large their numbers are."""
     rows: dict[str, Expr] = {f"d{d}": _text(source[name]) for d, name in enumerate(columns.by)}
     found: dict[str, Expr] = {"records": _.count()}
@@ -278,7 +278,7 @@ def _survey(source: Expr, columns: Columns) -> pd.DataFrame:
     return survey.fillna(dict.fromkeys(found, 0)).sort_values(by, ignore_index=True)
 
 
-def _dimensions(by: By, columns: Columns, survey: pd.DataFrame) -> dict[str, Hierarchy]:
+def _dimensions(by: By, columns: _Columns, survey: pd.DataFrame) -> dict[str, Hierarchy]:
     dimensions = {}
     for d, name in enumerate(columns.by):
         hierarchy = by[name] if isinstance(by, Mapping) else None
@@ -323,7 +323,7 @@ def _known_codes(survey: pd.DataFrame, dimensions: Mapping[str, Hierarchy], unkn
     return survey
 
 
-def _check_numbers(survey: pd.DataFrame, columns: Columns) -> None:
+def _check_numbers(survey: pd.DataFrame, columns: _Columns) -> None:
     def refuse(fault: str, what: str, name: str, remedy: str) -> None:
         bad = survey[survey[fault] > 0]
         if len(bad):
@@ -384,7 +384,7 @@ class _Climb:
 class _Plan:
     """What is wanted, and the names of the columns it is worked out in."""
 
-    columns: Columns
+    columns: _Columns
     climbs: Sequence[_Climb]
     top: int
     count_zeros: bool
@@ -638,3 +638,14 @@ def _table(
         extra={name: column(f"e{i}") for i, name in enumerate(plan.columns.extra)},
         is_count=plan.columns.response is None,
     )
+
+
+def distinct_codes(data: Any, columns: Sequence[str]) -> pd.DataFrame:
+    """The combinations of codes that occur in some columns, as text."""
+    chosen = _Columns(tuple(columns), None, None, (), None, None, None)
+    chosen.check()
+    with _opened(data, chosen) as source:
+        codes = source.select(**{name: _text(source[name]) for name in columns}).distinct().to_pandas()
+    if codes.isna().any().any():
+        raise InputError(f"Codes are missing in the columns {some(list(columns))}: fill or drop them first.")
+    return codes

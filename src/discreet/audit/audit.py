@@ -159,7 +159,17 @@ def _against(
         & _reaches(reach_up, problem.upper[targets])
         & _reaches(reach_down + reach_up, problem.sliding[targets])
     )
-    return value[targets] - reach_down, value[targets] + reach_up, safe
+    return _tidy(value[targets] - reach_down, value), _tidy(value[targets] + reach_up, value), safe
+
+
+def _tidy(bound: FloatArray, value: FloatArray) -> FloatArray:
+    """Bounds a hair from a number as round as the table's own are that number: 1262, not 1261.9999999928."""
+    digits = next((d for d in range(5) if np.allclose(value, np.round(value, d), rtol=1e-15, atol=1e-12)), None)
+    if digits is None:
+        return bound
+    near = np.round(bound, digits)
+    with np.errstate(invalid="ignore"):  # infinite bounds stay what they are
+        return np.where(np.abs(near - bound) <= 1e-9 * np.maximum(np.abs(bound), 1.0), near, bound)
 
 
 def _reaches(reach: FloatArray, level: FloatArray) -> BoolArray:

@@ -11,26 +11,30 @@ ROUNDS = 30
 SLACK = 1e-12  # share by which implied bounds are kept too wide, so that rounding never rules the truth out
 
 
-def propagate(relations: sparse.csr_array, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+def propagate(
+    relations: sparse.csr_array, low: FloatArray, high: FloatArray, rounds: int = ROUNDS
+) -> tuple[FloatArray, FloatArray]:
     """Tighten ``low <= d <= high`` for differences ``d`` with ``relations @ d == 0``; zero always stays possible."""
     low, high = low.copy(), high.copy()
-    entries = relations.tocoo()
+    entries = relations.tocsc().tocoo()  # by column, so that the bounds of a cell stand together
     row, column, weight = entries.row, entries.col, entries.data
+    if not len(row):
+        return low, high
+    starts = np.flatnonzero(np.r_[True, column[1:] != column[:-1]])
+    cells = column[starts]
     m = relations.shape[0]
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         least = np.where(weight > 0, weight * low[column], weight * high[column])
         most = np.where(weight > 0, weight * high[column], weight * low[column])
         # What the others in a relation add up to at least and at most: all of them but one, which may be endless.
         others_least, others_most = _but_one(row, least, m, -np.inf), _but_one(row, most, m, np.inf)
         new_low = np.where(weight > 0, -others_most, others_least) / np.abs(weight)
         new_high = np.where(weight > 0, -others_least, others_most) / np.abs(weight)
-        tighter_low, tighter_high = np.full(len(low), -np.inf), np.full(len(high), np.inf)
-        np.maximum.at(tighter_low, column, new_low)
-        np.minimum.at(tighter_high, column, new_high)
-        tighter_low = np.minimum(tighter_low * (1 + SLACK), 0.0)
-        tighter_high = np.maximum(tighter_high * (1 + SLACK), 0.0)
-        gain = (tighter_low > low * (1 - 1e-6)) | (tighter_high < high * (1 - 1e-6))
-        low, high = np.maximum(low, tighter_low), np.minimum(high, tighter_high)
+        tighter_low = np.minimum(np.maximum.reduceat(new_low, starts) * (1 + SLACK), 0.0)
+        tighter_high = np.maximum(np.minimum.reduceat(new_high, starts) * (1 + SLACK), 0.0)
+        gain = (tighter_low > low[cells] * (1 - 1e-6)) | (tighter_high < high[cells] * (1 - 1e-6))
+        low[cells] = np.maximum(low[cells], tighter_low)
+        high[cells] = np.minimum(high[cells], tighter_high)
         if not gain.any():
             break
     return low, high

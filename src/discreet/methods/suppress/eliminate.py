@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.audit.propagate import propagate
+from discreet.audit.tolerances import REACH
 from discreet.methods.suppress.evidence import Evidence, seek
-from discreet.methods.suppress.mover import Mover
+from discreet.methods.suppress.mover import FARES, Mover
 from discreet.problem import BoolArray, Problem, Status
 from discreet.progress import Budget, Progress
 from discreet.relations import FloatArray
@@ -21,7 +23,7 @@ def eliminate(
     the pattern only shrinks, so one pass is enough.
     """
     hidden = hidden.copy()
-    mover = Mover(problem, hidden, seed)
+    mover = Mover(problem, hidden, seed, fares=FARES[-2:])  # which evidence is found does not matter, only whether
     may_go = hidden & (problem.status == Status.FREE)
     price = np.where(may_go, problem.cost, 0.0)[mover.cells]
     candidates = np.flatnonzero(may_go)
@@ -32,15 +34,26 @@ def eliminate(
             if budget.over:
                 return hidden, "time_limit"
             mover.bar(i, True, problem)
-            if _have_other_evidence(problem, mover, evidence, i, price):
+            if _not_ruled_out(problem, mover) and _have_other_evidence(problem, mover, evidence, i, price):
                 hidden[i] = False
             else:
                 mover.bar(i, False, problem)
-                price[mover.column[i]] = 0.0  # it stays, so it may as well be used
             progress.update(done, f"{int(hidden.sum()):,} hidden")
     except KeyboardInterrupt:  # every drop made so far was proven safe
         return hidden, "time_limit"
     return hidden, "heuristic"
+
+
+def _not_ruled_out(problem: Problem, mover: Mover) -> bool:
+    """False if single relations already show a primary unsafe: much quicker than a linear program."""
+    low, high = propagate(mover.relations, -mover.down, mover.up, rounds=5)
+    cells, short = mover.cells, 1 - 2 * REACH
+    lacking = (
+        (-low < problem.lower[cells] * short)
+        | (high < problem.upper[cells] * short)
+        | (high - low < problem.sliding[cells] * short)
+    )
+    return not np.any(lacking & (problem.status[cells] == Status.PRIMARY))
 
 
 def _have_other_evidence(problem: Problem, mover: Mover, evidence: Evidence, i: int, price: FloatArray) -> bool:

@@ -56,8 +56,9 @@ class Evidence:
         full = np.zeros(len(self.up))
         full[support] = move
         residual = float(np.abs(self.relations @ full).max(initial=0.0))
-        forward = np.where(move > 0, self.up[support], self.down[support]) / np.abs(move)
-        backward = np.where(move > 0, self.down[support], self.up[support]) / np.abs(move)
+        with np.errstate(over="ignore"):  # room without end for a tiny move
+            forward = np.where(move > 0, self.up[support], self.down[support]) / np.abs(move)
+            backward = np.where(move > 0, self.down[support], self.up[support]) / np.abs(move)
         primary = self.is_primary[support] & (np.abs(move) * RESIDUAL >= residual)
         kept = False
         for multiple, way in ((forward.min(), 1), (backward.min(), -1)):

@@ -12,7 +12,7 @@ from discreet.solvers import HighsModel, Outcome
 
 AMPLE = 1e6  # this many levels of room are as good as endless
 STILL = 1e-8  # moves below this share of the level are numerical noise
-STEPS = 1_000  # of the simplex method, before the fare rises
+STEPS = 5_000  # of the simplex method, before the fare rises
 FARES = (0.0, 3.0, 30.0, 300.0)  # in typical costs of a cell
 SLIGHT = 1e-3  # cells with less room than this share of the level are priced as if they had this much
 
@@ -20,7 +20,10 @@ SLIGHT = 1e-3  # cells with less room than this share of the level are priced as
 class Mover:
     """A persistent linear program over the given cells; moves up and moves down are separate columns."""
 
-    def __init__(self, problem: Problem, cells: BoolArray, seed: int = 0) -> None:
+    def __init__(
+        self, problem: Problem, cells: BoolArray, seed: int = 0, fares: tuple[float, ...] = FARES
+    ) -> None:
+        self.fares = fares
         value = problem.table.value
         self.cells = np.flatnonzero(cells)
         self.column = np.full(len(value), -1)
@@ -31,10 +34,13 @@ class Mover:
         relations = sparse.csr_array(relations[np.diff(relations.indptr) > 0])
         cost = problem.cost[self.cells]
         self.typical = float(np.median(cost[cost > 0])) if np.any(cost > 0) else 1.0
+        self.relations = relations
         self.both = sparse.csr_array(sparse.hstack([relations, -relations], format="csr"))
         n, zero = 2 * len(self.cells), np.zeros(relations.shape[0])
         self.columns = np.arange(n)
         self.seed = seed
+        self.asked: tuple[int, float, float] | None = None
+        self.price: FloatArray | None = None
         self.model = HighsModel("dual", seed=seed)
         self.model.load(np.zeros(n), np.zeros(n), np.ones(n), self.both, zero, zero)
 
@@ -60,12 +66,18 @@ class Mover:
         lower = np.zeros(len(self.columns))
         lower[at + (0 if sign > 0 else len(up))] = 1.0
         self.model.set_bounds(self.columns, lower, np.concatenate([up, down]))
-        for fare in FARES:
+        if self.asked == (p, sign, level) and price is self.price:
+            # The same question again, with other cells barred: the last answer is a good start.
+            solution = self.model.solve(steps=STEPS)
+        else:
+            solution = None
+        for fare in self.fares if solution is None or solution.outcome is Outcome.STOPPED else ():
             self.model.set_cost(self.columns, self._slopes(price + fare * self.typical, up, down))
             self.model.restart()  # slacks are dual feasible and far closer than the last basis
-            solution = self.model.solve(steps=None if fare == FARES[-1] else STEPS)
+            solution = self.model.solve(steps=None if fare == self.fares[-1] else STEPS)
             if solution.outcome is not Outcome.STOPPED:
                 break
+        self.asked, self.price = (p, sign, level), price
         return _net(solution.primal, level) if solution.optimal else None
 
     def stretch(
