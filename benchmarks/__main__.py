@@ -5,18 +5,17 @@ from __future__ import annotations
 import csv
 import os
 import platform
-import resource
 import subprocess
-import tempfile
+from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import click
 
 from benchmarks.instances import INSTANCES, folder
-from benchmarks.phases import MICRODATA, PHASES, relations_of_a_million_cells, tabulate_rows
+from benchmarks.microdata import ROAMING
+from benchmarks.phases import PHASES, measure
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -36,20 +35,6 @@ def machine() -> dict[str, str]:
     }
 
 
-def measure(phase: str, name: str, seed: int, data: Path | None, rows: int) -> dict[str, Any]:
-    """One measurement, with the peak memory of the process it runs in."""
-    if phase == "tabulate":
-        with tempfile.TemporaryDirectory() as scratch:
-            figures = tabulate_rows(name, rows, seed, Path(scratch))
-    elif phase == "relations":
-        figures = relations_of_a_million_cells(seed)
-    else:
-        instances = INSTANCES | (folder(data) if data else {})
-        figures = PHASES[phase](instances[name].make(seed), seed)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"phase": phase, "instance": name, "seed": seed, **figures, "peak_mb": round(peak)}
-
-
 @click.command()
 @click.option(
     "--phase", "phases", multiple=True, type=click.Choice(["tabulate", "relations", *PHASES]), help="Default: all."
@@ -66,13 +51,13 @@ def main(
     out.mkdir(parents=True, exist_ok=True)
     here = machine()
     for phase in phases or ("tabulate", "relations", *PHASES):
-        known = {"tabulate": list(MICRODATA), "relations": ["million"]}.get(phase)
+        known = {"tabulate": list(ROAMING), "relations": ["million"]}.get(phase)
         known = known or [*INSTANCES, *(folder(data) if data else {})]
         records = []
         for name in [name for name in known if not names or name in names]:
             for seed in seeds:
-                with get_context("spawn").Pool(1) as pool:
-                    record = pool.apply(measure, (phase, name, seed, data, rows))
+                with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
+                    record = fresh.submit(measure, phase, name, seed, data, rows).result()
                 click.echo("  ".join(f"{key} {value}" for key, value in record.items()))
                 records.append(record | here)
         if records:

@@ -12,7 +12,7 @@ from benchmarks.instances import tree
 from discreet.hierarchy import Hierarchy
 
 # Share of respondents that report in several leaf cells.
-PROBLEMS = {"rows_some_roam": 0.2, "rows_half_roam": 0.5}
+ROAMING = {"rows_some_roam": 0.2, "rows_half_roam": 0.5}
 BRANCHING = {"d1": (8, 10), "d2": (6, 10), "d3": (5, 6)}
 
 
@@ -24,7 +24,7 @@ def write_rows(folder: Path, name: str, rows: int, seed: int) -> tuple[Path, dic
     }
     firms = max(rows // 5, 1)
     firm = rng.integers(0, firms, rows)
-    roams = (rng.random(firms) < PROBLEMS[name])[firm]
+    roams = (rng.random(firms) < ROAMING[name])[firm]
     columns: dict[str, pa.Array] = {"firm": pa.array(firm)}
     for column, hierarchy in hierarchies.items():
         leaves = [code for code, leaf in zip(hierarchy.codes, hierarchy.is_leaf, strict=True) if leaf]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import resource
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.microdata import PROBLEMS, write_rows
-from benchmarks.instances import filled, tree
+from benchmarks.instances import INSTANCES, folder, tree
+from benchmarks.microdata import write_rows
 from discreet.audit import audit
 from discreet.methods import protect
 from discreet.problem import Problem
@@ -57,18 +60,29 @@ PHASES: dict[str, Callable[[Problem, int], Figures]] = {"protect": phase_protect
 
 
 def relations_of_a_million_cells(seed: int) -> Figures:
-    """How long the relations of a table of a million cells take to build."""
-    rng = np.random.default_rng(seed)
-    hierarchies = [tree(widths, letter) for widths, letter in zip([(9, 10), (9, 10), (9, 10)], "ABC", strict=True)]
-    codes = filled(hierarchies, rng.integers(1, 100, (90, 90, 90)).astype(float)).codes
-    started = time.process_time()
+    """How long the relations of a full table of a million cells take to build, and the memory they take on top."""
+    hierarchies = [tree((9, 10), letter) for letter in "ABC"]
+    codes = np.indices([len(h) for h in hierarchies]).reshape(3, -1).astype(np.int32)
+    before, started = _peak(), time.process_time()
     matrix, _ = additive(hierarchies, codes)
-    return {"cells": codes.shape[1], "relations": matrix.shape[0], "cpu_s": round(time.process_time() - started, 3)}
+    seconds = time.process_time() - started
+    return {
+        "cells": codes.shape[1],
+        "relations": matrix.shape[0],
+        "nonzeros": matrix.nnz,
+        "cpu_s": round(seconds, 3),
+        "added_mb": round(_peak() - before),
+    }
 
 
-def tabulate_rows(name: str, rows: int, seed: int, folder: Any) -> Figures:
+def _peak() -> float:
+    """Most memory this process ever held, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def tabulate_rows(name: str, rows: int, seed: int, scratch: Path) -> Figures:
     """Records to a hierarchical table with the two largest contributions of every cell, counted per respondent."""
-    path, dimensions = write_rows(folder, name, rows, seed)
+    path, dimensions = write_rows(scratch, name, rows, seed)
     wall, cpu = time.perf_counter(), time.process_time()
     table = tabulate(path, dimensions, "value", contributor="firm", top=2)
     figures = {
@@ -84,4 +98,14 @@ def tabulate_rows(name: str, rows: int, seed: int, folder: Any) -> Figures:
     return figures
 
 
-MICRODATA = PROBLEMS
+def measure(phase: str, name: str, seed: int, data: Path | None, rows: int) -> dict[str, Any]:
+    """One measurement, with the peak memory of the process it runs in."""
+    if phase == "tabulate":
+        with tempfile.TemporaryDirectory() as scratch:
+            figures = tabulate_rows(name, rows, seed, Path(scratch))
+    elif phase == "relations":
+        figures = relations_of_a_million_cells(seed)
+    else:
+        instances = INSTANCES | (folder(data) if data else {})
+        figures = PHASES[phase](instances[name].make(seed), seed)
+    return {"phase": phase, "instance": name, "seed": seed, **figures, "peak_mb": round(_peak())}

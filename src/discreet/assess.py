@@ -30,7 +30,7 @@ def assess(
     *,
     cost: str | FloatArray = "value",
     boundary: Boundary = "strict",
-    statuses: Mapping[Label, str] | None = None,
+    statuses: Mapping[str, str] | Mapping[tuple[str, ...], str] | None = None,
     margin: float = 20.0,
     waivers: Iterable[str | tuple[str, Label]] = (),
     prior: float | None = None,

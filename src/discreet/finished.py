@@ -168,7 +168,7 @@ def _numbers(frame: pd.DataFrame, column: str, missing: float | None = None) -> 
         raise TableError(
             f"Column {column!r} is empty or infinite in {len(bad)} rows. Leave empty cells out of the table."
         )
-    return numbers
+    return np.asarray(numbers)
 
 
 def _names(frame: pd.DataFrame, who: Sequence[str], largest: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:

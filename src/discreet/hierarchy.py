@@ -325,7 +325,8 @@ class Hierarchy:
                     continue
                 if parent.setdefault(code, above) != above:
                     raise HierarchyError(
-                        f"Code {code!r} in column {column!r} lies in both {parent[code]!r} and {above!r}: the columns do not nest.",
+                        f"Code {code!r} in column {column!r} lies in both {parent[code]!r} and {above!r}: "
+                        "the columns do not nest.",
                         [code],
                     )
                 above = code

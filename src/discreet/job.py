@@ -417,25 +417,19 @@ def _write(
     files: list[Path] = []
 
     def put(name: str, write: Callable[[Path], None]) -> None:
-        write(folder / name)
+        with writing(folder / name) as draft:
+            write(draft)
         files.append(folder / name)
 
     if release is not None:
         for kind in job.output.formats:
             put(f"release.{kind}", lambda path: write_release(release, path))
-    with_draft = lambda write: lambda path: _drafted(write, path)  # noqa: E731
-    put("pattern.csv", with_draft(lambda draft: write_pattern(protection, draft)))
-    put("intervals.csv", with_draft(lambda draft: checked.frame().to_csv(draft, index=False)))
+    put("pattern.csv", lambda path: write_pattern(protection, path))
+    put("intervals.csv", lambda path: checked.frame().to_csv(path, index=False))
     put("report.json", lambda path: write_json(protect_report(protection, checked), path))
     put("audit.json", lambda path: write_json(audit_report(checked), path))
     settings = {"job": job.path.name, "cost": job.protect.cost, "boundary": job.rules.boundary}
     put(
-        "report.html",
-        with_draft(lambda draft: write_report(draft, problem, protection, checked, title=job.title, settings=settings)),
+        "report.html", lambda path: write_report(path, problem, protection, checked, title=job.title, settings=settings)
     )
     return tuple(files)
-
-
-def _drafted(write: Callable[[Path], None], path: Path) -> None:
-    with writing(path) as draft:
-        write(draft)

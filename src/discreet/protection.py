@@ -87,7 +87,7 @@ class Protection:
 
     @property
     def hidden(self) -> BoolArray:
-        return self.decision != Decision.PUBLISHED
+        return np.asarray(self.decision != Decision.PUBLISHED)
 
     @cached_property
     def digest(self) -> str:

@@ -82,5 +82,5 @@ def _tree(groups: dict[str, int], branches: Callable[[], int] | None) -> Hierarc
 
 
 def _shares(rng: np.random.Generator, n: int) -> np.ndarray:
-    weight = rng.lognormal(0.0, 0.9, n)
-    return weight / weight.sum()
+    weight: np.ndarray = rng.lognormal(0.0, 0.9, n)
+    return np.asarray(weight / weight.sum())

@@ -46,14 +46,14 @@ class Table:
     relations: sparse.csr_array
     response: str = "value"
     count: IntArray | None = None
-    magnitude: FloatArray = field(default=None)  # type: ignore[assignment]
+    magnitude: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
     top: FloatArray | None = None
     who: IntArray | None = None
     contributors: tuple[str, ...] = ()
     requested: NDArray[np.bool_] | None = None  # aligned with top: this contributor asked for protection
     extra: Mapping[str, FloatArray] = field(default_factory=dict)  # further sums per cell, for costs
     names: tuple[str, ...] | None = None  # cell ids of tables without dimensions
-    rhs: FloatArray = field(default=None)  # type: ignore[assignment]
+    rhs: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
     is_count: bool = False  # the response counts contributors
 
     def __post_init__(self) -> None:

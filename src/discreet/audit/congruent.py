@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from discreet.relations import FloatArray
-from discreet.solvers import HighsModel, Outcome
+from discreet.solvers import HighsModel
 
 IntArray = NDArray[np.int64]
 

@@ -89,8 +89,9 @@ def write_problem(problem: Problem, path: str | Path) -> None:
     high = np.where(np.isfinite(problem.prior_upper), problem.prior_upper, UNBOUNDED)
     lines = ["0", str(len(table))]
     numbers = (table.value, problem.cost, low, high, problem.lower, problem.upper, problem.sliding)
-    for name, status, *row in zip(names, problem.status, *(column.tolist() for column in numbers), strict=True):
-        value, cost, lb, ub, lpl, upl, spl = map(_number, row)
+    columns = (column.tolist() for column in numbers)
+    for name, status, *fields in zip(names, problem.status, *columns, strict=True):
+        value, cost, lb, ub, lpl, upl, spl = map(_number, fields)
         lines.append(f"{name} {value} {cost} {letter[Status(status)]} {lb} {ub} {lpl} {upl} {spl}")
     matrix = table.relations
     lines.append(str(matrix.shape[0]))
@@ -99,7 +100,7 @@ def write_problem(problem: Problem, path: str | Path) -> None:
         terms = (
             f"{names[c]} ({_number(v)})" for c, v in zip(matrix.indices[begin:end], matrix.data[begin:end], strict=True)
         )
-        lines.append(f"{_number(table.rhs[row])} {end - begin} : {' '.join(terms)}")
+        lines.append(f"{_number(float(table.rhs[row]))} {end - begin} : {' '.join(terms)}")
     text = "\n".join(lines) + "\n"
     path = Path(path)
     if path.name.lower().endswith(".gz"):

@@ -33,12 +33,12 @@ _NO_LIMIT = 2**31 - 1
 
 
 class HighsModel:
-    name = f"HiGHS {highspy.Highs().version()}"
+    name = f"HiGHS {highspy.Highs().version()}"  # type: ignore[no-untyped-call]
 
     def __init__(self, simplex: Literal["primal", "dual"] = "dual", *, tolerance: float = 1e-9, seed: int = 0) -> None:
-        self._highs = highspy.Highs()
+        self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]  # its stubs lag behind it
         self._simplex = simplex
-        for option, setting in {
+        options: dict[str, bool | int | float | str] = {
             "output_flag": False,
             "threads": 1,
             "presolve": "off",  # it would throw the basis away between solves
@@ -46,7 +46,8 @@ class HighsModel:
             "primal_feasibility_tolerance": tolerance,
             "dual_feasibility_tolerance": tolerance,
             "random_seed": seed,
-        }.items():
+        }
+        for option, setting in options.items():
             self._highs.setOptionValue(option, setting)
 
     def load(

@@ -20,9 +20,7 @@ SLIGHT = 1e-3  # cells with less room than this share of the level are priced as
 class Mover:
     """A persistent linear program over the given cells; moves up and moves down are separate columns."""
 
-    def __init__(
-        self, problem: Problem, cells: BoolArray, seed: int = 0, fares: tuple[float, ...] = FARES
-    ) -> None:
+    def __init__(self, problem: Problem, cells: BoolArray, seed: int = 0, fares: tuple[float, ...] = FARES) -> None:
         self.fares = fares
         value = problem.table.value
         self.cells = np.flatnonzero(cells)
@@ -66,18 +64,18 @@ class Mover:
         lower = np.zeros(len(self.columns))
         lower[at + (0 if sign > 0 else len(up))] = 1.0
         self.model.set_bounds(self.columns, lower, np.concatenate([up, down]))
-        if self.asked == (p, sign, level) and price is self.price:
-            # The same question again, with other cells barred: the last answer is a good start.
+        again = self.asked == (p, sign, level) and price is self.price
+        self.asked, self.price = (p, sign, level), price
+        if again:  # with other cells barred than before: the last answer is a good start
             solution = self.model.solve(steps=STEPS)
-        else:
-            solution = None
-        for fare in self.fares if solution is None or solution.outcome is Outcome.STOPPED else ():
+            if solution.outcome is not Outcome.STOPPED:
+                return _net(solution.primal, level) if solution.optimal else None
+        for fare in self.fares:
             self.model.set_cost(self.columns, self._slopes(price + fare * self.typical, up, down))
             self.model.restart()  # slacks are dual feasible and far closer than the last basis
             solution = self.model.solve(steps=None if fare == self.fares[-1] else STEPS)
             if solution.outcome is not Outcome.STOPPED:
                 break
-        self.asked, self.price = (p, sign, level), price
         return _net(solution.primal, level) if solution.optimal else None
 
     def stretch(
