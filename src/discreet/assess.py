@@ -45,7 +45,7 @@ def assess(
     Cells with value zero stay published unless sensitive: hiding a zero protects nobody who knows it is one.
     """
     if prior is not None and not 0 < prior <= 100:
-        raise RuleError(f"prior is a percentage above 0 and up to 100, not {prior:g}.")
+        raise RuleError("prior is a percentage above 0 and up to 100.")  # not which: it is the q of the pq rule
     if not 0 <= margin < np.inf:
         raise RuleError(f"margin is a percentage of the value, not {margin:g}.")
     chosen = parse_rules(rules, boundary=boundary)

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 import numpy as np
 import pandas as pd
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table as Grid
 
 from discreet import __version__
 from discreet.assess import assess
 from discreet.audit import audit
 from discreet.costs import COSTS
+from discreet.costs import usage as cost_usage
 from discreet.demo import write_demo
 from discreet.errors import DiscreetError, FormatError, InputError
 from discreet.hierarchy import Hierarchy
 from discreet.io import FORMATS, bundle, read_problem, write_problem, write_release, writing
 from discreet.io.pattern import read_pattern, write_pattern
 from discreet.job import (
+    MOST_DECIMALS,
     Result,
     audit_report,
     hierarchy_file,
@@ -33,18 +38,39 @@ from discreet.job import (
     read_waivers,
     run_job,
     write_json,
+    write_together,
 )
 from discreet.methods import METHODS, protect
+from discreet.microdata import distinct_codes
 from discreet.progress import on_terminal
 from discreet.protection import suppress
 from discreet.release import SYMBOL, publish
 from discreet.rules import RULES, usage
-from discreet.tabulate import distinct_codes, tabulate
+from discreet.tabulate import tabulate
 
-console = Console(highlight=False, soft_wrap=True)
+console = Console(highlight=False, soft_wrap=True, emoji=False)
+
+
+class NewFile(click.Path):
+    """A file to write: where it cannot be is said before any work is done, not after."""
+
+    def __init__(self, *suffixes: str) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+        self.suffixes = suffixes
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = Path(super().convert(value, param, ctx))
+        if self.suffixes and not path.name.lower().endswith(self.suffixes):
+            self.fail(f"the name of {str(path)!r} must end in {' or '.join(self.suffixes)}.", param, ctx)
+        if not path.parent.is_dir():
+            self.fail(f"the folder {str(path.parent)!r} does not exist.", param, ctx)
+        return path
+
+
+PROBLEMS = tuple(suffix for suffix, module in FORMATS.items() if hasattr(module, "write_problem"))
+RELEASES = tuple(suffix for suffix, module in FORMATS.items() if hasattr(module, "write_release"))
 
 ExistingFile = click.Path(exists=True, dir_okay=False, path_type=Path)
-NewFile = click.Path(dir_okay=False, path_type=Path)
 quiet_option = click.option("--quiet", is_flag=True, help="No progress bars.")
 problem_argument = click.argument("problem", type=ExistingFile)
 pattern_option = click.option(
@@ -54,19 +80,32 @@ pattern_option = click.option(
 
 def main() -> None:
     """Entry point: errors become one message and an exit code, never a traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # better a question mark for a sign the terminal does not know
     try:
         sys.exit(cli.main(standalone_mode=False) or 0)
     except DiscreetError as error:
         click.echo(f"discreet: {error}", err=True)
         sys.exit(error.exit_code)
+    except OSError as error:  # a full disk, a file taken away meanwhile
+        click.echo(f"discreet: {error.filename or 'Reading or writing'}: {error.strerror}.", err=True)
+        sys.exit(2)
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except click.ClickException as error:
         error.show()
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("discreet: stopped; nothing was written.", err=True)
-        sys.exit(1)
+        _stop()
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":  # which is what DuckDB makes of Ctrl-C
+            raise
+        _stop()
+
+
+def _stop() -> NoReturn:
+    click.echo("discreet: stopped; nothing was written.", err=True)
+    sys.exit(1)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -80,15 +119,16 @@ def cli() -> None:
 
 @cli.command()
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default="demo-output", show_default=True)
-@click.option("--seed", type=int, default=1, show_default=True, help="Another seed, another survey.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Another seed, another survey.")
 @quiet_option
 def demo(out: Path, seed: int, quiet: bool) -> int:
     """Run the whole job on a built-in synthetic survey."""
     job = write_demo(out, seed)
+    place = escape(str(out))
     console.print(
-        f"A synthetic business survey is in [bold]{out}[/]: survey.csv, industry.hrc, region.hrc and job.toml."
+        f"A synthetic business survey is in [bold]{place}[/]: survey.csv, industry.hrc, region.hrc and job.toml."
     )
-    console.print(f"Running [bold]discreet run {job}[/] …\n")
+    console.print(f"Running [bold]discreet run {escape(str(job))}[/] …\n")
     return _run(job, quiet)
 
 
@@ -103,7 +143,8 @@ def run(job: Path, quiet: bool) -> int:
 def _run(path: Path, quiet: bool) -> int:
     job = read_job(path)
     with on_terminal(quiet) as progress:
-        result = run_job(job, progress=progress, say=lambda line: console.print(f"  {line}"))
+        # print() and not the console, which would write into the progress bars.
+        result = run_job(job, progress=progress, say=lambda line: print(f"  {line}", flush=True))
     _summary(result)
     return 0 if result.audit.passed else 1
 
@@ -129,7 +170,7 @@ def _summary(result: Result) -> None:
     if result.audit.passed:
         console.print(
             "[bold green]Safe[/]: every sensitive cell keeps its protection against the "
-            + _and(result.audit.attackers)
+            + escape(_and(result.audit.attackers))
             + "."
         )
     else:
@@ -137,7 +178,7 @@ def _summary(result: Result) -> None:
     console.print("Written:")
     for file in result.files:
         note = "" if file.name.startswith("release") else "  [dim]confidential[/]"
-        console.print(f"  {file}{note}")
+        console.print(f"  {escape(str(file))}{note}")
 
 
 def _and(words: Sequence[str]) -> str:
@@ -172,7 +213,7 @@ def _and(words: Sequence[str]) -> str:
     show_default=True,
     help="What to do with records whose code is not in the hierarchy.",
 )
-@click.option("--out", type=NewFile, required=True, help="Bundle to write (.discreet).")
+@click.option("--out", type=NewFile(".discreet"), required=True, help="Bundle to write (.discreet).")
 def tabulate_command(
     data: Path,
     dimensions: tuple[str, ...],
@@ -188,8 +229,10 @@ def tabulate_command(
     out: Path,
 ) -> None:
     """Tabulate records into cells with all their totals."""
-    if out.suffix != ".discreet":
-        raise FormatError(f"{out}: tables are written as .discreet bundles.")
+    columns = [text.partition("=")[0] for text in dimensions]
+    twice = [column for column in columns if columns.count(column) > 1]
+    if twice:
+        raise InputError(f"--by names column {twice[0]!r} twice.", twice)
     table = tabulate(
         data,
         {name: hierarchy for name, hierarchy in (_dimension(data, text) for text in dimensions)},
@@ -205,7 +248,7 @@ def tabulate_command(
     )
     with writing(out) as draft:
         bundle.write_table(table, draft)
-    console.print(f"{table!r}, {table.grid - len(table):,} empty")
+    console.print(f"{table!r}, {table.grid - len(table):,} empty", markup=False)
 
 
 def _dimension(data: Path, text: str) -> tuple[str, Hierarchy | None]:
@@ -223,7 +266,7 @@ def _dimension(data: Path, text: str) -> tuple[str, Hierarchy | None]:
 
 @cli.command("assess")
 @click.argument("table", type=ExistingFile)
-@click.option("--rule", "rules", multiple=True, required=True, metavar="RULE", help="E.g. P(10); repeat for more.")
+@click.option("--rule", "rules", multiple=True, metavar="RULE", help="E.g. P(10); repeat for more.")
 @click.option("--cost", default="value", show_default=True, help="What hiding a cell costs; see `discreet rules`.")
 @click.option(
     "--boundary",
@@ -247,7 +290,7 @@ def _dimension(data: Path, text: str) -> tuple[str, Hierarchy | None]:
 )
 @click.option("--statuses", type=ExistingFile, help="CSV cell,status: primary, free, published or hidden by hand.")
 @click.option("--waivers", type=ExistingFile, help="CSV respondent or respondent,cell: who consents to publication.")
-@click.option("--out", type=NewFile, required=True, help="Problem to write (.discreet, .jj or .jj.gz).")
+@click.option("--out", type=NewFile(*PROBLEMS), required=True, help="Problem to write (.discreet, .jj or .jj.gz).")
 def assess_command(
     table: Path,
     rules: tuple[str, ...],
@@ -260,6 +303,8 @@ def assess_command(
     out: Path,
 ) -> None:
     """Find the sensitive cells of a tabulated table."""
+    if not rules and not statuses:
+        raise click.UsageError("Say what is sensitive: give --rule, --statuses or both.")
     problem = assess(
         bundle.read_table(table),
         rules,
@@ -289,9 +334,9 @@ def assess_command(
     show_default=True,
     help="Stop when the cost is proven to be within this share of the best; heuristics have no bound and ignore it.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Breaks ties.")
-@click.option("--out", type=NewFile, required=True, help="Pattern to write (.csv).")
-@click.option("--report", type=NewFile, help="Report to write (.json).")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Breaks ties.")
+@click.option("--out", type=NewFile(), required=True, help="Pattern to write (.csv).")
+@click.option("--report", type=NewFile(), help="Report to write (.json).")
 @quiet_option
 def protect_command(
     problem: Path,
@@ -304,42 +349,52 @@ def protect_command(
     quiet: bool,
 ) -> int:
     """Find a safe pattern and audit it."""
+    _keep_apart(problem, out, report)
     given = read_problem(problem)
     with on_terminal(quiet) as progress:
         found = protect(given, method, seed=seed, time_limit=time_limit, gap=gap, progress=progress)
         checked = audit(given, found, intervals=False, progress=progress)
-    with writing(out) as draft:
-        write_pattern(found, draft)
+    files: dict[Path, Callable[[Path], None]] = {out: lambda draft: write_pattern(found, draft)}
     if report:
-        write_json(protect_report(found, checked), report)
-    console.print(
-        f"{found!r}, cost {found.report.cost:,.6g}, {found.report.seconds:,.1f} s, audit: {_verdict(checked)}"
-    )
+        files[report] = lambda draft: write_json(protect_report(found, checked), draft)
+    write_together(files)
+    # The cost is for the report: where it is the value hidden, it is confidential.
+    console.print(f"{found!r}, {found.report.seconds:,.1f} s, audit: {_verdict(checked)}", markup=False)
     return 0 if checked.passed else 1
 
 
 @cli.command("audit")
 @problem_argument
 @pattern_option
-@click.option("--intervals", type=NewFile, help="Exact interval of every protected cell to write (.csv).")
-@click.option("--report", type=NewFile, help="Verdict to write (.json).")
+@click.option("--intervals", type=NewFile(), help="Exact interval of every protected cell to write (.csv).")
+@click.option("--report", type=NewFile(), help="Verdict to write (.json).")
 @quiet_option
 def audit_command(problem: Path, pattern: Path, intervals: Path | None, report: Path | None, quiet: bool) -> int:
     """Check whether a pattern is safe."""
+    _keep_apart(problem, pattern, intervals, report)
     given = read_problem(problem)
     with on_terminal(quiet) as progress:
         checked = audit(
             given, suppress(given, read_pattern(given, pattern)), intervals=intervals is not None, progress=progress
         )
+    files: dict[Path, Callable[[Path], None]] = {}
     if intervals:
-        with writing(intervals) as draft:
-            checked.frame().to_csv(draft, index=False)
+        files[intervals] = lambda draft: checked.frame().to_csv(draft, index=False)
     if report:
-        write_json(audit_report(checked), report)
+        files[report] = lambda draft: write_json(audit_report(checked), draft)
+    write_together(files)
     console.print(_verdict(checked))
     for label in checked.exposed[:10]:
         console.print(f"  exposed: {label}", markup=False)
     return 0 if checked.passed else 1
+
+
+def _keep_apart(*files: Path | None) -> None:
+    """Refuse to write two files into one, or over what is read."""
+    places = [file.resolve() for file in files if file]
+    twice = [place for place in places if places.count(place) > 1]
+    if twice:
+        raise InputError(f"{twice[0]} is given twice: write each file to a place of its own.")
 
 
 def _verdict(checked: Any) -> str:
@@ -352,27 +407,29 @@ def _verdict(checked: Any) -> str:
 @problem_argument
 @pattern_option
 @click.option("--symbol", default=SYMBOL, show_default=True, help="What stands in hidden cells.")
-@click.option("--decimals", type=int, help="Round published values.")
-@click.option("--out", type=NewFile, required=True, help="Release to write (.csv, .parquet or .xlsx).")
+@click.option("--decimals", type=click.IntRange(-MOST_DECIMALS, MOST_DECIMALS), help="Round published values.")
+@click.option("--out", type=NewFile(*RELEASES), required=True, help="Release to write (.csv, .parquet or .xlsx).")
 @quiet_option
 def publish_command(problem: Path, pattern: Path, symbol: str, decimals: int | None, out: Path, quiet: bool) -> None:
     """Write the release, if the pattern passes the audit."""
+    _keep_apart(problem, pattern, out)
     given = read_problem(problem)
     found = suppress(given, read_pattern(given, pattern))
     with on_terminal(quiet) as progress:
         checked = audit(given, found, intervals=False, progress=progress)
     release = publish(given, found, checked, symbol=symbol, decimals=decimals)
     write_release(release, out)
-    console.print(f"{release!r}")
+    console.print(f"{release!r}", markup=False)
 
 
 @cli.command("attack")
 @problem_argument
 @pattern_option
-@click.option("--out", type=NewFile, help="Interval of every hidden cell to write (.csv). Confidential.")
+@click.option("--out", type=NewFile(), help="Interval of every hidden cell to write (.csv). Confidential.")
 @quiet_option
 def attack_command(problem: Path, pattern: Path, out: Path | None, quiet: bool) -> int:
     """Attack a pattern as a reader would: the exact interval of every hidden cell."""
+    _keep_apart(problem, pattern, out)
     given = read_problem(problem)
     found = suppress(given, read_pattern(given, pattern))
     with on_terminal(quiet) as progress:
@@ -409,35 +466,36 @@ def view(file: Path, rows: int) -> None:
         frame = (
             pd.read_parquet(file) if name.endswith(".parquet") else pd.read_csv(file, dtype=str, keep_default_na=False)
         )
-    except (ValueError, OSError) as error:
-        raise FormatError(f"{file} cannot be shown: {error}.") from None
-    console.print(_grid(frame, rows))
+    except (ValueError, OSError):  # without its words, which may quote what is in the file
+        raise FormatError(f"{file} cannot be shown: it is neither CSV nor Parquet, or damaged.") from None
+    _show(frame, rows)
 
 
-def _grid(frame: pd.DataFrame, rows: int) -> Grid:
-    """Two code columns and a value make a cross table; anything else a list."""
-    grid = Grid(box=None, header_style="bold")
-    values = frame.drop(columns=[c for c in ("suppressed",) if c in frame])
-    if values.shape[1] == 3:
-        row, column, value = values.columns
-        shown = values.pivot_table(index=row, columns=column, values=value, aggfunc="first", sort=False).reset_index()
-    else:
-        shown = values
-    room = 12
-    for i, name in enumerate(shown.columns[:room]):
-        grid.add_column(str(name), justify="left" if i == 0 else "right")
-    for record in shown.head(rows).itertuples(index=False):
-        grid.add_row(*("" if item is None or item != item else str(item) for item in record[:room]))
-    left_out = [
-        f"{n:,} {what}" for n, what in ((len(shown) - rows, "rows"), (shown.shape[1] - room, "columns")) if n > 0
-    ]
-    grid.caption = f"{' and '.join(left_out)} more" if left_out else None
-    return grid
+def _show(frame: pd.DataFrame, rows: int) -> None:
+    """Two code columns and a value make a cross table; anything else a list. Numbers are shown whole or not at all."""
+    columns = {str(name): ["" if gap else str(x) for x, gap in zip(frame[name], frame[name].isna(), strict=True)] for name in frame}
+    if "suppressed" in frame and len(columns) > 1:
+        hidden = [mark == "True" for mark in columns.pop("suppressed")]
+        name, values = columns.popitem()
+        columns[name] = [SYMBOL if hide else value for value, hide in zip(values, hidden, strict=True)]
+    lists = [[name, *items] for name, items in (_crossed(columns) if len(columns) == 3 else columns).items()]
+    n = len(lists[0]) - 1
+    lists = [items[: rows + 1] for items in lists]
+    widths = [max(map(cell_len, items)) for items in lists]
+    ends = np.cumsum([width + 2 for width in widths])
+    fit = max(int((ends <= console.width + 2).sum()), 2) if console.is_terminal else len(lists)
+    for i, row in enumerate(zip(*lists[:fit], strict=True)):
+        first, *others = row
+        cells = [set_cell_size(first, widths[0]), *(" " * (w - cell_len(x)) + x for x, w in zip(others, widths[1:]))]
+        console.print("  ".join(cells).rstrip(), markup=False, style="bold" if i == 0 else None)
+    left_out = [f"{k:,} {what}" for k, what in ((n - rows, "rows"), (len(lists) - fit, "columns")) if k > 0]
+    if left_out:
+        console.print(f"{' and '.join(left_out)} more", markup=False, style="dim")
 
 
 @cli.command()
 @click.argument("source", type=ExistingFile)
-@click.argument("target", type=NewFile)
+@click.argument("target", type=NewFile(*PROBLEMS))
 def convert(source: Path, target: Path) -> None:
     """Convert a problem between formats, e.g. problem.discreet to problem.jj.gz."""
     write_problem(read_problem(source), target)
@@ -452,7 +510,7 @@ def rules_command() -> None:
     """List the rules, costs and their notation."""
     for name, rule in RULES.items():
         console.print(f"[bold]{usage(name)}[/]".replace("[,", "\\[,"), _first_line(rule))
-    console.print(f"\nCosts: {', '.join(COSTS)}", markup=False)
+    console.print(f"\nCosts: {', '.join(map(cost_usage, COSTS))}", markup=False)
 
 
 @cli.command("methods")
@@ -465,4 +523,4 @@ def methods_command() -> None:
 
 
 def _first_line(thing: Any) -> str:
-    return (thing.__doc__ or "").strip().splitlines()[0]
+    return (thing.__doc__ or "").strip().splitlines()[0].replace("``", "")

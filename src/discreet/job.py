@@ -6,15 +6,17 @@ import csv
 import json
 import tomllib
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
+from math import inf
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from discreet.assess import assess
 from discreet.audit import Audit, audit
-from discreet.errors import FormatError, InputError, JobError, some
+from discreet.errors import FormatError, InputError, JobError, RuleError, some
 from discreet.finished import read_table
 from discreet.hierarchy import Hierarchy
 from discreet.io import FORMATS, write_release, writing
@@ -22,6 +24,7 @@ from discreet.io.pattern import write_pattern
 from discreet.io.rda import read_microdata
 from discreet.link import link
 from discreet.methods import METHODS, protect
+from discreet.microdata import distinct_codes
 from discreet.problem import Problem
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
@@ -29,7 +32,9 @@ from discreet.release import SYMBOL, Release, publish
 from discreet.report import write_report
 from discreet.rules import parse_rules
 from discreet.table import Table
-from discreet.tabulate import distinct_codes, tabulate
+from discreet.tabulate import tabulate
+
+MOST_DECIMALS = 15  # what a double holds
 
 
 @dataclass(frozen=True)
@@ -120,6 +125,21 @@ class Job:
     def folder(self) -> Path:
         return self.resolve(self.output.folder)
 
+    def reads(self) -> dict[str, str]:
+        """The files the job reads, by the entry that names them."""
+        named = [("data.file", self.data.file), ("data.layout", self.data.layout)] if self.data else []
+        named += [("table.file", self.table.file)] if self.table else []
+        for name, dimension in self.dimensions.items():
+            named.append((f"dimensions.{name}.hierarchy", dimension.hierarchy))
+            named += [(f"dimensions.{name}.also", file) for file in dimension.also]
+        named += [("rules.waivers", self.rules.waivers), ("rules.statuses", self.rules.statuses)]
+        return {file: entry for entry, file in named if file is not None}
+
+    def writes(self) -> list[str]:
+        """The files the job writes into its folder."""
+        releases = [f"release.{kind}" for kind in dict.fromkeys(self.output.formats)]
+        return [*releases, "pattern.csv", "intervals.csv", "report.json", "audit.json", "report.html"]
+
 
 @dataclass(frozen=True)
 class Result:
@@ -138,7 +158,7 @@ class Result:
 def read_job(path: str | Path) -> Job:
     path = Path(path)
     try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        raw = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise JobError(f"Job file {path} does not exist.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -183,8 +203,10 @@ def _check(job: Job) -> None:
             raise JobError(f"{path}: dimension {name!r} of a finished table needs a hierarchy file.")
     for by in job.tables or []:
         unknown = [name for name in by if name not in job.dimensions]
-        if unknown or not by:
+        if unknown:
             raise JobError(f"{path}: 'tables' names dimensions that are not listed: {some(unknown)}.", unknown)
+        if not by or len(set(by)) < len(by):
+            raise JobError(f"{path}: each of 'tables' names one or more dimensions, each of them once.")
     if job.tables and job.table is not None:
         raise JobError(f"{path}: 'tables' goes with [data].")
     if job.protect.method not in METHODS:
@@ -197,11 +219,33 @@ def _check(job: Job) -> None:
         raise JobError(f"{path}: boundary is 'strict' or 'inclusive', not {job.rules.boundary!r}.")
     if job.data is not None and job.data.unknown not in ("error", "drop"):
         raise JobError(f"{path}: unknown is 'error' or 'drop', not {job.data.unknown!r}.")
-    parse_rules(job.rules.sensitive)
+    try:
+        parse_rules(job.rules.sensitive)
+    except RuleError as error:
+        raise JobError(f"{path}: {error}", error.offenders) from None
+    _check_numbers(job)
+    for file, entry in job.reads().items():
+        if not job.resolve(file).is_file():
+            raise JobError(f"{path}: there is no file {file!r} for {entry}.", [file])
+        if any(job.resolve(file).resolve() == (job.folder / name).resolve() for name in job.writes()):
+            raise JobError(f"{path}: the job would write over {file!r}, its {entry}. Choose another output folder.")
     try:
         job.folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise JobError(f"{path}: cannot make the output folder {job.folder}: {error.strerror}.") from None
+
+
+def _check_numbers(job: Job) -> None:
+    def must(holds: bool, entry: str, what: str) -> None:
+        if not holds:
+            raise JobError(f"{job.path}: {entry} must be {what}.", [entry])  # not what it is: prior is confidential
+
+    must(job.rules.prior is None or 0 < job.rules.prior <= 100, "rules.prior", "a percentage above 0 and up to 100")
+    must(0 <= job.rules.margin < inf, "rules.margin", "a percentage, 0 or more")
+    must(job.protect.seed >= 0, "protect.seed", "0 or more")
+    must(job.protect.time_limit is None or job.protect.time_limit >= 0, "protect.time_limit", "seconds, 0 or more")
+    must(job.table is None or 0 <= job.table.tolerance < 1, "table.tolerance", "a share from 0 to less than 1")
+    must(abs(job.output.decimals or 0) <= MOST_DECIMALS, "output.decimals", f"{MOST_DECIMALS} at most")
 
 
 def _section(path: Path, raw: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -335,9 +379,10 @@ def _one_total(job: Job) -> str:
 
 def hierarchy_file(path: Path, total: str = "Total") -> Hierarchy:
     """A hierarchy from ``.hrc`` or from ``.csv`` with code and parent."""
-    if path.suffix not in (".hrc", ".csv"):
+    suffix = path.suffix.lower()
+    if suffix not in (".hrc", ".csv"):
         raise FormatError(f"{path}: a hierarchy file ends in .hrc or .csv.")
-    return Hierarchy.from_hrc(path, total) if path.suffix == ".hrc" else Hierarchy.from_csv(path, total)
+    return Hierarchy.from_hrc(path, total) if suffix == ".hrc" else Hierarchy.from_csv(path, total)
 
 
 def _from_file(job: Job, dimension: Dimension) -> Hierarchy | None:
@@ -360,28 +405,34 @@ def _hierarchy(job: Job, name: str, dimension: Dimension, source: Any) -> Hierar
 
 def read_statuses(path: Path) -> dict[str, str]:
     """CSV with the header ``cell,status``: cells by label, e.g. ``A × North``."""
-    rows = _small_csv(path, ["cell", "status"])
-    return {row[0]: row[1] for row in rows}
+    statuses: dict[str, str] = {}
+    for number, (cell, status) in _small_csv(path, ["cell", "status"]):
+        if cell in statuses:
+            raise InputError(f"{path}, line {number}: cell {cell!r} occurs a second time.", [cell])
+        statuses[cell] = status
+    return statuses
 
 
 def read_waivers(path: Path) -> list[str | tuple[str, str]]:
     """CSV with the header ``respondent`` or ``respondent,cell``; an empty cell means everywhere."""
     rows = _small_csv(path, ["respondent"], ["respondent", "cell"])
-    return [(row[0], row[1]) if len(row) > 1 and row[1] else row[0] for row in rows]
+    return [(row[0], row[1]) if len(row) > 1 and row[1] else row[0] for _, row in rows]
 
 
-def _small_csv(path: Path, *headers: list[str]) -> list[list[str]]:
+def _small_csv(path: Path, *headers: list[str]) -> list[tuple[int, list[str]]]:
+    """The lines after the header, numbered."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = [row for row in csv.reader(file) if row]
+            reader = csv.reader(file)
+            rows = [(reader.line_num, row) for row in reader if row]
     except FileNotFoundError:
         raise InputError(f"{path} does not exist.") from None
-    except (UnicodeDecodeError, OSError) as error:
+    except (UnicodeDecodeError, csv.Error, OSError) as error:
         raise InputError(f"{path} cannot be read: {error}.") from None
-    header = [name.strip() for name in rows[0]] if rows else []
+    header = [name.strip() for name in rows[0][1]] if rows else []
     if header not in headers:
         raise InputError(f"{path}: the first line must be {' or '.join(repr(','.join(h)) for h in headers)}.")
-    for number, row in enumerate(rows[1:], start=2):
+    for number, row in rows[1:]:
         if len(row) != len(header):
             raise InputError(f"{path}, line {number}: expected {len(header)} fields, found {len(row)}.")
     return rows[1:]
@@ -406,30 +457,31 @@ def audit_report(checked: Audit) -> dict[str, Any]:
 
 
 def write_json(content: Mapping[str, Any], path: Path) -> None:
-    with writing(path) as draft:
-        draft.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def write_together(files: Mapping[Path, Callable[[Path], None]]) -> None:
+    """Write all files or none: each is drafted before the first takes its place."""
+    with ExitStack() as drafts:
+        for path, write in files.items():
+            write(drafts.enter_context(writing(path)))
 
 
 def _write(
     job: Job, problem: Problem, protection: Protection, checked: Audit, release: Release | None
 ) -> tuple[Path, ...]:
-    folder = job.folder
-    files: list[Path] = []
-
-    def put(name: str, write: Callable[[Path], None]) -> None:
-        with writing(folder / name) as draft:
-            write(draft)
-        files.append(folder / name)
-
-    if release is not None:
-        for kind in job.output.formats:
-            put(f"release.{kind}", lambda path: write_release(release, path))
-    put("pattern.csv", lambda path: write_pattern(protection, path))
-    put("intervals.csv", lambda path: checked.frame().to_csv(path, index=False))
-    put("report.json", lambda path: write_json(protect_report(protection, checked), path))
-    put("audit.json", lambda path: write_json(audit_report(checked), path))
     settings = {"job": job.path.name, "cost": job.protect.cost, "boundary": job.rules.boundary}
-    put(
-        "report.html", lambda path: write_report(path, problem, protection, checked, title=job.title, settings=settings)
-    )
+    writers: dict[str, Callable[[Path], None]] = {
+        "pattern.csv": lambda draft: write_pattern(protection, draft),
+        "intervals.csv": lambda draft: checked.frame().to_csv(draft, index=False),
+        "report.json": lambda draft: write_json(protect_report(protection, checked), draft),
+        "audit.json": lambda draft: write_json(audit_report(checked), draft),
+        "report.html": lambda draft: write_report(
+            draft, problem, protection, checked, title=job.title, settings=settings
+        ),
+    }
+    if release is not None:
+        writers |= {name: lambda draft: write_release(release, draft) for name in job.writes() if name not in writers}
+    files = {job.folder / name: writers[name] for name in job.writes() if name in writers}
+    write_together(files)
     return tuple(files)

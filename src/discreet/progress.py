@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -64,7 +65,7 @@ class _OnTerminal:
 
 @contextmanager
 def on_terminal(quiet: bool = False) -> Iterator[Progress]:
-    """Progress bars on standard error; silent when it is not a terminal."""
+    """Progress bars on standard error; silent when it is not a terminal. What is printed meanwhile goes above them."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         yield Silent()
@@ -76,5 +77,6 @@ def on_terminal(quiet: bool = False) -> Iterator[Progress]:
         TimeElapsedColumn(),
         TextColumn("[dim]{task.fields[note]}"),
     )
-    with Bars(*columns, console=console, transient=True) as bars:
+    # Standard output keeps its own way if it leads to a file.
+    with Bars(*columns, console=console, transient=True, redirect_stdout=sys.stdout.isatty()) as bars:
         yield _OnTerminal(bars)

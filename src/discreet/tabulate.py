@@ -12,32 +12,24 @@ Three observations keep it fast and lean:
 
 from __future__ import annotations
 
-import csv
-import gzip
 import math
-import re
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
-from pathlib import Path
 from typing import Any, TypeAlias
 
-import duckdb
 import ibis
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from ibis import _
 from scipy import sparse
 
 from discreet.errors import HierarchyError, InputError, TableError, some
 from discreet.hierarchy import ABSENT, Hierarchy
+from discreet.microdata import Columns, Expr, as_number, as_text, is_marked, opened
 from discreet.relations import additive
 from discreet.table import Table
 
-Expr: TypeAlias = Any  # Ibis expressions have no static types worth naming
 By: TypeAlias = str | Sequence[str] | Mapping[str, Hierarchy | None]
 
 MOST_EMPTY_CELLS = 20_000_000
@@ -45,8 +37,6 @@ ROWS_AT_ONCE = (
     2_000_000  # (cell, contributor) rows to aim at when levels are added up: more is neither faster nor leaner
 )
 DIGITS = 38  # of the decimals that contributions are added as: the widest that all backends have
-TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
-PARQUET = (".parquet", ".pq")
 
 
 def tabulate(
@@ -82,13 +72,13 @@ def tabulate(
     Codes that are not in their hierarchy are an error, or with ``unknown="drop"`` their records are left out.
     """
     by, extra = [by] if isinstance(by, str) else by, [extra] if isinstance(extra, str) else extra
-    columns = _Columns(tuple(by), response, weight, tuple(extra), contributor, holding, request)
+    columns = Columns(tuple(by), response, weight, tuple(extra), contributor, holding, request)
     columns.check()
     if isinstance(top, bool) or not isinstance(top, int) or top < 1:
         raise InputError("top= is how many of the largest contributions to keep: a whole number from 1 up.")
     if unknown not in ("error", "drop"):
         raise InputError(f"unknown= is either 'error' or 'drop', not {unknown!r}.")
-    with _opened(data, columns) as source:
+    with opened(data, columns) as source:
         survey = _survey(source, columns)
         dimensions = _dimensions(by, columns, survey)
         survey = _known_codes(survey, dimensions, unknown)
@@ -103,164 +93,18 @@ def tabulate(
     return _table(dimensions, plan, cells, entries, names, store_empty)
 
 
-@dataclass(frozen=True)
-class _Columns:
-    """Which column plays which part."""
-
-    by: tuple[str, ...]
-    response: str | None
-    weight: str | None
-    extra: tuple[str, ...]
-    contributor: str | None
-    holding: str | None
-    request: str | None
-
-    @property
-    def parts(self) -> list[tuple[str, str]]:
-        given = [(part, names) for part, names in vars(self).items() if names is not None]
-        return [(part, name) for part, names in given for name in (names if isinstance(names, tuple) else (names,))]
-
-    @property
-    def used(self) -> list[str]:
-        return [name for _part, name in self.parts]
-
-    @property
-    def numbers(self) -> list[str]:
-        return [name for part, name in self.parts if part in ("response", "weight", "extra")]
-
-    def check(self) -> None:
-        if not self.by:
-            raise InputError("Name at least one column to tabulate by.")
-        played: dict[str, str] = {}
-        for part, name in self.parts:
-            if not isinstance(name, str):
-                raise InputError(f"{part}= takes names of columns, not {type(name).__name__}.")
-            if name in played:
-                raise InputError(f"Column {name!r} is given twice, as {played[name]}= and as {part}=.", [name])
-            played[name] = part
-
-    def find(self, present: Sequence[Any], place: str) -> list[str]:
-        """The columns used, if all are there."""
-        missing = [name for name in self.used if list(present).count(name) != 1]
-        if missing and missing[0] in present:
-            raise InputError(f"{place} has several columns called {missing[0]!r}. Rename all but one.", missing)
-        if missing:
-            close = get_close_matches(missing[0], [str(name) for name in present], cutoff=0.5)
-            hint = f"Did you mean {' or '.join(map(repr, close))}?" if close else f"It has {some(list(present), 8)}."
-            raise InputError(f"{place} has no column {some(missing)}. {hint}", missing)
-        return self.used
-
-
-# -- getting at the records ------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _opened(data: Any, columns: _Columns) -> Iterator[Expr]:
-    """The microdata as an Ibis table: on its own backend if it has one, else in an embedded DuckDB."""
-    if isinstance(data, ibis.Table):
-        yield data.select(columns.find(data.columns, "The table"))
-        return
-    # What does not fit in memory goes to disk: somewhere private, and no longer than needed.
-    with tempfile.TemporaryDirectory(prefix="discreet-") as spill:
-        connection = ibis.duckdb.connect(temp_directory=spill)
-        try:
-            if isinstance(data, (str, Path)):
-                with _readable(Path(data)):
-                    source = _file(connection, Path(data), columns)
-                    yield source.select(columns.find(source.columns, str(data)))
-            else:
-                connection.con.register("records", _arrow(data, columns))
-                yield connection.table("records")
-        finally:
-            connection.disconnect()
-
-
-def _file(connection: Any, path: Path, columns: _Columns) -> Expr:
-    name = path.name.lower()
-    if not name.endswith(TEXT + PARQUET):
-        raise InputError(f"{path} is not a CSV or Parquet file: its name should end in {', '.join(TEXT + PARQUET)}.")
-    if not path.is_file():
-        raise InputError(f"{path} is a folder, not a file." if path.is_dir() else f"File {path} does not exist.")
-    if name.endswith(PARQUET):
-        return connection.read_parquet(path)
-    with gzip.open(path, "rb") if name.endswith(".gz") else path.open("rb") as lines:
-        header = lines.readline().decode("utf-8-sig")
-    if not header.strip():
-        raise InputError(f"{path} is empty: its first line must name the columns.")
-    delimiter = max(",;\t|", key=lambda sign: len(next(csv.reader([header], delimiter=sign))))
-    names = next(csv.reader([header], delimiter=delimiter))
-    columns.find(names, str(path))
-    # Nothing is left to guessing: all is text, so that the code 01 keeps its zero, and numbers are converted later.
-    kinds = {name if names.index(name) == i else f"{name} ({i})": "string" for i, name in enumerate(names)}
-    style = {"header": True, "delim": delimiter, "quote": '"', "escape": '"'}
-    return connection.read_csv(path, auto_detect=False, columns=kinds, **style)
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """Say that a file cannot be read, and where, in words of our own: the engine's messages quote the record."""
-    try:
-        yield
-    except (OSError, EOFError, UnicodeError, duckdb.IOException, duckdb.InvalidInputException) as error:
-        line = re.search(r"CSV Error on Line: (\d+)", str(error))
-        place = f"{path}, line {line[1]}" if line else str(path)
-        advice = "Check that the file is whole, in UTF-8, and has the same fields in every line."
-        raise InputError(f"{place}: cannot be read. {advice}") from None
-
-
-def _arrow(data: Any, columns: _Columns) -> pa.Table:
-    if type(data).__module__.partition(".")[0] == "polars":
-        frame = data.lazy().collect()
-        data = frame.select(columns.find(frame.columns, "The data frame")).to_arrow()
-    elif isinstance(data, pd.DataFrame):
-        used = columns.find(list(data.columns), "The data frame")
-        data = pa.table({name: _arrow_column(data[name]) for name in used})
-    elif not isinstance(data, pa.Table):
-        raise InputError(
-            f"Cannot read microdata from {type(data).__name__}. "
-            "Pass a CSV or Parquet file, a pandas or polars data frame, a pyarrow table or an Ibis table."
-        )
-    found = {name: data[name] for name in columns.find(data.column_names, "The table")}
-    return pa.table({n: c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for n, c in found.items()})
-
-
-def _arrow_column(column: Any) -> pa.Array:
-    try:
-        return pa.array(column, from_pandas=True)
-    except pa.ArrowException:  # numbers and text in one column: all as text, as if from a CSV file
-        return pa.array([None if gap else str(item) for item, gap in zip(column, column.isna(), strict=True)])
-
-
-def _text(column: Expr) -> Expr:
-    """Codes and names. Empty ones are missing; floats are whole numbers in a column with gaps: 7, not 7.0."""
-    if column.type().is_floating():
-        missing, whole = column.isnan() | column.isinf(), (column == column.floor()) & (column.abs() < 1e15)
-        number = ibis.ifelse(whole, column.floor().cast("int64").cast("string"), column.cast("string"))
-        return ibis.ifelse(missing, ibis.null("string"), number)
-    return column.cast("string").nullif("")
-
-
-def _number(column: Expr) -> Expr:
-    return column.nullif("").try_cast("float64") if column.type().is_string() else column.cast("float64")
-
-
-def _marked(column: Expr) -> Expr:
-    """Whether the record is marked: anything but nothing, zero and false, in whatever type."""
-    return _text(column).lower().notin(["0", "0.0", "false"]).fill_null(False)
-
-
 # -- checking them ---------------------------------------------------------------------------------------------
 
 
-def _survey(source: Expr, columns: _Columns) -> pd.DataFrame:
+def _survey(source: Expr, columns: Columns) -> pd.DataFrame:
     """One line per combination of codes: how many records, what is wrong with them, and how large their numbers are."""
-    rows: dict[str, Expr] = {f"d{d}": _text(source[name]) for d, name in enumerate(columns.by)}
+    rows: dict[str, Expr] = {f"d{d}": as_text(source[name]) for d, name in enumerate(columns.by)}
     found: dict[str, Expr] = {"records": _.count()}
     for i, name in enumerate(columns.numbers):
         kind, x = source[name].type(), _[f"n{i}"]
         if not (kind.is_numeric() or kind.is_string() or kind.is_boolean()):
             raise InputError(f"Column {name!r} holds {kind}, not numbers. Convert it or choose another column.", [name])
-        rows[f"n{i}"] = _number(source[name])
+        rows[f"n{i}"] = as_number(source[name])
         rows[f"given{i}"] = source[name].nullif("").notnull() if kind.is_string() else source[name].notnull()
         infinite = (x.isnan() | x.isinf()).fill_null(False)
         found[f"missing{i}"] = (~_[f"given{i}"]).sum()
@@ -269,7 +113,7 @@ def _survey(source: Expr, columns: _Columns) -> pd.DataFrame:
         found[f"negative{i}"] = (x < 0).sum()
         found[f"largest{i}"] = x.abs().max(where=~infinite)
     if columns.contributor is not None:
-        rows["unit"] = _text(source[columns.contributor])
+        rows["unit"] = as_text(source[columns.contributor])
         found["nameless"] = _.unit.isnull().sum()
     by = [f"d{d}" for d in range(len(columns.by))]
     survey = source.select(**rows).group_by(by).agg(**found).to_pandas()
@@ -278,7 +122,7 @@ def _survey(source: Expr, columns: _Columns) -> pd.DataFrame:
     return survey.fillna(dict.fromkeys(found, 0)).sort_values(by, ignore_index=True)
 
 
-def _dimensions(by: By, columns: _Columns, survey: pd.DataFrame) -> dict[str, Hierarchy]:
+def _dimensions(by: By, columns: Columns, survey: pd.DataFrame) -> dict[str, Hierarchy]:
     dimensions = {}
     for d, name in enumerate(columns.by):
         hierarchy = by[name] if isinstance(by, Mapping) else None
@@ -323,7 +167,7 @@ def _known_codes(survey: pd.DataFrame, dimensions: Mapping[str, Hierarchy], unkn
     return survey
 
 
-def _check_numbers(survey: pd.DataFrame, columns: _Columns) -> None:
+def _check_numbers(survey: pd.DataFrame, columns: Columns) -> None:
     def refuse(fault: str, what: str, name: str, remedy: str) -> None:
         bad = survey[survey[fault] > 0]
         if len(bad):
@@ -384,7 +228,7 @@ class _Climb:
 class _Plan:
     """What is wanted, and the names of the columns it is worked out in."""
 
-    columns: _Columns
+    columns: Columns
     climbs: Sequence[_Climb]
     top: int
     count_zeros: bool
@@ -406,9 +250,9 @@ def _records(source: Expr, survey: pd.DataFrame, plan: _Plan) -> Expr:
     sizes = {name: float(survey[f"largest{i}"].max()) for i, name in enumerate(columns.numbers)}
 
     def exact(name: str | None, weight: str | None) -> Expr:
-        number, largest = (_number(source[name]), sizes[name]) if name else (ibis.literal(1.0), 1.0)
+        number, largest = (as_number(source[name]), sizes[name]) if name else (ibis.literal(1.0), 1.0)
         if weight:
-            number, largest = number * _number(source[weight]), largest * sizes[weight]
+            number, largest = number * as_number(source[weight]), largest * sizes[weight]
         # Nine decimal places, or fifteen significant digits of the largest number, as far as the sum leaves room.
         ahead = math.ceil(math.log10(largest)) if largest else 0
         room = DIGITS - 1 - max(ahead + math.ceil(math.log10(records)), 0)
@@ -418,12 +262,12 @@ def _records(source: Expr, survey: pd.DataFrame, plan: _Plan) -> Expr:
         sane = ibis.ifelse(number.abs() <= largest, number, ibis.null("float64"))  # records left out may hold anything
         return sane.cast(f"decimal({DIGITS}, {places})")
 
-    fields = {f"d{d}": _text(source[name]) for d, name in enumerate(columns.by)}
+    fields = {f"d{d}": as_text(source[name]) for d, name in enumerate(columns.by)}
     fields |= {"x": exact(columns.response, None), "v": exact(columns.response, columns.weight)}
     fields |= {f"e{i}": exact(name, columns.weight) for i, name in enumerate(columns.extra)}
-    fields["asked"] = _marked(source[columns.request]) if columns.request else ibis.literal(False)
-    unit = _text(source[columns.contributor]) if columns.contributor else ibis.null("string")
-    group = _text(source[columns.holding]) if columns.holding else ibis.null("string")
+    fields["asked"] = is_marked(source[columns.request]) if columns.request else ibis.literal(False)
+    unit = as_text(source[columns.contributor]) if columns.contributor else ibis.null("string")
+    group = as_text(source[columns.holding]) if columns.holding else ibis.null("string")
     # A holding and a contributor may go by the same id: who it is takes both, the name and whether it is a holding's.
     fields |= {"unit": unit, "name": ibis.coalesce(group, unit), "held": ibis.ifelse(group.notnull(), 1, 0)}
     encoded = source.select(**fields)
@@ -638,14 +482,3 @@ def _table(
         extra={name: column(f"e{i}") for i, name in enumerate(plan.columns.extra)},
         is_count=plan.columns.response is None,
     )
-
-
-def distinct_codes(data: Any, columns: Sequence[str]) -> pd.DataFrame:
-    """The combinations of codes that occur in some columns, as text."""
-    chosen = _Columns(tuple(columns), None, None, (), None, None, None)
-    chosen.check()
-    with _opened(data, chosen) as source:
-        codes = source.select(**{name: _text(source[name]) for name in columns}).distinct().to_pandas()
-    if codes.isna().any().any():
-        raise InputError(f"Codes are missing in the columns {some(list(columns))}: fill or drop them first.")
-    return codes

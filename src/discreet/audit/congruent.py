@@ -117,7 +117,7 @@ def endless(relations: sparse.csr_array, low: FloatArray, high: FloatArray, cell
     return found[:, cells]
 
 
-_STEP = 1e-7  # of a direction of length one: less is noise
+_STEP = 1e-5  # of a direction of length one: what moves less is asked again or left out, never credited
 
 
 def _modest(bound: FloatArray) -> FloatArray:

@@ -23,49 +23,67 @@ def read_microdata(path: str | Path, layout: str | Path) -> pd.DataFrame:
     """Records of a fixed-width file as text and numbers, as its ``.rda`` layout says.
 
     Codes are stripped of blanks; numbers are read as they stand (a decimal point is written out in the file). Codes listed as
-    missing are kept: whether unknown is a category of its own is for the user to say.
+    missing are kept: whether unknown is a category of its own is for the user to say. Numbers listed as missing are missing.
     """
     variables = _layout(Path(layout))
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise FormatError(f"{path} does not exist.") from None
-    except UnicodeDecodeError:
-        text = Path(path).read_text(encoding="latin-1")
-    lines = [line for line in text.splitlines() if line.strip()]
+    numbered = [(number, line) for number, line in enumerate(_lines(Path(path)), start=1) if line.strip()]
+    if not numbered:
+        raise FormatError(f"{path} is empty.")
+    lines = [line for _, line in numbered]
     columns = {}
     for v in variables:
         column = pd.Series([line[v.start : v.start + v.width].strip() for line in lines], dtype=str)
         if v.numeric:
-            numbers = pd.to_numeric(column, errors="coerce")
-            bad = numbers.isna() & ~column.isin(["", *v.missing])
+            missing = column.isin(["", *v.missing])
+            numbers = pd.to_numeric(column.mask(missing), errors="coerce")
+            bad = numbers.isna() & ~missing
             if bad.any():
-                raise FormatError(
-                    f"{path}, line {int(bad.argmax()) + 1}: variable {v.name!r} is not a number. Is the layout right?"
-                )
+                number, _ = numbered[int(bad.argmax())]
+                raise FormatError(f"{path}, line {number}: variable {v.name!r} is not a number. Is the layout right?")
             columns[v.name] = numbers
         else:
             columns[v.name] = column
     return pd.DataFrame(columns)
 
 
-def _layout(path: Path) -> list[_Variable]:
+def _lines(path: Path) -> list[str]:
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        raw = path.read_bytes()
     except FileNotFoundError:
-        raise FormatError(f"Layout {path} does not exist.") from None
+        raise FormatError(f"{path} does not exist.") from None
+    except OSError as error:
+        raise FormatError(f"{path} cannot be read: {error.strerror}.") from None
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = raw.decode("latin-1")
+    # Not splitlines(): some letters of Windows code pages would end lines.
+    return [line.rstrip("\r") for line in text.split("\n")]
+
+
+def _layout(path: Path) -> list[_Variable]:
     variables: list[_Variable] = []
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(_lines(path), start=1):
         words = line.split()
         if not words:
             continue
+        if words[0].upper() == "<SEPARATOR>":
+            raise FormatError(
+                f"{path}, line {number}: the layout is of a file with separators. Read that as CSV, with its names in line 1."
+            )
         if words[0].startswith("<"):
             if not variables:
                 raise FormatError(f"{path}, line {number}: an option before the first variable.")
             variables[-1].numeric |= words[0].upper() in ("<NUMERIC>", "<WEIGHT>")
             continue
-        if len(words) < 3 or not (words[1].isdigit() and words[2].isdigit()) or int(words[1]) < 1:
+        if (
+            len(words) < 3
+            or not (words[1].isdecimal() and words[2].isdecimal())
+            or not (int(words[1]) and int(words[2]))
+        ):
             raise FormatError(f"{path}, line {number}: a variable reads 'name start width [missing codes]'.")
+        if words[0] in {v.name for v in variables}:
+            raise FormatError(f"{path}, line {number}: variable {words[0]!r} occurs a second time.", [words[0]])
         variables.append(_Variable(words[0], int(words[1]) - 1, int(words[2]), tuple(words[3:])))
     if not variables:
         raise FormatError(f"{path} lists no variables.")
