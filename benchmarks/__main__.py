@@ -48,6 +48,10 @@ def main(
     phases: tuple[str, ...], names: tuple[str, ...], data: Path | None, rows: int, seeds: tuple[int, ...], out: Path
 ) -> None:
     """Measure. Every measurement runs in a fresh process, so that peak memory is its own."""
+    everything = {*INSTANCES, *ROAMING, "million", *(folder(data) if data else {})}
+    strangers = [name for name in names if name not in everything]
+    if strangers:
+        raise click.UsageError(f"There is no instance {strangers[0]!r}.")
     out.mkdir(parents=True, exist_ok=True)
     here = machine()
     for phase in phases or ("tabulate", "relations", *PHASES):

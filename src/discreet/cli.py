@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields
@@ -59,7 +60,7 @@ class NewFile(click.Path):
         self.suffixes = suffixes
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        path = Path(super().convert(value, param, ctx))
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if self.suffixes and not path.name.lower().endswith(self.suffixes):
             self.fail(f"the name of {str(path)!r} must end in {' or '.join(self.suffixes)}.", param, ctx)
         if not path.parent.is_dir():
@@ -472,25 +473,36 @@ def view(file: Path, rows: int) -> None:
 
 
 def _show(frame: pd.DataFrame, rows: int) -> None:
-    """Two code columns and a value make a cross table; anything else a list. Numbers are shown whole or not at all."""
-    columns = {str(name): ["" if gap else str(x) for x, gap in zip(frame[name], frame[name].isna(), strict=True)] for name in frame}
-    if "suppressed" in frame and len(columns) > 1:
-        hidden = [mark == "True" for mark in columns.pop("suppressed")]
-        name, values = columns.popitem()
-        columns[name] = [SYMBOL if hide else value for value, hide in zip(values, hidden, strict=True)]
-    lists = [[name, *items] for name, items in (_crossed(columns) if len(columns) == 3 else columns).items()]
-    n = len(lists[0]) - 1
-    lists = [items[: rows + 1] for items in lists]
-    widths = [max(map(cell_len, items)) for items in lists]
-    ends = np.cumsum([width + 2 for width in widths])
-    fit = max(int((ends <= console.width + 2).sum()), 2) if console.is_terminal else len(lists)
-    for i, row in enumerate(zip(*lists[:fit], strict=True)):
-        first, *others = row
-        cells = [set_cell_size(first, widths[0]), *(" " * (w - cell_len(x)) + x for x, w in zip(others, widths[1:]))]
-        console.print("  ".join(cells).rstrip(), markup=False, style="bold" if i == 0 else None)
-    left_out = [f"{k:,} {what}" for k, what in ((n - rows, "rows"), (len(lists) - fit, "columns")) if k > 0]
+    """As many columns as fit: numbers are shown whole or not at all."""
+    columns = _columns(frame)
+    length = len(columns[0]) - 1
+    columns = [column[: rows + 1] for column in columns]
+    widths = [max(map(cell_len, column)) for column in columns]
+    fit = len(columns)
+    if console.is_terminal:
+        fit = max(2, int((np.cumsum(widths) + 2 * np.arange(fit) <= console.width).sum()))
+    for number, (head, *cells) in enumerate(zip(*columns[:fit], strict=True)):
+        padded = (" " * (width - cell_len(cell)) + cell for cell, width in zip(cells, widths[1:], strict=False))
+        line = "  ".join([set_cell_size(head, widths[0]), *padded]).rstrip()
+        console.print(line, markup=False, style=None if number else "bold")
+    left_out = [f"{n:,} {what}" for n, what in ((length - rows, "rows"), (len(columns) - fit, "columns")) if n > 0]
     if left_out:
-        console.print(f"{' and '.join(left_out)} more", markup=False, style="dim")
+        console.print(f"{' and '.join(left_out)} more", style="dim")
+
+
+def _columns(frame: pd.DataFrame) -> list[list[str]]:
+    """Headings and entries as text. Two code columns and a value make a cross table; anything else a list."""
+    hidden = frame.pop("suppressed") if "suppressed" in frame and frame.shape[1] > 1 else None
+    text = [frame[name].astype(object).where(frame[name].notna(), "").map(str) for name in frame]
+    if hidden is not None:
+        text[-1] = text[-1].mask(hidden.astype(str) == "True", SYMBOL)
+    listed = [[str(name), *column] for name, column in zip(frame, text, strict=True)]
+    if len(listed) != 3 or frame.iloc[:, :2].duplicated().any():
+        return listed
+    (title, *rows), (_, *across), (_, *values) = listed
+    at = dict(zip(zip(rows, across, strict=True), values, strict=True))
+    codes = list(dict.fromkeys(rows))
+    return [[title, *codes], *([c, *(at.get((r, c), "") for r in codes)] for c in dict.fromkeys(across))]
 
 
 @cli.command()

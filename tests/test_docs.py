@@ -1,0 +1,259 @@
+"""The documentation is complete, its links lead somewhere, and what it tells readers to type works."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import click
+import pytest
+
+import discreet
+from discreet import cli, errors, job
+from discreet.costs import COSTS
+from discreet.demo import write_demo
+from discreet.io import FORMATS
+from discreet.methods import METHODS
+from discreet.rules import RULES
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+REFERENCE = DOCS / "reference"
+EXAMPLE = ROOT / "examples" / "turnover"
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "examples" / "README.md", *sorted(DOCS.rglob("*.md"))]
+RUNNABLE = [ROOT / "README.md", DOCS / "tutorial.md", *sorted((DOCS / "how-to").glob("*.md"))]
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def reference(name: str) -> str:
+    return (REFERENCE / name).read_text(encoding="utf-8")
+
+
+def section(text: str, heading: str) -> str:
+    """What stands below a heading, up to the next one of its level or above."""
+    found = re.search(rf"^(#+) {re.escape(heading)}$", text, flags=re.M)
+    assert found, f"there is no heading {heading!r}"
+    rest = text[found.end() :]
+    end = re.search(rf"^#{{1,{len(found[1])}}} ", rest, flags=re.M)
+    return rest[: end.start()] if end else rest
+
+
+# -- the reference is complete ------------------------------------------------------------------------------------
+
+
+def commands() -> list[tuple[str, click.Parameter]]:
+    listed = [("discreet", parameter) for parameter in cli.cli.params]
+    for name, command in cli.cli.commands.items():
+        listed += [(f"discreet {name}", parameter) for parameter in command.params]
+    return listed
+
+
+@pytest.mark.parametrize("command", sorted(cli.cli.commands))
+def test_every_command_has_a_section(command: str) -> None:
+    assert section(reference("cli.md"), f"discreet {command}").strip()
+
+
+@pytest.mark.parametrize(("command", "parameter"), commands(), ids=lambda p: getattr(p, "name", p))
+def test_every_option_and_argument_is_described_with_its_command(command: str, parameter: click.Parameter) -> None:
+    text = section(reference("cli.md"), command)
+    names = parameter.opts if isinstance(parameter, click.Option) else [parameter.human_readable_name.upper()]
+    assert any(f"`{name}" in text for name in names), f"{names} is missing in the section {command!r}"
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_and_its_parameters_are_described(rule: str) -> None:
+    text = section(reference("rules.md"), next(h for h in headings(reference("rules.md")) if h.startswith(f"{rule}(")))
+    for field in fields(RULES[rule]):
+        assert f"`{field.name}`" in text
+
+
+def headings(text: str) -> list[str]:
+    return re.findall(r"^#+ (.+)$", text, flags=re.M)
+
+
+@pytest.mark.parametrize("cost", COSTS)
+def test_every_cost_is_described(cost: str) -> None:
+    assert re.search(rf"`{cost}[`(]", section(reference("rules.md"), "Costs"))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_and_its_options_are_described(method: str) -> None:
+    text = section(reference("methods.md"), method)
+    for name in inspect.signature(METHODS[method]).parameters:
+        assert f"`{name}`" in text
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_every_file_suffix_is_described(suffix: str) -> None:
+    assert f"`{suffix}`" in reference("formats.md")
+
+
+@pytest.mark.parametrize(
+    ("heading", "kind"),
+    [
+        ("[data]", job.Data),
+        ("[table]", job.Finished),
+        ("[dimensions.NAME]", job.Dimension),
+        ("[rules]", job.Rules),
+        ("[protect]", job.Protect),
+        ("[output]", job.Output),
+    ],
+)
+def test_every_entry_of_a_job_file_is_described(heading: str, kind: type) -> None:
+    text = section(reference("job-file.md"), heading)
+    missing = [field.name for field in fields(kind) if f"`{field.name}`" not in text]
+    assert not missing
+
+
+def test_every_part_of_a_job_file_is_described() -> None:
+    text = reference("job-file.md")
+    parts = [field.name for field in fields(job.Job) if field.name != "path"]
+    assert not [part for part in parts if f"`{part}`" not in text and f"[{part}" not in text]
+
+
+@pytest.mark.parametrize("name", discreet.__all__)
+def test_every_public_name_is_described(name: str) -> None:
+    text, thing = reference("python.md"), getattr(discreet, name)
+    assert f"`{name}`" in text or f"`{name}(" in text or f"{name}(" in text
+    if inspect.isfunction(thing):
+        signature = re.search(rf"^{name}\((.*?)\)(?: ->|$)", text, flags=re.M | re.S)
+        assert signature, f"{name} has no signature"
+        missing = [p for p in inspect.signature(thing).parameters if not re.search(rf"\b{p}\b", signature[1])]
+        assert not missing
+
+
+def error_classes() -> list[str]:
+    return [n for n, c in vars(errors).items() if inspect.isclass(c) and issubclass(c, errors.DiscreetError)]
+
+
+@pytest.mark.parametrize("name", error_classes())
+def test_every_error_is_described_with_its_exit_code(name: str) -> None:
+    row = next(line for line in reference("errors.md").splitlines() if line.startswith(f"| `{name}`"))
+    assert f"| {getattr(errors, name).exit_code} |" in row
+
+
+# -- links lead somewhere -------------------------------------------------------------------------------------------
+
+
+def anchors(page: Path) -> set[str]:
+    """Headings as GitHub makes anchors of them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings(text)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"{link} does not exist"
+        if anchor:
+            assert anchor in anchors(target), f"{link} names no heading"
+
+
+def test_every_page_is_listed_on_the_first() -> None:
+    listed = set(re.findall(r"\]\(([^)#\s]+)", (DOCS / "index.md").read_text(encoding="utf-8")))
+    pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")} - {"index.md"}
+    assert pages <= listed
+
+
+# -- what is to be typed works ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Block:
+    language: str
+    file: str | None
+    text: str
+    line: int
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    text = page.read_text(encoding="utf-8")
+    for found in re.finditer(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', text, flags=re.M | re.S):
+        yield Block(found[1], found[2], found[3], text[: found.start()].count("\n") + 2)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder with the example's files, in which a reader types."""
+    for file in EXAMPLE.iterdir():
+        if file.is_file():
+            shutil.copy(file, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def type_in(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands as a shell would run them; ``discreet`` in this process, which saves starting Python anew each time."""
+    for line in text.splitlines():
+        command, _, remark = line.partition("  #")
+        words = shlex.split(command)
+        if not words or words[0] in ("make", "pip"):
+            continue
+        if words[0] == "cd":
+            monkeypatch.chdir(words[1])
+        elif words[:2] == ["discreet", "demo"]:
+            write_demo(Path(words[words.index("--out") + 1]))  # the page goes through the rest step by step
+        elif words[0] == "discreet":
+            code = re.search(r"exit code (\d)", remark)
+            assert discreet_exits(words[1:], monkeypatch) == (int(code[1]) if code else 0), line
+        else:
+            subprocess.run(command, shell=True, check=True)
+
+
+def discreet_exits(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "argv", ["discreet", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+    return int(stopped.value.code or 0)
+
+
+@pytest.mark.parametrize("page", RUNNABLE, ids=name_of)
+def test_what_a_page_tells_the_reader_to_type_works(
+    page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    space: dict[str, object] = {"__name__": "page"}
+    for block in blocks(page):
+        if block.file:
+            Path(block.file).write_text(block.text, encoding="utf-8")
+        elif block.language == "sh":
+            type_in(block.text, monkeypatch)
+        elif block.language == "python":
+            padded = "\n" * (block.line - 1) + block.text  # so that a traceback names the line of the page
+            exec(compile(padded, str(page), "exec"), space)
+
+
+def test_the_job_of_the_readme_is_the_one_of_the_example(tmp_path: Path) -> None:
+    (text,) = (block.text for block in blocks(ROOT / "README.md") if block.file == "job.toml")
+    (tmp_path / "job.toml").write_text(text, encoding="utf-8")
+    shutil.copy(EXAMPLE / "job.toml", tmp_path / "example.toml")
+    readme, example = job.read_job(tmp_path / "job.toml"), job.read_job(tmp_path / "example.toml")
+    for field in fields(job.Job):
+        if field.name != "path":
+            assert getattr(readme, field.name) == getattr(example, field.name)
+
+
+def test_the_example_gives_the_same_release_from_the_command_line_and_from_python(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert discreet_exits(["run", "job.toml"], monkeypatch) == 0
+    from_the_command_line = (folder / "output" / "release.csv").read_bytes()
+    shutil.rmtree(folder / "output")
+    subprocess.run([sys.executable, "protect.py"], check=True, stdout=subprocess.DEVNULL)
+    assert (folder / "output" / "release.csv").read_bytes() == from_the_command_line
+    assert "×" in from_the_command_line.decode()
