@@ -84,12 +84,12 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # better a question mark for a sign the terminal does not know
     try:
-        sys.exit(cli.main(standalone_mode=False) or 0)
+        sys.exit(cli.main(prog_name="discreet", standalone_mode=False) or 0)
     except DiscreetError as error:
         click.echo(f"discreet: {error}", err=True)
         sys.exit(error.exit_code)
     except OSError as error:  # a full disk, a file taken away meanwhile
-        click.echo(f"discreet: {error.filename or 'Reading or writing'}: {error.strerror}.", err=True)
+        click.echo(f"discreet: {error.filename or 'Reading or writing'}: {error.strerror or 'failed'}.", err=True)
         sys.exit(2)
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)

@@ -274,13 +274,14 @@ def _build(path: Path, where: str, entry: Mapping[str, Any], cls: type[Any]) -> 
     return cls(**{key: _typed(path, f"{where}.{key}", value, hints[key]) for key, value in entry.items()})
 
 
-def _typed(path: Path, where: str, value: Any, hint: Any) -> Any:
+def _typed(path: Path, where: str, value: Any, hint: Any, whole: Any = None) -> Any:
     """The value, if it is of the kind the field declares."""
     if isinstance(hint, UnionType):
         hint = next(option for option in get_args(hint) if option is not NoneType)
     if get_origin(hint) is list:
         if isinstance(value, list):
-            return [_typed(path, where, item, get_args(hint)[0]) for item in value]
+            return [_typed(path, where, item, get_args(hint)[0], hint) for item in value]
+        hint = whole or hint
     elif hint is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     elif isinstance(value, hint) and not (hint is int and isinstance(value, bool)):

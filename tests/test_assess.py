@@ -1,0 +1,286 @@
+"""From a table to a problem: who is protected, how well, and against whom."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from discreet.assess import assess
+from discreet.errors import InputError, RuleError, TableError
+from discreet.finished import read_table
+from discreet.problem import Problem, Status
+from discreet.rules import Dominance, Percent
+from discreet.table import Table
+from discreet.tabulate import tabulate
+
+# Ann dominates a × x, Cleo is alone in b × y; nobody is anywhere near in the other cells, and a × z is empty.
+CELLS = pd.DataFrame(
+    [
+        ("a", "x", 100, 2, 90, 10, 0, "Ann", "Bob", None),
+        ("a", "y", 200, 10, 30, 25, 20, "Bob", "Dan", "Eve"),
+        ("a", "z", 0, 0, 0, 0, 0, None, None, None),
+        ("b", "x", 300, 20, 30, 30, 25, "Flo", "Gus", "Hal"),
+        ("b", "y", 50, 1, 50, 0, 0, "Cleo", None, None),
+        ("b", "z", 400, 30, 30, 30, 25, "Flo", "Gus", "Hal"),
+        ("a", "Total", 300, 12, 90, 40, 25, "Ann", "Bob", "Dan"),
+        ("b", "Total", 750, 51, 60, 60, 50, "Flo", "Gus", "Cleo"),
+        ("Total", "x", 400, 22, 90, 30, 30, "Ann", "Flo", "Gus"),
+        ("Total", "y", 250, 11, 50, 30, 25, "Cleo", "Bob", "Dan"),
+        ("Total", "z", 400, 30, 30, 30, 25, "Flo", "Gus", "Hal"),
+        ("Total", "Total", 1050, 63, 90, 60, 60, "Ann", "Flo", "Gus"),
+    ],
+    columns=["row", "column", "value", "n", "x1", "x2", "x3", "w1", "w2", "w3"],
+)
+
+
+@pytest.fixture(scope="module")
+def table() -> Table:
+    return read_table(CELLS, ["row", "column"], "value", count="n", top=["x1", "x2", "x3"], who=["w1", "w2", "w3"])
+
+
+def sensitive(problem: Problem) -> list[str]:
+    return problem.table.labels(problem.primaries)
+
+
+def status(problem: Problem, label: str) -> Status:
+    return Status(problem.status[problem.table.index(label)])
+
+
+def levels(problem: Problem, label: str) -> tuple[float, float]:
+    i = problem.table.index(label)
+    return float(problem.lower[i]), float(problem.upper[i])
+
+
+# -- rules ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_rule_makes_cells_primary_with_the_levels_it_asks_for(table):
+    problem = assess(table, "P(10)")
+    assert sensitive(problem) == ["a × x", "b × y"]
+    assert levels(problem, "a × x") == pytest.approx((9, 9))
+    assert levels(problem, "b × y") == pytest.approx((5, 5))
+    assert problem.rules == ("P(10)",)
+
+
+def test_all_other_cells_need_no_protection(table):
+    problem = assess(table, "P(10)")
+    others = problem.status != Status.PRIMARY
+    assert not problem.lower[others].any()
+    assert not problem.upper[others].any()
+    assert not problem.sliding.any()
+
+
+@pytest.mark.parametrize("rules", ["P(10)|FREQ(3)", ["P(10)", "FREQ(3)"], [Percent(10), "FREQ(3)"], ("FREQ(3)|P(10)",)])
+def test_of_several_rules_the_largest_levels_count(table, rules):
+    """FREQ asks for 20 percent of the value, P for 10 percent of the largest contribution."""
+    problem = assess(table, rules)
+    assert sensitive(problem) == ["a × x", "b × y"]
+    assert levels(problem, "a × x") == pytest.approx((20, 20))
+    assert levels(problem, "b × y") == pytest.approx((10, 10))
+
+
+def test_on_the_boundary_of_a_rule(table):
+    """Bob and Dan make 27.5 percent of a × y, and Flo and Gus exactly 15 percent of b × z."""
+    assert "b × z" not in sensitive(assess(table, "NK(2,15)"))
+    assert "b × z" in sensitive(assess(table, "NK(2,15)", boundary="inclusive"))
+    made = Dominance(2, 15, boundary="inclusive")
+    assert "b × z" in sensitive(assess(table, made, boundary="strict"))
+
+
+def test_without_rules_and_statuses_nothing_is_sensitive(table):
+    problem = assess(table, [])
+    assert sensitive(problem) == []
+    assert problem.rules == ()
+
+
+def test_rules_that_cannot_be_applied(table):
+    with pytest.raises(RuleError, match="needs the 4 largest"):
+        assess(table, "NK(4,80)")
+    with pytest.raises(RuleError, match="count"):
+        assess(table.with_columns(count=None), "FREQ(3)")
+    with pytest.raises(RuleError, match="asked for protection"):
+        assess(table, "REQ(50)")
+
+
+# -- zeros and costs --------------------------------------------------------------------------------------------------
+
+
+def test_zeros_stay_published(table):
+    problem = assess(table, "P(10)")
+    assert status(problem, "a × z") == Status.PUBLISHED
+    assert (problem.status == Status.PUBLISHED).sum() == 1
+
+
+def test_a_zero_made_of_contributions_is_none(table):
+    """Contributions that cancel: the sum is zero, the respondents are not."""
+    i = table.index("a × z")
+    magnitude = table.magnitude.copy()
+    magnitude[i] = 80.0
+    problem = assess(table.with_columns(magnitude=magnitude), "P(10)")
+    assert status(problem, "a × z") == Status.FREE
+
+
+def test_costs_by_name_and_by_cell(table):
+    assert assess(table, "P(10)").cost.tolist() == table.value.tolist()
+    assert assess(table, "P(10)", cost="unit").cost.tolist() == [1.0] * 12
+    assert assess(table, "P(10)", cost="count").cost.tolist() == table.count.tolist()
+    assert assess(table, "P(10)", cost=np.arange(12.0)).cost.tolist() == list(range(12))
+    with pytest.raises(RuleError, match=r"'valeu'.*'value'"):
+        assess(table, "P(10)", cost="valeu")
+
+
+# -- by hand ----------------------------------------------------------------------------------------------------------
+
+
+def test_statuses_by_hand_override_the_rules(table):
+    by_hand = {"a × x": "free", "b × y": "published", ("b", "x"): "hidden", "a × y": "primary", "a × z": "free"}
+    problem = assess(table, "P(10)", statuses=by_hand)
+    assert sensitive(problem) == ["a × y"]
+    assert status(problem, "a × x") == Status.FREE
+    assert status(problem, "b × y") == Status.PUBLISHED
+    assert status(problem, "b × x") == Status.HIDDEN
+    assert status(problem, "a × z") == Status.FREE
+    assert levels(problem, "a × x") == levels(problem, "b × y") == (0, 0)
+
+
+def test_statuses_by_hand_without_rules(table):
+    problem = assess(table, (), statuses={"a × y": "primary"}, margin=7.5)
+    assert sensitive(problem) == ["a × y"]
+    assert levels(problem, "a × y") == pytest.approx((15, 15))
+
+
+def test_the_margin_is_for_cells_that_no_rule_protects(table):
+    problem = assess(table, "P(10)", statuses={"a × x": "primary", "a × y": "primary"})
+    assert levels(problem, "a × x") == pytest.approx((9, 9))
+    assert levels(problem, "a × y") == pytest.approx((40, 40))
+
+
+def test_a_zero_by_hand_has_nothing_to_protect_it_by(table):
+    problem = assess(table, (), statuses={"a × z": "primary"})
+    assert status(problem, "a × z") == Status.PRIMARY
+    assert levels(problem, "a × z") == (0, 0)
+
+
+def test_statuses_of_cells_that_do_not_exist(table):
+    with pytest.raises(TableError, match="no cell 'a × w'") as caught:
+        assess(table, "P(10)", statuses={"a × w": "free"})
+    assert caught.value.offenders == ["a × w"]
+    with pytest.raises(TableError, match="no cell 'a × w'"):
+        assess(table, "P(10)", statuses={("a", "w"): "free"})
+
+
+def test_statuses_that_do_not_exist(table):
+    with pytest.raises(
+        InputError, match=r"'a × x': there is no status 'secret'.*'primary', 'free', 'published', 'hidden'"
+    ):
+        assess(table, "P(10)", statuses={"a × x": "secret"})
+
+
+@pytest.mark.parametrize("margin", [-1, np.nan, np.inf])
+def test_margins_that_are_none(table, margin):
+    with pytest.raises(RuleError, match="margin"):
+        assess(table, "P(10)", margin=margin)
+
+
+# -- waivers ----------------------------------------------------------------------------------------------------------
+
+
+def test_who_consents_is_no_longer_protected(table):
+    """Without Ann the target in a × x is Bob, whom she can tell to within 10 percent of his 10."""
+    problem = assess(table, "P(10)", waivers=["Ann"])
+    assert sensitive(problem) == ["a × x", "b × y"]
+    assert levels(problem, "a × x") == pytest.approx((1, 1))
+
+
+def test_a_cell_all_of_whose_contributors_consent_is_let_go(table):
+    assert sensitive(assess(table, "P(10)|FREQ(3)", waivers=["Ann", "Bob"])) == ["b × y"]
+    assert sensitive(assess(table, "P(10)|FREQ(3)", waivers=["Cleo"])) == ["a × x"]
+    assert sensitive(assess(table, "P(10)|FREQ(3)", waivers=["Ann", "Bob", "Cleo"])) == []
+
+
+def test_consent_for_one_cell_is_for_no_other(table):
+    assert sensitive(assess(table, "P(10)", waivers=[("Cleo", "b × y")])) == ["a × x"]
+    assert sensitive(assess(table, "P(10)", waivers=[("Cleo", ("b", "y"))])) == ["a × x"]
+    assert sensitive(assess(table, "P(10)", waivers=[("Cleo", "Total × y"), ("Ann", "b × y")])) == ["a × x", "b × y"]
+
+
+def test_consent_of_somebody_unknown_changes_nothing(table):
+    plain, with_it = assess(table, "P(10)"), assess(table, "P(10)", waivers=["Nobody"])
+    assert with_it.digest == plain.digest
+
+
+def test_consent_for_an_unknown_cell_is_an_error(table):
+    with pytest.raises(TableError, match="no cell 'b × w'"):
+        assess(table, "P(10)", waivers=[("Cleo", "b × w")])
+
+
+def test_consent_in_a_table_that_knows_nobody(table):
+    for anonymous in (table.with_columns(who=None), table.with_columns(top=None)):
+        with pytest.raises(InputError, match="who contributes"):
+            assess(anonymous, "FREQ(3)", waivers=["Ann"])
+
+
+# -- what everybody knows beforehand ------------------------------------------------------------------------------------
+
+
+def test_everybody_knows_that_nothing_is_negative(table):
+    problem = assess(table, "P(10)")
+    assert not problem.prior_lower.any()
+    assert np.isposinf(problem.prior_upper).all()
+
+
+def test_everybody_knows_everything_to_within_q_percent(table):
+    problem = assess(table, "PQ(5,40)", prior=40)
+    assert problem.prior_lower == pytest.approx(0.6 * table.value)
+    assert problem.prior_upper == pytest.approx(1.4 * table.value)
+
+
+def test_no_level_reaches_beyond_what_everybody_knows(table):
+    """Nobody can be made to believe in 160 percent of what they know to within 30."""
+    problem = assess(table, (), statuses={"a × y": "primary"}, margin=60, prior=30)
+    assert levels(problem, "a × y") == pytest.approx((60, 60))
+    problem = assess(table, (), statuses={"a × y": "primary"}, margin=160)
+    assert levels(problem, "a × y") == pytest.approx((200, 320))
+
+
+@pytest.mark.parametrize("prior", [0, -5, 100.5, np.nan, np.inf])
+def test_a_prior_out_of_range_is_refused_and_not_repeated(table, prior):
+    """It is the q of the pq rule."""
+    with pytest.raises(RuleError, match="above 0 and up to 100") as caught:
+        assess(table, "P(10)", prior=prior)
+    assert f"{prior:g}" not in str(caught.value).replace("above 0 and up to 100", "")
+
+
+def test_where_values_are_negative_nobody_knows_any_sign(table):
+    negative = table.with_columns(value=-table.value, magnitude=table.magnitude)
+    problem = assess(negative, "P(10)")
+    assert np.isneginf(problem.prior_lower).all()
+    assert np.isposinf(problem.prior_upper).all()
+    assert sensitive(problem) == ["a × x", "b × y"]
+    assert levels(problem, "a × x") == pytest.approx((9, 9))
+
+
+def test_where_contributions_are_negative_nobody_knows_any_sign():
+    """All cells are positive, but what they are made of is not."""
+    records = pd.DataFrame({"r": ["a", "a", "b", "b"], "who": list("jklm"), "x": [100.0, -30.0, 50.0, 60.0]})
+    table = tabulate(records, "r", "x", contributor="who")
+    assert table.value.min() > 0
+    problem = assess(table, "P(10)", statuses={"a": "primary"}, margin=100)
+    assert np.isneginf(problem.prior_lower).all()
+    assert levels(problem, "a")[0] >= 0.1 * 100
+    near = assess(table, "P(10)", prior=50)
+    i = table.index("a")
+    assert (near.prior_lower[i], near.prior_upper[i]) == pytest.approx((70 - 65, 70 + 65))
+
+
+def test_small_counts_could_be_anything_from_nothing_to_the_threshold():
+    records = pd.DataFrame({"r": ["a", "a", *"bbbbb", *"cccc"]})
+    problem = assess(tabulate(records, "r"), "FREQ(5)")
+    assert sensitive(problem) == ["a", "c"]
+    assert levels(problem, "a") == (2, 3)
+    assert levels(problem, "c") == (4, 1)
+
+
+def test_the_problem_shows_its_shape_only(table):
+    assert repr(assess(table, "P(10)")) == "Problem(Table(value by row × column: 12 cells, 7 relations), 2 primary)"
