@@ -368,8 +368,8 @@ def test_a_pattern_that_publishes_a_primary_never_passes(call, here):
     before = contents(here)
     for words in (["audit"], ["attack"], ["publish", "--out", "r.csv"]):
         told = call(words[0], "problem.jj", "--pattern", "open.csv", *words[1:])
-        assert told.code in (1, 2)
-        assert "'4'" in told.err + told.out
+        assert told.code == 1
+        assert "4" in told.err + told.out
     assert contents(here) == before
 
 

@@ -13,10 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from discreet.assess import assess
+from discreet.audit import audit
 from discreet.errors import InputError, TableError
 from discreet.hierarchy import Hierarchy
 from discreet.link import link
+from discreet.protection import suppress
 from discreet.table import Table
+from discreet.testing import pose
 
 REGION = Hierarchy.from_pairs([("N", ""), ("S", ""), ("N1", "N"), ("N2", "N"), ("S1", "S")])
 COARSE = Hierarchy.flat(["N", "S"])
@@ -456,3 +460,51 @@ def test_linked_cells_know_what_the_records_say(seed):
             table.contributors[w] if w >= 0 else "" for table, k in ((linked, i), (whole, j)) for w in table.who[k]
         ]
         assert names[:2] == names[2:]
+
+
+def test_what_the_hierarchies_of_all_tables_imply_is_a_relation_too():
+    """Leaves by region, groups by region, and which leaf is in which group: a reader adds these up, so must the audit."""
+    leaves, groups = Hierarchy.flat(["a1", "a2", "b1"]), Hierarchy.flat(["A", "B"])
+    nested = Hierarchy.from_pairs([("A", "Total"), ("B", "Total"), ("a1", "A"), ("a2", "A"), ("b1", "B")])
+    region = Hierarchy.flat(["x", "y"])
+    rows = [
+        ("a1", "A", "x", 10),
+        ("a1", "A", "y", 11),
+        ("a2", "A", "x", 5),
+        ("a2", "A", "y", 7),
+        ("b1", "B", "x", 11),
+        ("b1", "B", "y", 3),
+    ]
+    records = pd.DataFrame(rows, columns=["leaf", "group", "region", "v"])
+
+    def table(code: str, hierarchy: Hierarchy, with_region: bool) -> Table:
+        sums: dict[tuple[int, ...], float] = {}
+        for record in records.to_dict("records"):
+            ups = {hierarchy.index(record[code]), 0} | (
+                {hierarchy.index(record["group"])} if record["group"] in hierarchy else set()
+            )
+            for up in ups:
+                for where in (0, region.index(record["region"])) if with_region else (None,):
+                    key = (up,) if where is None else (up, where)
+                    sums[key] = sums.get(key, 0.0) + record["v"]
+        dimensions = {"industry": hierarchy} | ({"region": region} if with_region else {})
+        return Table.from_cells(dimensions, np.array(list(sums)).T, list(sums.values()))
+
+    linked = link(table("leaf", leaves, True), table("group", groups, True), table("leaf", nested, False))
+    hidden = np.zeros(len(linked), dtype=bool)
+    hidden[[linked.index(label) for label in ("a1 × x", "b1 × x", "a1 × y", "b1 × y")]] = True
+    problem = pose(linked, {"a1 × x": 1.0})
+    assert audit(problem, suppress(problem, hidden)).interval("a1 × x") == (10, 10)
+
+
+def test_everybody_knows_that_turnover_is_not_negative_even_beside_profit():
+    """The sign is known per response: profit of either sign must not make the attacker forget what turnover is."""
+    region = Hierarchy.flat(["x", "y"])
+    turnover = Table.from_cells({"region": region}, range(3), [30, 10, 20], response="turnover")
+    cost = Table.from_cells({"region": region}, range(3), [28, 14, 14], response="cost")
+    profit = Table.from_cells({"region": region}, range(3), [2, -4, 6], response="profit")
+    linked = link(turnover, cost, profit, equations=["profit = turnover - cost"])
+    problem = assess(linked, (), statuses={"turnover × x": "primary"})
+    assert problem.prior_lower[linked.index("turnover × x")] == 0
+    assert problem.prior_lower[linked.index("cost × x")] == 0
+    assert problem.prior_lower[linked.index("profit × y")] == -np.inf

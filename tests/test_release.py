@@ -175,8 +175,8 @@ def test_no_hidden_value_anywhere_in_random_tables(seed):
 def test_a_release_has_no_way_back(problem, safe):
     """Only codes, a name, published numbers and a symbol: no table, no protection, no view of their arrays."""
     release = publish(problem, safe, audit(problem, safe))
-    assert {field.name for field in fields(release)} == {"codes", "response", "value", "symbol"}
-    assert set(vars(release)) == {"codes", "response", "value", "symbol"}
+    assert {field.name for field in fields(release)} == {"codes", "response", "value", "symbol", "complete"}
+    assert set(vars(release)) == {"codes", "response", "value", "symbol", "complete"}
     assert release.value.base is None
     for array in (problem.table.value, safe.published):
         assert not np.shares_memory(release.value, array)

@@ -86,11 +86,9 @@ def test_empty_totals_are_exactly_zero():
 
 @pytest.mark.parametrize(("weights", "rhs"), [([-1, 1, np.nan], 0.0), ([-1, 1, 1], np.nan)])
 def test_relations_that_are_not_numbers_hold_for_no_table(weights, rhs):
-    table = Table(
-        {}, [], [3, 1, 2], from_equations([([0, 1, 2], weights)], 3), names=("t", "a", "b"), rhs=np.array([rhs])
-    )
-    with pytest.raises(TableError, match="not additive"):
-        table.check_additive()
+    relation = from_equations([([0, 1, 2], weights)], 3)
+    with pytest.raises(TableError, match=r"not additive|weights beyond"):
+        Table({}, [], [3, 1, 2], relation, names=("t", "a", "b"), rhs=np.array([rhs])).check_additive()
 
 
 def test_a_relation_may_add_up_to_a_constant():
@@ -339,3 +337,21 @@ def test_the_digest_tells_codes_dimensions_names_and_relations_apart():
         Table({}, [], [1, 1], from_equations([([0, 1], [1, -1])], 2), names=("a", "b")),
     ]
     assert len({table.digest for table in several}) == len(several)
+
+
+@pytest.mark.parametrize("weight", [1e-9, 1e-5, 1e5, 1e16, 1e300])
+def test_relations_beyond_what_a_solver_can_be_trusted_with_are_refused(weight):
+    """With a weight of 1e-9 the solver drops the term, and an exactly computable cell would be called safe."""
+    with pytest.raises(TableError, match="Rescale the cells"):
+        Table({}, np.zeros((0, 3)), [100, 500, 500], sparse.csr_array([[weight, 1, -1]]), names=("a", "b", "c"))
+
+
+def test_terms_with_weight_zero_are_no_terms():
+    table = Table(
+        {},
+        np.zeros((0, 2)),
+        [5, 5],
+        sparse.csr_array(([1.0, -1.0, 0.0], ([0, 0, 1], [0, 1, 0])), (2, 2)),
+        names=("a", "b"),
+    )
+    assert table.relations.nnz == 2

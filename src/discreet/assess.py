@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from discreet.costs import cost_of
 from discreet.errors import InputError, RuleError, some
+from discreet.link import RESPONSES
 from discreet.problem import BoolArray, Problem, Status
 from discreet.relations import FloatArray
 from discreet.rules import Boundary, Rule, Sensitivity, combine, parse_rules
@@ -87,9 +88,13 @@ def _prior(table: Table, prior: float | None) -> tuple[FloatArray, FloatArray]:
     if prior is not None:
         room = prior / 100 * table.magnitude
         return table.value - room, table.value + room
-    # Contributions of both signs: nobody knows even the sign of a cell. Otherwise everybody does.
-    signed = np.any(table.value < 0) or np.any(table.magnitude > np.abs(table.value) * (1 + 1e-9))
-    return np.full(len(table), -np.inf if signed else 0.0), np.full(len(table), np.inf)
+    # Contributions of both signs: nobody knows even the sign of a cell. Otherwise everybody does. That turnover is never
+    # negative is known also where it is linked to profit, which may be.
+    signed = (table.value < 0) | (table.magnitude > np.abs(table.value) * (1 + 1e-9))
+    listed = "response" in table.dimensions and table.dimensions["response"].total == RESPONSES
+    response = table.codes[list(table.dimensions).index("response")] if listed else np.zeros(len(table), dtype=np.int64)
+    either = np.bincount(response, signed, minlength=1)[response] > 0
+    return np.where(either, -np.inf, 0.0), np.full(len(table), np.inf)
 
 
 def _waived(table: Table, waivers: Iterable[str | tuple[str, Label]]) -> BoolArray | None:

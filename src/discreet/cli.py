@@ -13,7 +13,6 @@ from typing import Any, NoReturn
 import click
 import numpy as np
 import pandas as pd
-from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
@@ -43,10 +42,12 @@ from discreet.job import (
 )
 from discreet.methods import METHODS, protect
 from discreet.microdata import distinct_codes
+from discreet.problem import Status
 from discreet.progress import on_terminal
 from discreet.protection import suppress
 from discreet.release import SYMBOL, publish
 from discreet.rules import RULES, usage
+from discreet.show import show
 from discreet.tabulate import tabulate
 
 console = Console(highlight=False, soft_wrap=True, emoji=False)
@@ -249,7 +250,7 @@ def tabulate_command(
     )
     with writing(out) as draft:
         bundle.write_table(table, draft)
-    console.print(f"{table!r}, {table.grid - len(table):,} empty", markup=False)
+    console.print(f"{table!r}, {table.n_empty:,} empty", markup=False)
 
 
 def _dimension(data: Path, text: str) -> tuple[str, Hierarchy | None]:
@@ -434,7 +435,9 @@ def attack_command(problem: Path, pattern: Path, out: Path | None, quiet: bool) 
     given = read_problem(problem)
     found = suppress(given, read_pattern(given, pattern))
     with on_terminal(quiet) as progress:
-        seen = audit(given, found, cells=np.flatnonzero(found.hidden), progress=progress)
+        seen = audit(
+            given, found, cells=np.flatnonzero(found.hidden | (given.status == Status.PRIMARY)), progress=progress
+        )
     frame = seen.frame()
     if out:
         with writing(out) as draft:
@@ -469,40 +472,7 @@ def view(file: Path, rows: int) -> None:
         )
     except (ValueError, OSError):  # without its words, which may quote what is in the file
         raise FormatError(f"{file} cannot be shown: it is neither CSV nor Parquet, or damaged.") from None
-    _show(frame, rows)
-
-
-def _show(frame: pd.DataFrame, rows: int) -> None:
-    """As many columns as fit: numbers are shown whole or not at all."""
-    columns = _columns(frame)
-    length = len(columns[0]) - 1
-    columns = [column[: rows + 1] for column in columns]
-    widths = [max(map(cell_len, column)) for column in columns]
-    fit = len(columns)
-    if console.is_terminal:
-        fit = max(2, int((np.cumsum(widths) + 2 * np.arange(fit) <= console.width).sum()))
-    for number, (head, *cells) in enumerate(zip(*columns[:fit], strict=True)):
-        padded = (" " * (width - cell_len(cell)) + cell for cell, width in zip(cells, widths[1:], strict=False))
-        line = "  ".join([set_cell_size(head, widths[0]), *padded]).rstrip()
-        console.print(line, markup=False, style=None if number else "bold")
-    left_out = [f"{n:,} {what}" for n, what in ((length - rows, "rows"), (len(columns) - fit, "columns")) if n > 0]
-    if left_out:
-        console.print(f"{' and '.join(left_out)} more", style="dim")
-
-
-def _columns(frame: pd.DataFrame) -> list[list[str]]:
-    """Headings and entries as text. Two code columns and a value make a cross table; anything else a list."""
-    hidden = frame.pop("suppressed") if "suppressed" in frame and frame.shape[1] > 1 else None
-    text = [frame[name].astype(object).where(frame[name].notna(), "").map(str) for name in frame]
-    if hidden is not None:
-        text[-1] = text[-1].mask(hidden.astype(str) == "True", SYMBOL)
-    listed = [[str(name), *column] for name, column in zip(frame, text, strict=True)]
-    if len(listed) != 3 or frame.iloc[:, :2].duplicated().any():
-        return listed
-    (title, *rows), (_, *across), (_, *values) = listed
-    at = dict(zip(zip(rows, across, strict=True), values, strict=True))
-    codes = list(dict.fromkeys(rows))
-    return [[title, *codes], *([c, *(at.get((r, c), "") for r in codes)] for c in dict.fromkeys(across))]
+    show(frame, rows, console)
 
 
 @cli.command()

@@ -37,6 +37,9 @@ from discreet.tabulate import tabulate
 MOST_DECIMALS = 15  # what a double holds
 
 
+MOST_CONTRIBUTIONS = 100  # a rule may look at
+
+
 @dataclass(frozen=True)
 class Data:
     """Records to tabulate."""
@@ -219,8 +222,14 @@ def _check(job: Job) -> None:
         raise JobError(f"{path}: boundary is 'strict' or 'inclusive', not {job.rules.boundary!r}.")
     if job.data is not None and job.data.unknown not in ("error", "drop"):
         raise JobError(f"{path}: unknown is 'error' or 'drop', not {job.data.unknown!r}.")
+    if not job.rules.sensitive and not job.rules.statuses:
+        raise JobError(
+            f"{path}: nothing would be protected. List rules under 'sensitive', or statuses of single cells."
+        )
     try:
-        parse_rules(job.rules.sensitive)
+        rules = parse_rules(job.rules.sensitive)
+        if any(rule.depth > MOST_CONTRIBUTIONS for rule in rules):
+            raise RuleError(f"a rule looks at more than {MOST_CONTRIBUTIONS} contributors to a cell.")
     except RuleError as error:
         raise JobError(f"{path}: {error}", error.offenders) from None
     _check_numbers(job)
@@ -300,7 +309,7 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
     """Tabulate, assess, protect, audit, publish; write everything into the job's output folder."""
     progress = progress or Silent()
     table = make_table(job)
-    empty = f", {table.grid - len(table):,} more are empty" if table.grid > len(table) else ""
+    empty = f", {table.n_empty:,} more are empty" if table.n_empty else ""
     say(f"tabulated {table.response} by {' × '.join(table.dimensions)}: {len(table):,} cells{empty}")
     problem = make_problem(job, table)
     say(f"assessed: {len(problem.primaries):,} cells are sensitive")

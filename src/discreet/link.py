@@ -11,11 +11,12 @@ from scipy import sparse
 
 from discreet.errors import InputError, TableError, some
 from discreet.hierarchy import Hierarchy
-from discreet.relations import from_equations, stack
+from discreet.relations import additive, from_equations, stack
 from discreet.table import Table
 
 Key = tuple[int, ...]
 
+RESPONSES = "(all responses)"  # heads the list of responses; there is no such cell
 AGREE = 1e-9  # share of a shared cell's value by which the tables may differ
 
 
@@ -38,12 +39,13 @@ def link(*tables: Table, equations: Sequence[str] = ()) -> Table:
     _check_shared(tables, domains, where, index, dimensions)
     n = len(index)
     relations = [_moved(table.relations, at, n) for table, at in zip(tables, where, strict=True)]
+    relations.append(_implied(dimensions, responses, index, _columns(tables, where, n)["value"]))
     if equations:
         written = [e for text in equations for e in _equations(text, responses, domains, index)]
         relations.append(from_equations(written, n))
     keys = np.array(list(index), dtype=np.int32).T
     if len(responses) > 1:
-        dimensions = {"response": Hierarchy.flat(responses, total="(all responses)"), **dimensions}
+        dimensions = {"response": Hierarchy.flat(responses, total=RESPONSES), **dimensions}
         keys[0] += 1  # code 0 is the heading of the list; there is no sum over responses
     else:
         keys = keys[1:]
@@ -57,8 +59,28 @@ def link(*tables: Table, equations: Sequence[str] = ()) -> Table:
         relations=_moved(stack(relations), rank, n),
         response=responses[0] if len(responses) == 1 else "value",
         is_count=all(table.is_count for table in tables),
+        complete=len(tables) == 1 and tables[0].complete,
         **{name: _take(column, order) for name, column in columns.items()},
     ).check_additive()
+
+
+def _implied(
+    dimensions: dict[str, Hierarchy], responses: tuple[str, ...], index: dict[Key, int], value: np.ndarray
+) -> sparse.csr_array:
+    """Relations that follow from the hierarchies of all tables together, though no single table has them.
+
+    Where parts are tabulated nowhere a sum does not come out, and the relation is left out.
+    """
+    n = len(index)
+    keys = np.array(list(index), dtype=np.int32).reshape(n, -1)
+    found = []
+    for response in range(len(responses)):
+        at = np.flatnonzero(keys[:, 0] == response)
+        matrix, _ = additive(list(dimensions.values()), keys[at, 1:].T)
+        found.append(_moved(matrix, at, n))
+    candidates = sparse.csr_array(sparse.vstack(found, format="csr"))
+    off = np.abs(candidates @ value) > 1e-6 * (abs(candidates) @ np.abs(value))
+    return sparse.csr_array(candidates[~off])
 
 
 class _Domain:

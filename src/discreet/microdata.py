@@ -69,7 +69,9 @@ class Columns:
             raise InputError(f"{place} has several columns called {missing[0]!r}. Rename all but one.", missing)
         if missing:
             close = get_close_matches(missing[0], [str(name) for name in present], cutoff=0.5)
-            hint = f"Did you mean {' or '.join(map(repr, close))}?" if close else f"It has {some(list(present), 8)}."
+            # Where the header is missing the "names" are a record: nothing that looks like a value is repeated.
+            words = [name for name in present if not any(sign.isdigit() for sign in str(name))]
+            hint = f"Did you mean {' or '.join(map(repr, close))}?" if close else f"It has {some(words, 8)}."
             raise InputError(f"{place} has no column {some(missing)}. {hint}", missing)
         return self.used
 

@@ -100,14 +100,14 @@ class Protection:
 def suppress(problem: Problem, hidden: BoolArray, *, method: str = "manual", **report: Any) -> Protection:
     """The protection that hides the given cells entirely and publishes the others as they are.
 
+    A pattern may publish primary cells; the audit will then find them exposed.
     ``report`` fills in the :class:`SolveReport`: status, bound, seconds, solver, seed.
     """
     hidden = np.asarray(hidden, dtype=bool)
-    must = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
-    open_cells = np.flatnonzero(must & ~hidden)
+    open_cells = np.flatnonzero((problem.status == Status.HIDDEN) & ~hidden)
     if len(open_cells):
         labels = problem.table.labels(open_cells)
-        raise TableError(f"{len(labels)} cells that must be hidden are published, e.g. {labels[0]!r}.", labels)
+        raise TableError(f"{len(labels)} cells that are hidden already are published, e.g. {labels[0]!r}.", labels)
     frozen = np.flatnonzero((problem.status == Status.PUBLISHED) & hidden)
     if len(frozen):
         labels = problem.table.labels(frozen)

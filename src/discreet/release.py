@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from discreet.audit import Audit
-from discreet.errors import NotSafeError, some
+from discreet.errors import InputError, NotSafeError, some
 from discreet.problem import Problem
 from discreet.protection import Protection
 from discreet.relations import FloatArray
@@ -28,6 +28,7 @@ class Release:
     response: str
     value: FloatArray
     symbol: str = SYMBOL
+    complete: bool = True  # cells that are not listed are zeros; otherwise some are tabulated nowhere
 
     def __len__(self) -> int:
         return len(self.value)
@@ -54,6 +55,8 @@ def publish(
     problem: Problem, protection: Protection, audit: Audit, *, symbol: str = SYMBOL, decimals: int | None = None
 ) -> Release:
     """Make the release, if the audit is about this protection and passed."""
+    if not symbol.strip() or _is_number(symbol):
+        raise InputError("The suppression symbol must be visible and must not look like a number.")
     if audit.protection != protection.digest or audit.problem.digest != problem.digest:
         raise NotSafeError("Not published: the audit is about another protection. Audit this one.")
     everyone = {(who.digest, int(cell)) for who in problem.attackers() for cell in problem.primaries}
@@ -70,4 +73,12 @@ def publish(
     for d, (name, hierarchy) in enumerate(table.dimensions.items()):
         codes[name] = tuple(hierarchy.codes[c] for c in table.codes[d])
     value = protection.published if decimals is None else np.round(protection.published, decimals)
-    return Release(codes, table.response, np.where(protection.hidden, np.nan, value), symbol)
+    return Release(codes, table.response, np.where(protection.hidden, np.nan, value), symbol, table.complete)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -21,23 +21,24 @@ from discreet.relations import FloatArray, additive
 ADDITIVITY = 1e-9  # share of the sum of absolute values in a relation that its parts and total may differ by
 
 
+WEIGHTS = (1e-4, 1e4)  # of cells in a relation; nearly always they are 1 and −1
 BETWEEN = " × "  # stands between the codes of a label
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """A view that cannot be written to: verdicts are about arrays as they were."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
+    """A copy that cannot be written to: verdicts are about arrays as they were."""
+    copy = np.array(array)
+    copy.flags.writeable = False
+    return copy
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """Cells as columns, ``relations @ value == rhs``. Confidential: its repr shows the shape only.
 
-    Cells that are not stored are published zeros. ``top[i]`` holds the largest contributions to cell ``i`` in
-    absolute value, largest first, zero-filled; ``who[i]`` who made them, as indices into ``contributors`` (−1: nobody).
-    ``magnitude`` is the sum of absolute contributions, which differs from ``value`` when some are negative.
+    Cells that are not stored are published zeros, but see ``complete``. ``top[i]`` holds the largest contributions to
+    cell ``i`` in absolute value, largest first, zero-filled; ``who[i]`` who made them, as indices into ``contributors``
+    (−1: nobody). ``magnitude`` is the sum of absolute contributions, which differs from ``value`` when some are negative.
     """
 
     dimensions: Mapping[str, Hierarchy]
@@ -55,6 +56,7 @@ class Table:
     names: tuple[str, ...] | None = None  # cell ids of tables without dimensions
     rhs: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
     is_count: bool = False  # the response counts contributors
+    complete: bool = True  # cells that are not stored are zeros; in linked tables some are tabulated nowhere
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -62,7 +64,9 @@ class Table:
         put(self, "value", value)
         put(self, "codes", _codes(self.dimensions, self.codes, len(value)))
         # One order for the terms of a relation: SciPy sorts them in passing, and the digest must not depend on when.
-        put(self, "relations", self.relations.sorted_indices())
+        relations = self.relations.sorted_indices()
+        relations.eliminate_zeros()
+        put(self, "relations", relations)
         put(self, "rhs", np.zeros(self.relations.shape[0]) if self.rhs is None else np.asarray(self.rhs, dtype=float))
         put(self, "magnitude", np.abs(value) if self.magnitude is None else np.asarray(self.magnitude, dtype=float))
         for name in ("count", "top", "who", "requested"):
@@ -85,6 +89,7 @@ class Table:
             if getattr(self, name) is not None:
                 put(self, name, read_only(getattr(self, name)))
         self._check_names()
+        self._check_relations()
         self._check_values()
 
     def _check_names(self) -> None:
@@ -97,6 +102,22 @@ class Table:
                     f"Codes of {name!r} contain {BETWEEN!r}, which separates codes in labels: {some(unclear)}. Rename them.",
                     unclear,
                 )
+
+    def _check_relations(self) -> None:
+        """Weights of very different size in a relation are beyond what a solver can be trusted with."""
+        weight = np.abs(self.relations.data)
+        low, high = WEIGHTS
+        row = np.repeat(np.arange(self.relations.shape[0]), np.diff(self.relations.indptr))
+        largest, smallest = np.zeros(self.relations.shape[0]), np.full(self.relations.shape[0], np.inf)
+        np.maximum.at(largest, row, weight)
+        np.minimum.at(smallest, row, weight)
+        bad = np.unique(row[~((weight >= low) & (weight <= high))])
+        bad = np.union1d(bad, np.flatnonzero(largest > smallest * high))
+        if len(bad):
+            raise TableError(
+                f"{len(bad)} relations have weights beyond {low:g} to {high:g}, or too different from each other, "
+                f"e.g. number {bad[0] + 1}. Rescale the cells."
+            )
 
     def _check_values(self) -> None:
         columns: dict[str, NDArray[Any]] = {"value": self.value, "magnitude": self.magnitude, **self.extra}
@@ -147,6 +168,11 @@ class Table:
     def grid(self) -> int:
         """Number of cells of the full cross-classification, empty ones included."""
         return int(np.prod([len(h) for h in self.dimensions.values()], dtype=object)) if self.dimensions else len(self)
+
+    @property
+    def n_empty(self) -> int:
+        """Number of cells that are tabulated but empty."""
+        return self.grid - len(self) if self.complete else 0
 
     def label(self, i: int) -> str:
         if self.names is not None:

@@ -352,7 +352,6 @@ def test_kelly_hides_nothing_without_need(kind):
             assert superfluous(problem, protection) == []
 
 
-
 @pytest.mark.parametrize("kind", ["2-D, hierarchical", "2-D, negative", "4-D", "not nested"])
 def test_kelly_hides_nothing_without_need_for_width(kind):
     for seed in range(30, 34):

@@ -226,9 +226,14 @@ def test_threshold_on_counts_hides_where_between_0_and_n_the_count_lies():
     assert verdict.sensitive.tolist() == [False, True, True, False, False]
     assert (cells.value - verdict.lower).tolist() == [0, 0, 0, 5, 9]
     assert (cells.value + verdict.upper).tolist() == [0, 5, 5, 5, 9]
-    weighted = Threshold(5)(cells.with_columns(value=cells.value * 10))
-    assert weighted.lower.tolist() == [0, 10, 40, 0, 0]
-    assert weighted.upper.tolist() == [0, 0, 0, 0, 0]
+
+
+def test_threshold_on_weighted_counts_protects_them_as_magnitudes():
+    """One respondent who stands for ten: the interval from 0 to 5 says nothing about a count of 10."""
+    cells = table_of([[1] * n for n in (0, 1, 4, 5, 9)], top=None, is_count=True)
+    weighted = Threshold(5, 20)(cells.with_columns(value=cells.value * 10, magnitude=cells.magnitude * 10))
+    assert weighted.lower.tolist() == [0, 2, 8, 0, 0]
+    assert weighted.upper.tolist() == [0, 2, 8, 0, 0]
 
 
 def test_threshold_lets_go_of_cells_where_everybody_consented():

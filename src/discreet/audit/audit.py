@@ -16,7 +16,7 @@ from discreet.audit import tolerances
 from discreet.audit.congruent import CongruentTables, Push, components, endless
 from discreet.audit.propagate import propagate
 from discreet.errors import InputError, TableError, some
-from discreet.problem import BoolArray, Problem
+from discreet.problem import BoolArray, Problem, Status
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
 from discreet.relations import FloatArray
@@ -158,6 +158,8 @@ def _against(
         _reaches(reach_down, problem.lower[targets])
         & _reaches(reach_up, problem.upper[targets])
         & _reaches(reach_down + reach_up, problem.sliding[targets])
+        # A primary whose value is simply told is exposed, however little protection it asked for.
+        & ~((protection.lower == protection.upper) & (problem.status == Status.PRIMARY))[targets]
     )
     return _tidy(value[targets] - reach_down, value), _tidy(value[targets] + reach_up, value), safe
 

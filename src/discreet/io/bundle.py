@@ -66,6 +66,7 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
         "confidential": "This file holds unprotected values.",
         "response": table.response,
         "is_count": table.is_count,
+        "complete": table.complete,
         "dimensions": {
             name: {"codes": list(h.codes), "parents": h.parents.tolist()} for name, h in table.dimensions.items()
         },
@@ -130,4 +131,5 @@ def _table(cells: pd.DataFrame, meta: dict[str, Any], relations: sparse.csr_arra
         names=tuple(cells["name"]) if "name" in cells else None,
         rhs=rhs,
         is_count=meta["is_count"],
+        complete=meta["complete"],
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from openpyxl import Workbook
 from openpyxl.cell import Cell
+from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 from openpyxl.styles import Alignment, Font, PatternFill
 
 from discreet.errors import FormatError
@@ -44,9 +45,10 @@ def _cross_table(book: Workbook, release: Release) -> None:
     sheet = book.create_sheet("table", 0)
     _append(sheet, [row_name, *column_codes])
     at = dict(zip(zip(rows, columns, strict=True), release.value, strict=True))
+    missing = 0.0 if release.complete else None  # what linked tables do not hold is not zero
     grey = PatternFill("solid", fgColor="DDDDDD")
     for code in row_codes:
-        shown = [_shown(at.get((code, column), 0.0), release.symbol) for column in column_codes]
+        shown = [_shown(at.get((code, column), missing), release.symbol) for column in column_codes]
         for cell in _append(sheet, [code, *shown])[1:]:
             if cell.value == release.symbol:
                 cell.fill, cell.alignment = grey, Alignment(horizontal="right")
@@ -54,12 +56,12 @@ def _cross_table(book: Workbook, release: Release) -> None:
     sheet.freeze_panes = "B2"
 
 
-def _shown(value: float, symbol: str) -> float | str:
+def _shown(value: float | None, symbol: str) -> float | str | None:
     return symbol if value != value else value
 
 
 def _append(sheet: Any, row: Iterable[Any]) -> list[Cell]:
-    cells = [Cell(sheet, value=value) for value in row]
+    cells = [Cell(sheet, value=ILLEGAL_CHARACTERS_RE.sub("", v) if isinstance(v, str) else v) for v in row]
     for cell in cells:
         if cell.data_type in "fe":  # a code such as "=1+1" or "#N/A" is text, neither a formula nor an error
             cell.data_type = "s"

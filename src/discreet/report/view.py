@@ -163,7 +163,9 @@ def status_map(protection: Protection, audit: Audit) -> Row | None:
 
     def mark(row: int, column: int) -> tuple[str, str]:
         if (row, column) not in at:
-            return MARKS["empty"], f"{down.codes[row]} × {across.codes[column]}: empty"
+            return MARKS[
+                "empty"
+            ], f"{down.codes[row]} × {across.codes[column]}: {'empty' if table.complete else 'no cell'}"
         i = at[row, column]
         word = Decision(protection.decision[i]).word
         if i in unsafe:

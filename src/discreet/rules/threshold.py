@@ -18,7 +18,8 @@ class Threshold(Written):
 
     S = n − count. The protection a small cell needs does not follow from its number of contributors. In a table of
     counts the reader must not be able to tell where between 0 and n the count lies: the levels reach down to 0 and up
-    to n. In a table of magnitudes they are ``margin`` percent of T; how much is a matter of policy, 20 a usual choice.
+    to n. In a table of magnitudes or of weighted counts they are ``margin`` percent of T; how much is a matter of
+    policy, 20 a usual choice.
 
     A cell is let go if all its contributors are known and have waived protection.
 
@@ -48,7 +49,8 @@ class Threshold(Written):
             sensitive &= candidate.any(axis=1) | hidden
         missing = self.n - cells.count.astype(np.float64)
         score = np.where(sensitive, missing, np.minimum(missing, 0.0))
-        if cells.is_count:
-            return Sensitivity.of(score, sensitive, lower=cells.value, upper=self.n - cells.value)
         level = self.margin / 100 * cells.magnitude
-        return Sensitivity.of(score, sensitive, level, level)
+        # A weighted count says how many are meant, not how many answered: n is no bound for it.
+        counted = cells.is_count & (cells.value == cells.count)
+        lower, upper = np.where(counted, cells.value, level), np.where(counted, self.n - cells.value, level)
+        return Sensitivity.of(score, sensitive, lower, upper)

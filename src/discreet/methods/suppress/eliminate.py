@@ -28,8 +28,8 @@ def eliminate(
     price = np.where(may_go, problem.cost, 0.0)[mover.cells]
     candidates = np.flatnonzero(may_go)
     candidates = candidates[np.lexsort((candidates, -problem.cost[candidates]))]
-    progress.stage("clean up", len(candidates))
     try:
+        progress.stage("clean up", len(candidates))
         for done, i in enumerate(candidates.tolist(), start=1):
             if budget.over:
                 return hidden, "time_limit"

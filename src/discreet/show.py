@@ -1,0 +1,45 @@
+"""Releases in a terminal."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pandas as pd
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+
+from discreet.release import SYMBOL
+
+
+def show(frame: pd.DataFrame, rows: int, console: Console) -> None:
+    """As many columns as fit: numbers are shown whole or not at all."""
+    columns = _columns(frame)
+    length = len(columns[0]) - 1
+    columns = [column[: rows + 1] for column in columns]
+    widths = [max(map(cell_len, column)) for column in columns]
+    fit = len(columns)
+    if console.is_terminal:
+        fit = max(2, int((np.cumsum(widths) + 2 * np.arange(fit) <= shutil.get_terminal_size().columns).sum()))
+    for number, (head, *cells) in enumerate(zip(*columns[:fit], strict=True)):
+        padded = (" " * (width - cell_len(cell)) + cell for cell, width in zip(cells, widths[1:], strict=False))
+        line = "  ".join([set_cell_size(head, widths[0]), *padded]).rstrip()
+        console.print(line, markup=False, style=None if number else "bold")
+    left_out = [f"{n:,} {what}" for n, what in ((length - rows, "rows"), (len(columns) - fit, "columns")) if n > 0]
+    if left_out:
+        console.print(f"{' and '.join(left_out)} more", style="dim")
+
+
+def _columns(frame: pd.DataFrame) -> list[list[str]]:
+    """Headings and entries as text. Two code columns and a value make a cross table; anything else a list."""
+    hidden = frame.pop("suppressed") if "suppressed" in frame and frame.shape[1] > 1 else None
+    text = [frame[name].astype(object).where(frame[name].notna(), "").map(str) for name in frame]
+    if hidden is not None:
+        text[-1] = text[-1].mask(hidden.astype(str) == "True", SYMBOL)
+    listed = [[str(name), *column] for name, column in zip(frame, text, strict=True)]
+    if len(listed) != 3 or frame.iloc[:, :2].duplicated().any():
+        return listed
+    (title, *rows), (_, *across), (_, *values) = listed
+    at = dict(zip(zip(rows, across, strict=True), values, strict=True))
+    codes = list(dict.fromkeys(rows))
+    return [[title, *codes], *([c, *(at.get((r, c), "") for r in codes)] for c in dict.fromkeys(across))]
