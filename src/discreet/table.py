@@ -105,7 +105,7 @@ class Table:
 
     def _check_relations(self) -> None:
         """Weights of very different size in a relation are beyond what a solver can be trusted with."""
-        weight = np.abs(self.relations.data)
+        weight = np.nan_to_num(np.abs(self.relations.data))  # what is no number counts as zero, and is refused
         low, high = WEIGHTS
         row = np.repeat(np.arange(self.relations.shape[0]), np.diff(self.relations.indptr))
         largest, smallest = np.zeros(self.relations.shape[0]), np.full(self.relations.shape[0], np.inf)
