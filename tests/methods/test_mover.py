@@ -1,0 +1,67 @@
+"""Cheap moves and what they prove: a move is a congruent table, and evidence never claims more than it shows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.methods.suppress.eliminate import eliminate
+from discreet.methods.suppress.evidence import DOWN, UP, Evidence, seek
+from discreet.methods.suppress.mover import Mover
+from discreet.problem import Status
+from discreet.progress import Budget, Silent
+from discreet.protection import suppress
+from discreet.testing import cross_table, infer, pose, random_problem, random_table
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_move_is_a_congruent_table_that_reaches_the_level(seed):
+    rng = np.random.default_rng(seed)
+    problem = random_problem(rng, random_table(rng, (3, 4)))
+    mover = Mover(problem, problem.status != Status.PUBLISHED)
+    for p in problem.primaries.tolist():
+        for sign, level in ((1, problem.upper[p]), (-1, problem.lower[p])):
+            move = mover.move(p, sign, float(level), problem.cost[mover.cells]) if level > 0 else None
+            if move is None:
+                continue
+            full = np.zeros(len(problem))
+            full[mover.cells] = move
+            noise = 1e-6 * level
+            assert sign * full[p] == pytest.approx(level)
+            assert np.abs(problem.table.relations @ full).max(initial=0.0) <= noise
+            assert (problem.table.value + full >= problem.prior_lower - noise).all()
+            assert (problem.table.value + full <= problem.prior_upper + noise).all()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_evidence_never_credits_more_than_the_exact_interval(seed):
+    """It is what the clean-up trusts instead of a linear program."""
+    rng = np.random.default_rng(seed)
+    problem = random_problem(rng, random_table(rng, (3, 4)))
+    everything = problem.status != Status.PUBLISHED
+    mover, evidence = Mover(problem, everything), Evidence(problem)
+    for p in problem.primaries.tolist():
+        seek(problem, mover, evidence, p, problem.cost[mover.cells])
+    protection = suppress(problem, everything)
+    for p in problem.primaries.tolist():
+        lower, upper = infer(protection, p, problem.attackers()[0])
+        slack = 1e-6 * max(1.0, float(problem.table.magnitude[p]))
+        assert evidence.reach[DOWN, p] <= problem.table.value[p] - lower + slack
+        assert evidence.reach[UP, p] <= upper - problem.table.value[p] + slack
+
+
+def test_no_move_where_there_is_no_room():
+    problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 6.0}, upper=40)
+    mover = Mover(problem, problem.status == Status.PRIMARY)
+    assert mover.move(int(problem.primaries[0]), 1, 6.0, np.zeros(1)) is None
+
+
+def test_the_clean_up_publishes_everything_that_protects_nobody():
+    problem = pose(cross_table("abc", "def", np.arange(1.0, 10).reshape(3, 3) + 10), {"a × d": 2.0})
+    everything = np.ones(len(problem), dtype=bool)
+    evidence = Evidence(problem)
+    mover = Mover(problem, everything)
+    seek(problem, mover, evidence, int(problem.primaries[0]), problem.cost[mover.cells])
+    kept, status = eliminate(problem, everything, evidence, seed=0, budget=Budget(), progress=Silent())
+    assert status == "heuristic"
+    assert kept.sum() == 4
