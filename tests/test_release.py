@@ -223,3 +223,13 @@ def test_tables_without_dimensions_are_released_by_cell_name():
 def test_a_dimension_called_like_the_response_is_refused():
     with pytest.raises(InputError, match="both called 'value'"):
         cross_table("ab", "cd", [[5, 6], [8, 7]], names=("value", "column"))
+
+
+def test_sums_of_decimals_are_published_without_the_noise_of_adding_them_up():
+    """0.1 + 0.2 is 0.30000000000000004 to a computer, not to a reader."""
+    problem = pose(cross_table("ab", "cd", [[0.1, 0.2], [0.7, 1e5 + 0.1]]), {})
+    protection = hide(problem)
+    release = publish(problem, protection, audit(problem, protection))
+    assert sorted(map(str, release.value)) == sorted(
+        ["0.1", "0.2", "0.3", "0.7", "0.8", "100000.1", "100000.3", "100000.8", "100001.1"]
+    )

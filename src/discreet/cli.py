@@ -50,7 +50,16 @@ from discreet.rules import RULES, usage
 from discreet.show import show
 from discreet.tabulate import tabulate
 
-console = Console(highlight=False, soft_wrap=True, emoji=False)
+
+class _Output(Console):
+    """Standard output. A reader who has seen enough (``| head``) does not end the work, nor change its exit code."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+console = _Output(highlight=False, soft_wrap=True, emoji=False)
 
 
 class NewFile(click.Path):
@@ -146,9 +155,17 @@ def _run(path: Path, quiet: bool) -> int:
     job = read_job(path)
     with on_terminal(quiet) as progress:
         # print() and not the console, which would write into the progress bars.
-        result = run_job(job, progress=progress, say=lambda line: print(f"  {line}", flush=True))
+        result = run_job(job, progress=progress, say=_say)
     _summary(result)
     return 0 if result.audit.passed else 1
+
+
+def _say(line: str) -> None:
+    """Said at once, also where output goes through a pipe."""
+    try:
+        print(f"  {line}", flush=True)
+    except BrokenPipeError:
+        console.on_broken_pipe()
 
 
 def _summary(result: Result) -> None:
@@ -180,7 +197,7 @@ def _summary(result: Result) -> None:
     console.print("Written:")
     for file in result.files:
         note = "" if file.name.startswith("release") else "  [dim]confidential[/]"
-        console.print(f"  {escape(str(file))}{note}")
+        console.print(f"  {escape(os.path.relpath(file))}{note}")
 
 
 def _and(words: Sequence[str]) -> str:

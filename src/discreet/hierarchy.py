@@ -320,7 +320,11 @@ class Hierarchy:
             for column, cell in zip(columns, row, strict=True):
                 code = str(cell)
                 if code == total:
-                    raise HierarchyError(f"Column {column!r} holds the total {total!r}. Pass another total=.", [total])
+                    raise HierarchyError(
+                        f"Column {column!r} holds the code {total!r}. Leave totals out of the records; "
+                        "if it is none, give the total another name (total).",
+                        [total],
+                    )
                 if code == above:  # a code repeated at the next level is one and the same code
                     continue
                 if parent.setdefault(code, above) != above:

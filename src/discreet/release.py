@@ -13,6 +13,7 @@ from discreet.errors import InputError, NotSafeError, some
 from discreet.problem import Problem
 from discreet.protection import Protection
 from discreet.relations import FloatArray
+from discreet.table import digits_of
 
 SYMBOL = "×"
 
@@ -72,6 +73,7 @@ def publish(
     codes: dict[str, tuple[str, ...]] = {} if table.names is None else {"cell": table.names}
     for d, (name, hierarchy) in enumerate(table.dimensions.items()):
         codes[name] = tuple(hierarchy.codes[c] for c in table.codes[d])
+    decimals = digits_of(table.value) if decimals is None else decimals
     value = protection.published if decimals is None else np.round(protection.published, decimals)
     return Release(codes, table.response, np.where(protection.hidden, np.nan, value), symbol, table.complete)
 

@@ -32,6 +32,11 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return copy
 
 
+def digits_of(value: FloatArray) -> int | None:
+    """How many decimals the values have, up to rounding errors; None if more than six."""
+    return next((d for d in range(7) if np.allclose(value, np.round(value, d), rtol=1e-14, atol=1e-12)), None)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """Cells as columns, ``relations @ value == rhs``. Confidential: its repr shows the shape only.

@@ -20,6 +20,7 @@ from discreet.problem import BoolArray, Problem, Status
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
 from discreet.relations import FloatArray
+from discreet.table import digits_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -166,7 +167,7 @@ def _against(
 
 def _tidy(bound: FloatArray, value: FloatArray) -> FloatArray:
     """Bounds a hair from a number as round as the table's own are that number: 1262, not 1261.9999999928."""
-    digits = next((d for d in range(5) if np.allclose(value, np.round(value, d), rtol=1e-15, atol=1e-12)), None)
+    digits = digits_of(value)
     if digits is None:
         return bound
     near = np.round(bound, digits)
