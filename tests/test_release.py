@@ -138,6 +138,16 @@ def test_a_protection_changed_after_its_audit_is_refused(problem, safe):
         tamper()
 
 
+def test_arrays_that_the_caller_kept_and_changed_do_not_reach_the_release(problem, safe):
+    """The protection holds copies: what was audited is what is published."""
+    decision, published = np.array(safe.decision), np.array(safe.published)
+    mine = replace(safe, decision=decision, published=published)
+    verdict = audit(problem, mine)
+    cell = problem.table.index("a × c")
+    decision[cell], published[cell] = Decision.PUBLISHED, problem.table.value[cell]
+    assert np.isnan(publish(problem, mine, verdict).value[cell])
+
+
 # -- what a release holds -------------------------------------------------------------------------------------
 
 
