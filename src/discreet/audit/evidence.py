@@ -1,0 +1,46 @@
+"""Why a verdict holds: congruent tables that anybody can check by multiplication."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.relations import FloatArray
+
+IntArray = NDArray[np.int64]
+DOWN, UP = 0, 1
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """A congruent table minus the true one: how far some cells move (all others stay).
+
+    Any multiple of it, also a negative one, that keeps every cell within what the attacker knows is congruent too.
+    """
+
+    cells: IntArray
+    move: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """For each audited cell and side, which congruent table shows how far it moves down (0) or up (1)."""
+
+    tables: tuple[Difference, ...]
+    shown: IntArray  # (2, audited cells): number of the table; -1 where the cell does not move
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What was found out about the columns of one connected component.
+
+    Row 0 is down, row 1 up. ``reach`` is how far each column is shown to move, ``edge`` how far it moves at most; for a target
+    that was settled exactly the two are equal. ``tables`` hold columns of the component as cells.
+    """
+
+    reach: FloatArray  # (2, columns)
+    edge: FloatArray  # (2, columns)
+    tables: list[Difference]
+    shown: IntArray  # (2, columns): number in tables, -1: none
