@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow lint types bench clean
+.PHONY: demo test test-slow lint types bench bench-audit bench-audit-peers clean
 
 $(VENV)/run.stamp: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -14,6 +14,11 @@ $(VENV)/dev.stamp: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/run.stamp
+
+$(VENV)/bench.stamp: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
+	@touch $@ $(VENV)/dev.stamp $(VENV)/run.stamp
 
 demo: $(VENV)/run.stamp  ## the whole job on a built-in synthetic survey
 	$(BIN)/discreet demo --out demo-output
@@ -33,6 +38,12 @@ types: $(VENV)/dev.stamp
 
 bench: $(VENV)/dev.stamp  ## make bench BENCH_DATA=path/to/jj-folder
 	$(BIN)/python -m benchmarks $(if $(BENCH_DATA),--data $(BENCH_DATA))
+
+bench-audit: $(VENV)/bench.stamp  ## the auditor against one linprog a bound, and how its time grows
+	$(BIN)/python -m benchmarks.audit
+
+bench-audit-peers: $(VENV)/bench.stamp  ## make bench-audit-peers BENCH_DATA=path/to/jj-folder
+	$(BIN)/python -m benchmarks.peers $(if $(BENCH_DATA),--data $(BENCH_DATA))
 
 clean:
 	rm -rf $(VENV) demo-output .mypy_cache .pytest_cache .ruff_cache

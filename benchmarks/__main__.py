@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import os
-import platform
-import subprocess
 from concurrent.futures import ProcessPoolExecutor
-from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -16,23 +11,7 @@ import click
 from benchmarks.instances import INSTANCES, folder
 from benchmarks.microdata import ROAMING
 from benchmarks.phases import PHASES, measure
-
-RESULTS = Path(__file__).parent / "results"
-
-
-def machine() -> dict[str, str]:
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--dirty"],
-        capture_output=True,
-        text=True,
-        cwd=Path(__file__).parent,
-        check=False,
-    )
-    return {
-        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "commit": commit.stdout.strip(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-    }
+from benchmarks.record import RESULTS, machine, write_csv
 
 
 @click.command()
@@ -52,7 +31,6 @@ def main(
     strangers = [name for name in names if name not in everything]
     if strangers:
         raise click.UsageError(f"There is no instance {strangers[0]!r}.")
-    out.mkdir(parents=True, exist_ok=True)
     here = machine()
     for phase in phases or ("tabulate", "relations", *PHASES):
         known = {"tabulate": list(ROAMING), "relations": ["million"]}.get(phase)
@@ -63,13 +41,10 @@ def main(
                 with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
                     record = fresh.submit(measure, phase, name, seed, data, rows).result()
                 click.echo("  ".join(f"{key} {value}" for key, value in record.items()))
-                records.append(record | here)
+                records.append(record)
         if records:
             path = out / f"{phase}.csv"
-            with path.open("w", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, fieldnames=list(records[0]))
-                writer.writeheader()
-                writer.writerows(records)
+            write_csv(path, records, here)
             click.echo(f"{path} written")
 
 

@@ -82,28 +82,29 @@ def generated(branching: list[tuple[int, ...]], *, share: float, counts: bool, s
     )
 
 
-def _of(name: str, *branching: tuple[int, ...], share: float = 0.05, counts: bool = False) -> Instance:
+def shaped(name: str, *branching: tuple[int, ...], share: float = 0.05, counts: bool = False) -> Instance:
+    """``shaped("x", (5, 6), (27,))``: five groups of six by 27."""
     return Instance(name, lambda seed: generated(list(branching), share=share, counts=counts, seed=seed))
 
 
 INSTANCES = {
     instance.name: instance
     for instance in [
-        _of("flat2d_50", (50,), (50,)),
-        _of("flat2d_100", (100,), (100,)),
-        _of("flat2d_100_1pc", (100,), (100,), share=0.01),
-        _of("flat2d_200", (200,), (200,)),
-        _of("flat3d_10", (10,), (10,), (10,)),
-        _of("flat3d_20", (20,), (20,), (20,)),
-        _of("flat4d_6", (6,), (6,), (6,), (6,)),
-        _of("hier2d_1k", (5, 6), (27,)),
-        _of("hier2d_5k", (6, 5, 4), (5, 7)),
-        _of("hier3d_3k", (3, 4), (3, 4), (12,)),
-        _of("hier3d_10k", (4, 4), (4, 4), (4, 5)),
-        _of("hier3d_50k", (5, 6), (5, 6), (5, 8)),
-        _of("hier4d_4k", (2, 3), (2, 3), (6,), (5,)),
-        _of("count2d_100", (100,), (100,), counts=True),
-        _of("count3d_3k", (3, 4), (3, 4), (12,), counts=True),
+        shaped("flat2d_50", (50,), (50,)),
+        shaped("flat2d_100", (100,), (100,)),
+        shaped("flat2d_100_1pc", (100,), (100,), share=0.01),
+        shaped("flat2d_200", (200,), (200,)),
+        shaped("flat3d_10", (10,), (10,), (10,)),
+        shaped("flat3d_20", (20,), (20,), (20,)),
+        shaped("flat4d_6", (6,), (6,), (6,), (6,)),
+        shaped("hier2d_1k", (5, 6), (27,)),
+        shaped("hier2d_5k", (6, 5, 4), (5, 7)),
+        shaped("hier3d_3k", (3, 4), (3, 4), (12,)),
+        shaped("hier3d_10k", (4, 4), (4, 4), (4, 5)),
+        shaped("hier3d_50k", (5, 6), (5, 6), (5, 8)),
+        shaped("hier4d_4k", (2, 3), (2, 3), (6,), (5,)),
+        shaped("count2d_100", (100,), (100,), counts=True),
+        shaped("count3d_3k", (3, 4), (3, 4), (12,), counts=True),
     ]
 }
 

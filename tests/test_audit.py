@@ -502,4 +502,4 @@ def test_progress_ends_where_it_said_it_would():
     problem, _ = case("3-D", "sign", seed=1)
     audit(problem, protect(problem), progress=recorder)
     assert recorder.seen == sorted(recorder.seen)
-    assert recorder.seen[-1] == recorder.total == 2 * len(problem.primaries)
+    assert recorder.seen[-1] == recorder.total == len(problem.primaries)

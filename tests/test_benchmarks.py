@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 
+import numpy as np
 import pytest
+from benchmarks import audit as bench_audit
+from benchmarks import growth
 from benchmarks.__main__ import main
-from benchmarks.instances import INSTANCES, folder
+from benchmarks.alone import alone, limit
+from benchmarks.baseline import sampled
+from benchmarks.instances import INSTANCES, folder, shaped
 from benchmarks.microdata import ROAMING, write_rows
+from benchmarks.patterns import WARM_UP, boxes, cycles, hide, pattern, sequential
+from benchmarks.peers.exchange import FACTOR, comparable, write
+from benchmarks.record import markdown
+from benchmarks.timing import intervals_of, timed
 from click.testing import CliRunner
 
-from discreet.io import write_problem
+from discreet.audit import audit
+from discreet.errors import InputError
+from discreet.io import read_problem, write_problem
 from discreet.tabulate import tabulate
 
 SMALL = ["hier2d_1k", "flat3d_10", "hier4d_4k", "count3d_3k"]
@@ -56,3 +68,122 @@ def test_an_unknown_instance_is_refused(tmp_path):
     run = CliRunner().invoke(main, ["--phase", "protect", "--instance", "nowhere", "--out", str(tmp_path)])
     assert run.exit_code == 2
     assert "nowhere" in run.output
+
+
+RULES = {
+    cycles: shaped("flat", (12,), (9,), share=0.1),
+    boxes: shaped("deep", (2, 3), (2, 3), (2, 3)),
+    sequential: shaped("deep", (2, 3), (2, 3), (2, 3)),
+}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_every_rule_makes_safe_patterns_that_the_seed_decides(tmp_path, rule, seed):
+    problem = RULES[rule].make(seed)
+    made = hide("mine", problem, rule, seed, tmp_path)
+    assert audit(problem, made, intervals=False).passed
+    assert np.array_equal(made.hidden, rule(problem, seed))
+
+
+def test_a_pattern_on_disk_is_used_again_but_only_for_its_own_table(tmp_path):
+    problem, other = (RULES[cycles].make(seed) for seed in (1, 2))
+    hide("mine", problem, cycles, 1, tmp_path)
+    assert np.array_equal(hide("mine", problem, _never, 1, tmp_path).hidden, cycles(problem, 1))
+    assert np.array_equal(hide("mine", other, cycles, 1, tmp_path).hidden, cycles(other, 1))
+
+
+def _never(problem, seed):
+    raise AssertionError("worked out again")
+
+
+@pytest.mark.parametrize("name", WARM_UP)
+def test_the_baseline_and_the_audit_agree(name):
+    found = pattern(name)
+    bounds = sampled(found, seed=1, most=6)
+    exact = audit(found.problem, found, cells=[bound.cell for bound in bounds])
+    ours = np.where([bound.upper for bound in bounds], exact.upper, exact.lower)
+    value = found.problem.table.value[exact.cell]
+    assert bench_audit.same(ours, np.array([bound.value for bound in bounds]), value).all()
+
+
+def test_bounds_agree_to_a_millionth_and_endless_ones_with_each_other_only():
+    one = np.array([100.0, 100.0, np.inf, np.inf, 1e-9])
+    other = np.array([100.00001, 100.1, np.inf, 100.0, 0.0])
+    value = np.array([50.0, 50.0, 50.0, 50.0, 1.0])
+    assert bench_audit.same(one, other, value).tolist() == [True, False, True, False, True]
+
+
+def test_an_audit_is_timed_in_a_process_of_its_own():
+    timing = alone(timed, WARM_UP[0], 1, True, 60.0)
+    assert timing.exposed == 0
+    assert timing.cpu_s > 0
+    cells = pattern(WARM_UP[0]).problem.primaries[:2]
+    some = alone(intervals_of, WARM_UP[0], 1, cells.tolist(), 60.0)
+    assert some.lower.tolist() == timing.lower[:2].tolist()
+
+
+def test_work_beyond_its_time_is_ended_and_an_error_is_told():
+    assert alone(_endless) is None
+    with pytest.raises(RuntimeError, match="exit code 1"):
+        alone(_never, None, 1)
+
+
+def _endless():
+    limit(0.2)
+    while True:
+        pass
+
+
+RECORD = {
+    "instance": "flat2d_200",
+    "cells": 40_000,
+    "primaries": 2_000,
+    "hidden": 2_100,
+    "exposed": 0,
+    "linprog_sample": 40,
+    "linprog_mean_s": 0.25,
+    "linprog_spread": 0.1,
+    "linprog_all_s": 1_000.0,
+    "verdict_s": 0.01,
+    "verdict_ratio": 100_000.0,
+    "intervals_s": None,
+    "intervals_ratio": None,
+    "agree": 39,
+}
+
+
+def test_the_printed_table_says_what_was_wanted_and_what_took_too_long():
+    row = bench_audit.readable(RECORD, cap=120)
+    assert row["wanted"] == "≥ 10,000× met"
+    assert row["wanted "] == "≥ 1,000× missed"
+    assert row["intervals s"] == "> 120"
+    assert row["agree"] == "39/40"
+    assert markdown([row]).splitlines()[2].startswith("| flat2d_200 | 40,000 |")
+
+
+def test_growth_is_drawn_without_what_took_too_long(tmp_path):
+    pytest.importorskip("matplotlib")
+    points = [{"series": "flat2d", "cells": 10**k, "verdict_s": 10.0 ** (k - 4), "intervals_s": None} for k in (3, 4)]
+    growth.draw(points, tmp_path / "growth.svg")
+    assert "verdict" in (tmp_path / "growth.svg").read_text()
+
+
+def test_peers_are_handed_the_same_pattern(tmp_path):
+    problem = RULES[cycles].make(1)
+    given = comparable(problem, cycles(problem, 1))
+    write(given, tmp_path)
+    read = read_problem(tmp_path / "pattern.jj")
+    assert np.array_equal(np.isin(read.status, (1, 3)), given.hidden)
+    assert np.array_equal(read.prior_upper, FACTOR * problem.table.value)
+    cells = list(csv.DictReader((tmp_path / "cells.csv").open()))
+    assert [cell["OutStatus"] == "X" for cell in cells] == given.hidden.tolist()
+    assert len(list(csv.DictReader((tmp_path / "relations.csv").open()))) == problem.table.relations.nnz
+
+
+def test_tables_that_a_peer_cannot_read_are_refused():
+    problem = RULES[cycles].make(1)
+    table = replace(problem.table, value=-problem.table.value)
+    below = problem.with_columns(table=table, prior_lower=np.full(len(problem), -np.inf))
+    with pytest.raises(InputError, match="negative"):
+        comparable(below, cycles(problem, 1))

@@ -162,7 +162,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_the_commands_are_those_of_the_contract():
-    steps = "tabulate assess protect audit publish attack view convert rules methods"
+    steps = "tabulate assess protect audit verify publish attack view convert rules methods"
     assert set(cli.commands) == {"demo", "run", *steps.split()}
 
 
@@ -220,7 +220,7 @@ def test_from_records_to_release(call, here):
     assert told.startswith(f"{hidden.sum()} hidden cells: ")
     assert "0 sensitive cells miss their protection" in told
     attacked = pd.read_csv("k.csv")
-    assert list(attacked) == INTERVALS.split(",")
+    assert list(attacked)[:7] == INTERVALS.split(",")
     assert attacked.cell.tolist() == pattern.cell[hidden].tolist()
     for suffix in ("csv", "parquet"):
         shown = call("view", f"r.{suffix}", "--rows", 100)

@@ -11,15 +11,24 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-import numpy as np
 import pandas as pd
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
 from discreet import __version__
 from discreet.assess import assess
 from discreet.audit import audit
+from discreet.cli_audit import attack_command, audit_command, verify_command
+from discreet.cli_common import (
+    ExistingFile,
+    NewFile,
+    console,
+    keep_apart,
+    pattern_option,
+    problem_argument,
+    quiet_option,
+    verdict,
+)
 from discreet.costs import COSTS
 from discreet.costs import usage as cost_usage
 from discreet.demo import write_demo
@@ -30,7 +39,6 @@ from discreet.io.pattern import read_pattern, write_pattern
 from discreet.job import (
     MOST_DECIMALS,
     Result,
-    audit_report,
     hierarchy_file,
     protect_report,
     read_job,
@@ -42,7 +50,6 @@ from discreet.job import (
 )
 from discreet.methods import METHODS, protect
 from discreet.microdata import distinct_codes
-from discreet.problem import Status
 from discreet.progress import on_terminal
 from discreet.protection import suppress
 from discreet.release import SYMBOL, publish
@@ -50,43 +57,8 @@ from discreet.rules import RULES, usage
 from discreet.show import show
 from discreet.tabulate import tabulate
 
-
-class _Output(Console):
-    """Standard output. A reader who has seen enough (``| head``) does not end the work, nor change its exit code."""
-
-    def on_broken_pipe(self) -> None:
-        self.quiet = True
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-console = _Output(highlight=False, soft_wrap=True, emoji=False)
-
-
-class NewFile(click.Path):
-    """A file to write: where it cannot be is said before any work is done, not after."""
-
-    def __init__(self, *suffixes: str) -> None:
-        super().__init__(dir_okay=False, path_type=Path)
-        self.suffixes = suffixes
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        path = Path(os.fsdecode(super().convert(value, param, ctx)))
-        if self.suffixes and not path.name.lower().endswith(self.suffixes):
-            self.fail(f"the name of {str(path)!r} must end in {' or '.join(self.suffixes)}.", param, ctx)
-        if not path.parent.is_dir():
-            self.fail(f"the folder {str(path.parent)!r} does not exist.", param, ctx)
-        return path
-
-
 PROBLEMS = tuple(suffix for suffix, module in FORMATS.items() if hasattr(module, "write_problem"))
 RELEASES = tuple(suffix for suffix, module in FORMATS.items() if hasattr(module, "write_release"))
-
-ExistingFile = click.Path(exists=True, dir_okay=False, path_type=Path)
-quiet_option = click.option("--quiet", is_flag=True, help="No progress bars.")
-problem_argument = click.argument("problem", type=ExistingFile)
-pattern_option = click.option(
-    "--pattern", type=ExistingFile, required=True, help="The pattern: cell,status with one line a cell."
-)
 
 
 def main() -> None:
@@ -368,7 +340,7 @@ def protect_command(
     quiet: bool,
 ) -> int:
     """Find a safe pattern and audit it."""
-    _keep_apart(problem, out, report)
+    keep_apart(problem, out, report)
     given = read_problem(problem)
     with on_terminal(quiet) as progress:
         found = protect(given, method, seed=seed, time_limit=time_limit, gap=gap, progress=progress)
@@ -378,48 +350,8 @@ def protect_command(
         files[report] = lambda draft: write_json(protect_report(found, checked), draft)
     write_together(files)
     # The cost is for the report: where it is the value hidden, it is confidential.
-    console.print(f"{found!r}, {found.report.seconds:,.1f} s, audit: {_verdict(checked)}", markup=False)
+    console.print(f"{found!r}, {found.report.seconds:,.1f} s, audit: {verdict(checked)}", markup=False)
     return 0 if checked.passed else 1
-
-
-@cli.command("audit")
-@problem_argument
-@pattern_option
-@click.option("--intervals", type=NewFile(), help="Exact interval of every protected cell to write (.csv).")
-@click.option("--report", type=NewFile(), help="Verdict to write (.json).")
-@quiet_option
-def audit_command(problem: Path, pattern: Path, intervals: Path | None, report: Path | None, quiet: bool) -> int:
-    """Check whether a pattern is safe."""
-    _keep_apart(problem, pattern, intervals, report)
-    given = read_problem(problem)
-    with on_terminal(quiet) as progress:
-        checked = audit(
-            given, suppress(given, read_pattern(given, pattern)), intervals=intervals is not None, progress=progress
-        )
-    files: dict[Path, Callable[[Path], None]] = {}
-    if intervals:
-        files[intervals] = lambda draft: checked.frame().to_csv(draft, index=False)
-    if report:
-        files[report] = lambda draft: write_json(audit_report(checked), draft)
-    write_together(files)
-    console.print(_verdict(checked))
-    for label in checked.exposed[:10]:
-        console.print(f"  exposed: {label}", markup=False)
-    return 0 if checked.passed else 1
-
-
-def _keep_apart(*files: Path | None) -> None:
-    """Refuse to write two files into one, or over what is read."""
-    places = [file.resolve() for file in files if file]
-    twice = [place for place in places if places.count(place) > 1]
-    if twice:
-        raise InputError(f"{twice[0]} is given twice: write each file to a place of its own.")
-
-
-def _verdict(checked: Any) -> str:
-    if checked.passed:
-        return f"safe: {len(checked.cell):,} cells keep their protection"
-    return f"exposed: {len(checked.exposed):,} of {len(checked.cell):,} cells can be inferred too closely"
 
 
 @cli.command("publish")
@@ -431,7 +363,7 @@ def _verdict(checked: Any) -> str:
 @quiet_option
 def publish_command(problem: Path, pattern: Path, symbol: str, decimals: int | None, out: Path, quiet: bool) -> None:
     """Write the release, if the pattern passes the audit."""
-    _keep_apart(problem, pattern, out)
+    keep_apart(problem, pattern, out)
     given = read_problem(problem)
     found = suppress(given, read_pattern(given, pattern))
     with on_terminal(quiet) as progress:
@@ -439,34 +371,6 @@ def publish_command(problem: Path, pattern: Path, symbol: str, decimals: int | N
     release = publish(given, found, checked, symbol=symbol, decimals=decimals)
     write_release(release, out)
     console.print(f"{release!r}", markup=False)
-
-
-@cli.command("attack")
-@problem_argument
-@pattern_option
-@click.option("--out", type=NewFile(), help="Interval of every hidden cell to write (.csv). Confidential.")
-@quiet_option
-def attack_command(problem: Path, pattern: Path, out: Path | None, quiet: bool) -> int:
-    """Attack a pattern as a reader would: the exact interval of every hidden cell."""
-    _keep_apart(problem, pattern, out)
-    given = read_problem(problem)
-    found = suppress(given, read_pattern(given, pattern))
-    with on_terminal(quiet) as progress:
-        seen = audit(
-            given, found, cells=np.flatnonzero(found.hidden | (given.status == Status.PRIMARY)), progress=progress
-        )
-    frame = seen.frame()
-    if out:
-        with writing(out) as draft:
-            frame.to_csv(draft, index=False)
-    width = frame["upper"] - frame["lower"]
-    pinned = width <= 1e-9 * np.maximum(given.table.magnitude[seen.cell], 1e-300)
-    primary = np.isin(seen.cell, given.primaries)
-    console.print(f"{len(frame):,} hidden cells: {int(pinned.sum()):,} can be computed exactly,")
-    console.print(
-        f"  {int((pinned & primary).sum()):,} of them sensitive; {len(seen.exposed):,} sensitive cells miss their protection"
-    )
-    return 0 if seen.passed else 1
 
 
 @cli.command()
@@ -499,6 +403,10 @@ def convert(source: Path, target: Path) -> None:
     """Convert a problem between formats, e.g. problem.discreet to problem.jj.gz."""
     write_problem(read_problem(source), target)
     console.print(f"Written {target}", markup=False)
+
+
+for command in (audit_command, verify_command, attack_command):
+    cli.add_command(command)
 
 
 # -- what there is --------------------------------------------------------------------------------------------

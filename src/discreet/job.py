@@ -15,7 +15,7 @@ from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from discreet.assess import assess
-from discreet.audit import Audit, audit
+from discreet.audit import Audit, IntegerAudit, audit
 from discreet.errors import FormatError, InputError, JobError, RuleError, some
 from discreet.finished import read_table
 from discreet.hierarchy import Hierarchy
@@ -453,14 +453,16 @@ def protect_report(protection: Protection, checked: Audit) -> dict[str, Any]:
     return {**protection.report.as_dict(), "safe": checked.passed}
 
 
-def audit_report(checked: Audit) -> dict[str, Any]:
+def audit_report(seen: Audit | IntegerAudit) -> dict[str, Any]:
     """What ``audit.json`` holds: verdicts and labels, no values."""
+    checked = seen.checked if isinstance(seen, IntegerAudit) else seen
     return {
-        "safe": checked.passed,
+        "safe": seen.passed,
         "attackers": list(checked.attackers),
         "n_cells": len(checked.cell),
-        "n_exposed": len(checked.exposed),
-        "exposed": checked.exposed,
+        "n_exposed": len(seen.exposed),
+        "exposed": seen.exposed,
+        "whole_numbers": seen is not checked,
         "problem": checked.problem.digest,
         "protection": checked.protection,
     }

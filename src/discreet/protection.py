@@ -23,6 +23,7 @@ class Decision(IntEnum):
     PUBLISHED = 0
     PRIMARY = 1  # hidden because it is sensitive
     SECONDARY = 2  # hidden to protect others
+    ADJUSTED = 3  # published with another value that stands for an interval: rounded or perturbed
 
     @property
     def word(self) -> str:
@@ -57,7 +58,11 @@ class SolveReport:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Protection:
-    """Per cell: the decision, the published value (NaN where hidden) and the interval a reader learns."""
+    """Per cell: the decision, the published value (NaN where hidden) and the interval a reader learns.
+
+    A value published as it is has the interval [v, v]; an adjusted one the interval that the reader knows it to stand for,
+    e.g. [v − r, v + r]; a suppressed cell has none; a hidden cell that is published as an interval has that one.
+    """
 
     problem: Problem
     decision: NDArray[np.int8]
@@ -72,8 +77,11 @@ class Protection:
                 raise TableError(f"The protection's column {name!r} does not have one entry a cell.")
             object.__setattr__(self, name, read_only(getattr(self, name)))
         # The audit reads the intervals, the reader sees the published values: they must tell the same story.
+        exactly = (self.lower == self.published) & (self.upper == self.published)
+        inside = (self.lower <= self.published) & (self.published <= self.upper)
+        about = inside & np.isfinite(self.lower) & np.isfinite(self.upper)
         told = np.where(
-            self.hidden, np.isnan(self.published), (self.lower == self.published) & (self.upper == self.published)
+            self.hidden, np.isnan(self.published), np.where(self.decision == Decision.ADJUSTED, about, exactly)
         )
         if not told.all():
             labels = self.problem.table.labels(np.flatnonzero(~told))
@@ -87,7 +95,7 @@ class Protection:
 
     @property
     def hidden(self) -> BoolArray:
-        return np.asarray(self.decision != Decision.PUBLISHED)
+        return np.isin(self.decision, (Decision.PRIMARY, Decision.SECONDARY))
 
     @cached_property
     def digest(self) -> str:

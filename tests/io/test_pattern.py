@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from discreet.errors import FormatError
 from discreet.hierarchy import Hierarchy
 from discreet.io.pattern import read_pattern, write_pattern
 from discreet.problem import Problem
-from discreet.protection import suppress
+from discreet.protection import Decision, suppress
 from discreet.table import Table
 from discreet.testing import cross_table, hide, pose
 
@@ -129,3 +130,18 @@ def test_files_that_are_not_there(tmp_path):
         read_pattern(PROBLEM, tmp_path / "nowhere.csv")
     with pytest.raises(FormatError, match="cannot be read"):
         read_pattern(PROBLEM, tmp_path)
+
+
+def test_values_that_were_adjusted_do_not_fit_a_pattern(tmp_path):
+    """A pattern that called them published or hidden would be audited as something else."""
+    problem = pose(cross_table("AB", "12", [[5, 3], [3, 5]]), {"A × 1": 1.0})
+    plain = hide(problem, "A × 2", "B × 1", "B × 2")
+    decision = np.where(plain.hidden, Decision.ADJUSTED, plain.decision).astype(np.int8)
+    value = problem.table.value
+    room = np.where(plain.hidden, 5.0, 0.0)
+    rounded = replace(plain, decision=decision, published=value, lower=value - room, upper=value + room)
+    with pytest.raises(FormatError, match="adjusts values"):
+        write_pattern(rounded, tmp_path / "pattern.csv")
+    (tmp_path / "pattern.csv").write_text("cell,status\n" + "".join(f"{c},adjusted\n" for c in problem.table.labels()))
+    with pytest.raises(FormatError, match="line 2"):
+        read_pattern(problem, tmp_path / "pattern.csv")

@@ -1,13 +1,13 @@
-"""Serpell et al. (2013): which primaries are exposed when only the primaries are suppressed, figures 1 and 3."""
+"""Serpell et al. (2013): which primaries are exposed when only the primaries are suppressed, and how; figures 1 to 4."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from discreet.audit import Audit, audit
+from discreet.audit import Audit, audit, exposure
 from discreet.methods import protect
-from discreet.problem import Problem
+from discreet.problem import Problem, Status
 from discreet.testing import cross_table, hide, pose
 
 
@@ -82,3 +82,90 @@ def test_figure_3_only_the_first_cell_is_exposed_and_exactly(figure_3):
 def test_both_figures_can_be_protected(figure, request):
     problem = request.getfixturevalue(figure)
     assert audit(problem, protect(problem)).passed
+
+
+# -- the words of sections 2 and 3 ------------------------------------------------------------------------------
+
+
+def test_figure_1_sets(figure_1):
+    """Section 2.1: E = E_u, so that nothing is left for K_n."""
+    found = exposure(figure_1)
+    assert sorted(found.labels("exposed")) == names("B2 B5 B6 C3 C6")
+    assert sorted(found.labels("fully")) == names("B2 B6 C3 C6")
+    assert sorted(found.labels("partially")) == names("B5")
+    assert sorted(found.labels("unpicked")) == names("B2 B5 B6 C3 C6")
+    assert found.labels("together") == []
+
+
+def test_figure_2_order_of_unpicking(figure_1):
+    """B2, B5 and C3 at once, then C6, which needs C3, then B6, which needs C6."""
+    found = exposure(figure_1)
+    assert sorted(found.labels("initially")) == names("B2 B5 C3")
+    assert sorted(found.labels("consequently")) == names("B6 C6")
+    turn = found.frame().set_index("cell")["round"].dropna().to_dict()
+    assert turn == {name(cell): k for cell, k in {"B2": 1, "B5": 1, "C3": 1, "C6": 2, "B6": 3}.items()}
+
+
+def test_figure_3_cannot_be_unpicked(figure_3):
+    """E_n = K_n = {A1}; where a single cell is exposed it is initially exposed, so that I_n = {A1}, too."""
+    found = exposure(figure_3)
+    assert found.labels("unpicked") == found.labels("initially") == []
+    assert found.labels("exposed") == found.labels("fully") == found.labels("together") == [name("A1")]
+    assert found.labels("k3") == found.labels("k5") == [name("A1")]
+
+
+@pytest.fixture
+def table_1(figure_1) -> Problem:
+    """The printed protection ranges: ten percent, but at least 1 (8–10 for 9, 2–4 for 3, 0–2 for 1)."""
+    at_least = np.maximum(figure_1.lower, 1.0) * (figure_1.status == Status.PRIMARY)
+    return figure_1.with_columns(lower=at_least, upper=at_least)
+
+
+def test_table_1_candidates(table_1):
+    """Formulas (6) and (7): in the relation where they give least, the others keep to their protection levels."""
+    found = exposure(table_1)
+    assert sorted(found.labels("k_pl")) == names("B2 B5 C3 C6")
+    printed = {
+        "A1": (8, 10),
+        "A5": (2, 4),
+        "B1": (7, 9),
+        "B2": (1, 1),
+        "B5": (44, 46),
+        "B6": (9.9, 14.1),
+        "C3": (6, 6),
+        # Printed is 19.8 to 22.2, what B6 gives in column 6. In row C, C3 gives less; the verdict is the same.
+        "C6": (20, 22),
+    }
+    bounds = dict(
+        zip(table_1.table.labels(found.cell), zip(found.assured_lower, found.assured_upper, strict=True), strict=True)
+    )
+    assert bounds == {name(cell): pytest.approx(interval) for cell, interval in printed.items()}
+
+
+def test_figure_4_candidates(table_1):
+    """K_1 and the sets of figure 4 by hand: C6 is 21 and its neighbour C3 only 6; B5 is 45 and A5 only 3."""
+    found = exposure(table_1)
+    assert sorted(found.labels("alone")) == names("B2 C3")
+    assert sorted(found.labels("k_nv")) == names("A1 B2 B5 C3 C6")  # A1: 9 + 1 > 8 and 3
+    assert sorted(found.labels("k_s")) == names("B2 B5 C3 C6")
+    assert sorted(found.labels("k1")) == names("B2 B5 C3 C6")
+    assert sorted(found.labels("k3")) == names("B2 B5 C3")
+    assert sorted(found.labels("k5")) == names("B2 B5 C3 C6")
+
+
+def test_protecting_the_initially_exposed_is_not_always_enough():
+    """Section 2.4 says it is. A1 is exposed only through A2 and B1, but stays so when each of them gets a square of its own.
+
+    A1 is then the only bridge between two squares, and what crosses a bridge must come back over it: A1 cannot move.
+    """
+    values = [[5, 40, 60, 70], [30, 80, 90, 35], [55, 45, 50, 95], [25, 85, 75, 65]]
+    problem = pose(cross_table("ABCD", "1234", values), {name("A1"): 1.0, name("A2"): 4.0, name("B1"): 3.0})
+    found = exposure(problem)
+    assert sorted(found.labels("initially")) == sorted(found.labels("k5")) == names("A2 B1")
+    assert found.labels("consequently") == [name("A1")]
+    squares = hide(problem, *names("A3 C2 C3 B4 D1 D4"))
+    verdict = audit(problem, squares)
+    assert verdict.exposed == [name("A1")]
+    assert verdict.interval(name("A1")) == (5, 5)
+    again = exposure(problem, squares)
+    assert again.labels("together") == again.labels("fully") == [name("A1")]

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import sparse
 
 from discreet.attackers import Attacker
 from discreet.audit import tolerances
-from discreet.audit.congruent import CongruentTables, Push, components, endless
-from discreet.audit.propagate import propagate
+from discreet.audit.congruent import components
+from discreet.audit.decide import Decider
+from discreet.audit.evidence import Difference, Evidence, Found, IntArray
+from discreet.audit.explore import CHUNK, Component, open_targets, reaches, settle, sure, survey
+from discreet.audit.reduce import Reduced, reduce
 from discreet.errors import InputError, TableError, some
 from discreet.problem import BoolArray, Problem, Status
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
 from discreet.relations import FloatArray
 from discreet.table import digits_of
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,6 +47,7 @@ class Audit:
     upper: FloatArray
     safe: BoolArray
     exact: bool
+    evidence: tuple[Evidence, ...] | None = None  # one an attacker, if it was asked for
 
     def __repr__(self) -> str:
         verdict = "safe" if self.passed else f"{len(self.exposed):,} of {len(self.cell):,} cells exposed"
@@ -93,11 +100,15 @@ def audit(
     attackers: Sequence[Attacker] | None = None,
     cells: Sequence[int] | NDArray[np.integer] | None = None,
     intervals: bool = True,
+    certify: bool = False,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Audit:
     """Audit what would be published.
 
-    ``cells`` defaults to all primary cells. With ``intervals=False`` only the verdict is worked out, which is faster.
+    ``cells`` defaults to all primary cells. With ``intervals=False`` only the verdict is worked out, which is faster. With
+    ``certify`` the congruent tables that show it are kept for a certificate. Work is spread over an ``executor``, if given
+    one; the answer is the same to the last bit.
     """
     progress = progress or Silent()
     if protection.problem.digest != problem.digest:
@@ -114,9 +125,9 @@ def audit(
     against = tuple(problem.attackers() if attackers is None else attackers)
     if not against:
         raise InputError("An audit needs at least one attacker.")
-    progress.stage("audit", 2 * len(targets) * len(against))
-    parts = [_against(problem, protection, who, targets, intervals, progress) for who in against]
-    lower, upper, safe = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    progress.stage("audit", len(targets) * len(against))
+    job = _Job(problem, protection, targets, intervals, certify, executor, progress)
+    seen = [job.against(who) for who in against]
     return Audit(
         problem=problem,
         protection=protection.digest,
@@ -124,45 +135,169 @@ def audit(
         knowledge=tuple(who.digest for who in against),
         attacker=np.repeat(np.arange(len(against)), len(targets)),
         cell=np.tile(targets, len(against)),
-        lower=lower,
-        upper=upper,
-        safe=safe,
+        lower=np.concatenate([one.lower for one in seen]),
+        upper=np.concatenate([one.upper for one in seen]),
+        safe=np.concatenate([one.safe for one in seen]),
         exact=intervals,
+        evidence=tuple(one.evidence for one in seen) if job.certify else None,
     )
 
 
-def _against(
-    problem: Problem,
-    protection: Protection,
-    attacker: Attacker,
-    targets: NDArray[np.int64],
-    intervals: bool,
-    progress: Progress,
-) -> tuple[FloatArray, FloatArray, BoolArray]:
-    value = problem.table.value
-    low = np.minimum(np.maximum(protection.lower, attacker.lower) - value, 0.0)
-    high = np.maximum(np.minimum(protection.upper, attacker.upper) - value, 0.0)
-    uncertain = high - low > tolerances.CERTAIN * np.maximum(problem.table.magnitude, 1e-300)
-    down, up = np.zeros(len(value)), np.zeros(len(value))  # how far each cell is known to move; never too far
-    is_target = np.zeros(len(value), dtype=bool)
-    is_target[targets] = True
-    done = 2 * int((~uncertain[targets]).sum())
-    for cells, relations in components(problem.table.relations, uncertain):
-        mine = np.flatnonzero(is_target[cells])
-        if len(mine):
-            found = _explore(problem, cells, relations, low[cells], high[cells], mine, intervals)
-            down[cells], up[cells] = found
-            done += 2 * len(mine)
-            progress.update(done)
-    reach_down, reach_up = down[targets], up[targets]
-    safe = (
-        _reaches(reach_down, problem.lower[targets])
-        & _reaches(reach_up, problem.upper[targets])
-        & _reaches(reach_down + reach_up, problem.sliding[targets])
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """What one attacker finds out about the targets."""
+
+    lower: FloatArray
+    upper: FloatArray
+    safe: BoolArray
+    evidence: Evidence
+
+
+@dataclass(eq=False)
+class _Job:
+    """One audit: what to ask, and where to work."""
+
+    problem: Problem
+    protection: Protection
+    targets: IntArray
+    intervals: bool
+    certify: bool
+    executor: Executor | None
+    progress: Progress
+    done: int = 0
+
+    def against(self, attacker: Attacker) -> _Seen:
+        problem, protection, targets = self.problem, self.protection, self.targets
+        value = problem.table.value
+        low = np.minimum(np.maximum(protection.lower, attacker.lower) - value, 0.0)
+        high = np.maximum(np.minimum(protection.upper, attacker.upper) - value, 0.0)
+        uncertain = high - low > tolerances.CERTAIN * np.maximum(problem.table.magnitude, 1e-300)
+        reduced = reduce(problem.table.relations, low, high, uncertain)
+        parts = list(self._parts(reduced))
+        found = self._explore([component for _, component in parts])
+        reach, surely, edge, shown, tables = self._gather(reduced, [columns for columns, _ in parts], found)
+        hinges = np.flatnonzero(self._hinges(reach, surely, edge))
+        if len(hinges):
+            exact, witnesses = Decider(problem, protection, attacker).reach(targets[hinges])
+            shown[:, hinges] = len(tables) + np.arange(exact.size).reshape(-1, 2).T
+            reach[:, hinges] = surely[:, hinges] = exact
+            tables.extend(witnesses if self.certify else ())
         # A primary whose value is simply told is exposed, however little protection it asked for.
-        & ~((protection.lower == protection.upper) & (problem.status == Status.PRIMARY))[targets]
-    )
-    return _tidy(value[targets] - reach_down, value), _tidy(value[targets] + reach_up, value), safe
+        told = ((protection.lower == protection.upper) & (problem.status == Status.PRIMARY))[targets]
+        safe = self._suffices(surely) & ~told
+        ends = value[targets] + np.array([[-1.0], [1.0]]) * reach
+        return _Seen(_tidy(ends[0], value), _tidy(ends[1], value), safe, Evidence(tuple(tables), shown))
+
+    def _suffices(self, reach: FloatArray) -> BoolArray:
+        problem, targets = self.problem, self.targets
+        levels = np.stack([problem.lower[targets], problem.upper[targets]])
+        enough = reaches(reach, levels).all(axis=0) & reaches(reach.sum(axis=0), problem.sliding[targets])
+        return np.asarray(enough)
+
+    def _hinges(self, reach: FloatArray, surely: FloatArray, edge: FloatArray) -> BoolArray:
+        """Which answers depend on numerical error: between how far a cell surely goes and where it must stop."""
+        least, most = surely * (1 - tolerances.CLOSE), edge * (1 + tolerances.CLOSE)
+        hinges = self._suffices(least) != self._suffices(most)
+        if self.intervals:
+            hinges |= np.any(most > reach * (1 + 2 * tolerances.REACH), axis=0)
+        return np.asarray(hinges)
+
+    def _parts(self, reduced: Reduced) -> Iterator[tuple[IntArray, Component]]:
+        """The connected components with targets in them: their columns, and what is asked about them."""
+        problem = self.problem
+        moving = np.flatnonzero(reduced.column[self.targets] >= 0)
+        cells = self.targets[moving]
+        same = reduced.sign[cells] > 0
+        level = np.where(
+            same, [problem.lower[cells], problem.upper[cells]], [problem.upper[cells], problem.lower[cells]]
+        )
+        sliding = problem.sliding[cells]
+        by_column = np.argsort(reduced.column[cells], kind="stable")
+        columns = reduced.column[cells][by_column]
+        digits = digits_of(problem.table.value)
+        grain = 0.0 if digits is None else 10.0**-digits
+        self._advance(len(self.targets) - len(moving))
+        for members, relations in components(reduced.relations, np.ones(len(reduced.low), dtype=bool)):
+            # members are in order, and so are columns: a merge of the two finds the targets among them
+            begin, end = np.searchsorted(columns, members, "left"), np.searchsorted(columns, members, "right")
+            many = end - begin
+            if many.any():
+                mine = by_column[np.repeat(begin - np.cumsum(many) + many, many) + np.arange(many.sum())]
+                yield (
+                    members,
+                    Component(
+                        relations,
+                        reduced.low[members],
+                        reduced.high[members],
+                        targets=np.repeat(np.arange(len(members)), many),
+                        level=level[:, mine],
+                        sliding=sliding[mine],
+                        grain=grain,
+                        intervals=self.intervals,
+                        certify=self.certify,
+                    ),
+                )
+
+    def _explore(self, parts: list[Component]) -> list[Found]:
+        """Survey every component, then settle what is left in pieces of the same size, wherever they are worked on."""
+        found, left = [], []
+        for part, one in zip(parts, self._spread(survey, parts), strict=True):
+            found.append(one)
+            left.append(open_targets(part, one))
+            self._advance(len(part.targets) - len(left[-1]))
+        chunks = [(k, chosen[i : i + CHUNK]) for k, chosen in enumerate(left) for i in range(0, len(chosen), CHUNK)]
+        work = [(parts[k], found[k], chosen) for k, chosen in chunks]
+        surveyed = [len(one.tables) for one in found]
+        for (k, chosen), settled in zip(chunks, self._spread(_settle, work), strict=True):
+            _put_in(found[k], settled, np.unique(parts[k].targets[chosen]), surveyed[k])
+            self._advance(len(chosen))
+        return found
+
+    def _spread(self, do: Callable[[_T], Found], work: Sequence[_T]) -> Iterator[Found]:
+        return map(do, work) if self.executor is None else self.executor.map(do, work)
+
+    def _advance(self, targets: int) -> None:
+        self.done += targets
+        self.progress.update(self.done)
+
+    def _gather(
+        self, reduced: Reduced, columns: list[IntArray], found: list[Found]
+    ) -> tuple[FloatArray, FloatArray, FloatArray, IntArray, list[Difference]]:
+        """From columns back to cells: how far each target moves, surely and at most, and the tables that show it."""
+        n = len(reduced.low)
+        # The last column stands for what does not move.
+        (reach, surely, edge), shown = np.zeros((3, 2, n + 1)), np.full((2, n + 1), -1)
+        tables: list[Difference] = []
+        if self.certify:
+            at = np.flatnonzero(reduced.column >= 0)
+            members = at[np.argsort(reduced.column[at], kind="stable")]
+            starts = np.searchsorted(reduced.column[members], np.arange(n + 1))
+        for mine, one in zip(columns, found, strict=True):
+            reach[:, mine], surely[:, mine], edge[:, mine] = one.reach, sure(one.reach, one.doubt), one.edge
+            if self.certify:
+                shown[:, mine] = np.where(one.shown >= 0, one.shown + len(tables), -1)
+                for table in one.tables:
+                    column = mine[table.cells]
+                    many = starts[column + 1] - starts[column]
+                    cells = members[np.repeat(starts[column] - np.cumsum(many) + many, many) + np.arange(many.sum())]
+                    tables.append(Difference(cells, reduced.sign[cells] * np.repeat(table.move, many)))
+        column = reduced.column[self.targets]
+        turned = np.where(reduced.sign[self.targets] > 0, [[0], [1]], [[1], [0]])
+        reach, surely, edge = (far[turned, column] for far in (reach, surely, edge))
+        return reach, surely, edge, shown[turned, column], tables
+
+
+def _settle(work: tuple[Component, Found, IntArray]) -> Found:
+    return settle(*work)
+
+
+def _put_in(found: Found, settled: Found, columns: IntArray, surveyed: int) -> None:
+    """Put what was settled about some columns into the findings about a component; of ``tables`` it has only new ones."""
+    for name in ("reach", "edge", "doubt"):
+        getattr(found, name)[:, columns] = getattr(settled, name)[:, columns]
+    shown = settled.shown[:, columns]
+    found.shown[:, columns] = np.where(shown >= surveyed, shown + len(found.tables) - surveyed, shown)
+    found.tables.extend(settled.tables)
 
 
 def _tidy(bound: FloatArray, value: FloatArray) -> FloatArray:
@@ -173,76 +308,3 @@ def _tidy(bound: FloatArray, value: FloatArray) -> FloatArray:
     near = np.round(bound, digits)
     with np.errstate(invalid="ignore"):  # infinite bounds stay what they are
         return np.where(np.abs(near - bound) <= 1e-9 * np.maximum(np.abs(bound), 1.0), near, bound)
-
-
-def _reaches(reach: FloatArray, level: FloatArray) -> BoolArray:
-    return reach >= level * (1 - tolerances.REACH)
-
-
-def _explore(
-    problem: Problem,
-    cells: NDArray[np.int64],
-    relations: sparse.csr_array,
-    low: FloatArray,
-    high: FloatArray,
-    targets: NDArray[np.int64],
-    intervals: bool,
-) -> FloatArray:
-    """How far, down and up, the cells of one component are shown to move; for targets as far as they can.
-
-    Each congruent table met on the way shows how far all other cells move, too.
-    """
-    low, high = propagate(relations, low, high)
-    edge = np.stack([-low, high])  # nothing moves farther than this
-    level = np.stack([problem.lower[cells], problem.upper[cells]])
-    sliding = problem.sliding[cells]
-    reach = np.zeros((2, len(cells)))
-    reach[:, targets] = np.where(endless(relations, low, high, targets), np.inf, 0.0)
-    needed = np.maximum(level.max(axis=0), sliding / 2)[targets]
-    tables = CongruentTables(relations, low, high, _typical(needed, low, high))
-
-    def settled(i: int, side: int) -> bool:
-        if reach[side, i] >= edge[side, i] * (1 - tolerances.REACH):
-            return True
-        if intervals:
-            return False
-        lost = np.any(edge[:, i] < level[:, i] * (1 - 2 * tolerances.REACH)) or edge[:, i].sum() < sliding[i] * (
-            1 - 2 * tolerances.REACH
-        )
-        enough = _reaches(reach[side, i], level[side, i]) and _reaches(reach[:, i].sum(), sliding[i])
-        return bool(lost or enough)
-
-    for i in targets[np.argsort(-needed, kind="stable")].tolist():
-        for side, sign in enumerate((-1, 1)):
-            if settled(i, side):
-                continue
-            push = tables.push(i, sign)
-            _credit(reach, push)
-            stake = max(level[side, i], sliding[i] / 2)
-            if push.residual > tolerances.RESIDUAL * stake and (stake > 0 or np.isinf(push.residual)):
-                for unit, room in _ladder(stake, edge[side, i]):
-                    near = np.maximum(low, -room), np.minimum(high, room)
-                    _credit(reach, CongruentTables(relations, *near, unit).push(i, sign))
-    return reach
-
-
-def _credit(reach: FloatArray, push: Push) -> None:
-    """Credit every cell with its move, if that dwarfs the numerical error of the table showing it."""
-    move = np.where(np.abs(push.difference) * tolerances.RESIDUAL >= push.residual, push.difference, 0.0)
-    np.maximum(reach[0], -move, out=reach[0])
-    np.maximum(reach[1], move, out=reach[1])
-
-
-def _ladder(stake: float, edge: float) -> Iterator[tuple[float, float]]:
-    """Units to try again in, and how far cells may move: moves far larger than what is at stake blur it."""
-    if 0 < edge < np.inf:
-        yield edge, np.inf
-    if stake > 0:
-        yield from ((stake, np.inf), (stake, 1e9 * stake), (stake, 1e6 * stake))
-
-
-def _typical(needed: FloatArray, low: FloatArray, high: FloatArray) -> float:
-    """The unit of a program: the usual level, or where there are none the usual room."""
-    sizes = needed if np.any(needed > 0) else np.concatenate([-low, high])
-    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
-    return float(np.median(sizes)) if len(sizes) else 1.0

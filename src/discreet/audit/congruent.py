@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from discreet.audit.evidence import IntArray
 from discreet.relations import FloatArray
-from discreet.solvers import HighsModel
-
-IntArray = NDArray[np.int64]
+from discreet.solvers import HighsModel, Outcome
 
 
 def components(
@@ -27,28 +26,35 @@ def components(
     rows = sparse.csr_array(rows[np.diff(rows.indptr) > 0])
     m, n = rows.shape
     graph = sparse.block_array([[None, rows], [rows.T, None]], format="csr")
-    _, label = csgraph.connected_components(graph, directed=False)
-    row_label, cell_label = label[:m], label[m : m + n]
-    by_cell = np.argsort(cell_label, kind="stable")
-    by_row = np.argsort(row_label, kind="stable")
-    row_starts = np.searchsorted(row_label[by_row], np.arange(label.max() + 2))
-    boundaries = np.flatnonzero(np.diff(cell_label[by_cell])) + 1
-    for members in np.split(by_cell, boundaries):
-        k = cell_label[members[0]]
-        mine = by_row[row_starts[k] : row_starts[k + 1]]
-        yield cells[members], sparse.csr_array(rows[mine][:, members])
+    count, label = csgraph.connected_components(graph, directed=False)
+    by_row, by_cell = np.argsort(label[:m], kind="stable"), np.argsort(label[m : m + n], kind="stable")
+    # With rows and columns in the order of their components, each one is a block that is cut out without a search.
+    rows = sparse.csr_array(sparse.csr_array(rows[by_row])[:, by_cell])
+    row_at = np.searchsorted(label[:m][by_row], np.arange(count + 1))
+    cell_at = np.searchsorted(label[m : m + n][by_cell], np.arange(count + 1))
+    for k in np.argsort(by_cell[cell_at[:-1]], kind="stable").tolist():
+        entries = slice(rows.indptr[row_at[k]], rows.indptr[row_at[k + 1]])
+        block = (
+            rows.data[entries],
+            rows.indices[entries] - cell_at[k],
+            rows.indptr[row_at[k] : row_at[k + 1] + 1] - rows.indptr[row_at[k]],
+        )
+        shape = (row_at[k + 1] - row_at[k], cell_at[k + 1] - cell_at[k])
+        yield cells[by_cell[cell_at[k] : cell_at[k + 1]]], sparse.csr_array(block, shape=shape)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Push:
-    """The farthest a cell goes in one direction, and the congruent table that shows it.
+    """A congruent table met on the way, as its difference from the true one; the relations hold in it up to ``residual``.
 
-    ``difference`` is that table minus the true one; the relations hold in it up to ``residual``. Where the solver gave up
-    nothing is claimed: the difference is zero and the residual infinite.
+    ``optimal`` says that nothing goes farther in the direction asked for; ``dual`` then holds the multiplier of each
+    relation that proves it. Where the solver gave up nothing is claimed: the difference is zero and the residual infinite.
     """
 
     difference: FloatArray
     residual: float
+    optimal: bool
+    dual: FloatArray
 
 
 class CongruentTables:
@@ -59,65 +65,88 @@ class CongruentTables:
         self.low, self.high = low, high  # differences from the true table, low <= 0 <= high
         self.scale = scale
         self._model = HighsModel("primal")
+        self._lower, self._upper = _modest(low / scale), _modest(high / scale)
         zero = np.zeros(relations.shape[0])
-        self._model.load(np.zeros(len(low)), _modest(low / scale), _modest(high / scale), relations, zero, zero)
+        self._model.load(np.zeros(len(low)), self._lower, self._upper, relations, zero, zero)
         self._model.maximize(True)
-        self._aim = 0
+        self._aim = np.zeros(0, dtype=np.int64)
 
-    def push(self, cell: int, sign: int) -> Push:
-        """Move ``cell`` as far as it goes, up (``sign`` 1) or down (−1). It must not be endless."""
-        self._model.set_cost(np.array([self._aim]), np.zeros(1))
-        self._model.set_cost(np.array([cell]), np.array([float(sign)]))
-        self._aim = cell
-        solution = self._model.solve()
-        if not solution.optimal:
-            return Push(np.zeros(len(self.low)), np.inf)
-        difference = np.clip(solution.primal * self.scale, self.low, self.high)
-        return Push(difference, float(np.abs(self.relations @ difference).max(initial=0.0)))
+    def push(self, cell: int, sign: float, goal: float = np.inf) -> Push:
+        """Move ``cell`` as far as it goes, but not beyond ``goal``, up (``sign`` 1) or down (−1). It must not be endless."""
+        *_, last = self.burst(np.array([cell]), sign, np.array([goal]), np.ones(1))
+        return last if last.optimal else Push(np.zeros(len(self.low)), np.inf, False, last.dual)
+
+    def burst(
+        self, cells: IntArray, sign: float, goal: FloatArray, weight: FloatArray, steps: int | None = None
+    ) -> Iterator[Push]:
+        """Move many cells at once in one direction, none beyond its goal; a table every so many steps, the last one best."""
+        self._model.set_cost(self._aim, np.zeros(len(self._aim)))
+        self._model.set_cost(cells, sign * weight)
+        self._aim = cells
+        goal = goal / self.scale
+        lower, upper = self._lower[cells], self._upper[cells]
+        capped = (np.maximum(lower, -goal), upper) if sign < 0 else (lower, np.minimum(upper, goal))
+        self._model.set_bounds(cells, *capped)
+        try:
+            while True:
+                solution = self._model.solve(steps=steps)
+                difference = np.clip(solution.primal * self.scale, self.low, self.high)
+                residual = float(np.abs(self.relations @ difference).max(initial=0.0))
+                yield Push(difference, residual, solution.optimal, solution.row_dual)
+                if solution.outcome is not Outcome.STOPPED:
+                    return
+        finally:
+            self._model.set_bounds(cells, lower, upper)
 
 
-def endless(relations: sparse.csr_array, low: FloatArray, high: FloatArray, cells: IntArray) -> NDArray[np.bool_]:
-    """Whether each of ``cells`` can move without end, down and up: shape (2, cells).
+def endless(relations: sparse.csr_array, low: FloatArray, high: FloatArray, cells: IntArray) -> Iterator[FloatArray]:
+    """Directions in which ``cells`` can move without end: between them they show every such cell and side.
 
     A direction without end keeps all relations and only uses cells without a bound on that side. Asking for one of length
     at most one makes a small program whose numbers are all of the same size, whatever the sizes in the table.
     """
-    found = np.zeros((2, len(low)), dtype=bool)
     room = np.stack([np.where(np.isinf(low), -1.0, 0.0), np.where(np.isinf(high), 1.0, 0.0)])
-    if not room.any():
-        return found[:, cells]
+    if not room[:, cells].any():
+        return
+    found = np.zeros((2, len(low)), dtype=bool)
     model = HighsModel("primal")
     zero = np.zeros(relations.shape[0])
     model.load(np.zeros(len(low)), room[0], room[1], relations, zero, zero)
     model.maximize(True)
 
-    def ask(aim: FloatArray) -> bool:
-        """Look for a direction; True if there is one along ``aim``."""
+    def ask(aim: FloatArray) -> FloatArray | None:
+        """A direction along ``aim`` that shows something new, if there is one."""
         model.set_cost(np.arange(len(low)), aim)
         solution = model.solve()
-        if not solution.optimal or np.abs(relations @ solution.primal).max(initial=0.0) > 1e-8:
-            return False
-        found[0] |= solution.primal < -_STEP
-        found[1] |= solution.primal > _STEP
-        return solution.objective > _STEP
+        if not solution.optimal or solution.objective <= FAR:
+            return None
+        direction = np.where(np.abs(solution.primal) > 1e-9, solution.primal, 0.0)
+        before = int(found.sum())
+        found[0] |= direction < -FAR
+        found[1] |= direction > FAR
+        new = found.sum() > before and np.abs(relations @ direction).max(initial=0.0) <= 1e-8
+        return direction if new else None
 
     for side, sign in enumerate((-1.0, 1.0)):
         open_cells = cells[room[side, cells] != 0]
         while True:  # many cells at once, as long as that finds any
             aim = np.zeros(len(low))
             aim[open_cells[~found[side, open_cells]]] = sign
-            if not aim.any() or not ask(aim):
+            direction = ask(aim) if aim.any() else None
+            if direction is None:
                 break
+            yield direction
         if room[1 - side, open_cells].any():  # cells free to both sides may cancel out in a sum: ask one by one
             for i in open_cells:
                 if not found[side, i]:
                     aim = np.zeros(len(low))
                     aim[i] = sign
-                    ask(aim)
-    return found[:, cells]
+                    direction = ask(aim)
+                    if direction is not None:
+                        yield direction
 
 
-_STEP = 1e-5  # of a direction of length one: what moves less is asked again or left out, never credited
+FAR = 1e-5  # of a direction of length one: what moves less is asked again or left out, never credited
 
 
 def _modest(bound: FloatArray) -> FloatArray:

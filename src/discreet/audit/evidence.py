@@ -37,10 +37,12 @@ class Found:
     """What was found out about the columns of one connected component.
 
     Row 0 is down, row 1 up. ``reach`` is how far each column is shown to move, ``edge`` how far it moves at most; for a target
-    that was settled exactly the two are equal. ``tables`` hold columns of the component as cells.
+    that was settled exactly the two are equal. ``doubt`` is the numerical error of the table that shows the reach, zero for
+    exact arithmetic. ``tables`` hold columns of the component as cells.
     """
 
     reach: FloatArray  # (2, columns)
     edge: FloatArray  # (2, columns)
     tables: list[Difference]
     shown: IntArray  # (2, columns): number in tables, -1: none
+    doubt: FloatArray  # (2, columns)

@@ -12,9 +12,12 @@ from discreet.problem import BoolArray, Problem
 from discreet.protection import Decision, Protection
 
 HEADER = ["cell", "status"]
+SUPPRESSION = (Decision.PUBLISHED, Decision.PRIMARY, Decision.SECONDARY)  # all that a pattern can tell
 
 
 def write_pattern(protection: Protection, path: str | Path) -> None:
+    if not np.isin(protection.decision, SUPPRESSION).all():
+        raise FormatError(f"{path}: patterns tell hidden cells from published ones; this protection adjusts values.")
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADER)
@@ -35,7 +38,7 @@ def read_pattern(problem: Problem, path: str | Path) -> BoolArray:
     if not rows or [name.strip() for name in rows[0][1]] != HEADER:
         raise FormatError(f"{path}: a pattern begins with the line 'cell,status'.")
     index = {label: i for i, label in enumerate(problem.table.labels())}
-    words = {decision.word for decision in Decision}
+    words = {decision.word for decision in SUPPRESSION}
     hidden = np.zeros(len(problem), dtype=bool)
     seen = np.zeros(len(problem), dtype=bool)
     for number, row in rows[1:]:

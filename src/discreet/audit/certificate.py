@@ -1,0 +1,226 @@
+"""Certificates: why an audit's verdicts hold, for anybody to check without a solver."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from discreet.attackers import Attacker
+from discreet.audit import tolerances
+from discreet.audit.audit import Audit
+from discreet.audit.decide import SIGNS, Decider
+from discreet.audit.evidence import Evidence
+from discreet.audit.exact import Combination, ExactDifference
+from discreet.audit.numbers import number
+from discreet.audit.proof import FORMAT, SIDES, VERSION, Json, Proof, Shown, Side, levels, short, state, told
+from discreet.audit.rationalize import exactly, toward
+from discreet.errors import DiscreetError, FormatError, InputError, TableError, some
+from discreet.problem import Problem
+from discreet.progress import Progress, Silent
+from discreet.protection import Protection
+
+_Settled = tuple[ExactDifference | None, Combination | None]  # what shows how far a cell goes, and what bounds it
+
+
+class CertificateError(DiscreetError):
+    """Exact arithmetic does not bear an audit out. ``certificate`` holds what is true, where that could be proven."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, offenders: Sequence[object] = (), certificate: Json | None = None) -> None:
+        super().__init__(message, offenders)
+        self.certificate = certificate
+
+
+def certificate(
+    checked: Audit,
+    protection: Protection,
+    attackers: Sequence[Attacker] | None = None,
+    progress: Progress | None = None,
+) -> Json:
+    """Prove an audit's verdicts, and its intervals if it worked them out, in exact arithmetic. Confidential.
+
+    The audit must have been made with ``certify=True``, and against these attackers (by default the problem's own).
+    """
+    problem = checked.problem
+    against = tuple(problem.attackers() if attackers is None else attackers)
+    if checked.evidence is None:
+        raise InputError("The audit kept no evidence: make it with audit(…, certify=True).")
+    if protection.digest != checked.protection:
+        raise TableError("The audit is about another protection. Certify it with the one that was audited.")
+    if tuple(attacker.digest for attacker in against) != checked.knowledge:
+        raise InputError("The audit is about other attackers. Certify it with those it was made against.")
+    progress = progress or Silent()
+    cells = checked.cell[checked.attacker == 0]
+    progress.stage("certify", len(cells) * len(against))
+    proofs = []
+    for k, (attacker, evidence) in enumerate(zip(against, checked.evidence, strict=True)):
+        prover = _Prover(problem, protection, attacker, evidence, cells, checked.exact)
+        proofs.append(prover.prove(progress, k * len(cells)))
+    found, wrong = state(problem, protection, against, proofs)
+    if wrong:
+        raise CertificateError(f"The audit cannot be proven in exact arithmetic. {' '.join(wrong[:3])}", wrong)
+    _compare(checked, found)
+    return found
+
+
+def _compare(checked: Audit, found: Json) -> None:
+    """The audit's floats must say the same as the proofs."""
+    problem = checked.problem
+    row = {(int(a), int(c)): k for k, (a, c) in enumerate(zip(checked.attacker, checked.cell, strict=True))}
+    verdicts, ends = [], []
+    for who, part in enumerate(found["attackers"]):
+        for entry in part["cells"]:
+            k, cell = row[who, entry["cell"]], entry["cell"]
+            if entry["safe"] != checked.safe[k]:
+                verdicts.append(entry["label"])
+            elif checked.exact and not _agrees(checked, k, float(problem.table.value[cell]), entry):
+                ends.append(entry["label"])
+    if verdicts:
+        raise CertificateError(
+            f"Exact arithmetic contradicts the audit about {len(verdicts)} cells, e.g. {some(verdicts)}: "
+            "the certificate that comes with this error has the verdicts that hold.",
+            verdicts,
+            found,
+        )
+    if ends:
+        raise CertificateError(
+            f"Exact arithmetic contradicts the intervals of {len(ends)} cells, e.g. {some(ends)}: "
+            "the certificate that comes with this error has those that hold.",
+            ends,
+            found,
+        )
+
+
+def _agrees(checked: Audit, k: int, value: float, entry: Json) -> bool:
+    """Whether both ends of an interval lie between what is shown and what is proven, to within the audit's tolerance."""
+    seen = (value - checked.lower[k], checked.upper[k] - value)
+    for side, far in zip(SIDES, seen, strict=True):
+        least, most = (_float(entry[side].get(name, "inf")) for name in ("reach", "bound"))
+        slack = tolerances.REACH * max(x for x in (abs(value), least, most, *seen) if np.isfinite(x))
+        if not least - slack <= far <= most + slack:
+            return False
+    return True
+
+
+def _float(written: str) -> float:
+    return float(number(written)) if written != "inf" else np.inf
+
+
+class _Prover:
+    """Turns what an audit kept about one attacker into proofs."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        protection: Protection,
+        attacker: Attacker,
+        evidence: Evidence,
+        cells: Sequence[int],
+        exact: bool,
+    ) -> None:
+        self.problem, self.protection, self.evidence, self.exact = problem, protection, evidence, exact
+        self.cells = [int(cell) for cell in cells]
+        self.decider = Decider(problem, protection, attacker)
+        self.program = self.decider.program
+        self._of_evidence: dict[int, ExactDifference | None] = {-1: None}
+
+    def prove(self, progress: Progress, done: int) -> Proof:
+        settled: dict[int, list[_Settled]] = {}
+        for k, cell in enumerate(self.cells):
+            if cell not in settled:
+                settled[cell] = self._cell(k, cell)
+            progress.update(done + k + 1)
+        different = {(t.cells, t.move, t.over): t for both in settled.values() for t, _ in both if t is not None}
+        shown = Shown(self.program, list(different.values()))
+        sides = [
+            [self._side(shown, cell, *one) for one in zip(SIGNS, both, strict=True)] for cell, both in settled.items()
+        ]
+        used = sorted({side.table for both in sides for side in both if side.table is not None})
+        place = {old: new for new, old in enumerate(used)}
+        renumbered = [
+            [side if side.table is None else replace(side, table=place[side.table]) for side in both] for both in sides
+        ]
+        return Proof([shown.tables[n] for n in used], list(settled), [(down, up) for down, up in renumbered])
+
+    def _cell(self, k: int, cell: int) -> list[_Settled]:
+        """Down and up, how far a cell goes; and where that is needed, why it goes no farther."""
+        shown = [self._shown(int(n)) for n in self.evidence.shown[:, k]]
+        if not (self.exact or told(self.problem, self.protection, cell) or self._short(cell, shown)):
+            return [(table, None) for table in shown]
+        decided = [self.decider.settle(cell, sign, table) for sign, table in zip(SIGNS, shown, strict=True)]
+        settled: list[_Settled] = [(_standard(table), limit) for table, limit in decided]
+        if self.exact or self._short(cell, [table for table, _ in settled]):
+            return settled
+        return [(table, None) for table, _ in settled]
+
+    def _shown(self, n: int) -> ExactDifference | None:
+        """A table of the evidence, made exact."""
+        if n not in self._of_evidence:
+            table = self.evidence.tables[n]
+            self._of_evidence[n] = _standard(exactly(self.program, table.cells.tolist(), table.move))
+        return self._of_evidence[n]
+
+    def _short(self, cell: int, shown: Sequence[ExactDifference | None]) -> list[str]:
+        down, up = (toward(self.program, table, cell, sign) for sign, table in zip(SIGNS, shown, strict=True))
+        return short(levels(self.problem, cell), down, up)
+
+    def _side(self, shown: Shown, cell: int, sign: int, settled: _Settled) -> Side:
+        table, limit = settled
+        reach = toward(self.program, table, cell, sign)
+        multipliers = None if limit is None or isinstance(reach, float) else limit.multipliers
+        n = shown.first(cell, sign, reach) if reach else None
+        if n is None:
+            return Side(None, 1, multipliers)
+        return Side(n, sign if shown.tables[n].moves[cell] > 0 else -sign, multipliers)
+
+
+def _standard(table: ExactDifference | None) -> ExactDifference | None:
+    """A cell that moves alone moves by 1: any other number would prove the same."""
+    return table if table is None or len(table.cells) != 1 else ExactDifference(table.cells, (1,), 1)
+
+
+# -- files ----------------------------------------------------------------------------------------------------
+
+
+def write_certificate(found: Json, path: str | Path) -> None:
+    """One line a table and a cell; compressed if the name ends in ``.gz``. Confidential."""
+    content = (_lines(found, 4) + "\n").encode("utf-8", "surrogatepass")
+    if str(path).endswith(".gz"):
+        content = gzip.compress(content, mtime=0)
+    Path(path).write_bytes(content)
+
+
+def read_certificate(path: str | Path) -> Json:
+    """What :func:`write_certificate` wrote. Whether it is right is for :func:`verify` to say."""
+    try:
+        content = Path(path).read_bytes()
+        if str(path).endswith(".gz"):
+            content = gzip.decompress(content)
+        found = json.loads(content.decode("utf-8", "surrogatepass"))
+    except FileNotFoundError:
+        raise FormatError(f"{path} does not exist.") from None
+    except (OSError, EOFError, ValueError, RecursionError):  # without its words, which may quote what is in the file
+        raise FormatError(
+            f"{path} is no certificate: it is not JSON, or damaged. Write it again with discreet audit."
+        ) from None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise FormatError(f"{path} is no certificate: it does not say 'format': {FORMAT!r}.")
+    if found.get("version") != VERSION:
+        raise FormatError(f"{path} is a certificate of another version. Write it again with this version of discreet.")
+    return found
+
+
+def _lines(value: Any, depth: int) -> str:
+    if depth and value and isinstance(value, dict):
+        items = [f"{json.dumps(key, ensure_ascii=False)}: {_lines(item, depth - 1)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(items) + "\n}"
+    if depth and value and isinstance(value, list):
+        return "[\n" + ",\n".join(_lines(item, depth - 1) for item in value) + "\n]"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,249 @@
+"""How far the columns of one connected component can move: as few linear programs as possible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from discreet.audit import tolerances
+from discreet.audit.congruent import FAR, CongruentTables, Push, endless
+from discreet.audit.evidence import DOWN, UP, Difference, Found, IntArray
+from discreet.audit.flow import explore_network, network
+from discreet.relations import FloatArray
+
+BoolArray = NDArray[np.bool_]
+SIGN = (-1.0, 1.0)
+STEPS = 5_000  # of the simplex method between looks at what a burst has shown so far
+CHUNK = 128  # single programs on one model, whatever the number of workers: the same answers to the last bit
+NETWORK = 10_000  # columns × targets from which on a compiled network algorithm is worth loading
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """Columns that can only move together, and what is asked about them.
+
+    Several audited cells may be one column: ``targets`` may name a column more than once, with other levels each time.
+    """
+
+    relations: sparse.csr_array
+    low: FloatArray
+    high: FloatArray
+    targets: IntArray
+    level: FloatArray  # (2, targets): how far each should get down and up
+    sliding: FloatArray  # (targets,): how far in both directions together
+    grain: float  # of the numbers in the table: 1 for whole numbers, 0 if they are not round at all
+    intervals: bool  # whether to go as far as possible, or only as far as the verdict needs
+    certify: bool  # whether to keep the tables that show it
+
+
+def survey(component: Component) -> Found:
+    """Settle as many targets as possible together: by network flows, or by pushing many of them at once."""
+    c = component
+    if len(c.targets) * len(c.low) >= NETWORK:
+        net = network(c.relations)
+        if net is not None:
+            level, sliding = np.zeros((2, len(c.low))), np.zeros(len(c.low))
+            for side in (DOWN, UP):
+                np.maximum.at(level[side], c.targets, c.level[side])
+            np.maximum.at(sliding, c.targets, c.sliding)
+            targets = np.unique(c.targets)
+            return explore_network(net, c.relations, c.low, c.high, targets, level, sliding, c.intervals, c.certify)
+    explorer = _Explorer(c)
+    for direction in endless(c.relations, c.low, c.high, np.unique(c.targets)):
+        explorer.learn_direction(direction)
+    explorer.burst()
+    return explorer.found()
+
+
+def open_targets(component: Component, found: Found) -> IntArray:
+    """Which targets the survey left open."""
+    return np.flatnonzero(_Explorer(component, found).open().any(axis=0))
+
+
+def settle(component: Component, found: Found, chosen: IntArray) -> Found:
+    """Settle the chosen targets one by one; of ``tables`` only those are returned that were not found before."""
+    c = component
+    some = replace(c, targets=c.targets[chosen], level=c.level[:, chosen], sliding=c.sliding[chosen])
+    explorer = _Explorer(some, found)
+    explorer.one_by_one()
+    return Found(explorer.reach, explorer.edge, explorer.tables[len(found.tables) :], explorer.shown, explorer.doubt)
+
+
+def reaches(reach: FloatArray, level: FloatArray) -> BoolArray:
+    """Whether a reach is enough for a level: the line is drawn a hair below it."""
+    return np.asarray(reach >= level * (1 - tolerances.REACH))
+
+
+def sure(reach: FloatArray, doubt: FloatArray) -> FloatArray:
+    """How far columns move whatever the numerical error."""
+    return np.asarray(np.where(np.isinf(reach), reach, np.maximum(reach - tolerances.DOUBT * doubt, 0.0)))
+
+
+def _enough(c: Component, reach: FloatArray) -> BoolArray:
+    """Per side: the level is reached, and so is the sliding level by both together."""
+    return reaches(reach, c.level) & reaches(reach.sum(axis=0), c.sliding)
+
+
+class _Explorer:
+    """What has been shown so far about one component."""
+
+    def __init__(self, component: Component, before: Found | None = None) -> None:
+        self.c = c = component
+        self.edge = np.stack([-c.low, c.high]) if before is None else before.edge.copy()
+        self.reach = np.zeros((2, len(c.low))) if before is None else before.reach.copy()
+        self.doubt = np.zeros((2, len(c.low))) if before is None else before.doubt.copy()
+        self.shown = np.full((2, len(c.low)), -1) if before is None else before.shown.copy()
+        self.tables = [] if before is None else list(before.tables)
+        self.needed = np.maximum(c.level.max(axis=0, initial=0.0), c.sliding / 2)
+        self.unit = _typical(self.needed, c.low, c.high)
+
+    # -- what is known -----------------------------------------------------------------------------------------
+
+    def open(self) -> BoolArray:
+        """Which targets are not settled yet, per side."""
+        c = self.c
+        reach, edge, doubt = (column[:, c.targets] for column in (self.reach, self.edge, self.doubt))
+        left: BoolArray = reach < edge * (1 - tolerances.REACH)
+        enough = _enough(c, sure(reach, doubt))
+        if not c.intervals:
+            out_of_reach = 1 - 2 * tolerances.REACH
+            lost = np.any(edge < c.level * out_of_reach, axis=0) | (edge.sum(axis=0) < c.sliding * out_of_reach)
+            left &= ~lost & ~enough
+        return left | (_enough(c, reach) & ~enough)  # what hinges on numerical error is asked again
+
+    def learn(self, push: Push) -> None:
+        """Credit every open column with its move, forwards and, as far as the bounds allow, backwards.
+
+        Only moves that dwarf the numerical error of the table count.
+        """
+        c = self.c
+        moving = np.flatnonzero(push.difference)
+        move = push.difference[moving]
+        clear = np.abs(move) * tolerances.RESIDUAL >= push.residual
+        with np.errstate(over="ignore"):  # room without end for a tiny move
+            back = float((np.where(move > 0, -c.low[moving], c.high[moving]) / np.abs(move)).min(initial=np.inf))
+        number = len(self.tables) if c.certify else -1
+        open_columns = np.zeros(self.reach.shape, dtype=bool)
+        side_of, target = np.nonzero(self.open())
+        open_columns[side_of, c.targets[target]] = True
+        for multiple in (1.0, -back) if back < np.inf else (1.0,):
+            for side, sign in enumerate(SIGN):
+                farther = np.minimum(sign * multiple * move, self.edge[side, moving])
+                better = clear & open_columns[side, moving] & (farther > self.reach[side, moving] * (1 + 1e-12))
+                at = moving[better]
+                self.reach[side, at] = farther[better]
+                self.doubt[side, at] = abs(multiple) * push.residual
+                self.shown[side, at] = number
+        if c.certify and np.any(self.shown == number):
+            self.tables.append(Difference(moving, move))
+
+    def learn_direction(self, direction: FloatArray) -> None:
+        """Credit the cells that a direction without end moves."""
+        for side, sign in enumerate(SIGN):
+            at = np.flatnonzero((sign * direction > FAR) & np.isinf(self.edge[side]))
+            self.reach[side, at] = np.inf
+            self.shown[side, at] = len(self.tables) if self.c.certify else -1
+        if self.c.certify:
+            moving = np.flatnonzero(direction)
+            self.tables.append(Difference(moving, direction[moving]))
+
+    def found(self) -> Found:
+        """The outcome, with the tables that are still needed."""
+        wanted = np.zeros(self.shown.shape, dtype=bool)
+        wanted[:, self.c.targets] = True
+        shown = np.where(wanted, self.shown, -1)
+        used = np.unique(shown[shown >= 0])
+        place = np.full(len(self.tables) + 1, -1)  # the last entry stands for -1
+        place[used] = np.arange(len(used))
+        return Found(self.reach, self.edge, [self.tables[k] for k in used], place[shown], self.doubt)
+
+    # -- many at once ------------------------------------------------------------------------------------------
+
+    def burst(self) -> None:
+        """Push all open targets up together, then down, as long as that settles more than single programs would."""
+        worth = 10 if self.c.intervals else 3
+        sides = {UP, DOWN}
+        tables = None
+        while sides:
+            for side in (UP, DOWN):
+                if side not in sides:
+                    continue
+                before = self.open()
+                if before[side].sum() < worth:
+                    sides.discard(side)
+                    continue
+                tables = tables or self._program()
+                columns, goal = self._goals(before, side)
+                finite = np.isfinite(goal)
+                weight = self.unit / np.where(finite, goal, 1e3 * max(self.unit, goal[finite].max(initial=0.0)))
+                for push in tables.burst(columns, SIGN[side], goal, weight, STEPS):
+                    self.learn(push)
+                if before.sum() - self.open().sum() < worth:
+                    sides.discard(side)
+
+    def _goals(self, left: BoolArray, side: int) -> tuple[IntArray, FloatArray]:
+        """The columns of open targets, and how far each should go: in a verdict no farther than it needs."""
+        c = self.c
+        columns, at = np.unique(c.targets[left[side]], return_inverse=True)
+        goal = self.edge[side, columns]
+        if not c.intervals:
+            missing = np.maximum(c.level[side], c.sliding - self.reach[1 - side, c.targets])[left[side]]
+            # Round goals make round tables, which are easier to certify.
+            need = np.zeros(len(columns))
+            np.maximum.at(need, at, np.ceil(missing / c.grain) * c.grain if c.grain else missing)
+            goal = np.minimum(goal, need)
+        return columns, goal
+
+    # -- one at a time -----------------------------------------------------------------------------------------
+
+    def one_by_one(self) -> None:
+        """The largest requirement first: what moves it moves others, too."""
+        tables = self._program()
+        for k in np.argsort(-self.needed, kind="stable").tolist():
+            for side in (DOWN, UP):
+                left = self.open()
+                if left[side, k]:
+                    left[:, np.arange(len(self.needed)) != k] = False
+                    (column,), (goal,) = self._goals(left, side)
+                    self._settle(tables, k, int(column), side, float(goal))
+
+    def _settle(self, tables: CongruentTables, k: int, column: int, side: int, goal: float) -> None:
+        c = self.c
+        push = tables.push(column, SIGN[side], goal)
+        self.learn(push)
+        stake = max(c.level[side, k], c.sliding[k] / 2)
+        if push.residual > tolerances.RESIDUAL * stake and (stake > 0 or np.isinf(push.residual)):
+            for unit, room in _ladder(stake, self.edge[side, column]):
+                near = np.maximum(c.low, -room), np.minimum(c.high, room)
+                self.learn(CongruentTables(c.relations, *near, unit).push(column, SIGN[side], goal))
+        elif push.optimal:
+            limit = self._limit(column, SIGN[side], push.dual)
+            self.edge[side, column] = max(self.reach[side, column], min(self.edge[side, column], limit))
+
+    def _limit(self, column: int, sign: float, dual: FloatArray) -> float:
+        """How far a column goes at most, by the relations times these multipliers: all others do their best for it."""
+        c = self.c
+        left = -(c.relations.T @ dual)
+        left[column] += sign
+        left[np.abs(left) < tolerances.CLOSE] = 0.0
+        at = np.flatnonzero(left)
+        return float((left[at] * np.where(left[at] > 0, c.high[at], c.low[at])).sum())
+
+    def _program(self) -> CongruentTables:
+        return CongruentTables(self.c.relations, self.c.low, self.c.high, self.unit)
+
+
+def _ladder(stake: float, edge: float) -> list[tuple[float, float]]:
+    """Units to try again in, and how far cells may move: moves far larger than what is at stake blur it."""
+    own = [(edge, np.inf)] if 0 < edge < np.inf else []
+    return [*own, (stake, np.inf), (stake, 1e9 * stake), (stake, 1e6 * stake)] if stake > 0 else own
+
+
+def _typical(needed: FloatArray, low: FloatArray, high: FloatArray) -> float:
+    """The unit of a program: the usual level, or where there are none the usual room."""
+    sizes = needed if np.any(needed > 0) else np.concatenate([-low, high])
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+    return float(np.median(sizes)) if len(sizes) else 1.0

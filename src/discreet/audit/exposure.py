@@ -1,0 +1,296 @@
+"""Which sensitive cells are exposed, how a reader gets at them, and which of them need protecting at all.
+
+The words are those of Serpell, Smith, Clark and Staggemeier (2013), who ask what a reader can infer when only the
+primaries are hidden. Their formulas are for cells that are not negative and weights of ±1; here they hold for any
+bounds and weights, for totals that are primaries, and for cells that are hidden without being primary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from discreet.attackers import Attacker
+from discreet.audit import tolerances
+from discreet.audit.audit import Audit, audit
+from discreet.audit.propagate import propagate
+from discreet.errors import TableError
+from discreet.problem import BoolArray, Problem, Status
+from discreet.progress import Progress
+from discreet.protection import Protection, suppress
+from discreet.relations import FloatArray
+
+NEVER = -1
+ROUNDS = 1000  # bounds that creep towards each other for longer are left where they are
+GAIN = 1e-6  # share of itself by which a bound must get tighter to count
+FACTOR = 3  # of K_s
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Exposure:
+    """How each primary cell is exposed, one entry a primary; against several attackers, by any of them.
+
+    Let P be the primaries, ``M x = b`` the relations, and ``a`` the true values; each cell needs room: ``lower`` down,
+    ``upper`` up, ``sliding`` in all. Symbols and numbers in brackets are those of Serpell et al. (2013), sections 2 and 3.
+
+    - ``exposed`` (E): the interval of all x that fit, ``[min x_p, max x_p]`` by linear programming, does not give a cell
+      its room (2, 3). E = E_f ∪ E_p: ``fully`` exposed cells can be computed exactly, ``partially`` exposed ones cannot.
+    - ``unpicked`` (E_u): bounds that follow from one relation at a time, over and over, are enough. ``round`` says when:
+      0 if the attacker knew too much beforehand or the cell is published, −1 if never.
+    - ``initially`` (I_u): unpicked without using what unpicking found out about other exposed cells; ``consequently``
+      (C): the rest of E_u. The paper's examples are those of the first round; a later round belongs here too if it only
+      goes through cells that are not exposed.
+    - ``together`` (K_n = E ∖ E_u): several relations are needed at once.
+    - ``alone`` (K_1): no other cell is hidden in one of its relations.
+    - ``k_pl``: in some relation the others, each moving by no more than its own level, do not give the cell its room:
+      the interval ``[assured_lower, assured_upper]`` of (6) and (7) is too narrow. An attacker's bounds count where they
+      are tighter than the levels, and hidden cells that are not primary count as known, since nothing keeps them apart.
+    - ``k_nv``: |a_p| + level > Σ |M_ij| |a_i| / |M_pj| over the other primaries i in some relation j (9). The words of
+      section 3.1 compare the protection range instead, which would leave hardly a cell that is not in ``k_pl``.
+    - ``k_s``: the protection range, or |a_p|, is larger than three times that sum.
+
+    The candidates for protection (figure 4), all within E: ``k1`` = K_1 ∪ K_s, ``k3`` = K_1 ∪ E_p ∪ K_n, and
+    ``k5`` = K_1 ∪ K_pl ∪ K_nv ∪ K_n. Every initially exposed cell is in ``k5``: in the relation that exposes it, cells not
+    exposed so far still have the room of their levels, so that K_1 or K_pl holds. That protecting ``k5`` protects all of P
+    is the paper's experience and not proven; audit what comes out.
+    """
+
+    problem: Problem
+    protection: str  # digest of what was attacked
+    cell: NDArray[np.int64]
+    exposed: BoolArray
+    fully: BoolArray
+    round: NDArray[np.int64]
+    initially: BoolArray
+    alone: BoolArray
+    k_pl: BoolArray
+    k_nv: BoolArray
+    k_s: BoolArray
+    assured_lower: FloatArray
+    assured_upper: FloatArray
+
+    def __repr__(self) -> str:
+        found = f"{self.exposed.sum():,} of {len(self.cell):,} primaries exposed"
+        return f"Exposure({found}, {self.unpicked.sum():,} by single relations)"
+
+    @property
+    def partially(self) -> BoolArray:
+        return self.exposed & ~self.fully
+
+    @property
+    def unpicked(self) -> BoolArray:
+        return np.asarray(self.round != NEVER)
+
+    @property
+    def consequently(self) -> BoolArray:
+        return self.unpicked & ~self.initially
+
+    @property
+    def together(self) -> BoolArray:
+        return self.exposed & ~self.unpicked
+
+    @property
+    def k1(self) -> BoolArray:
+        return (self.alone | self.k_s) & self.exposed
+
+    @property
+    def k3(self) -> BoolArray:
+        return (self.alone | self.partially | self.together) & self.exposed
+
+    @property
+    def k5(self) -> BoolArray:
+        return (self.alone | self.k_pl | self.k_nv | self.together) & self.exposed
+
+    def labels(self, flag: str) -> list[str]:
+        """The cells of one set, e.g. ``labels("fully")``."""
+        return self.problem.table.labels(self.cell[getattr(self, flag)])
+
+    def counts(self) -> dict[str, int]:
+        """How many primaries there are, and how many in each set."""
+        return {"primaries": len(self.cell)} | {flag: int(getattr(self, flag).sum()) for flag in FLAGS}
+
+    def frame(self) -> pd.DataFrame:
+        """One row a primary: its label, the sets it is in, and the round of unpicking (empty if never)."""
+        flags = {flag: getattr(self, flag) for flag in FLAGS}
+        turn = pd.Series(self.round, dtype="Int64").where(self.unpicked)
+        return pd.DataFrame({"cell": self.problem.table.labels(self.cell), **flags, "round": turn})
+
+
+FLAGS = (
+    "exposed",
+    "fully",
+    "partially",
+    "unpicked",
+    "initially",
+    "consequently",
+    "together",
+    "alone",
+    "k_pl",
+    "k_nv",
+    "k_s",
+    "k1",
+    "k3",
+    "k5",
+)
+
+
+def exposure(
+    problem: Problem,
+    protection: Protection | None = None,
+    *,
+    checked: Audit | None = None,
+    progress: Progress | None = None,
+) -> Exposure:
+    """How a reader gets at the primary cells: one relation at a time, or all relations together.
+
+    Without ``protection`` only the primaries, and cells hidden already, are hidden. ``checked`` saves the linear
+    programs if an exact audit of all primaries is at hand.
+    """
+    if protection is None:
+        protection = suppress(problem, np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN)))
+    exposed, fully = _by_all_relations(problem, protection, checked, progress)
+    views = [_view(problem, protection, who) for who in problem.attackers()]
+    turns = np.stack([view.round for view in views])
+    turn = np.where(turns == NEVER, ROUNDS, turns).min(axis=0)
+    p = problem.primaries
+    return Exposure(
+        problem=problem,
+        protection=protection.digest,
+        cell=p,
+        exposed=exposed[p],
+        fully=fully[p],
+        round=np.where(turn == ROUNDS, NEVER, turn)[p],
+        initially=_any([view.initially for view in views])[p],
+        alone=_any([view.alone for view in views])[p],
+        k_pl=_any([view.k_pl for view in views])[p],
+        k_nv=_any([view.k_nv for view in views])[p],
+        k_s=_any([view.k_s for view in views])[p],
+        assured_lower=(problem.table.value - np.min([view.down for view in views], axis=0))[p],
+        assured_upper=(problem.table.value + np.min([view.up for view in views], axis=0))[p],
+    )
+
+
+def _any(masks: Sequence[BoolArray]) -> BoolArray:
+    return np.asarray(np.any(masks, axis=0))
+
+
+def _by_all_relations(
+    problem: Problem, protection: Protection, checked: Audit | None, progress: Progress | None
+) -> tuple[BoolArray, BoolArray]:
+    """E and E_f, as masks over all cells."""
+    if checked is None:
+        quick = audit(problem, protection, intervals=False, progress=progress)
+        checked = audit(problem, protection, cells=np.unique(quick.cell[~quick.safe]), progress=progress)
+    else:
+        same = checked.protection == protection.digest and checked.exact
+        known = checked.knowledge == tuple(who.digest for who in problem.attackers())
+        if not (same and known and np.isin(problem.primaries, checked.cell).all()):
+            raise TableError("The audit is not an exact one of all primaries under this protection. Audit again.")
+    rows = np.flatnonzero(~checked.safe)
+    cell = checked.cell[rows]
+    needed = np.max([problem.table.magnitude, problem.lower, problem.upper, problem.sliding], axis=0)[cell]
+    pinned = checked.upper[rows] - checked.lower[rows] <= 1e-9 * needed
+    exposed, fully = np.zeros((2, len(problem)), dtype=bool)
+    exposed[cell] = True
+    fully[cell[pinned]] = True
+    primary = problem.status == Status.PRIMARY
+    return exposed & primary, fully & primary
+
+
+@dataclass(frozen=True, eq=False)
+class _View:
+    """What one attacker gets by looking at single relations; one entry a cell."""
+
+    round: NDArray[np.int64]
+    initially: BoolArray
+    alone: BoolArray
+    k_pl: BoolArray
+    k_nv: BoolArray
+    k_s: BoolArray
+    down: FloatArray  # how far the others assure that the cell may move
+    up: FloatArray
+
+
+def _view(problem: Problem, protection: Protection, who: Attacker) -> _View:
+    value, size = problem.table.value, problem.table.magnitude
+    primary = problem.status == Status.PRIMARY
+    need = np.stack([problem.lower, problem.upper, problem.sliding]) * primary
+    low = np.minimum(np.maximum(protection.lower, who.lower) - value, 0.0)
+    high = np.maximum(np.minimum(protection.upper, who.upper) - value, 0.0)
+    told = primary & (protection.lower == protection.upper)
+    hidden = np.flatnonzero(high - low > tolerances.CERTAIN * np.maximum(size, 1e-300))
+    relations = sparse.csr_array(problem.table.relations[:, hidden])
+
+    turn = np.where(told | _short(low, high, need), 0, NEVER)
+    initially = turn == 0
+    turn[hidden] = _unpick(relations, low[hidden], high[hidden], need[:, hidden], pass_on=True)
+    initially[hidden] = _unpick(relations, low[hidden], high[hidden], need[:, hidden], pass_on=False) != NEVER
+
+    entries = relations.tocoo()
+    row, cell, weight = entries.row, hidden[entries.col], entries.data
+    alone = np.zeros(len(value), dtype=bool)
+    alone[cell[np.bincount(row, minlength=relations.shape[0])[row] == 1]] = True
+    room = np.minimum(need[:2], np.stack([-low, high]))
+    down, up = _assured(row, cell, weight, room, np.stack([-low, high]))
+    # In units of the cell itself: what the other primaries of a relation amount to, where that is least.
+    amount = np.abs(weight) * (np.abs(value) * primary)[cell]
+    others = np.full(len(value), np.inf)
+    np.minimum.at(others, cell, (np.bincount(row, amount, relations.shape[0])[row] - amount) / np.abs(weight))
+    reach = np.maximum(need[0] + need[1], need[2])
+    return _View(
+        round=turn,
+        initially=initially,
+        alone=alone & primary,
+        k_pl=_short(-down, up, need) | told,
+        k_nv=primary & (np.abs(value) + need.max(axis=0) > others),
+        k_s=primary & (np.maximum(reach, np.abs(value)) > FACTOR * others),
+        down=down,
+        up=up,
+    )
+
+
+def _short(low: FloatArray, high: FloatArray, need: FloatArray) -> BoolArray:
+    """Whether the room between ``low`` and ``high`` is less than needed: down, up, or in all."""
+    down, up, width = need * (1 - tolerances.REACH)
+    return np.asarray((-low < down) | (high < up) | (high - low < width))
+
+
+def _unpick(
+    relations: sparse.csr_array, low: FloatArray, high: FloatArray, need: FloatArray, pass_on: bool
+) -> NDArray[np.int64]:
+    """The round in which bounds from single relations expose each cell.
+
+    Without ``pass_on`` a cell that is exposed keeps the bounds it had before, so that nobody else is exposed through it.
+    """
+    turn = np.where(_short(low, high, need), 0, NEVER)
+    for this in range(1, ROUNDS):
+        new_low, new_high = propagate(relations, low, high, rounds=1)
+        turn[(turn == NEVER) & _short(new_low, new_high, need)] = this
+        if not pass_on:
+            new_low, new_high = np.where(turn == NEVER, (new_low, new_high), (low, high))
+        gained = (new_low > low * (1 - GAIN)) | (new_high < high * (1 - GAIN))
+        low, high = new_low, new_high
+        if not gained.any():
+            break
+    return turn
+
+
+def _assured(
+    row: NDArray[np.int64], cell: NDArray[np.int64], weight: FloatArray, room: FloatArray, own: FloatArray
+) -> FloatArray:
+    """How far, down and up, each cell moves at most if in one relation all others keep to their ``room``: (6) and (7)."""
+    relations = int(row.max(initial=-1)) + 1
+    size = np.abs(weight)
+    # Others with the same sign must go the other way, those with the opposite sign the same way.
+    giving = np.where(weight > 0, room[:, cell], room[::-1, cell]) * size
+    sums = np.stack([np.bincount(row, side, relations)[row] for side in giving])
+    others = np.maximum(sums - giving, 0.0) / size
+    assured = own.copy()
+    for side, opposite in enumerate((1, 0)):
+        np.minimum.at(assured[side], cell, np.where(weight > 0, others[opposite], others[side]))
+    return assured

@@ -1,0 +1,167 @@
+"""The commands that ask whether a pattern is safe: audit, verify, attack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import numpy as np
+from rich.table import Table as Grid
+
+from discreet.audit import (
+    Exposure,
+    IntegerAudit,
+    audit,
+    certificate,
+    exposure,
+    read_certificate,
+    verify,
+    whole,
+    write_certificate,
+)
+from discreet.cli_common import (
+    ExistingFile,
+    NewFile,
+    console,
+    keep_apart,
+    pattern_option,
+    problem_argument,
+    quiet_option,
+    spread,
+    verdict,
+    workers_option,
+)
+from discreet.io import read_problem, writing
+from discreet.io.pattern import read_pattern
+from discreet.job import audit_report, write_json, write_together
+from discreet.problem import Status
+from discreet.progress import on_terminal
+from discreet.protection import suppress
+
+
+@click.command("audit")
+@problem_argument
+@pattern_option
+@click.option("--intervals", type=NewFile(), help="Exact interval of every protected cell to write (.csv).")
+@click.option("--report", type=NewFile(), help="Verdict to write (.json).")
+@click.option(
+    "--certificate",
+    "proof",
+    type=NewFile(".json", ".json.gz"),
+    help="Proof of the verdicts to write (.json or .json.gz), for `discreet verify`.",
+)
+@click.option("--whole", "counts", is_flag=True, help="Readers know that all cells are whole numbers, as in counts.")
+@workers_option
+@quiet_option
+def audit_command(
+    problem: Path,
+    pattern: Path,
+    intervals: Path | None,
+    report: Path | None,
+    proof: Path | None,
+    counts: bool,
+    workers: int,
+    quiet: bool,
+) -> int:
+    """Check whether a pattern is safe."""
+    if counts and proof:
+        raise click.UsageError("Certificates do not cover whole numbers: leave out --whole or --certificate.")
+    keep_apart(problem, pattern, intervals, report, proof)
+    given = read_problem(problem)
+    found = suppress(given, read_pattern(given, pattern))
+    files: dict[Path, Callable[[Path], None]] = {}
+    with on_terminal(quiet) as progress, spread(workers) as executor:
+        exact = counts or intervals is not None
+        checked = audit(given, found, intervals=exact, certify=proof is not None, executor=executor, progress=progress)
+        if proof:
+            proven = certificate(checked, found, progress=progress)
+            files[proof] = lambda draft: write_certificate(proven, draft)
+        seen = whole(checked, found, progress=progress) if counts else checked
+    if intervals:
+        files[intervals] = lambda draft: seen.frame().to_csv(draft, index=False)
+    if report:
+        files[report] = lambda draft: write_json(audit_report(seen), draft)
+    write_together(files)
+    console.print(verdict(seen))
+    if isinstance(seen, IntegerAudit):
+        console.print(f"  {int(seen.differs.sum()):,} intervals are narrower than they would be without whole numbers")
+    for label in seen.exposed[:10]:
+        console.print(f"  exposed: {label}", markup=False)
+    return 0 if seen.passed else 1
+
+
+@click.command("verify")
+@click.argument("certificate", type=ExistingFile)
+@click.option("--problem", type=ExistingFile, required=True, help="The problem that was audited.")
+@pattern_option
+def verify_command(certificate: Path, problem: Path, pattern: Path) -> int:
+    """Check a certificate in exact arithmetic, without a solver."""
+    given = read_problem(problem)
+    seen = verify(read_certificate(certificate), given, suppress(given, read_pattern(given, pattern)))
+    if not seen.passed:
+        console.print("certificate does not hold:")
+        for reason in seen.problems[:10]:
+            console.print(f"  {reason}", markup=False)
+        return 1
+    cells, exposed, tables = (seen.counts[name] for name in ("cells", "exposed", "tables"))
+    verdict = f"{exposed:,} of {cells:,} cells exposed" if exposed else f"{cells:,} cells safe"
+    console.print(f"certificate holds: {verdict}, {tables:,} congruent tables, checked in exact arithmetic")
+    if not seen.complete:
+        console.print("  but it says nothing about some of the sensitive cells")
+    return 0 if seen.safe and seen.complete else 1
+
+
+@click.command("attack")
+@problem_argument
+@click.option("--pattern", type=ExistingFile, help="The pattern; without it only the sensitive cells are hidden.")
+@click.option("--out", type=NewFile(), help="Interval of every hidden cell to write (.csv). Confidential.")
+@quiet_option
+def attack_command(problem: Path, pattern: Path | None, out: Path | None, quiet: bool) -> int:
+    """Attack a pattern as a reader would: the exact interval of every hidden cell, and how sensitive ones are exposed."""
+    keep_apart(problem, pattern, out)
+    given = read_problem(problem)
+    must = np.isin(given.status, (Status.PRIMARY, Status.HIDDEN))
+    found = suppress(given, read_pattern(given, pattern) if pattern else must)
+    with on_terminal(quiet) as progress:
+        seen = audit(
+            given, found, cells=np.flatnonzero(found.hidden | (given.status == Status.PRIMARY)), progress=progress
+        )
+        how = exposure(given, found, checked=seen, progress=progress)
+    frame = seen.frame()
+    if out:
+        with writing(out) as draft:
+            frame.merge(how.frame(), on="cell", how="left").to_csv(draft, index=False)
+    width = frame["upper"] - frame["lower"]
+    pinned = width <= 1e-9 * np.maximum(given.table.magnitude[seen.cell], 1e-300)
+    primary = np.isin(seen.cell, given.primaries)
+    console.print(f"{len(frame):,} hidden cells: {int(pinned.sum()):,} can be computed exactly,")
+    console.print(
+        f"  {int((pinned & primary).sum()):,} of them sensitive; {len(seen.exposed):,} sensitive cells miss their protection"
+    )
+    _exposed(how)
+    return 0 if seen.passed else 1
+
+
+def _exposed(how: Exposure) -> None:
+    """In which ways sensitive cells are exposed."""
+    count = how.counts()
+    if not count["exposed"]:
+        return
+    grid = Grid(box=None, show_header=False, pad_edge=False)
+    grid.add_column(justify="right")
+    grid.add_column()
+    for key, words in {
+        "exposed": f"of {count['primaries']:,} sensitive cells are exposed",
+        "fully": "  fully: their values can be computed",
+        "partially": "  partially: the interval is too narrow",
+        "unpicked": "  by single relations, one after the other",
+        "initially": "    without the help of other exposed cells",
+        "together": "  only by several relations at once",
+        "k1": "candidates for protection, by K1",
+        "k3": "candidates by K3",
+        "k5": "candidates by K5",
+    }.items():
+        grid.add_row(f"{count[key]:,}", words)
+    console.print()
+    console.print(grid)

@@ -1,0 +1,91 @@
+"""What the commands share: the console, kinds of arguments, and words."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Protocol
+
+import click
+from rich.console import Console
+
+from discreet.errors import InputError
+
+
+class _Output(Console):
+    """Standard output. A reader who has seen enough (``| head``) does not end the work, nor change its exit code."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+console = _Output(highlight=False, soft_wrap=True, emoji=False)
+
+
+class NewFile(click.Path):
+    """A file to write: where it cannot be is said before any work is done, not after."""
+
+    def __init__(self, *suffixes: str) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+        self.suffixes = suffixes
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if self.suffixes and not path.name.lower().endswith(self.suffixes):
+            self.fail(f"the name of {str(path)!r} must end in {' or '.join(self.suffixes)}.", param, ctx)
+        if not path.parent.is_dir():
+            self.fail(f"the folder {str(path.parent)!r} does not exist.", param, ctx)
+        return path
+
+
+ExistingFile = click.Path(exists=True, dir_okay=False, path_type=Path)
+quiet_option = click.option("--quiet", is_flag=True, help="No progress bars.")
+problem_argument = click.argument("problem", type=ExistingFile)
+pattern_option = click.option(
+    "--pattern", type=ExistingFile, required=True, help="The pattern: cell,status with one line a cell."
+)
+workers_option = click.option(
+    "--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes to spread the work over."
+)
+
+
+@contextmanager
+def spread(workers: int) -> Iterator[Executor | None]:
+    """An executor for that many processes; none for one, which needs none."""
+    if workers == 1:
+        yield None
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as executor:
+        yield executor
+
+
+def keep_apart(*files: Path | None) -> None:
+    """Refuse to write two files into one, or over what is read."""
+    places = [file.resolve() for file in files if file]
+    twice = [place for place in places if places.count(place) > 1]
+    if twice:
+        raise InputError(f"{twice[0]} is given twice: write each file to a place of its own.")
+
+
+class Checked(Protocol):
+    """Any kind of audit."""
+
+    @property
+    def passed(self) -> bool: ...
+    @property
+    def exposed(self) -> list[str]: ...
+    @property
+    def safe(self) -> Any: ...
+
+
+def verdict(checked: Checked) -> str:
+    """An audit in one line."""
+    if checked.passed:
+        return f"safe: {len(checked.safe):,} cells keep their protection"
+    return f"exposed: {len(checked.exposed):,} of {len(checked.safe):,} cells can be inferred too closely"

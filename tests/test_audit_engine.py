@@ -1,0 +1,146 @@
+"""The parts an audit is made of: reducing, exploring in pieces and by several workers, deciding exactly."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import linprog
+
+from discreet.audit import audit
+from discreet.audit.congruent import components
+from discreet.audit.reduce import reduce
+from discreet.problem import Status
+from discreet.protection import suppress
+from discreet.testing import cross_table, hide, pose, random_hierarchy, random_problem, random_table
+
+
+def random_system(seed: int) -> tuple[sparse.csr_array, np.ndarray, np.ndarray]:
+    """A few relations over a dozen columns, many of them short, with bounds around zero."""
+    rng = np.random.default_rng(seed)
+    m, n = 7, 12
+    rows = []
+    for _ in range(m):
+        row = np.zeros(n)
+        at = rng.choice(n, size=rng.choice([1, 2, 2, 2, 3, 4]), replace=False)
+        row[at] = rng.choice([-1.0, 1.0, 1.0, 2.0], size=len(at))
+        rows.append(row)
+    low = -rng.integers(0, 5, n).astype(float)
+    high = np.where(rng.random(n) < 0.2, np.inf, rng.integers(0, 5, n))
+    return sparse.csr_array(np.array(rows)), low, high
+
+
+def farthest(relations: sparse.csr_array, low: np.ndarray, high: np.ndarray, column: int, sign: int) -> float:
+    goal = np.zeros(len(low))
+    goal[column] = -sign
+    solved = linprog(goal, A_eq=relations, b_eq=np.zeros(relations.shape[0]), bounds=np.stack([low, high], axis=1))
+    return np.inf if solved.status == 3 else -solved.fun
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_reduced_system_allows_what_the_whole_one_does(seed):
+    relations, low, high = random_system(seed)
+    small = reduce(relations, low, high, high > low)
+    assert (small.low < small.high).all()
+    for cell in range(len(low)):
+        for sign in (-1, 1):
+            expected = farthest(relations, low, high, cell, sign)
+            column = small.column[cell]
+            if column < 0:
+                assert expected == pytest.approx(0, abs=1e-7)
+            else:
+                turn = int(sign * small.sign[cell])
+                found = farthest(small.relations, small.low, small.high, column, turn)
+                assert found == pytest.approx(expected, abs=1e-7)
+
+
+def test_cells_that_must_be_their_own_negative_do_not_move():
+    relations = sparse.csr_array(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0]]))
+    small = reduce(relations, np.full(3, -5.0), np.full(3, 5.0), np.ones(3, dtype=bool))
+    assert (small.column == -1).all()
+
+
+def test_relations_are_kept_once():
+    relations = sparse.csr_array(np.array([[1.0, 1, 1, 0], [-1, -1, -1, 0], [2, 2, 2, 0], [1, 1, 0, 1]]))
+    small = reduce(relations, np.full(4, -5.0), np.full(4, 5.0), np.ones(4, dtype=bool))
+    assert small.relations.shape == (2, 4)
+
+
+def test_components_cover_every_uncertain_cell_once_with_all_its_relations():
+    rng = np.random.default_rng(3)
+    table = random_table(rng, (6, 6))
+    uncertain = rng.random(len(table)) < 0.25
+    seen = []
+    for cells, block in components(table.relations, uncertain):
+        seen += cells.tolist()
+        whole = table.relations[:, cells]
+        assert sorted(np.diff(block.indptr).tolist()) == sorted(n for n in np.diff(whole.indptr).tolist() if n)
+        move = rng.integers(1, 9, len(cells)).astype(float)
+        assert sorted((block @ move).tolist()) == sorted((whole[np.diff(whole.indptr) > 0] @ move).tolist())
+    assert sorted(seen) == np.flatnonzero(uncertain).tolist()
+
+
+def large(seed: int = 5):
+    """Large enough for bursts, several pieces of work and, in two dimensions, flows."""
+    rng = np.random.default_rng(seed)
+    problem = random_problem(
+        rng, random_table(rng, (random_hierarchy(rng, 9, levels=2), 8, 6)), primaries=0.3, sliding=True
+    )
+    hidden = (problem.status == Status.PRIMARY) | (problem.status == Status.HIDDEN)
+    return problem, suppress(problem, hidden | ((rng.random(len(problem)) < 0.35) & (problem.status == Status.FREE)))
+
+
+@pytest.mark.parametrize("intervals", [True, False])
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_answer_is_the_same_to_the_last_bit_with_any_number_of_threads(intervals, workers):
+    problem, protection = large()
+    alone = audit(problem, protection, intervals=intervals, certify=True)
+    with ThreadPoolExecutor(workers) as executor:
+        together = audit(problem, protection, intervals=intervals, certify=True, executor=executor)
+    assert alone.lower.tobytes() == together.lower.tobytes()
+    assert alone.upper.tobytes() == together.upper.tobytes()
+    assert alone.safe.tobytes() == together.safe.tobytes()
+    for one, other in zip(alone.evidence[0].tables, together.evidence[0].tables, strict=True):
+        assert one.cells.tolist() == other.cells.tolist()
+        assert one.move.tobytes() == other.move.tobytes()
+
+
+def test_the_answer_is_the_same_with_processes():
+    problem, protection = large(6)
+    alone = audit(problem, protection)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
+        together = audit(problem, protection, executor=executor)
+    assert alone.lower.tobytes() == together.lower.tobytes()
+    assert alone.upper.tobytes() == together.upper.tobytes()
+
+
+def test_verdict_and_intervals_agree_where_bursts_and_pieces_are_needed():
+    problem, protection = large(7)
+    exact, verdict = audit(problem, protection), audit(problem, protection, intervals=False)
+    assert exact.safe.tolist() == verdict.safe.tolist()
+    assert 0 < exact.safe.sum() < len(exact.safe)
+
+
+@pytest.mark.parametrize("shortfall", [0.0, 2e-8, 9e-8, 1.1e-7, 2e-7, 1e-5])
+@pytest.mark.parametrize("size", [1.0, 1e6, 1e12])
+def test_the_line_is_drawn_exactly(shortfall, size):
+    """A level counts as reached from a ten-millionth below it; which side of that line a cell is on is not guessed."""
+    table = cross_table("AB", "12", np.array([[5.0, 3.0], [3.0, 5.0]]) * size)
+    problem = pose(table, {"A × 1": (0.0, 3.0 * size / (1 - shortfall))})
+    hidden = hide(problem, "A × 2", "B × 1", "B × 2")
+    for intervals in (True, False):
+        assert audit(problem, hidden, intervals=intervals).passed == (shortfall <= 1e-7)
+
+
+def test_decimals_beside_large_numbers_come_out_as_on_paper():
+    """Twelve digits before the point and two behind it in one square of hidden cells."""
+    values = np.array([[123456789012.35, 0.15, 7.25], [0.45, 987654321.05, 3.1], [2.2, 5.75, 31415926535.9]])
+    table = cross_table("ABC", "123", values)
+    problem = pose(table, {"A × 2": 0.15, "B × 1": 0.1})
+    checked = audit(problem, hide(problem, "A × 1", "B × 2"))
+    assert checked.interval("A × 2") == (0, 987654321.2)
+    assert checked.interval("B × 1") == pytest.approx((0.3, 987654321.5), abs=1e-9)
+    assert checked.passed
