@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from discreet.audit.evidence import IntArray
+from discreet.audit.evidence import IntArray, Start
 from discreet.relations import FloatArray
 from discreet.solvers import HighsModel, Outcome
 
@@ -71,10 +71,19 @@ class CongruentTables:
         self._model.maximize(True)
         self._aim = np.zeros(0, dtype=np.int64)
 
-    def push(self, cell: int, sign: float, goal: float = np.inf) -> Push:
-        """Move ``cell`` as far as it goes, but not beyond ``goal``, up (``sign`` 1) or down (−1). It must not be endless."""
+    def push(self, cell: int, sign: float, goal: float = np.inf, starts: Sequence[Start] = ()) -> Push:
+        """Move ``cell`` as far as it goes, but not beyond ``goal``, up (``sign`` 1) or down (−1). It must not be endless.
+
+        The search goes on from the one of ``starts`` that has the cell farthest already, or else from where it is.
+        """
+        if starts:
+            self._model.start_from(max(starts, key=lambda start: sign * float(start.difference[cell])).basis)
         *_, last = self.burst(np.array([cell]), sign, np.array([goal]), np.ones(1))
         return last if last.optimal else Push(np.zeros(len(self.low)), np.inf, False, last.dual)
+
+    def here(self, push: Push) -> Start:
+        """The corner where the last search ended, with this push."""
+        return Start(push.difference, self._model.basis())
 
     def burst(
         self, cells: IntArray, sign: float, goal: FloatArray, weight: FloatArray, steps: int | None = None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.relations import FloatArray
+from discreet.solvers import Basis
 
 IntArray = NDArray[np.int64]
 DOWN, UP = 0, 1
@@ -33,12 +34,20 @@ class Evidence:
 
 
 @dataclass(frozen=True, eq=False)
+class Start:
+    """A corner that a solver has been to, as columns of one component, and the way back to it."""
+
+    difference: FloatArray
+    basis: Basis
+
+
+@dataclass(frozen=True, eq=False)
 class Found:
     """What was found out about the columns of one connected component.
 
     Row 0 is down, row 1 up. ``reach`` is how far each column is shown to move, ``edge`` how far it moves at most; for a target
     that was settled exactly the two are equal. ``doubt`` is the numerical error of the table that shows the reach, zero for
-    exact arithmetic. ``tables`` hold columns of the component as cells.
+    exact arithmetic. ``tables`` hold columns of the component as cells; ``starts`` are corners to search on from.
     """
 
     reach: FloatArray  # (2, columns)
@@ -46,3 +55,4 @@ class Found:
     tables: list[Difference]
     shown: IntArray  # (2, columns): number in tables, -1: none
     doubt: FloatArray  # (2, columns)
+    starts: list[Start] = field(default_factory=list)

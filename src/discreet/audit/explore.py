@@ -97,6 +97,7 @@ class _Explorer:
         self.doubt = np.zeros((2, len(c.low))) if before is None else before.doubt.copy()
         self.shown = np.full((2, len(c.low)), -1) if before is None else before.shown.copy()
         self.tables = [] if before is None else list(before.tables)
+        self.starts = [] if before is None else list(before.starts)
         self.needed = np.maximum(c.level.max(axis=0, initial=0.0), c.sliding / 2)
         self.unit = _typical(self.needed, c.low, c.high)
 
@@ -158,13 +159,14 @@ class _Explorer:
         used = np.unique(shown[shown >= 0])
         place = np.full(len(self.tables) + 1, -1)  # the last entry stands for -1
         place[used] = np.arange(len(used))
-        return Found(self.reach, self.edge, [self.tables[k] for k in used], place[shown], self.doubt)
+        tables = [self.tables[k] for k in used]
+        return Found(self.reach, self.edge, tables, place[shown], self.doubt, self.starts)
 
     # -- many at once ------------------------------------------------------------------------------------------
 
     def burst(self) -> None:
         """Push all open targets up together, then down, as long as that settles more than single programs would."""
-        worth = 10 if self.c.intervals else 3
+        worth = 15 if self.c.intervals else 3
         sides = {UP, DOWN}
         tables = None
         while sides:
@@ -181,6 +183,7 @@ class _Explorer:
                 weight = self.unit / np.where(finite, goal, 1e3 * max(self.unit, goal[finite].max(initial=0.0)))
                 for push in tables.burst(columns, SIGN[side], goal, weight, STEPS):
                     self.learn(push)
+                self.starts.append(tables.here(push))
                 if before.sum() - self.open().sum() < worth:
                     sides.discard(side)
 
@@ -212,7 +215,7 @@ class _Explorer:
 
     def _settle(self, tables: CongruentTables, k: int, column: int, side: int, goal: float) -> None:
         c = self.c
-        push = tables.push(column, SIGN[side], goal)
+        push = tables.push(column, SIGN[side], goal, self.starts)
         self.learn(push)
         stake = max(c.level[side, k], c.sliding[k] / 2)
         if push.residual > tolerances.RESIDUAL * stake and (stake > 0 or np.isinf(push.residual)):

@@ -23,6 +23,14 @@ class Outcome(Enum):
     FAILED = "failed"  # the solver gave up; nothing in the solution can be relied on
 
 
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Where a simplex method stands, to go back to: the solver's own codes for columns and rows."""
+
+    columns: NDArray[np.int8]
+    rows: NDArray[np.int8]
+
+
 @dataclass(frozen=True)
 class Solution:
     """Copies, never views: the model may change after it was read."""
@@ -72,6 +80,12 @@ class Model(Protocol):
 
     def restart(self) -> None:
         """Forget the basis: start the next solve from all slacks."""
+
+    def basis(self) -> Basis:
+        """Where the last solve ended."""
+
+    def start_from(self, basis: Basis) -> None:
+        """Start the next solve from a basis of the same model."""
 
     def solve(self, time_limit: float | None = None, steps: int | None = None) -> Solution:
         """Solve from where the last solve ended, within seconds or simplex iterations if given."""

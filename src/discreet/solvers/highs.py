@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.relations import FloatArray
-from discreet.solvers.base import Columns, Outcome, Solution
+from discreet.solvers.base import Basis, Columns, Outcome, Solution
 
 _STATUS = {
     highspy.HighsModelStatus.kOptimal: Outcome.OPTIMAL,
@@ -29,6 +29,7 @@ _STATUS = {
 _STRATEGY = {"dual": 1, "primal": 4}
 
 
+_BASIS_STATUS = {int(status): status for status in highspy.HighsBasisStatus.__members__.values()}
 _NO_LIMIT = 2**31 - 1
 
 
@@ -98,6 +99,18 @@ class HighsModel:
 
     def restart(self) -> None:
         self._highs.clearSolver()
+
+    def basis(self) -> Basis:
+        now = self._highs.getBasis()
+        columns, rows = (np.fromiter(map(int, part), dtype=np.int8) for part in (now.col_status, now.row_status))
+        return Basis(columns, rows)
+
+    def start_from(self, basis: Basis) -> None:
+        start = highspy.HighsBasis()
+        start.col_status = [_BASIS_STATUS[code] for code in basis.columns.tolist()]
+        start.row_status = [_BASIS_STATUS[code] for code in basis.rows.tolist()]
+        start.valid = True
+        self._check(self._highs.setBasis(start), "start from a basis")
 
     def solve(self, time_limit: float | None = None, steps: int | None = None) -> Solution:
         # HiGHS measures its limit against a clock that runs over all solves of this model.
