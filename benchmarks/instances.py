@@ -101,7 +101,7 @@ INSTANCES = {
         shaped("hier2d_5k", (6, 5, 4), (5, 7)),
         shaped("hier3d_3k", (3, 4), (3, 4), (12,)),
         shaped("hier3d_10k", (4, 4), (4, 4), (4, 5)),
-        shaped("hier3d_50k", (5, 6), (5, 6), (5, 8)),
+        shaped("hier3d_50k", (5, 6), (5, 6), (5, 8), share=0.06),
         shaped("hier4d_4k", (2, 3), (2, 3), (6,), (5,)),
         shaped("count2d_100", (100,), (100,), counts=True),
         shaped("count3d_3k", (3, 4), (3, 4), (12,), counts=True),

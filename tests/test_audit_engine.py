@@ -13,8 +13,11 @@ from scipy.optimize import linprog
 from discreet.audit import audit
 from discreet.audit.congruent import components
 from discreet.audit.reduce import reduce
-from discreet.problem import Status
+from discreet.errors import InputError
+from discreet.problem import Problem, Status
 from discreet.protection import suppress
+from discreet.relations import from_equations
+from discreet.table import Table
 from discreet.testing import cross_table, hide, pose, random_hierarchy, random_problem, random_table
 
 
@@ -144,3 +147,60 @@ def test_decimals_beside_large_numbers_come_out_as_on_paper():
     assert checked.interval("A × 2") == (0, 987654321.2)
     assert checked.interval("B × 1") == pytest.approx((0.3, 987654321.5), abs=1e-9)
     assert checked.passed
+
+
+def doubling(steps: int, room: float, level: float, seed: int = 0):
+    """Each cell is twice the one before, by relations with weights of one; the first has hardly any room."""
+    rng = np.random.default_rng(seed)
+    rows, n = [], 2 * steps + 1
+    for i in range(steps):
+        others, copy = [n, n + 1, n + 2], steps + 1 + i
+        n += 3
+        rows += [
+            dict.fromkeys(others, 1.0),
+            {**dict.fromkeys(others, 1.0), i: 1.0, copy: -1.0},
+            {i: 1, copy: 1, i + 1: -1},
+        ]
+    relations = from_equations([(list(row), list(row.values())) for row in rows], n)
+    value = rng.choice([1, 10, 1000, 1e6], n)
+    value[0] = 1.0
+    lower, upper = np.zeros(n), np.full(n, np.inf)
+    lower[0], upper[0] = 1 - room, 1 + room
+    table = Table({}, np.zeros((0, n), int), value, relations, names=tuple(map(str, range(n))), rhs=relations @ value)
+    status, need, none = np.zeros(n, np.int8), np.zeros(n), np.zeros(n)
+    status[steps], need[steps] = Status.PRIMARY, level
+    problem = Problem(table, status, np.ones(n), none, need, none, lower, upper)
+    return problem, suppress(problem, np.ones(n, dtype=bool))
+
+
+@pytest.mark.parametrize("intervals", [True, False])
+@pytest.mark.parametrize("share", [0.999, 1.001, 1.1, 2.0])
+@pytest.mark.parametrize("steps", [12, 20, 24, 28])
+def test_relations_that_amplify_the_tolerance_of_a_solver_make_nothing_safe(steps, share, intervals):
+    """A solver may overstep a bound by 1e-9; doubled 28 times over, that looks like protection."""
+    for seed, room in enumerate((1e-6, 1e-5, 1e-3)):
+        problem, protection = doubling(steps, room, room * 2**steps * share, seed)
+        assert audit(problem, protection, intervals=intervals).passed == (share < 1)
+
+
+@pytest.mark.parametrize("intervals", [True, False])
+def test_small_weights_that_amplify_make_nothing_safe(intervals):
+    """x is 0.0001 of the next, which is 0.0001 of the next again; and x is nearly known."""
+    relations = from_equations([([0, 1], [1.0, -1e-4]), ([1, 2], [1.0, -1e-4]), ([2, 3, 4], [1.0, 1.0, 1.0])], 5)
+    value = np.zeros(5)
+    table = Table({}, np.zeros((0, 5), int), value, relations, names=tuple("abcde"), rhs=np.zeros(3))
+    far, need, none = np.full(5, 1e9), np.zeros(5), np.zeros(5)
+    lower, upper = -far, far.copy()
+    lower[0], upper[0], need[2] = -1e-9, 1e-9, 0.2
+    status = np.array([0, 0, 1, 0, 0], np.int8)
+    problem = Problem(table, status, np.ones(5), need, need, none, lower, upper)
+    checked = audit(problem, suppress(problem, np.ones(5, dtype=bool)), intervals=intervals)
+    assert not checked.passed  # 1e-9 times 1e8 is 0.1
+
+
+def test_cells_are_given_by_number():
+    problem = pose(cross_table("AB", "12", [[5, 3], [3, 5]]), {"A × 1": 1.0})
+    protection = hide(problem, "A × 2", "B × 1", "B × 2")
+    for wrong in (protection.hidden, [-1], [99], [1.5]):
+        with pytest.raises(InputError, match="cells="):
+            audit(problem, protection, cells=wrong)

@@ -121,7 +121,7 @@ def audit(
         raise TableError(
             f"{len(labels)} cells are published as intervals without the true value: {some(labels)}.", labels
         )
-    targets = problem.primaries if cells is None else np.asarray(cells, dtype=np.int64)
+    targets = problem.primaries if cells is None else _numbers(problem, cells)
     against = tuple(problem.attackers() if attackers is None else attackers)
     if not against:
         raise InputError("An audit needs at least one attacker.")
@@ -247,11 +247,12 @@ class _Job:
             self._advance(len(part.targets) - len(left[-1]))
         chunks = [(k, chosen[i : i + CHUNK]) for k, chosen in enumerate(left) for i in range(0, len(chosen), CHUNK)]
         work = [(parts[k], found[k], chosen) for k, chosen in chunks]
-        surveyed = [len(one.tables) for one in found]
+        # Each piece starts from the survey alone, so that their order does not matter.
+        everything = [one.copy() for one in found]
         for (k, chosen), settled in zip(chunks, self._spread(_settle, work), strict=True):
-            _put_in(found[k], settled, np.unique(parts[k].targets[chosen]), surveyed[k])
+            _put_in(everything[k], settled, np.unique(parts[k].targets[chosen]), len(found[k].tables))
             self._advance(len(chosen))
-        return found
+        return everything
 
     def _spread(self, do: Callable[[_T], Found], work: Sequence[_T]) -> Iterator[Found]:
         return map(do, work) if self.executor is None else self.executor.map(do, work)
@@ -285,6 +286,16 @@ class _Job:
         turned = np.where(reduced.sign[self.targets] > 0, [[0], [1]], [[1], [0]])
         reach, surely, edge = (far[turned, column] for far in (reach, surely, edge))
         return reach, surely, edge, shown[turned, column], tables
+
+
+def _numbers(problem: Problem, cells: Sequence[int] | NDArray[np.integer]) -> IntArray:
+    """Cells given by number. A mask of booleans would be taken for the numbers 0 and 1."""
+    given = np.asarray(cells)
+    if len(given) and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= len(problem)):
+        raise InputError(
+            f"cells= takes numbers of cells from 0 to {len(problem) - 1}; np.flatnonzero makes them of a mask."
+        )
+    return given.astype(np.int64)
 
 
 def _settle(work: tuple[Component, Found, IntArray]) -> Found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -206,7 +207,13 @@ def read_certificate(path: str | Path) -> Json:
         found = json.loads(content.decode("utf-8", "surrogatepass"))
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist.") from None
-    except (OSError, EOFError, ValueError, RecursionError):  # without its words, which may quote what is in the file
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        RecursionError,
+        zlib.error,
+    ):  # without its words, which may quote what is in the file
         raise FormatError(
             f"{path} is no certificate: it is not JSON, or damaged. Write it again with discreet audit."
         ) from None

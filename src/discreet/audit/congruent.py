@@ -45,14 +45,15 @@ def components(
 
 @dataclass(frozen=True, eq=False)
 class Push:
-    """A congruent table met on the way, as its difference from the true one; the relations hold in it up to ``residual``.
+    """A congruent table met on the way, as its difference from the true one.
 
-    ``optimal`` says that nothing goes farther in the direction asked for; ``dual`` then holds the multiplier of each
-    relation that proves it. Where the solver gave up nothing is claimed: the difference is zero and the residual infinite.
+    There is an exactly congruent one of which no cell is farther away than ``error``. ``optimal`` says that nothing goes farther
+    in the direction asked for; ``dual`` then holds the multiplier of each relation that proves it. Where the solver gave up
+    nothing is claimed: the difference is zero and the error infinite.
     """
 
     difference: FloatArray
-    residual: float
+    error: FloatArray
     optimal: bool
     dual: FloatArray
 
@@ -70,6 +71,13 @@ class CongruentTables:
         self._model.load(np.zeros(len(low)), self._lower, self._upper, relations, zero, zero)
         self._model.maximize(True)
         self._aim = np.zeros(0, dtype=np.int64)
+        self._weights = sparse.csr_array(abs(relations))
+        weights = self._weights.data
+        self._plain = not len(weights) or bool(weights.max() <= EVEN * weights.min())
+        entries = self._weights.tocsc().tocoo()  # by column
+        self._entry_row, self._entry_weight = entries.row, entries.data
+        self._column_starts = np.flatnonzero(np.r_[True, entries.col[1:] != entries.col[:-1]])
+        self._columns = entries.col[self._column_starts] if len(entries.col) else entries.col
 
     def push(self, cell: int, sign: float, goal: float = np.inf, starts: Sequence[Start] = ()) -> Push:
         """Move ``cell`` as far as it goes, but not beyond ``goal``, up (``sign`` 1) or down (−1). It must not be endless.
@@ -79,7 +87,54 @@ class CongruentTables:
         if starts:
             self._model.start_from(max(starts, key=lambda start: sign * float(start.difference[cell])).basis)
         *_, last = self.burst(np.array([cell]), sign, np.array([goal]), np.ones(1))
-        return last if last.optimal else Push(np.zeros(len(self.low)), np.inf, False, last.dual)
+        n = len(self.low)
+        return last if last.optimal else Push(np.zeros(n), np.full(n, np.inf), False, last.dual)
+
+    def _error(self, difference: FloatArray) -> FloatArray:
+        """How far each column may be from its place in an exactly congruent table.
+
+        Solvers keep relations and bounds up to a tolerance, and relations may amplify it, by far more than a guess would
+        cover. So the basis is asked how its columns would have to move for the relations to hold to the last digit, and the
+        table is scaled down to have them within bounds again. Where that does not work out, or where weights of very
+        different size may amplify without limit, nothing is known.
+        """
+        nothing = np.full(len(difference), np.inf)
+        if not self._plain:
+            return nothing
+        better = self._significant(difference)
+        for _ in range(3):
+            sizes = self._weights @ np.abs(better)
+            noise = NOISE * sizes
+            residual = self.relations @ better
+            if np.all(np.abs(residual) <= noise):
+                break
+            correction = self._model.correction(residual / self.scale)
+            if correction is None:
+                return nothing
+            better = self._significant(better - correction * self.scale)
+        else:
+            return nothing
+        # Rounding errors are amplified, too.
+        rounding = self._model.correction(np.where(np.arange(len(noise)) % 2, noise, -noise) / self.scale)
+        if rounding is None:
+            return nothing
+        error = 2 * (np.abs(better - difference) + np.abs(rounding) * self.scale)
+        out = np.maximum(np.maximum(better - self.high, self.low - better), 0.0)
+        bound = np.where(better > 0, self.high, -self.low)
+        at = np.flatnonzero((out > 0) & ((bound > 0) | (out > 64 * ROUNDING * (self._weights.T @ sizes))))
+        with np.errstate(divide="ignore"):
+            shrink = float((out[at] / bound[at]).max(initial=0.0))
+        return error + shrink * np.abs(difference) if shrink < np.inf else nothing
+
+    def _significant(self, difference: FloatArray) -> FloatArray:
+        """Without moves that drown in the rounding errors of a relation: nothing would hold them to it."""
+        if not len(self._entry_row):
+            return difference
+        sizes = self._weights @ np.abs(difference)
+        drowned = np.maximum.reduceat(sizes[self._entry_row] / self._entry_weight, self._column_starts)
+        limit = np.zeros(len(difference))
+        limit[self._columns] = 64 * ROUNDING * drowned
+        return np.where(np.abs(difference) <= limit, 0.0, difference)
 
     def here(self, push: Push) -> Start:
         """The corner where the last search ended, with this push."""
@@ -100,8 +155,7 @@ class CongruentTables:
             while True:
                 solution = self._model.solve(steps=steps)
                 difference = np.clip(solution.primal * self.scale, self.low, self.high)
-                residual = float(np.abs(self.relations @ difference).max(initial=0.0))
-                yield Push(difference, residual, solution.optimal, solution.row_dual)
+                yield Push(difference, self._error(difference), solution.optimal, solution.row_dual)
                 if solution.outcome is not Outcome.STOPPED:
                     return
         finally:
@@ -155,6 +209,9 @@ def endless(relations: sparse.csr_array, low: FloatArray, high: FloatArray, cell
                         yield direction
 
 
+EVEN = 10  # weights in relations are of the same size up to this factor
+ROUNDING = 2.0**-52  # of a float, as a share of it
+NOISE = 2.0**-38  # of a relation, as a share of its terms: rounding errors of many steps
 FAR = 1e-5  # of a direction of length one: what moves less is asked again or left out, never credited
 
 

@@ -18,6 +18,7 @@ BoolArray = NDArray[np.bool_]
 SIGN = (-1.0, 1.0)
 STEPS = 5_000  # of the simplex method between looks at what a burst has shown so far
 CHUNK = 128  # single programs on one model, whatever the number of workers: the same answers to the last bit
+PARTS = 2520  # multipliers are simple fractions
 NETWORK = 10_000  # columns × targets from which on a compiled network algorithm is worth loading
 
 
@@ -69,7 +70,8 @@ def settle(component: Component, found: Found, chosen: IntArray) -> Found:
     some = replace(c, targets=c.targets[chosen], level=c.level[:, chosen], sliding=c.sliding[chosen])
     explorer = _Explorer(some, found)
     explorer.one_by_one()
-    return Found(explorer.reach, explorer.edge, explorer.tables[len(found.tables) :], explorer.shown, explorer.doubt)
+    new = explorer.tables[len(found.tables) :]
+    return Found(explorer.reach, explorer.edge, new, explorer.shown, explorer.doubt)
 
 
 def reaches(reach: FloatArray, level: FloatArray) -> BoolArray:
@@ -123,7 +125,8 @@ class _Explorer:
         c = self.c
         moving = np.flatnonzero(push.difference)
         move = push.difference[moving]
-        clear = np.abs(move) * tolerances.RESIDUAL >= push.residual
+        # What is not known to be right still shows where to look, and is proven or refuted in the end.
+        clear = (np.abs(move) * tolerances.RESIDUAL >= push.error[moving]) | np.isinf(push.error[moving])
         with np.errstate(over="ignore"):  # room without end for a tiny move
             back = float((np.where(move > 0, -c.low[moving], c.high[moving]) / np.abs(move)).min(initial=np.inf))
         number = len(self.tables) if c.certify else -1
@@ -136,7 +139,7 @@ class _Explorer:
                 better = clear & open_columns[side, moving] & (farther > self.reach[side, moving] * (1 + 1e-12))
                 at = moving[better]
                 self.reach[side, at] = farther[better]
-                self.doubt[side, at] = abs(multiple) * push.residual
+                self.doubt[side, at] = abs(multiple) * push.error[at]
                 self.shown[side, at] = number
         if c.certify and np.any(self.shown == number):
             self.tables.append(Difference(moving, move))
@@ -218,7 +221,8 @@ class _Explorer:
         push = tables.push(column, SIGN[side], goal, self.starts)
         self.learn(push)
         stake = max(c.level[side, k], c.sliding[k] / 2)
-        if push.residual > tolerances.RESIDUAL * stake and (stake > 0 or np.isinf(push.residual)):
+        error = float(push.error[column])
+        if error > tolerances.RESIDUAL * stake and (stake > 0 or np.isinf(error)):
             for unit, room in _ladder(stake, self.edge[side, column]):
                 near = np.maximum(c.low, -room), np.minimum(c.high, room)
                 self.learn(CongruentTables(c.relations, *near, unit).push(column, SIGN[side], goal))
@@ -227,13 +231,18 @@ class _Explorer:
             self.edge[side, column] = max(self.reach[side, column], min(self.edge[side, column], limit))
 
     def _limit(self, column: int, sign: float, dual: FloatArray) -> float:
-        """How far a column goes at most, by the relations times these multipliers: all others do their best for it."""
+        """How far a column goes at most, by the relations times these multipliers: all others do their best for it.
+
+        Any multipliers give a bound. Those rounded to simple fractions, which most are, make columns cancel out exactly.
+        """
         c = self.c
-        left = -(c.relations.T @ dual)
+        rounded = np.rint(dual * PARTS) / PARTS
+        left = -(c.relations.T @ np.where(np.abs(rounded - dual) < tolerances.CLOSE, rounded, dual))
         left[column] += sign
-        left[np.abs(left) < tolerances.CLOSE] = 0.0
+        left[np.abs(left) <= tolerances.CERTAIN] = 0.0
         at = np.flatnonzero(left)
-        return float((left[at] * np.where(left[at] > 0, c.high[at], c.low[at])).sum())
+        terms = left[at] * np.where(left[at] > 0, c.high[at], c.low[at])
+        return float(terms.sum() + tolerances.CERTAIN * np.abs(terms).sum())
 
     def _program(self) -> CongruentTables:
         return CongruentTables(self.c.relations, self.c.low, self.c.high, self.unit)

@@ -274,7 +274,8 @@ def explore_network(
     number[used] = np.arange(len(used))
     ends = zip(begin[used].tolist(), begin[used + 1].tolist(), strict=True)
     tables = [Difference(column[first:end], move[first:end]) for first, end in ends]
-    return Found(reach, edge, tables, number[shown.by], doubt)
+    # An imbalance of nodes can be mended by moving no cell by more than all of them together.
+    return Found(reach, edge, tables, number[shown.by], doubt * net.nodes)
 
 
 def _residuals(tables: sparse.csr_array, relations: sparse.csr_array) -> FloatArray:

@@ -12,6 +12,7 @@ from scipy.sparse import csgraph
 from discreet.audit.evidence import IntArray
 from discreet.audit.propagate import propagate
 from discreet.relations import FloatArray
+from discreet.table import digits_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +45,12 @@ def reduce(relations: sparse.csr_array, low: FloatArray, high: FloatArray, uncer
     sign = np.ones(len(low))
     low, high = low[uncertain], high[uncertain]
     rows = _nonempty(sparse.csr_array(relations[:, np.flatnonzero(uncertain)]))
+    bounds = np.concatenate([low, high])
+    digits = digits_of(bounds[np.isfinite(bounds)]) if np.all(np.abs(rows.data) == 1) else None
     while True:
         low, high = propagate(rows, low, high)
+        if digits is not None:  # sums of round numbers are round: take off what propagation widened them by
+            low, high = np.round(low, digits), np.round(high, digits)
         name, factor, still = _aliases(rows)
         down, up = np.where(factor > 0, low, -high), np.where(factor > 0, high, -low)
         by_name = np.argsort(name, kind="stable")
@@ -59,7 +64,9 @@ def reduce(relations: sparse.csr_array, low: FloatArray, high: FloatArray, uncer
         place = np.where(moves, np.cumsum(moves) - 1, -1)[name]
         at = np.flatnonzero(place >= 0)
         members = sparse.csr_array((factor[at], (at, place[at])), shape=(len(low), int(moves.sum())))
+        sizes = abs(rows) @ abs(members)  # of what adds up in each entry: what is tiny beside it is rounding error
         rows = sparse.csr_array(rows @ members)
+        rows = sparse.csr_array(rows.multiply(abs(rows) > 1e-12 * sizes))
         rows.eliminate_zeros()
         rows = _nonempty(rows)
         low, high = down[moves], up[moves]

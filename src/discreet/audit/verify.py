@@ -12,6 +12,7 @@ from discreet.attackers import Attacker
 from discreet.audit.exact import ExactDifference
 from discreet.audit.numbers import number
 from discreet.audit.proof import FORMAT, SIDES, VERSION, Proof, Side, checksum, state
+from discreet.errors import InputError
 from discreet.problem import Problem
 from discreet.protection import Protection
 
@@ -45,14 +46,18 @@ def verify(
     must come out the same to the letter.
     """
     against = tuple(problem.attackers() if attackers is None else attackers)
+    if not against:
+        raise InputError("A certificate is about at least one attacker: name those of the audit.")
     wrong = list(_another(certificate, problem, protection, against))
     if not wrong:
         try:
             proofs = [_proof(part, problem) for part in _take(certificate, "attackers", list)]
+            expected, wrong = state(problem, protection, against, proofs)
         except _Malformed as error:
             wrong = [f"The certificate is damaged: {error}."]
+        except OverflowError:
+            wrong = ["The certificate is damaged: it has numbers that no audit would write."]
         else:
-            expected, wrong = state(problem, protection, against, proofs)
             given = {**certificate, "checksum": expected["checksum"]}  # which was looked at above
             wrong += islice(_unlike(expected, given, "the certificate"), MOST)
     if wrong:

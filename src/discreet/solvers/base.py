@@ -84,6 +84,9 @@ class Model(Protocol):
     def basis(self) -> Basis:
         """Where the last solve ended."""
 
+    def correction(self, residual: FloatArray) -> FloatArray | None:
+        """By how much the columns of the last basis would have to move to take up a residual of the rows."""
+
     def start_from(self, basis: Basis) -> None:
         """Start the next solve from a basis of the same model."""
 

@@ -105,6 +105,16 @@ class HighsModel:
         columns, rows = (np.fromiter(map(int, part), dtype=np.int8) for part in (now.col_status, now.row_status))
         return Basis(columns, rows)
 
+    def correction(self, residual: FloatArray) -> FloatArray | None:
+        _, basic = self._highs.getBasicVariables()
+        status, solution = self._highs.getBasisSolve(np.asarray(residual, dtype=float))
+        if status != highspy.HighsStatus.kOk:
+            return None
+        basic, solution = np.asarray(basic), np.asarray(solution, dtype=float)
+        move = np.zeros(len(self._cost))
+        move[basic[basic >= 0]] = solution[basic >= 0]
+        return move
+
     def start_from(self, basis: Basis) -> None:
         start = highspy.HighsBasis()
         start.col_status = [_BASIS_STATUS[code] for code in basis.columns.tolist()]
