@@ -81,7 +81,10 @@ def reaches(reach: FloatArray, level: FloatArray) -> BoolArray:
 
 def sure(reach: FloatArray, doubt: FloatArray) -> FloatArray:
     """How far columns move whatever the numerical error."""
-    return np.asarray(np.where(np.isinf(reach), reach, np.maximum(reach - tolerances.DOUBT * doubt, 0.0)))
+    less = np.where(np.isinf(doubt) | np.isinf(reach), 0.0, reach) - tolerances.DOUBT * np.where(
+        np.isinf(doubt), 0.0, doubt
+    )
+    return np.asarray(np.where(doubt == 0, reach, np.maximum(less, 0.0)))
 
 
 def _enough(c: Component, reach: FloatArray) -> BoolArray:
@@ -145,10 +148,14 @@ class _Explorer:
             self.tables.append(Difference(moving, move))
 
     def learn_direction(self, direction: FloatArray) -> None:
-        """Credit the cells that a direction without end moves."""
+        """Credit the cells that a direction without end moves; for sure only if it keeps all relations to the last digit."""
+        whole = np.rint(direction * PARTS)
+        stays = np.where(whole > 0, np.isfinite(self.edge[UP]), np.isfinite(self.edge[DOWN])) & (whole != 0)
+        proven = not stays.any() and not np.any(self.c.relations @ whole)
         for side, sign in enumerate(SIGN):
             at = np.flatnonzero((sign * direction > FAR) & np.isinf(self.edge[side]))
             self.reach[side, at] = np.inf
+            self.doubt[side, at] = np.where(proven & (sign * whole[at] > 0), 0.0, np.inf)
             self.shown[side, at] = len(self.tables) if self.c.certify else -1
         if self.c.certify:
             moving = np.flatnonzero(direction)
