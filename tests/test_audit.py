@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 from discreet.attackers import Attacker
-from discreet.audit import audit
+from discreet.audit import audit, certificate
 from discreet.errors import TableError
 from discreet.methods import protect
 from discreet.problem import Problem, Status
@@ -503,3 +503,66 @@ def test_progress_ends_where_it_said_it_would():
     audit(problem, protect(problem), progress=recorder)
     assert recorder.seen == sorted(recorder.seen)
     assert recorder.seen[-1] == recorder.total == len(problem.primaries)
+
+
+# -- numbers of very different size -------------------------------------------------------------------------------
+
+
+def beside(large: float, room: float, level: float) -> tuple[Problem, Protection]:
+    """Cell q is hidden beside p, of which everybody knows where it is to within ``room``."""
+    table = bare([large, 7.0, large + 7.0], [[1, 1, -1]])
+    none, need = np.zeros(3), np.array([0, level, 0])
+    prior = np.array([large - room, 0, 0]), np.array([large + room, np.inf, np.inf])
+    problem = Problem(table, np.array([0, 1, 0]), np.ones(3), need, need, none, *prior)
+    return problem, suppress(problem, np.array([True, True, False]))
+
+
+@pytest.mark.parametrize("intervals", [True, False])
+@pytest.mark.parametrize(("large", "room"), [(2e13, 5), (1e15, 0.5), (2**52, 1), (100, 1e-9), (1, 1e-13)])
+def test_what_is_not_known_exactly_is_not_known(large, room, intervals):
+    """However small a share of a large number is not known: a small cell beside it needs no more."""
+    for share in (0.9, 1.1):
+        problem, protection = beside(large, room, share * room)
+        checked = audit(problem, protection, intervals=intervals, certify=True)
+        assert checked.passed == (share < 1)
+        assert certificate(checked, protection)["safe"] == checked.passed
+        if intervals:
+            assert checked.interval("q") == pytest.approx((7 - room, 7 + room), rel=1e-3 * room)
+
+
+def test_decimals_beside_large_numbers_are_subtracted_as_certificates_do():
+    """10000000000000.002 is as near as floats get to 10¹³ + 0.001: 0.002 above 10¹³ on paper, 0.001953125 for floats."""
+    table = bare([1e13 + 0.001, 5.0, 1e13 + 5.001], [[1, 1, -1]])
+    prior = np.array([1e13, 0, 0]), np.array([1e13 + 0.003, np.inf, np.inf])
+    for level, safe in ((0.00196, True), (0.00201, False)):
+        need = np.array([0, level, 0])
+        problem = Problem(table, np.array([0, 1, 0]), np.ones(3), need, need, np.zeros(3), *prior)
+        protection = suppress(problem, np.array([True, True, False]))
+        checked = audit(problem, protection, certify=True)
+        assert checked.passed == certificate(checked, protection)["safe"] == safe
+        assert checked.interval("q") == (4.998, 5.002)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_truth_lies_in_every_interval_and_no_end_beyond_what_was_known(seed):
+    """Ends are rounded as the table's numbers are, which for 8 · 10¹² and six decimals is beyond what floats can tell."""
+    rng = np.random.default_rng(seed)
+    inner = np.round(10 ** rng.uniform(-3, 13, (3, 3)), rng.integers(0, 7))
+    table = cross_table("abc", "xyz", inner)
+    room = np.where(rng.random((2, len(table))) < 0.5, 10 ** rng.uniform(-9, 3, (2, len(table))), np.inf)
+    lower, upper = np.maximum(table.value - room[0], 0.0), table.value + room[1]
+    problem = pose(table, {}).with_columns(prior_lower=lower, prior_upper=upper)
+    protection = suppress(problem, rng.random(len(table)) < 0.6)
+    checked = audit(problem, protection, cells=np.arange(len(table)))
+    assert (lower <= checked.lower).all()
+    assert (checked.lower <= table.value).all()
+    assert (table.value <= checked.upper).all()
+    assert (checked.upper <= upper).all()
+
+
+def test_half_of_a_large_whole_number_is_not_rounded_away():
+    """2p = q: p goes up by a half where q goes up by one, and is not known for that."""
+    table = bare([8e12, 1.6e13], [[2, -1]])
+    prior = np.array([0, 1.6e13]), np.array([np.inf, 1.6e13 + 1])
+    problem = Problem(table, np.array([1, 0]), np.ones(2), *np.zeros((3, 2)), *prior)
+    assert audit(problem, suppress(problem, np.ones(2, bool))).interval("p") == (8e12, 8e12 + 0.5)

@@ -10,8 +10,11 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
-from discreet.audit import audit
+from discreet.attackers import Attacker
+from discreet.audit import audit, explore
 from discreet.audit.congruent import components
+from discreet.audit.evidence import DOWN, UP
+from discreet.audit.explore import Component, sure
 from discreet.audit.reduce import reduce
 from discreet.errors import InputError
 from discreet.problem import Problem, Status
@@ -184,6 +187,45 @@ def test_relations_that_amplify_the_tolerance_of_a_solver_make_nothing_safe(step
 
 
 @pytest.mark.parametrize("intervals", [True, False])
+@pytest.mark.parametrize("room", [1e-9, 1e-3])
+def test_a_tolerance_that_is_amplified_is_no_way_without_end(room, intervals):
+    """Nothing but the first cell is bounded, and the solver takes what it may overstep by for the start of an endless move."""
+    problem, _ = doubling(32, room, 1.5 * room * 2**32)
+    lower = np.where(np.arange(len(problem)) == 0, problem.prior_lower, -np.inf)
+    problem = problem.with_columns(prior_lower=lower)
+    checked = audit(problem, suppress(problem, np.ones(len(problem), dtype=bool)), intervals=intervals)
+    assert not checked.passed
+    if intervals:
+        reach = checked.upper - problem.table.value[checked.cell]
+        assert reach == pytest.approx(room * 2**32, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("weight", "direction", "holds"),
+    [
+        (1.0, [1.0, 1.0, 0.0], True),
+        (1.0, [1.0, 1 - 1e-9, 0.0], True),  # the solver's noise, which rounding takes off
+        (2.0, [1.0, 0.5, 0.0], True),
+        (1 + 1e-6, [1.0, 1 - 1e-6, 0.0], False),  # no multiple of it is whole
+        (1.0, [1.0, 1 - 1e-3, 1e-3], False),  # the last cell has an end
+    ],
+)
+def test_a_direction_without_end_counts_for_sure_only_if_it_keeps_all_relations_to_the_last_digit(
+    weight, direction, holds
+):
+    relations = sparse.csr_array([[1.0, -weight, -1.0]])
+    low, high = np.full(3, -np.inf), np.array([np.inf, np.inf, 1.0])
+    component = Component(relations, low, high, np.arange(3), np.ones((2, 3)), np.zeros(3), 1.0, True, False)
+    explorer = explore._Explorer(component)
+    explorer.learn_direction(np.array(direction))
+    surely = sure(explorer.reach, explorer.doubt)
+    assert explorer.reach[UP, :2].tolist() == [np.inf, np.inf]
+    assert surely[UP, :2].tolist() == ([np.inf, np.inf] if holds else [0.0, 0.0])
+    assert not surely[DOWN].any()
+    assert explorer.open()[UP, :2].tolist() == [not holds] * 2
+
+
+@pytest.mark.parametrize("intervals", [True, False])
 def test_small_weights_that_amplify_make_nothing_safe(intervals):
     """x is 0.0001 of the next, which is 0.0001 of the next again; and x is nearly known."""
     relations = from_equations([([0, 1], [1.0, -1e-4]), ([1, 2], [1.0, -1e-4]), ([2, 3, 4], [1.0, 1.0, 1.0])], 5)
@@ -204,3 +246,22 @@ def test_cells_are_given_by_number():
     for wrong in (protection.hidden, [-1], [99], [1.5]):
         with pytest.raises(InputError, match="cells="):
             audit(problem, protection, cells=wrong)
+
+
+def test_attackers_must_know_something_about_every_cell():
+    problem = pose(cross_table("AB", "12", [[5, 3], [3, 5]]), {"A × 1": 1.0})
+    protection = hide(problem, "A × 2", "B × 1", "B × 2")
+    n = len(problem)
+    for lower in (np.zeros(1), np.zeros(n - 1), np.full(n, np.nan)):
+        with pytest.raises(InputError, match="'lower' of the attacker 'insider' are not one number for each of the 9"):
+            audit(problem, protection, attackers=[Attacker("insider", lower, np.full(len(lower), np.inf))])
+    with pytest.raises(InputError, match="At least one attacker"):
+        audit(problem, protection, attackers=[])
+
+
+def test_only_attackers_of_the_audit_can_be_asked_for():
+    problem = pose(cross_table("AB", "12", [[5, 3], [3, 5]]), {"A × 1": 1.0})
+    checked = audit(problem, hide(problem, "A × 2", "B × 1", "B × 2"))
+    assert checked.interval("A × 1", "outsider") == (0, 8)
+    with pytest.raises(InputError, match="no attacker 'nobody'; it is about 'outsider'"):
+        checked.interval("A × 1", "nobody")

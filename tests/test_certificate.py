@@ -512,12 +512,41 @@ def test_a_wrong_verdict_is_contradicted_and_the_certificate_has_the_right_one()
         assert verify(found, problem, protection).passed
 
 
+def test_a_relation_given_twice_once_in_thirds_is_the_same_relation():
+    """As decimals 0.3333333333333333 and 0.6666666666666666 are no multiples of 1 and 2, and would pin the cells."""
+    for weights in ([1.0, 2.0, -3.0], [0.7, 0.2, -0.9]):
+        table = bare([3, 3, 3], [weights, [weight / 3 for weight in weights]])
+        need, none = np.array([1.0, 0, 0]), np.zeros(3)
+        problem = Problem(table, np.array([1, 0, 0]), np.ones(3), need, need, none, none, np.full(3, np.inf))
+        for intervals in (True, False):
+            found = proven(problem, suppress(problem, np.ones(3, dtype=bool)), intervals=intervals)
+            assert found["safe"]
+            assert cells_of(found)["p"]["upper"]["reach"] == "inf"
+
+
 def test_a_wrong_interval_is_contradicted():
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 4.0})
     protection = hide(problem, *SQUARE)
     checked = audit(problem, protection, certify=True)
     with pytest.raises(CertificateError, match=r"contradicts the intervals of 1 cells, e\.g\. 'a × c'"):
         certificate(replace(checked, upper=checked.upper - 0.01), protection)
+
+
+def test_certificates_nested_without_end_are_damaged(tmp_path):
+    problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 4.0})
+    protection = hide(problem, *SQUARE)
+    found = certificate(audit(problem, protection, certify=True), protection)
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    seen = verify({**found, "note": deep}, problem, protection)
+    assert not seen.passed
+    assert seen.problems == ["The certificate is damaged: its entries are nested deeper than in any certificate."]
+    while deep:  # so that taking it down is no recursion either
+        deep = deep.pop()
+    (tmp_path / "c.json").write_text('{"note": ' + "[" * 100_000 + "]" * 100_000 + "}")
+    with pytest.raises(FormatError, match="is no certificate"):
+        read_certificate(tmp_path / "c.json")
 
 
 def give_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -710,3 +739,16 @@ def test_a_certificate_of_some_cells_only_is_no_success(files, capsys):
         discreet("verify", files["c.json"], "--problem", files["problem.discreet"], "--pattern", files["safe.csv"]) == 1
     )
     assert "says nothing about some of the sensitive cells" in capsys.readouterr().out
+
+
+def test_a_contradiction_on_the_command_line_says_what_to_do(files, capsys, monkeypatch):
+    """There the certificate that comes with the error is out of reach."""
+    monkeypatch.setattr(
+        "discreet.cli_audit.audit", lambda *a, **k: (lambda c: replace(c, safe=~c.safe))(audit(*a, **k))
+    )
+    problem, pattern = files["problem.discreet"], files["safe.csv"]
+    assert discreet("audit", problem, "--pattern", pattern, "--certificate", files["c.json"]) == 1
+    said = capsys.readouterr().err
+    assert "about 1 cells, e.g. 'a × c'. Take them for exposed, and do not publish." in said
+    assert "round values, levels and bounds, then audit again. No certificate was written" in said
+    assert not files["c.json"].exists()

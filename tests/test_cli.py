@@ -885,6 +885,32 @@ def test_ctrl_c_while_cleaning_up(terminal, hard, tmp_path):
     assert set(contents(tmp_path)) == {"f.csv", "f.json"}
 
 
+def test_ctrl_c_does_not_wait_for_workers(tmp_path):
+    """One of them is busy for a minute with something that cannot be interrupted."""
+    (tmp_path / "work.py").write_text(
+        "import signal, sys, time\n"
+        "from discreet.cli_common import spread\n"
+        "if __name__ == '__main__':\n"
+        "    with spread(2) as executor:\n"
+        "        left = [executor.submit(time.sleep, 60) for _ in range(9)]\n"
+        "        while not left[0].running():\n"
+        "            time.sleep(0.01)\n"
+        "        print('working', flush=True)\n"
+        "        left[0].result()\n"
+    )
+    process = subprocess.Popen([sys.executable, tmp_path / "work.py"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"working\n"
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    try:
+        _, said = process.communicate(timeout=50)
+    finally:
+        process.kill()
+    assert time.monotonic() - begun < 10  # a second, but for a busy machine
+    assert said.strip().endswith(b"KeyboardInterrupt")
+
+
 def test_the_demo_on_a_terminal(terminal, tmp_path):
     """Progress bars come and go; what is said stays in lines of its own, in order."""
     program = terminal("demo", "--out", "new/demo", both=False)

@@ -14,8 +14,9 @@ from tests.test_audit import PRIORS, SQUARE, TABLES, bare, case, whole_problem
 
 from discreet.attackers import Attacker
 from discreet.audit import simplex
-from discreet.audit.exact import ExactDifference, Program, known
-from discreet.audit.numbers import decimal, number, text
+from discreet.audit.exact import ExactDifference, Program
+from discreet.audit.known import known, known_floats
+from discreet.audit.numbers import decimal, difference, differences, number, ratio, text
 from discreet.audit.pushes import Pushes
 from discreet.audit.rational import solve
 from discreet.audit.rationalize import at_once, combinations, congruent, exactly, redecide, toward
@@ -37,6 +38,21 @@ def matrix(*rows: list[float]) -> sparse.csr_array:
 
 
 # -- numbers --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("weight", "exact"),
+    [
+        (1 / 3, Fraction(1, 3)),
+        (0.7 / 3, Fraction(7, 30)),
+        (-2 / 7, Fraction(-2, 7)),
+        (12.35, Fraction(1235, 100)),
+        (0.0001, Fraction(1, 10000)),
+        (0.12345678901, Fraction(12345678901, 10**11)),
+    ],
+)
+def test_weights_are_the_simple_fractions_they_were_meant_as(weight, exact):
+    assert ratio(weight) == exact
 
 
 def test_a_float_is_the_decimal_it_was_written_as():
@@ -125,6 +141,37 @@ def test_room_is_the_difference_of_decimals():
     assert program.room(table.index("b × d")) == (-INF, INF)
     assert program.room(table.index("Total × c")) == (0, 0)
     assert not program.moves(table.index("Total × c"))
+
+
+@given(
+    st.floats(-1e15, 1e15).flatmap(
+        lambda value: st.tuples(
+            st.just(value),
+            st.floats(-1e15, 1e15) | st.floats(-1e3, 1e3).map(lambda move: value + move),
+            st.integers(0, 8),
+        )
+    )
+)
+def test_floats_are_subtracted_as_on_paper(numbers):
+    """Rounded to so many places or not, and however little is left of large numbers."""
+    value, end, places = numbers
+    for a, b in ((end, value), (round(end, places), round(value, places))):
+        (found,), exact = differences(np.array([a]), np.array([b])), float(difference(a, b))
+        assert found == pytest.approx(exact, rel=1e-12, abs=0)
+        if places <= 6 and max(abs(a), abs(b)) < 1e8 and (a, b) != (end, value):
+            assert found == exact
+
+
+def test_audits_start_from_the_rooms_that_certificates_start_from():
+    problem = pose(cross_table("ab", "cd", [[1e13 + 0.001, 1e13], [2, 7.3]]), {"a × c": 1.0})
+    n = len(problem)
+    lower, upper = np.full(n, 1e13), np.full(n, np.inf)
+    lower[problem.table.index("b × d")], upper[problem.table.index("b × d")] = 7.1, 7.4
+    whom = problem, hide(problem, *SQUARE), Attacker("insider", lower, upper)
+    rooms = known_floats(*whom)
+    assert [side.tolist() for side in rooms] == [list(map(float, side)) for side in known(*whom)]
+    assert rooms[0][problem.table.index("a × c")] == -0.002  # 10000000000000.002 is the shortest decimal of that float
+    assert rooms[1][problem.table.index("b × d")] == 0.1  # as floats, 7.4 − 7.3 is 0.10000000000000053
 
 
 def test_bounds_on_the_wrong_side_of_the_value_leave_no_room():

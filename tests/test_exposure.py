@@ -334,3 +334,15 @@ def test_the_benchmark_tells_candidates_that_suffice_from_those_that_do_not(jj_f
     problem = read_problem(jj_file)
     assert suffices(problem, np.ones(3, dtype=bool))
     assert not suffices(problem, np.zeros(3, dtype=bool))
+
+
+@pytest.mark.parametrize("kind", ["2-D", "3-D"])
+def test_only_what_the_audit_finds_exposed_is_unpicked(kind):
+    """On the line itself sums of floats may see it otherwise. The verdict is the audit's, whatever it is."""
+    problem, protection = case(kind, "percent", 0)
+    checked = audit(problem, protection)
+    assert exposure(problem, protection, checked=checked).unpicked.any()
+    found = exposure(problem, protection, checked=replace(checked, safe=np.ones_like(checked.safe)))
+    for flag in ("exposed", "unpicked", "initially", "consequently", "together"):
+        assert not getattr(found, flag).any()
+    assert (found.round == -1).all()

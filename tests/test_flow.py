@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 from discreet.audit import components, flow_kernel
 from discreet.audit.evidence import Found
-from discreet.audit.flow import Network, explore_network, network
+from discreet.audit.flow import Network, explore_network, fits, network
 from discreet.audit.tolerances import REACH
 from discreet.relations import FloatArray
 from discreet.table import Table
@@ -360,3 +360,24 @@ def test_networks_are_found_after_cells_were_merged(kind):
 
 def test_importing_the_package_does_not_load_the_compiler():
     subprocess.run([sys.executable, "-c", "import discreet, sys; assert 'numba' not in sys.modules"], check=True)
+
+
+# -- numbers of very different size -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tiny", [1e-6, 1e-9, 1e-12, 1e-15])
+def test_hardly_any_room_is_not_none(tiny):
+    """Rounded to whole numbers of a millionth, room of a billionth would be none, and the cell beside it known."""
+    for _, (relations, low, high), net in cases("2-D", "whole"):
+        low, high = np.where(np.arange(len(low)) % 3, low, -tiny), np.where(np.arange(len(low)) % 3, high, tiny)
+        found = explore(net, (relations, low, high))
+        whole = explore(net, (relations, np.rint(low / tiny), np.rint(high / tiny)))
+        assert found.reach == pytest.approx(whole.reach * tiny, rel=1e-4, abs=0)
+
+
+def test_flows_are_left_to_linear_programs_where_rounding_errors_would_swamp_them():
+    assert fits(-np.array([1e12, 3.0]), np.array([0.001, np.inf]))  # whole thousandths
+    assert fits(-np.array([np.pi, 3.0]), np.array([1e8, np.inf]))
+    assert not fits(-np.array([np.pi, 3.0]), np.array([1e10, np.inf]))
+    assert not fits(-np.array([100.0, 3.0]), np.array([1e-9, np.inf]))
+    assert fits(np.full(2, -np.inf), np.full(2, np.inf))

@@ -355,3 +355,15 @@ def test_terms_with_weight_zero_are_no_terms():
         names=("a", "b"),
     )
     assert table.relations.nnz == 2
+
+
+def test_terms_given_in_parts_are_added_up():
+    """A sparse array may have several entries in one place, which means their sum."""
+    parts = sparse.csr_array(([1.0, 0.5, 0.5, -1.0, 2.0, -2.0], [0, 1, 1, 2, 0, 0], [0, 6]), shape=(1, 3))
+    before = parts.nnz
+    table = Table({}, np.zeros((0, 3)), [1, 2, 2], parts, names=tuple("abc"))
+    plain = Table({}, np.zeros((0, 3)), [1, 2, 2], sparse.csr_array([[1.0, 1.0, -1.0]]), names=tuple("abc"))
+    assert table.relations.toarray().tolist() == [[1, 1, -1]]
+    assert table.relations.nnz == 3
+    assert table.digest == plain.digest
+    assert parts.nnz == before  # the caller's own is left alone

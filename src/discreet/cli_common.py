@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -61,8 +62,20 @@ def spread(workers: int) -> Iterator[Executor | None]:
     if workers == 1:
         yield None
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as executor:
+    others = active_children()
+    # Ctrl-C goes to all processes, but is this one's business.
+    ignore = (signal.SIGINT, signal.SIG_IGN)
+    executor = ProcessPoolExecutor(workers, get_context("spawn"), initializer=signal.signal, initargs=ignore)
+    try:
         yield executor
+    except BaseException:
+        # Nobody waits for what was begun: a single program may take minutes.
+        executor.shutdown(wait=False, cancel_futures=True)
+        for process in active_children():
+            if process not in others:
+                process.terminate()
+        raise
+    executor.shutdown()
 
 
 def keep_apart(*files: Path | None) -> None:

@@ -32,9 +32,9 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return copy
 
 
-def digits_of(value: FloatArray) -> int | None:
-    """How many decimals the values have, up to rounding errors; None if more than six."""
-    return next((d for d in range(7) if np.allclose(value, np.round(value, d), rtol=1e-14, atol=1e-12)), None)
+def digits_of(value: FloatArray, nothing: float = 1e-12) -> int | None:
+    """How many decimals the values have, up to rounding errors and what is as good as ``nothing``; None if more than six."""
+    return next((d for d in range(7) if np.allclose(value, np.round(value, d), rtol=1e-14, atol=nothing)), None)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,8 +68,9 @@ class Table:
         value = np.asarray(self.value, dtype=np.float64)
         put(self, "value", value)
         put(self, "codes", _codes(self.dimensions, self.codes, len(value)))
-        # One order for the terms of a relation: SciPy sorts them in passing, and the digest must not depend on when.
-        relations = self.relations.sorted_indices()
+        # Every cell once in a relation, and in order: SciPy sorts terms in passing, and the digest must not depend on when.
+        relations = sparse.csr_array(self.relations, dtype=np.float64, copy=True)
+        relations.sum_duplicates()
         relations.eliminate_zeros()
         put(self, "relations", relations)
         put(self, "rhs", np.zeros(self.relations.shape[0]) if self.rhs is None else np.asarray(self.rhs, dtype=float))

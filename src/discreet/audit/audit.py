@@ -18,6 +18,7 @@ from discreet.audit.congruent import components
 from discreet.audit.decide import Decider
 from discreet.audit.evidence import Difference, Evidence, Found, IntArray
 from discreet.audit.explore import CHUNK, Component, open_targets, reaches, settle, sure, survey
+from discreet.audit.known import against, known_floats, limits
 from discreet.audit.reduce import Reduced, reduce
 from discreet.errors import InputError, TableError, some
 from discreet.problem import BoolArray, Problem, Status
@@ -68,6 +69,8 @@ class Audit:
 
     def interval(self, label: str | Sequence[str], attacker: str | None = None) -> tuple[float, float]:
         """What an attacker (the first, unless named) can infer about one audited cell."""
+        if attacker is not None and attacker not in self.attackers:
+            raise InputError(f"The audit has no attacker {attacker!r}; it is about {some(self.attackers)}.", [attacker])
         who = 0 if attacker is None else self.attackers.index(attacker)
         cell = self.problem.table.index(label)
         if (who, cell) not in self._row:
@@ -114,7 +117,7 @@ def audit(
     if protection.problem.digest != problem.digest:
         raise TableError("The protection belongs to another problem. Audit it with the problem it was made for.")
     value = problem.table.value
-    noise = tolerances.CERTAIN * np.maximum(problem.table.magnitude, 1e-300)
+    noise = tolerances.NOISE * np.maximum(problem.table.magnitude, 1e-300)
     lies = np.flatnonzero((protection.lower > value + noise) | (protection.upper < value - noise))
     if len(lies):
         labels = problem.table.labels(lies)
@@ -122,19 +125,17 @@ def audit(
             f"{len(labels)} cells are published as intervals without the true value: {some(labels)}.", labels
         )
     targets = problem.primaries if cells is None else _numbers(problem, cells)
-    against = tuple(problem.attackers() if attackers is None else attackers)
-    if not against:
-        raise InputError("An audit needs at least one attacker.")
-    progress.stage("audit", len(targets) * len(against))
+    whom = against(problem, attackers)
+    progress.stage("audit", len(targets) * len(whom))
     job = _Job(problem, protection, targets, intervals, certify, executor, progress)
-    seen = [job.against(who) for who in against]
+    seen = [job.against(who) for who in whom]
     return Audit(
         problem=problem,
         protection=protection.digest,
-        attackers=tuple(who.name for who in against),
-        knowledge=tuple(who.digest for who in against),
-        attacker=np.repeat(np.arange(len(against)), len(targets)),
-        cell=np.tile(targets, len(against)),
+        attackers=tuple(who.name for who in whom),
+        knowledge=tuple(who.digest for who in whom),
+        attacker=np.repeat(np.arange(len(whom)), len(targets)),
+        cell=np.tile(targets, len(whom)),
         lower=np.concatenate([one.lower for one in seen]),
         upper=np.concatenate([one.upper for one in seen]),
         safe=np.concatenate([one.safe for one in seen]),
@@ -168,11 +169,8 @@ class _Job:
 
     def against(self, attacker: Attacker) -> _Seen:
         problem, protection, targets = self.problem, self.protection, self.targets
-        value = problem.table.value
-        low = np.minimum(np.maximum(protection.lower, attacker.lower) - value, 0.0)
-        high = np.maximum(np.minimum(protection.upper, attacker.upper) - value, 0.0)
-        uncertain = high - low > tolerances.CERTAIN * np.maximum(problem.table.magnitude, 1e-300)
-        reduced = reduce(problem.table.relations, low, high, uncertain)
+        low, high = known_floats(problem, protection, attacker)
+        reduced = reduce(problem.table.relations, low, high, low < high)
         parts = list(self._parts(reduced))
         found = self._explore([component for _, component in parts])
         reach, surely, edge, shown, tables = self._gather(reduced, [columns for columns, _ in parts], found)
@@ -185,8 +183,13 @@ class _Job:
         # A primary whose value is simply told is exposed, however little protection it asked for.
         told = ((protection.lower == protection.upper) & (problem.status == Status.PRIMARY))[targets]
         safe = self._suffices(surely) & ~told
-        ends = value[targets] + np.array([[-1.0], [1.0]]) * reach
-        return _Seen(_tidy(ends[0], value), _tidy(ends[1], value), safe, Evidence(tuple(tables), shown))
+        value = problem.table.value
+        lower, upper = (_tidy(value, targets, move) for move in (-reach[0], reach[1]))
+        # The truth is possible, and what was known beforehand is no news, whatever the last digit of a sum.
+        lowest, highest = (limit[targets] for limit in limits(protection, attacker))
+        lower = np.minimum(np.maximum(lower, lowest), value[targets])
+        upper = np.maximum(np.minimum(upper, highest), value[targets])
+        return _Seen(lower, upper, safe, Evidence(tuple(tables), shown))
 
     def _suffices(self, reach: FloatArray) -> BoolArray:
         problem, targets = self.problem, self.targets
@@ -311,11 +314,12 @@ def _put_in(found: Found, settled: Found, columns: IntArray, surveyed: int) -> N
     found.tables.extend(settled.tables)
 
 
-def _tidy(bound: FloatArray, value: FloatArray) -> FloatArray:
-    """Bounds a hair from a number as round as the table's own are that number: 1262, not 1261.9999999928."""
-    digits = digits_of(value)
+def _tidy(value: FloatArray, cells: IntArray, move: FloatArray) -> FloatArray:
+    """Where cells get to. A hair from a number as round as the table's own they are there: at 1262, not 1261.9999999928."""
+    end, digits = value[cells] + move, digits_of(value)
     if digits is None:
-        return bound
-    near = np.round(bound, digits)
-    with np.errstate(invalid="ignore"):  # infinite bounds stay what they are
-        return np.where(np.abs(near - bound) <= 1e-9 * np.maximum(np.abs(bound), 1.0), near, bound)
+        return end
+    near = np.round(end, digits)
+    hair = 1e-9 * np.abs(move) + 4 * np.finfo(float).eps * np.abs(value[cells])
+    with np.errstate(invalid="ignore"):  # infinite ends stay what they are
+        return np.where(np.abs(near - end) <= hair, near, end)

@@ -18,6 +18,7 @@ from discreet.audit.audit import Audit
 from discreet.audit.decide import SIGNS, Decider
 from discreet.audit.evidence import Evidence
 from discreet.audit.exact import Combination, ExactDifference
+from discreet.audit.known import against
 from discreet.audit.numbers import number
 from discreet.audit.proof import FORMAT, SIDES, VERSION, Json, Proof, Shown, Side, levels, short, state, told
 from discreet.audit.rationalize import exactly, toward
@@ -27,6 +28,10 @@ from discreet.progress import Progress, Silent
 from discreet.protection import Protection
 
 _Settled = tuple[ExactDifference | None, Combination | None]  # what shows how far a cell goes, and what bounds it
+_ADVICE = (
+    "Numbers of very different size, or with many more digits than matter, can bring this about: round values, levels and "
+    "bounds, then audit again. No certificate was written; in Python, what is proven comes as the error's 'certificate'."
+)
 
 
 class CertificateError(DiscreetError):
@@ -50,21 +55,21 @@ def certificate(
     The audit must have been made with ``certify=True``, and against these attackers (by default the problem's own).
     """
     problem = checked.problem
-    against = tuple(problem.attackers() if attackers is None else attackers)
+    whom = against(problem, attackers)
     if checked.evidence is None:
         raise InputError("The audit kept no evidence: make it with audit(…, certify=True).")
     if protection.digest != checked.protection:
         raise TableError("The audit is about another protection. Certify it with the one that was audited.")
-    if tuple(attacker.digest for attacker in against) != checked.knowledge:
+    if tuple(attacker.digest for attacker in whom) != checked.knowledge:
         raise InputError("The audit is about other attackers. Certify it with those it was made against.")
     progress = progress or Silent()
     cells = checked.cell[checked.attacker == 0]
-    progress.stage("certify", len(cells) * len(against))
+    progress.stage("certify", len(cells) * len(whom))
     proofs = []
-    for k, (attacker, evidence) in enumerate(zip(against, checked.evidence, strict=True)):
+    for k, (attacker, evidence) in enumerate(zip(whom, checked.evidence, strict=True)):
         prover = _Prover(problem, protection, attacker, evidence, cells, checked.exact)
         proofs.append(prover.prove(progress, k * len(cells)))
-    found, wrong = state(problem, protection, against, proofs)
+    found, wrong = state(problem, protection, whom, proofs)
     if wrong:
         raise CertificateError(f"The audit cannot be proven in exact arithmetic. {' '.join(wrong[:3])}", wrong)
     _compare(checked, found)
@@ -85,15 +90,14 @@ def _compare(checked: Audit, found: Json) -> None:
                 ends.append(entry["label"])
     if verdicts:
         raise CertificateError(
-            f"Exact arithmetic contradicts the audit about {len(verdicts)} cells, e.g. {some(verdicts)}: "
-            "the certificate that comes with this error has the verdicts that hold.",
+            f"Exact arithmetic contradicts the audit about {len(verdicts)} cells, e.g. {some(verdicts)}. "
+            f"Take them for exposed, and do not publish. {_ADVICE}",
             verdicts,
             found,
         )
     if ends:
         raise CertificateError(
-            f"Exact arithmetic contradicts the intervals of {len(ends)} cells, e.g. {some(ends)}: "
-            "the certificate that comes with this error has those that hold.",
+            f"Exact arithmetic contradicts the intervals of {len(ends)} cells, e.g. {some(ends)}, but no verdict. {_ADVICE}",
             ends,
             found,
         )

@@ -6,7 +6,8 @@ import numpy as np
 
 from discreet.attackers import Attacker
 from discreet.audit.evidence import Difference, IntArray
-from discreet.audit.exact import Combination, ExactDifference, Program, known
+from discreet.audit.exact import Combination, ExactDifference, Program
+from discreet.audit.known import known
 from discreet.audit.pushes import Pushes
 from discreet.audit.rationalize import at_once, redecide, toward
 from discreet.audit.simplex import farthest

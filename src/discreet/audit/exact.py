@@ -14,22 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.attackers import Attacker
-from discreet.audit.numbers import Bound, Rational, decimal
-from discreet.problem import Problem
-from discreet.protection import Protection
+from discreet.audit.numbers import Bound, Rational, decimal, ratio
 from discreet.relations import FloatArray
-
-
-def known(problem: Problem, protection: Protection, attacker: Attacker) -> tuple[list[Bound], list[Bound]]:
-    """How far below and above its true value an attacker must hold each cell possible."""
-    value = problem.table.value
-    lower, upper = np.maximum(protection.lower, attacker.lower), np.minimum(protection.upper, attacker.upper)
-    rooms: tuple[list[Bound], list[Bound]] = ([Fraction(0)] * len(value), [Fraction(0)] * len(value))
-    for room, ends, beyond in zip(rooms, (lower, upper), (lower < value, upper > value), strict=True):
-        for i in np.flatnonzero(beyond).tolist():
-            room[i] = float(ends[i]) if np.isinf(ends[i]) else decimal(ends[i]) - decimal(value[i])
-    return rooms
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +58,7 @@ class Program:
     """The differences from the true table that an attacker cannot rule out.
 
     ``relations @ d == 0`` and ``low <= d <= high``, with ``low <= 0 <= high``. Bounds are fractions, or floats, which are
-    read as decimals, and so are the weights in relations.
+    read as decimals; weights in relations are read as simple fractions.
     """
 
     def __init__(self, relations: sparse.csr_array, low: Sequence[Bound], high: Sequence[Bound]) -> None:
@@ -161,7 +147,7 @@ def _weights(data: FloatArray) -> NDArray[np.object_]:
     """Weights as whole numbers where they are, else as fractions."""
     different, which = np.unique(data, return_inverse=True)
     exact = np.empty(len(different), dtype=object)
-    exact[:] = [int(weight) if weight.is_integer() else decimal(weight) for weight in different.tolist()]
+    exact[:] = [int(weight) if weight.is_integer() else ratio(weight) for weight in different.tolist()]
     return exact[which]
 
 

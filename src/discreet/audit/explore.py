@@ -11,7 +11,7 @@ from scipy import sparse
 from discreet.audit import tolerances
 from discreet.audit.congruent import FAR, CongruentTables, Push, endless
 from discreet.audit.evidence import DOWN, UP, Difference, Found, IntArray
-from discreet.audit.flow import explore_network, network
+from discreet.audit.flow import explore_network, fits, network
 from discreet.relations import FloatArray
 
 BoolArray = NDArray[np.bool_]
@@ -43,7 +43,7 @@ class Component:
 def survey(component: Component) -> Found:
     """Settle as many targets as possible together: by network flows, or by pushing many of them at once."""
     c = component
-    if len(c.targets) * len(c.low) >= NETWORK:
+    if len(c.targets) * len(c.low) >= NETWORK and fits(c.low, c.high):
         net = network(c.relations)
         if net is not None:
             level, sliding = np.zeros((2, len(c.low))), np.zeros(len(c.low))
@@ -246,10 +246,10 @@ class _Explorer:
         rounded = np.rint(dual * PARTS) / PARTS
         left = -(c.relations.T @ np.where(np.abs(rounded - dual) < tolerances.CLOSE, rounded, dual))
         left[column] += sign
-        left[np.abs(left) <= tolerances.CERTAIN] = 0.0
+        left[np.abs(left) <= tolerances.NOISE] = 0.0
         at = np.flatnonzero(left)
         terms = left[at] * np.where(left[at] > 0, c.high[at], c.low[at])
-        return float(terms.sum() + tolerances.CERTAIN * np.abs(terms).sum())
+        return float(terms.sum() + tolerances.NOISE * np.abs(terms).sum())
 
     def _program(self) -> CongruentTables:
         return CongruentTables(self.c.relations, self.c.low, self.c.high, self.unit)

@@ -18,6 +18,7 @@ from scipy import sparse
 from discreet.attackers import Attacker
 from discreet.audit import tolerances
 from discreet.audit.audit import Audit, audit
+from discreet.audit.known import known_floats
 from discreet.audit.propagate import propagate
 from discreet.errors import TableError
 from discreet.problem import BoolArray, Problem, Status
@@ -156,7 +157,9 @@ def exposure(
     exposed, fully = _by_all_relations(problem, protection, checked, progress)
     views = [_view(problem, protection, who) for who in problem.attackers()]
     turns = np.stack([view.round for view in views])
-    turn = np.where(turns == NEVER, ROUNDS, turns).min(axis=0)
+    first = np.where(turns == NEVER, ROUNDS, turns).min(axis=0)
+    # Floats on the line itself may see it otherwise; the verdict is the audit's.
+    turn = np.where(exposed & (first < ROUNDS), first, NEVER)
     p = problem.primaries
     return Exposure(
         problem=problem,
@@ -164,8 +167,8 @@ def exposure(
         cell=p,
         exposed=exposed[p],
         fully=fully[p],
-        round=np.where(turn == ROUNDS, NEVER, turn)[p],
-        initially=_any([view.initially for view in views])[p],
+        round=turn[p],
+        initially=(_any([view.initially for view in views]) & (turn != NEVER))[p],
         alone=_any([view.alone for view in views])[p],
         k_pl=_any([view.k_pl for view in views])[p],
         k_nv=_any([view.k_nv for view in views])[p],
@@ -217,13 +220,12 @@ class _View:
 
 
 def _view(problem: Problem, protection: Protection, who: Attacker) -> _View:
-    value, size = problem.table.value, problem.table.magnitude
+    value = problem.table.value
     primary = problem.status == Status.PRIMARY
     need = np.stack([problem.lower, problem.upper, problem.sliding]) * primary
-    low = np.minimum(np.maximum(protection.lower, who.lower) - value, 0.0)
-    high = np.maximum(np.minimum(protection.upper, who.upper) - value, 0.0)
+    low, high = known_floats(problem, protection, who)
     told = primary & (protection.lower == protection.upper)
-    hidden = np.flatnonzero(high - low > tolerances.CERTAIN * np.maximum(size, 1e-300))
+    hidden = np.flatnonzero(low < high)
     relations = sparse.csr_array(problem.table.relations[:, hidden])
 
     turn = np.where(told | _short(low, high, need), 0, NEVER)

@@ -19,6 +19,7 @@ from discreet.relations import FloatArray
 
 BoolArray = NDArray[np.bool_]
 GRAIN = 1e-12  # share of a bound that is rounding error, where sums are not exact
+SPAN = 1e9  # by which bounds may then differ, or the rounding errors of some would swamp others
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,6 +234,13 @@ def _joined(tail: IntArray, head: IntArray, nodes: int) -> tuple[int, IntArray]:
 # -- exploring it ---------------------------------------------------------------------------------------------
 
 
+def fits(low: FloatArray, high: FloatArray) -> bool:
+    """Whether flows can be told from rounding errors: in whole numbers always, else if bounds are not too different."""
+    room = np.stack([-low, high])
+    size = room[np.isfinite(room) & (room > 0)]
+    return _scale(room) is not None or bool(size.max(initial=0.0) <= SPAN * size.min(initial=np.inf))
+
+
 def explore_network(
     net: Network,
     relations: sparse.csr_array,
@@ -290,7 +298,7 @@ def _scale(room: FloatArray) -> float | None:
     """The power of ten that makes whole numbers of all bounds, so that sums of them are exact; None if there is none.
 
     Bounds that were worked out may be a hair too wide for that. A reach is a sum of bounds, so leaving the hair off takes no
-    larger share of it either.
+    larger share of it either, and less than what is decided again in exact arithmetic. All of a bound is no hair.
     """
     finite = room[np.isfinite(room)]
     for digits in range(7):
@@ -298,8 +306,7 @@ def _scale(room: FloatArray) -> float | None:
         if scaled.sum() >= 2**53:
             return None
         whole = np.rint(scaled)
-        hair = np.clip(1e-8 * whole, 1e-8, 1e-2)
-        if np.all((scaled - whole <= hair) & (whole - scaled <= 1e-8 + 4e-15 * whole)):
+        if np.all(np.abs(scaled - whole) <= np.minimum(0.1 * tolerances.CLOSE * whole, 1e-2)):
             return 10.0**digits
     return None
 

@@ -16,6 +16,7 @@ from discreet.audit import tolerances
 from discreet.audit.audit import Audit
 from discreet.audit.congruent import components
 from discreet.audit.flow import network
+from discreet.audit.known import against, limits
 from discreet.audit.propagate import propagate
 from discreet.errors import TableError, some
 from discreet.problem import BoolArray, Status
@@ -80,10 +81,10 @@ def whole(
     """
     progress = progress or Silent()
     problem = checked.problem
-    against = tuple(problem.attackers() if attackers is None else attackers)
+    whom = against(problem, attackers)
     if not checked.exact:
         raise TableError("Whole numbers narrow exact intervals: audit with intervals=True.")
-    if checked.protection != protection.digest or checked.knowledge != tuple(who.digest for who in against):
+    if checked.protection != protection.digest or checked.knowledge != tuple(who.digest for who in whom):
         raise TableError("The audit is about another protection or other attackers. Audit this protection first.")
     value = np.round(problem.table.value)
     off = np.flatnonzero(~np.isclose(problem.table.value, value, rtol=1e-14, atol=1e-9))
@@ -100,13 +101,13 @@ def whole(
         progress.update(done)
 
     found = np.zeros((2, len(checked.cell)))
-    for a, who in enumerate(against):
+    for a, who in enumerate(whom):
         rows = checked.attacker == a
         asked = checked.cell[rows]
         reach, moved = np.full((2, len(value)), np.nan), np.zeros((2, len(value)))
         reach[:, asked] = value[asked] - checked.lower[rows], checked.upper[rows] - value[asked]
-        low = np.minimum(np.maximum(protection.lower, who.lower) - value, 0.0)
-        high = np.maximum(np.minimum(protection.upper, who.upper) - value, 0.0)
+        lowest, highest = limits(protection, who)
+        low, high = np.minimum(lowest - value, 0.0), np.maximum(highest - value, 0.0)
         for cells, relations in components(problem.table.relations, high - low > NEAR):
             targets = np.flatnonzero(~np.isnan(reach[DOWN, cells]))
             mine = cells[targets]

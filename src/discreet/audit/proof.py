@@ -13,7 +13,8 @@ from typing import Any
 
 from discreet.attackers import Attacker
 from discreet.audit import tolerances
-from discreet.audit.exact import Combination, ExactDifference, Program, known
+from discreet.audit.exact import Combination, ExactDifference, Program
+from discreet.audit.known import known
 from discreet.audit.numbers import Bound, decimal, text
 from discreet.audit.words import explain
 from discreet.problem import Problem, Status

@@ -46,7 +46,8 @@ def reduce(relations: sparse.csr_array, low: FloatArray, high: FloatArray, uncer
     low, high = low[uncertain], high[uncertain]
     rows = _nonempty(sparse.csr_array(relations[:, np.flatnonzero(uncertain)]))
     bounds = np.concatenate([low, high])
-    digits = digits_of(bounds[np.isfinite(bounds)]) if np.all(np.abs(rows.data) == 1) else None
+    # However small, room is room: only what is exactly nothing may become nothing.
+    digits = digits_of(bounds[np.isfinite(bounds)], nothing=0.0) if np.all(np.abs(rows.data) == 1) else None
     while True:
         low, high = propagate(rows, low, high)
         if digits is not None:  # sums of round numbers are round: take off what propagation widened them by

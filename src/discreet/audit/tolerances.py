@@ -6,8 +6,8 @@ REACH = 1e-7
 #: A table that a solver found counts for a cell only if the cell is known to within this share of its move.
 RESIDUAL = 1e-5
 
-#: Cells whose interval is narrower than this share of their magnitude are certain.
-CERTAIN = 1e-12
+#: What is smaller than this share of what it is part of is float noise: an interval may miss its value by so much.
+NOISE = 1e-12
 
 #: The numerical error of a cell in such a table is measured, and taken this many times. Verdicts that hinge on less are
 #: decided again in exact arithmetic.

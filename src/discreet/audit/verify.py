@@ -10,9 +10,9 @@ from typing import Any
 
 from discreet.attackers import Attacker
 from discreet.audit.exact import ExactDifference
+from discreet.audit.known import against
 from discreet.audit.numbers import number
 from discreet.audit.proof import FORMAT, SIDES, VERSION, Proof, Side, checksum, state
-from discreet.errors import InputError
 from discreet.problem import Problem
 from discreet.protection import Protection
 
@@ -45,14 +45,15 @@ def verify(
     Only the proofs are taken from it: tables, and multipliers of relations. All else is worked out again from those, and
     must come out the same to the letter.
     """
-    against = tuple(problem.attackers() if attackers is None else attackers)
-    if not against:
-        raise InputError("A certificate is about at least one attacker: name those of the audit.")
-    wrong = list(_another(certificate, problem, protection, against))
+    whom = against(problem, attackers)
+    try:
+        wrong = list(_another(certificate, problem, protection, whom))
+    except RecursionError:
+        wrong = ["The certificate is damaged: its entries are nested deeper than in any certificate."]
     if not wrong:
         try:
             proofs = [_proof(part, problem) for part in _take(certificate, "attackers", list)]
-            expected, wrong = state(problem, protection, against, proofs)
+            expected, wrong = state(problem, protection, whom, proofs)
         except _Malformed as error:
             wrong = [f"The certificate is damaged: {error}."]
         except OverflowError:
