@@ -21,7 +21,7 @@ from scipy.sparse import csgraph
 from benchmarks.instances import INSTANCES, Instance, shaped
 from benchmarks.record import RESULTS
 from discreet.hierarchy import Hierarchy
-from discreet.methods.suppress.kelly import _Pattern
+from discreet.methods.suppress.pattern import Pattern
 from discreet.problem import BoolArray, Problem
 from discreet.progress import Budget, Silent
 from discreet.protection import Protection, suppress
@@ -52,10 +52,8 @@ def largest_first(problem: Problem) -> list[int]:
 
 def sequential(problem: Problem, seed: int) -> BoolArray:
     """What kelly hides before it publishes again what was not needed."""
-    pattern = _Pattern(problem, seed)
-    pattern.learn_what_protects_itself(Budget(), Silent())
-    for p in largest_first(problem):
-        pattern.protect(p)
+    pattern = Pattern(problem, seed)
+    pattern.grow(Budget(), Silent())
     return pattern.hidden
 
 

@@ -8,19 +8,38 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.errors import TableError
 from discreet.relations import FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class Attacker:
-    """Bounds on every cell that somebody knows without the publication."""
+    """Bounds on every cell that somebody knows without the publication.
+
+    ``levels`` are the lower, upper and sliding protection levels that the table must keep up against this attacker, one row
+    each; without them those of the problem hold.
+    """
 
     name: str
     lower: FloatArray
     upper: FloatArray
+    levels: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        for name in ("lower", "upper"):
+            put(self, name, np.asarray(getattr(self, name), dtype=np.float64))
+        n = len(self.lower)
+        if self.levels is not None:
+            put(self, "levels", np.asarray(self.levels, dtype=np.float64))
+        shapes = [self.upper.shape == (n,), self.levels is None or self.levels.shape == (3, n)]
+        if not all(shapes):
+            raise TableError(f"The bounds and levels of attacker {self.name!r} do not have one entry a cell each.")
+        if self.levels is not None and not np.all(np.isfinite(self.levels) & (self.levels >= 0)):
+            raise TableError(f"Attacker {self.name!r} has a negative or infinite protection level.")
 
     @cached_property
     def digest(self) -> str:
         """A fingerprint of what is known, whatever the attacker is called."""
-        known = np.ascontiguousarray(np.stack([self.lower, self.upper]), dtype=np.float64)
-        return hashlib.sha256(known.tobytes()).hexdigest()
+        parts = [self.lower, self.upper] if self.levels is None else [self.lower, self.upper, *self.levels]
+        return hashlib.sha256(np.ascontiguousarray(np.stack(parts)).tobytes()).hexdigest()

@@ -33,8 +33,9 @@ class Problem:
     """One immutable, validated object feeds every method and the audit.
 
     ``lower``, ``upper`` and ``sliding`` are protection levels, as positive distances: what a reader can infer about
-    a primary cell must reach down to ``value − lower``, up to ``value + upper``, and be ``sliding`` wide.
-    ``prior_lower`` and ``prior_upper`` bound each cell for anybody, before publication.
+    a primary cell must reach down to ``value − lower``, up to ``value + upper``, and be ``sliding`` wide. Levels of a free
+    cell count only if it is hidden. ``prior_lower`` and ``prior_upper`` bound each cell for anybody, before publication;
+    ``others`` know more, or need other levels.
     """
 
     table: Table
@@ -46,6 +47,7 @@ class Problem:
     prior_lower: FloatArray
     prior_upper: FloatArray
     rules: tuple[str, ...] = field(default=())
+    others: tuple[Attacker, ...] = field(default=())
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -65,6 +67,14 @@ class Problem:
         noise = 1e-9 * np.maximum(np.abs(value), 1e-9)
         outside = ~(self.prior_lower <= value + noise) | ~(value - noise <= self.prior_upper)
         self._refuse(outside, "lie outside the bounds that everybody is said to know")
+        names = ["outsider", *(who.name for who in self.others)]
+        if len(set(names)) < len(names):
+            raise TableError(f"Two attackers have the same name: {some(names)}.", names)
+        for who in self.others:
+            if len(who.lower) != n:
+                raise TableError(f"Attacker {who.name!r} knows bounds of {len(who.lower)} cells; the table has {n}.")
+            outside = ~(who.lower <= value + noise) | ~(value - noise <= who.upper)
+            self._refuse(outside, f"lie outside the bounds that attacker {who.name!r} is said to know")
 
     def _refuse(self, bad: BoolArray, what: str) -> None:
         cells = np.flatnonzero(bad)
@@ -87,14 +97,27 @@ class Problem:
         return np.flatnonzero(self.status == Status.FREE)
 
     def attackers(self) -> tuple[Attacker, ...]:
-        """Everyone the table is protected against."""
-        return (Attacker("outsider", self.prior_lower, self.prior_upper),)
+        """Everyone the table is protected against. All know what everybody knows."""
+        low, high = self.prior_lower, self.prior_upper
+        informed = (replace(a, lower=np.maximum(a.lower, low), upper=np.minimum(a.upper, high)) for a in self.others)
+        return (Attacker("outsider", low, high), *informed)
+
+    def levels(self, attacker: Attacker) -> FloatArray:
+        """Lower, upper and sliding levels to keep up against an attacker, one row each."""
+        return np.stack([self.lower, self.upper, self.sliding]) if attacker.levels is None else attacker.levels
+
+    def protected(self, attacker: Attacker, hidden: BoolArray) -> BoolArray:
+        """Cells that need protection in a pattern: primaries, and free cells that have levels and are hidden."""
+        conditional = hidden & (self.status == Status.FREE) & self.levels(attacker).any(axis=0)
+        return np.asarray((self.status == Status.PRIMARY) | conditional)
 
     @cached_property
     def digest(self) -> str:
         h = hashlib.sha256(self.table.digest.encode())
         for name in _COLUMNS:
             h.update(np.ascontiguousarray(getattr(self, name)).tobytes())
+        for who in self.others:
+            h.update(f"{who.name}:{who.digest}".encode())
         return h.hexdigest()
 
     def with_columns(self, **columns: Any) -> Problem:

@@ -18,7 +18,7 @@ from discreet.testing import cross_table, infer, pose, random_problem, random_ta
 def test_a_move_is_a_congruent_table_that_reaches_the_level(seed):
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, random_table(rng, (3, 4)))
-    mover = Mover(problem, problem.status != Status.PUBLISHED)
+    mover = Mover(problem, problem.attackers()[0], problem.status != Status.PUBLISHED)
     for p in problem.primaries.tolist():
         for sign, level in ((1, problem.upper[p]), (-1, problem.lower[p])):
             move = mover.move(p, sign, float(level), problem.cost[mover.cells]) if level > 0 else None
@@ -39,9 +39,9 @@ def test_evidence_never_credits_more_than_the_exact_interval(seed):
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, random_table(rng, (3, 4)))
     everything = problem.status != Status.PUBLISHED
-    mover, evidence = Mover(problem, everything), Evidence(problem)
+    mover, evidence = Mover(problem, problem.attackers()[0], everything), Evidence(problem, problem.attackers()[0])
     for p in problem.primaries.tolist():
-        seek(problem, mover, evidence, p, problem.cost[mover.cells])
+        seek(mover, evidence, p, problem.cost[mover.cells])
     protection = suppress(problem, everything)
     for p in problem.primaries.tolist():
         lower, upper = infer(protection, p, problem.attackers()[0])
@@ -52,16 +52,17 @@ def test_evidence_never_credits_more_than_the_exact_interval(seed):
 
 def test_no_move_where_there_is_no_room():
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 6.0}, upper=40)
-    mover = Mover(problem, problem.status == Status.PRIMARY)
+    mover = Mover(problem, problem.attackers()[0], problem.status == Status.PRIMARY)
     assert mover.move(int(problem.primaries[0]), 1, 6.0, np.zeros(1)) is None
 
 
 def test_the_clean_up_publishes_everything_that_protects_nobody():
     problem = pose(cross_table("abc", "def", np.arange(1.0, 10).reshape(3, 3) + 10), {"a × d": 2.0})
     everything = np.ones(len(problem), dtype=bool)
-    evidence = Evidence(problem)
-    mover = Mover(problem, everything)
-    seek(problem, mover, evidence, int(problem.primaries[0]), problem.cost[mover.cells])
-    kept, status = eliminate(problem, everything, evidence, seed=0, budget=Budget(), progress=Silent())
+    evidence = Evidence(problem, problem.attackers()[0])
+    mover = Mover(problem, problem.attackers()[0], everything)
+    seek(mover, evidence, int(problem.primaries[0]), problem.cost[mover.cells])
+    defences = [(problem.attackers()[0], evidence)]
+    kept, status = eliminate(problem, everything, defences, seed=0, budget=Budget(), progress=Silent())
     assert status == "heuristic"
     assert kept.sum() == 4

@@ -75,6 +75,9 @@ class Model(Protocol):
     def set_cost(self, columns: Columns, cost: FloatArray) -> None:
         """Change the objective of some columns, keeping the basis."""
 
+    def suggest(self, primal: FloatArray) -> None:
+        """A solution of the integer program to start from."""
+
     def maximize(self, yes: bool) -> None:
         """Choose the direction of the objective."""
 
@@ -90,5 +93,8 @@ class Model(Protocol):
     def start_from(self, basis: Basis) -> None:
         """Start the next solve from a basis of the same model."""
 
-    def solve(self, time_limit: float | None = None, steps: int | None = None) -> Solution:
-        """Solve from where the last solve ended, within seconds or simplex iterations if given."""
+    def solve(self, time_limit: float | None = None, steps: int | None = None, gap: float = 0.0) -> Solution:
+        """Solve from where the last solve ended, within seconds or simplex iterations if given.
+
+        An integer program is solved once the best solution is known to be within this share of the best possible.
+        """

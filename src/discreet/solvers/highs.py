@@ -42,7 +42,6 @@ class HighsModel:
         options: dict[str, bool | int | float | str] = {
             "output_flag": False,
             "threads": 1,
-            "presolve": "off",  # it would throw the basis away between solves
             "simplex_strategy": _STRATEGY[simplex],
             "primal_feasibility_tolerance": tolerance,
             "dual_feasibility_tolerance": tolerance,
@@ -75,12 +74,18 @@ class HighsModel:
         self._cost, self._lower, self._upper = (np.array(column, dtype=float) for column in (cost, lower, upper))
         self._sense = 1.0
         self._is_mip = integer is not None and bool(integer.any())
+        self._highs.setOptionValue("presolve", "on" if self._is_mip else "off")
         self._check(self._highs.passModel(lp), "load the model")
 
     def add_rows(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
         start, index = rows.indptr[:-1].astype(np.int32), rows.indices.astype(np.int32)
         self._hopeless |= not self._highs.getNumCol() and bool(np.any(lower > 0) or np.any(upper < 0))
         self._check(self._highs.addRows(rows.shape[0], lower, upper, rows.nnz, start, index, rows.data), "add rows")
+
+    def suggest(self, primal: FloatArray) -> None:
+        solution = highspy.HighsSolution()
+        solution.col_value = primal.tolist()
+        self._highs.setSolution(solution)
 
     def set_bounds(self, columns: Columns, lower: FloatArray, upper: FloatArray) -> None:
         at = np.asarray(columns, dtype=np.int32)
@@ -122,11 +127,12 @@ class HighsModel:
         start.valid = True
         self._check(self._highs.setBasis(start), "start from a basis")
 
-    def solve(self, time_limit: float | None = None, steps: int | None = None) -> Solution:
+    def solve(self, time_limit: float | None = None, steps: int | None = None, gap: float = 0.0) -> Solution:
         # HiGHS measures its limit against a clock that runs over all solves of this model.
         limit = np.inf if time_limit is None else self._highs.getRunTime() + max(time_limit, 0.01)
         self._highs.setOptionValue("time_limit", limit)
         self._highs.setOptionValue("simplex_iteration_limit", _NO_LIMIT if steps is None else steps)
+        self._highs.setOptionValue("mip_rel_gap", gap)
         outcome, ray = self._run()
         if outcome is Outcome.FAILED or (outcome is Outcome.UNBOUNDED and ray is None):
             # Once more from scratch and by the other method: a bad basis is the usual cause. Beside bounds of 1e7 and more,
@@ -151,7 +157,10 @@ class HighsModel:
 
     def _run(self) -> tuple[Outcome, FloatArray | None]:
         """Solve; an unbounded program comes with a direction that really has no end, or None if there is none to show."""
-        self._highs.run()
+        if self._is_mip:
+            self._run_in_background()
+        else:
+            self._highs.run()
         outcome = _STATUS.get(self._highs.getModelStatus(), Outcome.FAILED)
         if self._hopeless:
             outcome = Outcome.INFEASIBLE
@@ -168,6 +177,21 @@ class HighsModel:
         rows = self._highs.getNumRow() == 0 or has_ray
         gains = self._sense * float(self._cost @ ray) < 0
         return outcome, ray if endless.all() and gains and rows else None
+
+    def _run_in_background(self) -> None:
+        """Integer programs take long: an interrupt must not wait until they are solved."""
+        self._highs.HandleUserInterrupt = True
+        self._highs.startSolve()
+        done = False
+        try:
+            while not done:
+                done, _ = self._highs.wait(0.1)
+        except KeyboardInterrupt:
+            self._highs.cancelSolve()
+            self._highs.wait()
+            raise
+        finally:
+            self._highs.HandleUserInterrupt = False
 
     def _check(self, status: Any, what: str) -> None:
         if status == highspy.HighsStatus.kError:

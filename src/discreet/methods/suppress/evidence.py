@@ -1,4 +1,4 @@
-"""Congruent tables met on the way, and which primaries they show to be safe."""
+"""Congruent tables met on the way, and which cells they show to be safe from one attacker."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import defaultdict
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.attackers import Attacker
 from discreet.audit.tolerances import REACH, RESIDUAL
 from discreet.methods.suppress.mover import Mover
 from discreet.problem import Problem, Status
@@ -18,20 +19,21 @@ SIGN = (-1, 1)
 
 
 class Evidence:
-    """For each primary and direction the farthest move known, and the table that shows it.
+    """For each protected cell and direction the farthest move known, and the table that shows it.
 
     A table is kept as its difference from the true one. Any multiple of it, also a negative one, that stays within
     the bounds people know is congruent too, so one table speaks for many cells in both directions.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self.primaries = problem.primaries
+    def __init__(self, problem: Problem, attacker: Attacker) -> None:
         value = problem.table.value
         self.relations = problem.table.relations
-        self.up = np.maximum(problem.prior_upper - value, 0.0)
-        self.down = np.maximum(value - problem.prior_lower, 0.0)
-        self.is_primary = problem.status == Status.PRIMARY
+        self.up = np.maximum(attacker.upper - value, 0.0)
+        self.down = np.maximum(value - attacker.lower, 0.0)
+        self.lower, self.upper, self.sliding = problem.levels(attacker)
+        # Free cells that would need protection if they were hidden count as well.
+        self.is_protected = problem.protected(attacker, np.ones(len(value), dtype=bool))
+        self.protected = np.flatnonzero(self.is_protected)
         self.may_go = problem.status == Status.FREE
         self.reach = np.zeros((2, len(problem)))
         self.shown_by = np.full((2, len(problem)), -1)
@@ -43,9 +45,8 @@ class Evidence:
 
     def suffices(self, p: int) -> bool:
         """Whether all protection levels of ``p`` are shown to be reached."""
-        problem = self.problem
-        wide_enough = self.reach[:, p].sum() >= problem.sliding[p] * (1 - REACH)
-        return bool(wide_enough and self.reaches(p, DOWN, problem.lower[p]) and self.reaches(p, UP, problem.upper[p]))
+        wide_enough = self.reach[:, p].sum() >= self.sliding[p] * (1 - REACH)
+        return bool(wide_enough and self.reaches(p, DOWN, self.lower[p]) and self.reaches(p, UP, self.upper[p]))
 
     def add(self, cells: IntArray, difference: FloatArray) -> None:
         """Learn from one congruent table, given as the differences of some cells from the true one."""
@@ -59,11 +60,11 @@ class Evidence:
         with np.errstate(over="ignore"):  # room without end for a tiny move
             forward = np.where(move > 0, self.up[support], self.down[support]) / np.abs(move)
             backward = np.where(move > 0, self.down[support], self.up[support]) / np.abs(move)
-        primary = self.is_primary[support] & (np.abs(move) * RESIDUAL >= residual)
+        protected = self.is_protected[support] & (np.abs(move) * RESIDUAL >= residual)
         kept = False
         for multiple, way in ((forward.min(), 1), (backward.min(), -1)):
             for side, sign in enumerate(SIGN):
-                hit = primary & (way * sign * move > 0)
+                hit = protected & (way * sign * move > 0)
                 at = support[hit]
                 reach = np.abs(move[hit]) * min(multiple, 1e12)
                 better = reach > self.reach[side, at] * (1 + REACH)
@@ -76,15 +77,15 @@ class Evidence:
             self.tables += 1
 
     def relying_on(self, cell: int) -> tuple[IntArray, IntArray]:
-        """The (side, primary) pairs whose evidence moves ``cell``."""
+        """The (side, protected cell) pairs whose evidence moves ``cell``."""
         tables = self.using.get(cell)
         if not tables:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        side, at = np.nonzero(np.isin(self.shown_by[:, self.primaries], list(tables)))
-        return side, self.primaries[at]
+        side, at = np.nonzero(np.isin(self.shown_by[:, self.protected], list(tables)))
+        return side, self.protected[at]
 
 
-def seek(problem: Problem, mover: Mover, evidence: Evidence, p: int, price: FloatArray) -> list[FloatArray] | None:
+def seek(mover: Mover, evidence: Evidence, p: int, price: FloatArray) -> list[FloatArray] | None:
     """Cheap moves that show ``p`` what it still lacks, added to the evidence; None if there are none."""
     moves: list[FloatArray] = []
 
@@ -96,10 +97,10 @@ def seek(problem: Problem, mover: Mover, evidence: Evidence, p: int, price: Floa
             evidence.add(mover.cells, move)
         return True
 
-    for side, level in ((UP, float(problem.upper[p])), (DOWN, float(problem.lower[p]))):
+    lower, upper, sliding = float(evidence.lower[p]), float(evidence.upper[p]), float(evidence.sliding[p])
+    for side, level in ((UP, upper), (DOWN, lower)):
         if not evidence.reaches(p, side, level) and not learn(mover.move(p, SIGN[side], level, price)):
             return None
     if not evidence.suffices(p):
-        lower, upper, sliding = float(problem.lower[p]), float(problem.upper[p]), float(problem.sliding[p])
         learn(*(mover.stretch(p, lower, upper, sliding, price) or (None,)))
     return moves if evidence.suffices(p) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from discreet.attackers import Attacker
 from discreet.audit.tolerances import REACH
 from discreet.problem import BoolArray, Problem
 from discreet.relations import FloatArray
@@ -20,14 +21,21 @@ SLIGHT = 1e-3  # cells with less room than this share of the level are priced as
 class Mover:
     """A persistent linear program over the given cells; moves up and moves down are separate columns."""
 
-    def __init__(self, problem: Problem, cells: BoolArray, seed: int = 0, fares: tuple[float, ...] = FARES) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        attacker: Attacker,
+        cells: BoolArray,
+        seed: int = 0,
+        fares: tuple[float, ...] = FARES,
+    ) -> None:
         self.fares = fares
         value = problem.table.value
         self.cells = np.flatnonzero(cells)
         self.column = np.full(len(value), -1)
         self.column[self.cells] = np.arange(len(self.cells))
-        self.up = np.maximum(problem.prior_upper - value, 0.0)[self.cells]
-        self.down = np.maximum(value - problem.prior_lower, 0.0)[self.cells]
+        self.room = np.stack([value - attacker.lower, attacker.upper - value])[:, self.cells].clip(min=0.0)
+        self.down, self.up = self.room.copy()
         relations = sparse.csr_array(problem.table.relations[:, self.cells])
         relations = sparse.csr_array(relations[np.diff(relations.indptr) > 0])
         cost = problem.cost[self.cells]
@@ -42,11 +50,10 @@ class Mover:
         self.model = HighsModel("dual", seed=seed)
         self.model.load(np.zeros(n), np.zeros(n), np.ones(n), self.both, zero, zero)
 
-    def bar(self, i: int, barred: bool, problem: Problem) -> None:
+    def bar(self, i: int, barred: bool) -> None:
         """Take a cell out of play, as if it were published, or put it back."""
-        at, value = self.column[i], problem.table.value[i]
-        self.up[at] = 0.0 if barred else max(problem.prior_upper[i] - value, 0.0)
-        self.down[at] = 0.0 if barred else max(value - problem.prior_lower[i], 0.0)
+        at = self.column[i]
+        self.down[at], self.up[at] = (0.0, 0.0) if barred else self.room[:, at]
 
     def move(self, p: int, sign: float, level: float, price: FloatArray) -> FloatArray | None:
         """A cheap congruent table that moves ``p`` by ``level``, as differences of ``cells``; None if there is none.
