@@ -38,6 +38,26 @@ def write_csv(path: Path, records: Sequence[dict[str, Any]], here: dict[str, str
         writer.writerows(record | here for record in records)
 
 
+def update_csv(path: Path, record: dict[str, Any], key: Sequence[str]) -> None:
+    """Add a line, in place of an earlier one with the same ``key``."""
+    same = [str(record[name]) for name in key]
+    kept = [line for line in read_csv(path) if [line[name] for name in key] != same]
+    names = list(dict.fromkeys(name for line in (record, *kept) for name in line))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, fieldnames=names)
+        writer.writeheader()
+        writer.writerows([*kept, record])
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """The lines of a file; none if there is no file yet."""
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
 def markdown(rows: Sequence[dict[str, str]]) -> str:
     """Rows as a table that reads well on a terminal and on a page; all columns but the first are figures."""
     names = list(rows[0])

@@ -24,13 +24,10 @@ def every_audit_is_proven(monkeypatch):
         def __init__(self, *fields: Any) -> None:
             super().__init__(*fields)
             self.asked = self.certify
-            self.certify |= len(self.problem) <= MOST_CELLS and len(self.targets) <= MOST_TARGETS
-            self.attackers: list[Any] = []
+            self.attackers = [question.attacker for question in self.questions]
+            most = max(len(question.targets) for question in self.questions)
+            self.certify |= len(self.problem) <= MOST_CELLS and most <= MOST_TARGETS
             jobs.append(self)
-
-        def against(self, attacker: Any) -> Any:
-            self.attackers.append(attacker)
-            return super().against(attacker)
 
     def prove(**fields: Any) -> Audit:
         job = jobs[-1]

@@ -11,10 +11,9 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from discreet.attackers import Attacker
-from discreet.audit import audit, explore
+from discreet.audit import audit
 from discreet.audit.congruent import components
-from discreet.audit.evidence import DOWN, UP
-from discreet.audit.explore import Component, sure
+from discreet.audit.grid import Grid
 from discreet.audit.reduce import reduce
 from discreet.errors import InputError
 from discreet.problem import Problem, Status
@@ -201,28 +200,26 @@ def test_a_tolerance_that_is_amplified_is_no_way_without_end(room, intervals):
 
 
 @pytest.mark.parametrize(
-    ("weight", "direction", "holds"),
+    ("weight", "found", "congruent"),
     [
-        (1.0, [1.0, 1.0, 0.0], True),
-        (1.0, [1.0, 1 - 1e-9, 0.0], True),  # the solver's noise, which rounding takes off
-        (2.0, [1.0, 0.5, 0.0], True),
-        (1 + 1e-6, [1.0, 1 - 1e-6, 0.0], False),  # no multiple of it is whole
-        (1.0, [1.0, 1 - 1e-3, 1e-3], False),  # the last cell has an end
+        (1.0, [1.0, 1.0, 0.0], [1, 1, 0]),
+        (1.0, [1.0, 1 - 1e-9, 0.0], [1, 1, 0]),  # the solver's noise, which rounding takes off
+        (2.0, [1.0, 0.5, 0.0], [1, 0.5, 0]),
+        (2 / 3, [2 / 3, 1.0, 1e-13], [2 / 3, 1, 0]),
+        (0.7, [0.7, 1.0, 0.0], [0.7, 1, 0]),
+        (11 / 13, [11 / 13, 1.0, 0.0], [11 / 13, 1, 0]),
+        (1 + 1e-6, [1.0, 1 - 1e-6, 0.0], None),  # nearly, but no
+        (1 + 1e-12, [1.0, 1.0, 0.0], None),
+        (1.0, [1.0, 0.5, 0.5], None),  # the last cell has no room
+        (1.0, [np.nan, 0.0, 0.0], None),
+        (1.0, [1e30, 1e30, 0.0], None),
     ],
 )
-def test_a_direction_without_end_counts_for_sure_only_if_it_keeps_all_relations_to_the_last_digit(
-    weight, direction, holds
-):
+def test_a_table_counts_only_if_it_keeps_all_relations_to_the_last_digit(weight, found, congruent):
     relations = sparse.csr_array([[1.0, -weight, -1.0]])
-    low, high = np.full(3, -np.inf), np.array([np.inf, np.inf, 1.0])
-    component = Component(relations, low, high, np.arange(3), np.ones((2, 3)), np.zeros(3), 1.0, True, False)
-    explorer = explore._Explorer(component)
-    explorer.learn_direction(np.array(direction))
-    surely = sure(explorer.reach, explorer.doubt)
-    assert explorer.reach[UP, :2].tolist() == [np.inf, np.inf]
-    assert surely[UP, :2].tolist() == ([np.inf, np.inf] if holds else [0.0, 0.0])
-    assert not surely[DOWN].any()
-    assert explorer.open()[UP, :2].tolist() == [not holds] * 2
+    grid = Grid.of(relations, np.array([-np.inf, -1.0, 0.0]), np.array([np.inf, np.inf, 0.0]))
+    proven = grid.congruent(np.array(found))
+    assert proven == (congruent if congruent is None else pytest.approx(congruent, rel=1e-15))
 
 
 @pytest.mark.parametrize("intervals", [True, False])

@@ -23,6 +23,7 @@ from discreet.audit.rationalize import at_once, combinations, congruent, exactly
 from discreet.audit.simplex import farthest
 from discreet.problem import Problem
 from discreet.protection import Protection, suppress
+from discreet.relations import FloatArray
 from discreet.testing import cross_table, hide, infer, pose, random_table
 
 INF = math.inf
@@ -310,13 +311,17 @@ def test_what_is_no_difference_at_all_is_left_alone():
     assert exactly(program, [0], np.array([1.0])) is None  # cannot move alone
 
 
+def stake(problem: Problem) -> FloatArray:
+    return np.max([problem.lower, problem.upper, problem.sliding], axis=0)
+
+
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("kind", TABLES)
 def test_optimal_solutions_become_exact_from_both_sides(kind, prior):
     """The table attains what the multipliers prove to be the end, to the last digit; and that is the true end."""
     problem, protection = case(kind, prior, seed=3)
     low, high = known(problem, protection, problem.attackers()[0])
-    program, pushes = Program(problem.table.relations, low, high), Pushes(problem, low, high)
+    program, pushes = Program(problem.table.relations, low, high), Pushes(problem, low, high, stake(problem))
     for cell in problem.primaries.tolist():
         ends = infer(protection, cell)
         for sign, end in zip((-1, 1), ends, strict=True):
@@ -338,7 +343,7 @@ def test_numbers_of_very_different_size(spread):
         problem = whole_problem(rng, spread)
         protection = suppress(problem, (rng.random(len(problem)) < 0.5) | (problem.status == 1))
         low, high = known(problem, protection, problem.attackers()[0])
-        program, pushes = Program(problem.table.relations, low, high), Pushes(problem, low, high)
+        program, pushes = Program(problem.table.relations, low, high), Pushes(problem, low, high, stake(problem))
         for cell in problem.primaries.tolist():
             for sign in (-1, 1):
                 shown, limit = None, program.combine(cell, sign, {})
@@ -385,10 +390,10 @@ def test_weights_other_than_one():
     low, high = known(problem, protection, problem.attackers()[0])
     program = Program(table.relations, low, high)
     for sign, end in ((-1, Fraction(4)), (1, Fraction(3, 2))):
-        primal, dual = next(iter(Pushes(problem, low, high).push(0, sign)))
+        primal, dual = next(iter(Pushes(problem, low, high, stake(problem)).push(0, sign)))
         shown, limit = redecide(program, 0, sign, primal, dual)
         assert toward(program, shown, 0, sign) == limit.bound == end
-    _, dual = next(iter(Pushes(problem, low, high).push(0, 1)))
+    _, dual = next(iter(Pushes(problem, low, high, stake(problem)).push(0, 1)))
     assert min(one.bound for one in combinations(program, 0, 1, *dual)) == Fraction(3, 2)
 
 

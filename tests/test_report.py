@@ -184,6 +184,7 @@ def test_rounding_never_contradicts_the_verdict(square, room, safe, shown):
         found.cell,
         value - reach,
         value + reach,
+        found.required,
         np.array([safe]),
         True,
     )

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,26 +11,14 @@ import click
 
 from benchmarks.instances import INSTANCES, folder
 from benchmarks.patterns import sequential
-from benchmarks.peers.compare import SMALL, VERSIONS, compare
+from benchmarks.peers.compare import SMALL, compare
+from benchmarks.peers.environment import VERSIONS, environment
 from benchmarks.peers.exchange import comparable, write
 from benchmarks.record import RESULTS, machine, markdown, write_csv
 from discreet.errors import DiscreetError
 from discreet.problem import Problem
 
-HOME = RESULTS / "peers-env"
 GENERATED = ("flat2d_50", "flat2d_100", "hier2d_1k", "flat3d_10")
-
-
-def environment() -> Path:
-    """The Python of an environment with the peers in it, made if need be."""
-    python = HOME / "bin" / "python"
-    stamp = HOME / "installed.json"
-    if not stamp.exists() or json.loads(stamp.read_text()) != VERSIONS:
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(HOME)], check=True)
-        wanted = [f"{name}=={version}" for name, version in VERSIONS.items()]
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *wanted], check=True)
-        stamp.write_text(json.dumps(VERSIONS))
-    return python
 
 
 def instances(data: Path | None, most: int, seed: int) -> Iterator[tuple[str, Problem]]:

@@ -15,13 +15,13 @@ from benchmarks.alone import ONE_THREAD, alone
 from benchmarks.audit import same
 from benchmarks.instances import shaped
 from benchmarks.patterns import hide, sequential
+from benchmarks.peers.environment import VERSIONS
 from benchmarks.peers.exchange import comparable, write
 from benchmarks.timing import REPEATS, SHORT, warm_up
 from discreet.audit import audit
 from discreet.problem import BoolArray, Problem
 from discreet.relations import FloatArray
 
-VERSIONS = {"pytauargus": "0.6.0", "gconfid": "2.0.4"}
 SMALL = shaped("flat2d_8", (8,), (8,), share=0.1)  # the peers' warm-up
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,9 +22,11 @@ from discreet.cli_audit import attack_command, audit_command, verify_command
 from discreet.cli_common import (
     ExistingFile,
     NewFile,
+    attackers_option,
     console,
     keep_apart,
     pattern_option,
+    problem_against,
     problem_argument,
     quiet_option,
     verdict,
@@ -53,6 +55,7 @@ from discreet.microdata import distinct_codes
 from discreet.progress import on_terminal
 from discreet.protection import suppress
 from discreet.release import SYMBOL, publish
+from discreet.report.words import listed
 from discreet.rules import RULES, usage
 from discreet.show import show
 from discreet.tabulate import tabulate
@@ -161,7 +164,7 @@ def _summary(result: Result) -> None:
     if result.audit.passed:
         console.print(
             "[bold green]Safe[/]: every sensitive cell keeps its protection against the "
-            + escape(_and(result.audit.attackers))
+            + escape(listed(result.audit.attackers))
             + "."
         )
     else:
@@ -170,10 +173,6 @@ def _summary(result: Result) -> None:
     for file in result.files:
         note = "" if file.name.startswith("release") else "  [dim]confidential[/]"
         console.print(f"  {escape(os.path.relpath(file))}{note}")
-
-
-def _and(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
 
 
 # -- step by step -------------------------------------------------------------------------------------------
@@ -326,6 +325,7 @@ def assess_command(
     help="Stop when the cost is proven to be within this share of the best; heuristics have no bound and ignore it.",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Breaks ties.")
+@attackers_option
 @click.option("--out", type=NewFile(), required=True, help="Pattern to write (.csv).")
 @click.option("--report", type=NewFile(), help="Report to write (.json).")
 @quiet_option
@@ -335,13 +335,14 @@ def protect_command(
     time_limit: float | None,
     gap: float,
     seed: int,
+    attackers: Path | None,
     out: Path,
     report: Path | None,
     quiet: bool,
 ) -> int:
     """Find a safe pattern and audit it."""
-    keep_apart(problem, out, report)
-    given = read_problem(problem)
+    keep_apart(problem, attackers, out, report)
+    given = problem_against(problem, attackers)
     with on_terminal(quiet) as progress:
         found = protect(given, method, seed=seed, time_limit=time_limit, gap=gap, progress=progress)
         checked = audit(given, found, intervals=False, progress=progress)
@@ -357,14 +358,23 @@ def protect_command(
 @cli.command("publish")
 @problem_argument
 @pattern_option
+@attackers_option
 @click.option("--symbol", default=SYMBOL, show_default=True, help="What stands in hidden cells.")
 @click.option("--decimals", type=click.IntRange(-MOST_DECIMALS, MOST_DECIMALS), help="Round published values.")
 @click.option("--out", type=NewFile(*RELEASES), required=True, help="Release to write (.csv, .parquet or .xlsx).")
 @quiet_option
-def publish_command(problem: Path, pattern: Path, symbol: str, decimals: int | None, out: Path, quiet: bool) -> None:
+def publish_command(
+    problem: Path,
+    pattern: Path,
+    attackers: Path | None,
+    symbol: str,
+    decimals: int | None,
+    out: Path,
+    quiet: bool,
+) -> None:
     """Write the release, if the pattern passes the audit."""
-    keep_apart(problem, pattern, out)
-    given = read_problem(problem)
+    keep_apart(problem, pattern, attackers, out)
+    given = problem_against(problem, attackers)
     found = suppress(given, read_pattern(given, pattern))
     with on_terminal(quiet) as progress:
         checked = audit(given, found, intervals=False, progress=progress)
@@ -399,9 +409,10 @@ def view(file: Path, rows: int) -> None:
 @cli.command()
 @click.argument("source", type=ExistingFile)
 @click.argument("target", type=NewFile(*PROBLEMS))
-def convert(source: Path, target: Path) -> None:
+@attackers_option
+def convert(source: Path, target: Path, attackers: Path | None) -> None:
     """Convert a problem between formats, e.g. problem.discreet to problem.jj.gz."""
-    write_problem(read_problem(source), target)
+    write_problem(problem_against(source, attackers), target)
     console.print(f"Written {target}", markup=False)
 
 

@@ -23,16 +23,18 @@ from discreet.audit import (
 from discreet.cli_common import (
     ExistingFile,
     NewFile,
+    attackers_option,
     console,
     keep_apart,
     pattern_option,
+    problem_against,
     problem_argument,
     quiet_option,
     spread,
     verdict,
     workers_option,
 )
-from discreet.io import read_problem, writing
+from discreet.io import writing
 from discreet.io.pattern import read_pattern
 from discreet.job import audit_report, write_json, write_together
 from discreet.problem import Status
@@ -43,6 +45,7 @@ from discreet.protection import suppress
 @click.command("audit")
 @problem_argument
 @pattern_option
+@attackers_option
 @click.option("--intervals", type=NewFile(), help="Exact interval of every protected cell to write (.csv).")
 @click.option("--report", type=NewFile(), help="Verdict to write (.json).")
 @click.option(
@@ -57,6 +60,7 @@ from discreet.protection import suppress
 def audit_command(
     problem: Path,
     pattern: Path,
+    attackers: Path | None,
     intervals: Path | None,
     report: Path | None,
     proof: Path | None,
@@ -67,8 +71,8 @@ def audit_command(
     """Check whether a pattern is safe."""
     if counts and proof:
         raise click.UsageError("Certificates do not cover whole numbers: leave out --whole or --certificate.")
-    keep_apart(problem, pattern, intervals, report, proof)
-    given = read_problem(problem)
+    keep_apart(problem, pattern, attackers, intervals, report, proof)
+    given = problem_against(problem, attackers)
     found = suppress(given, read_pattern(given, pattern))
     files: dict[Path, Callable[[Path], None]] = {}
     with on_terminal(quiet) as progress, spread(workers) as executor:
@@ -95,9 +99,10 @@ def audit_command(
 @click.argument("certificate", type=ExistingFile)
 @click.option("--problem", type=ExistingFile, required=True, help="The problem that was audited.")
 @pattern_option
-def verify_command(certificate: Path, problem: Path, pattern: Path) -> int:
+@attackers_option
+def verify_command(certificate: Path, problem: Path, pattern: Path, attackers: Path | None) -> int:
     """Check a certificate in exact arithmetic, without a solver."""
-    given = read_problem(problem)
+    given = problem_against(problem, attackers)
     seen = verify(read_certificate(certificate), given, suppress(given, read_pattern(given, pattern)))
     if not seen.passed:
         console.print("certificate does not hold:")
@@ -108,19 +113,20 @@ def verify_command(certificate: Path, problem: Path, pattern: Path) -> int:
     verdict = f"{exposed:,} of {cells:,} cells exposed" if exposed else f"{cells:,} cells safe"
     console.print(f"certificate holds: {verdict}, {tables:,} congruent tables, checked in exact arithmetic")
     if not seen.complete:
-        console.print("  but it says nothing about some of the sensitive cells")
+        console.print("  but it says nothing about some of the protected cells")
     return 0 if seen.safe and seen.complete else 1
 
 
 @click.command("attack")
 @problem_argument
 @click.option("--pattern", type=ExistingFile, help="The pattern; without it only the sensitive cells are hidden.")
+@attackers_option
 @click.option("--out", type=NewFile(), help="Interval of every hidden cell to write (.csv). Confidential.")
 @quiet_option
-def attack_command(problem: Path, pattern: Path | None, out: Path | None, quiet: bool) -> int:
+def attack_command(problem: Path, pattern: Path | None, attackers: Path | None, out: Path | None, quiet: bool) -> int:
     """Attack a pattern as a reader would: the exact interval of every hidden cell, and how sensitive ones are exposed."""
-    keep_apart(problem, pattern, out)
-    given = read_problem(problem)
+    keep_apart(problem, pattern, attackers, out)
+    given = problem_against(problem, attackers)
     must = np.isin(given.status, (Status.PRIMARY, Status.HIDDEN))
     found = suppress(given, read_pattern(given, pattern) if pattern else must)
     with on_terminal(quiet) as progress:
@@ -132,13 +138,12 @@ def attack_command(problem: Path, pattern: Path | None, out: Path | None, quiet:
     if out:
         with writing(out) as draft:
             frame.merge(how.frame(), on="cell", how="left").to_csv(draft, index=False)
-    width = frame["upper"] - frame["lower"]
-    pinned = width <= 1e-9 * np.maximum(given.table.magnitude[seen.cell], 1e-300)
-    primary = np.isin(seen.cell, given.primaries)
-    console.print(f"{len(frame):,} hidden cells: {int(pinned.sum()):,} can be computed exactly,")
-    console.print(
-        f"  {int((pinned & primary).sum()):,} of them sensitive; {len(seen.exposed):,} sensitive cells miss their protection"
-    )
+    exactly = seen.upper - seen.lower <= 1e-9 * np.maximum(given.table.magnitude[seen.cell], 1e-300)
+    hidden, pinned = np.unique(seen.cell), np.unique(seen.cell[exactly])
+    sensitive = int(np.isin(pinned, given.primaries).sum())
+    what = "protected" if how.counts()["conditional"] else "sensitive"
+    console.print(f"{len(hidden):,} hidden cells: {len(pinned):,} can be computed exactly,")
+    console.print(f"  {sensitive:,} of them sensitive; {len(seen.exposed):,} {what} cells miss their protection")
     _exposed(how)
     return 0 if seen.passed else 1
 
@@ -148,11 +153,12 @@ def _exposed(how: Exposure) -> None:
     count = how.counts()
     if not count["exposed"]:
         return
+    what = "protected" if count["conditional"] else "sensitive"
     grid = Grid(box=None, show_header=False, pad_edge=False)
     grid.add_column(justify="right")
     grid.add_column()
     for key, words in {
-        "exposed": f"of {count['primaries']:,} sensitive cells are exposed",
+        "exposed": f"of {count['primaries'] + count['conditional']:,} {what} cells are exposed",
         "fully": "  fully: their values can be computed",
         "partially": "  partially: the interval is too narrow",
         "unpicked": "  by single relations, one after the other",

@@ -13,9 +13,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import click
+import numpy as np
 from rich.console import Console
 
 from discreet.errors import InputError
+from discreet.io import read_problem
+from discreet.io.attackers import with_attackers
+from discreet.problem import Problem
 
 
 class _Output(Console):
@@ -51,9 +55,20 @@ problem_argument = click.argument("problem", type=ExistingFile)
 pattern_option = click.option(
     "--pattern", type=ExistingFile, required=True, help="The pattern: cell,status with one line a cell."
 )
+attackers_option = click.option(
+    "--attackers",
+    type=ExistingFile,
+    help="Further attackers: CSV attacker,cell,lower,upper with levels if they differ.",
+)
 workers_option = click.option(
     "--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes to spread the work over."
 )
+
+
+def problem_against(problem: Path, attackers: Path | None) -> Problem:
+    """A problem, with the attackers of another file if there is one."""
+    given = read_problem(problem)
+    return with_attackers(given, attackers) if attackers else given
 
 
 @contextmanager
@@ -94,11 +109,12 @@ class Checked(Protocol):
     @property
     def exposed(self) -> list[str]: ...
     @property
-    def safe(self) -> Any: ...
+    def cell(self) -> Any: ...
 
 
 def verdict(checked: Checked) -> str:
     """An audit in one line."""
+    cells = len(np.unique(checked.cell))
     if checked.passed:
-        return f"safe: {len(checked.safe):,} cells keep their protection"
-    return f"exposed: {len(checked.exposed):,} of {len(checked.safe):,} cells can be inferred too closely"
+        return f"safe: {cells:,} cells keep their protection"
+    return f"exposed: {len(checked.exposed):,} of {cells:,} cells can be inferred too closely"

@@ -20,6 +20,7 @@ from discreet.errors import FormatError, InputError, JobError, RuleError, some
 from discreet.finished import read_table
 from discreet.hierarchy import Hierarchy
 from discreet.io import FORMATS, write_release, writing
+from discreet.io.attackers import with_attackers
 from discreet.io.pattern import write_pattern
 from discreet.io.rda import read_microdata
 from discreet.link import link
@@ -89,6 +90,7 @@ class Rules:
     margin: float = 20.0
     waivers: str | None = None  # CSV respondent[,cell]
     statuses: str | None = None  # CSV cell,status
+    attackers: str | None = None  # CSV attacker,cell,lower,upper[,lower_level,upper_level,sliding_level]
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ class Job:
         for name, dimension in self.dimensions.items():
             named.append((f"dimensions.{name}.hierarchy", dimension.hierarchy))
             named += [(f"dimensions.{name}.also", file) for file in dimension.also]
-        named += [("rules.waivers", self.rules.waivers), ("rules.statuses", self.rules.statuses)]
+        named += [(f"rules.{name}", getattr(self.rules, name)) for name in ("waivers", "statuses", "attackers")]
         return {file: entry for entry, file in named if file is not None}
 
     def writes(self) -> list[str]:
@@ -368,7 +370,7 @@ def make_table(job: Job) -> Table:
 
 def make_problem(job: Job, table: Table) -> Problem:
     rules = job.rules
-    return assess(
+    problem = assess(
         table,
         rules.sensitive,
         cost=job.protect.cost,
@@ -378,6 +380,7 @@ def make_problem(job: Job, table: Table) -> Problem:
         waivers=read_waivers(job.resolve(rules.waivers)) if rules.waivers else (),
         prior=rules.prior,
     )
+    return with_attackers(problem, job.resolve(rules.attackers)) if rules.attackers else problem
 
 
 def _one_total(job: Job) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import IntEnum
 from functools import cached_property
 from typing import Any
@@ -44,6 +44,7 @@ class SolveReport:
     solver: str = ""
     seed: int = 0
     problem: str = ""  # digest of the input
+    work: dict[str, int] = field(default_factory=dict)  # what it took, e.g. the number of cuts
 
     @property
     def gap(self) -> float | None:
@@ -109,7 +110,7 @@ def suppress(problem: Problem, hidden: BoolArray, *, method: str = "manual", **r
     """The protection that hides the given cells entirely and publishes the others as they are.
 
     A pattern may publish primary cells; the audit will then find them exposed.
-    ``report`` fills in the :class:`SolveReport`: status, bound, seconds, solver, seed.
+    ``report`` fills in the :class:`SolveReport`: status, bound, seconds, solver, seed, work.
     """
     hidden = np.asarray(hidden, dtype=bool)
     open_cells = np.flatnonzero((problem.status == Status.HIDDEN) & ~hidden)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from discreet.audit import Audit
+from discreet.audit.known import due
 from discreet.errors import InputError, NotSafeError, some
 from discreet.problem import Problem
 from discreet.protection import Protection
@@ -60,10 +61,10 @@ def publish(
         raise InputError("The suppression symbol must be visible and must not look like a number.")
     if audit.protection != protection.digest or audit.problem.digest != problem.digest:
         raise NotSafeError("Not published: the audit is about another protection. Audit this one.")
-    everyone = {(who.digest, int(cell)) for who in problem.attackers() for cell in problem.primaries}
+    everyone = {(who.digest, int(cell)) for who in problem.attackers() for cell in due(problem, protection, who)}
     audited = {(audit.knowledge[a], int(c)) for a, c in zip(audit.attacker, audit.cell, strict=True)}
     if not everyone <= audited:
-        raise NotSafeError("Not published: the audit leaves out primary cells or attackers. Audit all of them.")
+        raise NotSafeError("Not published: the audit leaves out protected cells or attackers. Audit all of them.")
     if not audit.passed:
         raise NotSafeError(
             f"Not published: {len(audit.exposed):,} cells can be inferred too closely, e.g. {some(audit.exposed)}.",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-
-import numpy as np
 import pytest
 
+from brute import EXACT, cheapest
 from discreet.audit import audit
 from discreet.methods import protect
 from discreet.table import Table
-from discreet.testing import cross_table, hide, infer, pose
+from discreet.testing import cross_table, hide, pose
 
 FIGURE_2 = ("II × A", "II × C", "III × A", "III × C")
 
@@ -45,25 +43,6 @@ def test_levels_that_figure_2_reaches(investment, levels, safe):
         assert audit(problem, hide(problem, *FIGURE_2), intervals=intervals).passed is safe
 
 
-def cheapest_by_trying_everything(problem) -> float:
-    """All 2¹⁵ patterns in order of cost; those with a cell alone in its row or column cannot be the cheapest."""
-    table = problem.table
-    p = int(problem.primaries[0])
-    others = np.delete(np.arange(len(table)), p)
-    patterns = np.zeros((2 ** len(others), len(table)), dtype=bool)
-    patterns[:, p] = True
-    patterns[:, others] = list(itertools.product([False, True], repeat=len(others)))
-    alone = (patterns @ abs(table.relations.toarray()).T == 1).any(axis=1)
-    patterns = patterns[~alone]
-    cost = patterns @ problem.cost
-    for i in np.argsort(cost, kind="stable"):
-        low, high = infer(hide(problem, *table.labels(np.flatnonzero(patterns[i]))), p)
-        down, up = table.value[p] - low + 1e-6, high - table.value[p] + 1e-6
-        if down >= problem.lower[p] and up >= problem.upper[p] and down + up >= problem.sliding[p]:
-            return float(cost[i])
-    raise AssertionError("nothing protects the cell")
-
-
 @pytest.mark.parametrize(("levels", "cost"), [((10, 8), 59), ((10, 12), 85), ((17, 20), 123)])
 def test_kelly_protects_figure_1_at_the_least_cost(investment, levels, cost):
     """Costs are the values. With (10, 8) figure 2 is the cheapest pattern; the text's levels take another square."""
@@ -71,7 +50,7 @@ def test_kelly_protects_figure_1_at_the_least_cost(investment, levels, cost):
     protection = protect(problem, "kelly")
     assert audit(problem, protection).passed
     assert protection.report.cost == pytest.approx(cost)
-    assert cheapest_by_trying_everything(problem) == pytest.approx(cost)
+    assert cheapest(problem).cost == pytest.approx(cost)
 
 
 def test_kelly_is_no_exact_method(investment):
@@ -79,6 +58,26 @@ def test_kelly_is_no_exact_method(investment):
     problem = pose(investment, {"II × C": (22, 25)})
     protection = protect(problem, "kelly")
     assert audit(problem, protection).passed
-    assert protection.report.cost >= cheapest_by_trying_everything(problem) == pytest.approx(187)
+    assert protection.report.cost >= cheapest(problem).cost == pytest.approx(187)
     assert protection.report.status == "heuristic"
     assert protection.report.bound is None
+
+
+LEVELS = [(10, 8), (10, 12), (17, 20), (22, 25), (10, 12, 30), (0, 0, 40), (22, 60)]
+
+
+@pytest.mark.parametrize("levels", LEVELS)
+@pytest.mark.parametrize("method", EXACT)
+def test_an_exact_method_finds_the_cheapest_pattern_for_figure_1(investment, method, levels):
+    problem = pose(investment, {"II × C": levels})
+    protection, best = protect(problem, method), cheapest(problem)
+    assert audit(problem, protection).passed
+    assert protection.report.cost == protection.report.bound == pytest.approx(best.cost)
+    assert protection.report.status == "optimal"
+    assert protection.hidden.tolist() in [hidden.tolist() for hidden in best.patterns]
+
+
+def test_figure_2_is_the_one_cheapest_pattern_for_what_it_gives(investment):
+    problem = pose(investment, {"II × C": (17, 8, 25)})
+    (hidden,) = cheapest(problem).patterns
+    assert hidden.tolist() == hide(problem, *FIGURE_2).hidden.tolist()

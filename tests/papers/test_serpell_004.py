@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from brute import EXACT, cheapest
 from discreet.audit import Audit, audit, exposure
 from discreet.methods import protect
 from discreet.problem import Problem, Status
@@ -169,3 +170,22 @@ def test_protecting_the_initially_exposed_is_not_always_enough():
     assert verdict.interval(name("A1")) == (5, 5)
     again = exposure(problem, squares)
     assert again.labels("together") == again.labels("fully") == [name("A1")]
+
+
+# -- the cheapest patterns -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("figure", "cost", "secondaries"), [("figure_1", 223, 3), ("table_1", 223, 3), ("figure_3", 1000, 1)]
+)
+@pytest.mark.parametrize("method", EXACT)
+def test_an_exact_method_finds_the_cheapest_pattern_for_each_figure(method, figure, cost, secondaries, request):
+    """Costs are the values. Figure 3 needs one more cell; seven cells would do."""
+    problem = request.getfixturevalue(figure)
+    protection, best = protect(problem, method), cheapest(problem)
+    assert best.cost == pytest.approx(cost)
+    assert len(best.patterns) == {"figure_3": 7}.get(figure, 2)
+    assert protection.report.cost == protection.report.bound == pytest.approx(cost)
+    assert protection.report.n_secondary == secondaries
+    assert protection.hidden.tolist() in [hidden.tolist() for hidden in best.patterns]
+    assert audit(problem, protection).passed

@@ -17,8 +17,8 @@ from discreet.audit import tolerances
 from discreet.audit.congruent import components
 from discreet.audit.decide import Decider
 from discreet.audit.evidence import Difference, Evidence, Found, IntArray
-from discreet.audit.explore import CHUNK, Component, open_targets, reaches, settle, sure, survey
-from discreet.audit.known import against, known_floats, limits
+from discreet.audit.explore import CHUNK, Component, open_targets, reaches, settle, survey
+from discreet.audit.known import against, due, known_floats, limits, required
 from discreet.audit.reduce import Reduced, reduce
 from discreet.errors import InputError, TableError, some
 from discreet.problem import BoolArray, Problem, Status
@@ -35,7 +35,8 @@ class Audit:
     """Per attacker and protected cell: the interval that can be inferred, and the verdict.
 
     With ``exact`` the bounds are the tightest that can be inferred; otherwise they are attained values,
-    gone after only as far as the verdict needs.
+    gone after only as far as the verdict needs. Which cells are audited may differ from attacker to attacker, and so may
+    the levels they require.
     """
 
     problem: Problem
@@ -46,12 +47,13 @@ class Audit:
     cell: NDArray[np.int64]
     lower: FloatArray
     upper: FloatArray
+    required: FloatArray  # (3, entries): lower, upper and sliding level against the attacker
     safe: BoolArray
     exact: bool
     evidence: tuple[Evidence, ...] | None = None  # one an attacker, if it was asked for
 
     def __repr__(self) -> str:
-        verdict = "safe" if self.passed else f"{len(self.exposed):,} of {len(self.cell):,} cells exposed"
+        verdict = "safe" if self.passed else f"{len(self.exposed):,} of {len(np.unique(self.cell)):,} cells exposed"
         return f"Audit({len(self.attackers)} attacker(s), {verdict})"
 
     @property
@@ -74,12 +76,14 @@ class Audit:
         who = 0 if attacker is None else self.attackers.index(attacker)
         cell = self.problem.table.index(label)
         if (who, cell) not in self._row:
-            raise TableError(f"Cell {self.problem.table.label(cell)!r} was not audited; pass it in cells=.", [label])
+            name = self.problem.table.label(cell)
+            whom = "" if len(self.attackers) == 1 else f" against {self.attackers[who]!r}"
+            raise TableError(f"Cell {name!r} was not audited{whom}; pass it in cells=.", [label])
         row = self._row[who, cell]
         return float(self.lower[row]), float(self.upper[row])
 
     def frame(self) -> pd.DataFrame:
-        """One row an audited cell. Confidential: it holds true values and protection levels."""
+        """One row an audited cell and attacker. Confidential: it holds true values and protection levels."""
         p, c = self.problem, self.cell
         value = p.table.value[c]
         columns = {
@@ -87,8 +91,8 @@ class Audit:
             "value": value,
             "lower": self.lower,
             "upper": self.upper,
-            "required_lower": value - p.lower[c],
-            "required_upper": value + p.upper[c],
+            "required_lower": value - self.required[0],
+            "required_upper": value + self.required[1],
             "safe": self.safe,
         }
         if len(self.attackers) > 1:
@@ -109,9 +113,9 @@ def audit(
 ) -> Audit:
     """Audit what would be published.
 
-    ``cells`` defaults to all primary cells. With ``intervals=False`` only the verdict is worked out, which is faster. With
-    ``certify`` the congruent tables that show it are kept for a certificate. Work is spread over an ``executor``, if given
-    one; the answer is the same to the last bit.
+    ``cells`` defaults to all that must be protected from the attacker in question: primaries, and hidden ones with levels.
+    With ``intervals=False`` only the verdict is worked out, which is faster. With ``certify`` the congruent tables that show
+    it are kept for a certificate. Work is spread over an ``executor``, if given one; the answer is the same to the last bit.
     """
     progress = progress or Silent()
     if protection.problem.digest != problem.digest:
@@ -124,24 +128,41 @@ def audit(
         raise TableError(
             f"{len(labels)} cells are published as intervals without the true value: {some(labels)}.", labels
         )
-    targets = problem.primaries if cells is None else _numbers(problem, cells)
     whom = against(problem, attackers)
-    progress.stage("audit", len(targets) * len(whom))
-    job = _Job(problem, protection, targets, intervals, certify, executor, progress)
-    seen = [job.against(who) for who in whom]
+    chosen = None if cells is None else _numbers(problem, cells)
+    questions = [_question(problem, protection, who, chosen) for who in whom]
+    many = [len(question.targets) for question in questions]
+    progress.stage("audit", sum(many))
+    job = _Job(problem, protection, questions, intervals, certify, executor, progress)
+    seen = [job.answer(question) for question in questions]
     return Audit(
         problem=problem,
         protection=protection.digest,
         attackers=tuple(who.name for who in whom),
         knowledge=tuple(who.digest for who in whom),
-        attacker=np.repeat(np.arange(len(whom)), len(targets)),
-        cell=np.tile(targets, len(whom)),
+        attacker=np.repeat(np.arange(len(whom)), many),
+        cell=np.concatenate([question.targets for question in questions]),
         lower=np.concatenate([one.lower for one in seen]),
         upper=np.concatenate([one.upper for one in seen]),
+        required=np.concatenate([question.required for question in questions], axis=1),
         safe=np.concatenate([one.safe for one in seen]),
         exact=intervals,
         evidence=tuple(one.evidence for one in seen) if job.certify else None,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """What is asked about one attacker."""
+
+    attacker: Attacker
+    targets: IntArray
+    required: FloatArray  # (3, targets): down, up, and in all
+
+
+def _question(problem: Problem, protection: Protection, attacker: Attacker, cells: IntArray | None) -> _Question:
+    targets = due(problem, protection, attacker) if cells is None else cells
+    return _Question(attacker, targets, required(problem, protection, attacker)[:, targets])
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,29 +181,29 @@ class _Job:
 
     problem: Problem
     protection: Protection
-    targets: IntArray
+    questions: Sequence[_Question]
     intervals: bool
     certify: bool
     executor: Executor | None
     progress: Progress
     done: int = 0
 
-    def against(self, attacker: Attacker) -> _Seen:
-        problem, protection, targets = self.problem, self.protection, self.targets
+    def answer(self, question: _Question) -> _Seen:
+        problem, protection, attacker, targets = self.problem, self.protection, question.attacker, question.targets
         low, high = known_floats(problem, protection, attacker)
         reduced = reduce(problem.table.relations, low, high, low < high)
-        parts = list(self._parts(reduced))
+        parts = list(self._parts(question, reduced))
         found = self._explore([component for _, component in parts])
-        reach, surely, edge, shown, tables = self._gather(reduced, [columns for columns, _ in parts], found)
-        hinges = np.flatnonzero(self._hinges(reach, surely, edge))
+        reach, edge, shown, tables = self._gather(targets, reduced, [columns for columns, _ in parts], found)
+        hinges = np.flatnonzero(self._hinges(question, reach, edge))
         if len(hinges):
             exact, witnesses = Decider(problem, protection, attacker).reach(targets[hinges])
             shown[:, hinges] = len(tables) + np.arange(exact.size).reshape(-1, 2).T
-            reach[:, hinges] = surely[:, hinges] = exact
+            reach[:, hinges] = exact
             tables.extend(witnesses if self.certify else ())
         # A primary whose value is simply told is exposed, however little protection it asked for.
         told = ((protection.lower == protection.upper) & (problem.status == Status.PRIMARY))[targets]
-        safe = self._suffices(surely) & ~told
+        safe = _suffices(question, reach) & ~told
         value = problem.table.value
         lower, upper = (_tidy(value, targets, move) for move in (-reach[0], reach[1]))
         # The truth is possible, and what was known beforehand is no news, whatever the last digit of a sum.
@@ -191,35 +212,25 @@ class _Job:
         upper = np.maximum(np.minimum(upper, highest), value[targets])
         return _Seen(lower, upper, safe, Evidence(tuple(tables), shown))
 
-    def _suffices(self, reach: FloatArray) -> BoolArray:
-        problem, targets = self.problem, self.targets
-        levels = np.stack([problem.lower[targets], problem.upper[targets]])
-        enough = reaches(reach, levels).all(axis=0) & reaches(reach.sum(axis=0), problem.sliding[targets])
-        return np.asarray(enough)
-
-    def _hinges(self, reach: FloatArray, surely: FloatArray, edge: FloatArray) -> BoolArray:
-        """Which answers depend on numerical error: between how far a cell surely goes and where it must stop."""
-        least, most = surely * (1 - tolerances.CLOSE), edge * (1 + tolerances.CLOSE)
-        hinges = self._suffices(least) != self._suffices(most)
+    def _hinges(self, question: _Question, reach: FloatArray, edge: FloatArray) -> BoolArray:
+        """Which answers are not known yet: between how far a cell is proven to go and where it must stop."""
+        least, most = reach * (1 - tolerances.CLOSE), edge * (1 + tolerances.CLOSE)
+        hinges = _suffices(question, least) != _suffices(question, most)
         if self.intervals:
             hinges |= np.any(most > reach * (1 + 2 * tolerances.REACH), axis=0)
         return np.asarray(hinges)
 
-    def _parts(self, reduced: Reduced) -> Iterator[tuple[IntArray, Component]]:
+    def _parts(self, question: _Question, reduced: Reduced) -> Iterator[tuple[IntArray, Component]]:
         """The connected components with targets in them: their columns, and what is asked about them."""
-        problem = self.problem
-        moving = np.flatnonzero(reduced.column[self.targets] >= 0)
-        cells = self.targets[moving]
-        same = reduced.sign[cells] > 0
-        level = np.where(
-            same, [problem.lower[cells], problem.upper[cells]], [problem.upper[cells], problem.lower[cells]]
-        )
-        sliding = problem.sliding[cells]
+        moving = np.flatnonzero(reduced.column[question.targets] >= 0)
+        cells = question.targets[moving]
+        *ends, sliding = question.required[:, moving]
+        level = np.where(reduced.sign[cells] > 0, ends, ends[::-1])
         by_column = np.argsort(reduced.column[cells], kind="stable")
         columns = reduced.column[cells][by_column]
-        digits = digits_of(problem.table.value)
+        digits = digits_of(self.problem.table.value)
         grain = 0.0 if digits is None else 10.0**-digits
-        self._advance(len(self.targets) - len(moving))
+        self._advance(len(question.targets) - len(moving))
         for members, relations in components(reduced.relations, np.ones(len(reduced.low), dtype=bool)):
             # members are in order, and so are columns: a merge of the two finds the targets among them
             begin, end = np.searchsorted(columns, members, "left"), np.searchsorted(columns, members, "right")
@@ -265,19 +276,19 @@ class _Job:
         self.progress.update(self.done)
 
     def _gather(
-        self, reduced: Reduced, columns: list[IntArray], found: list[Found]
-    ) -> tuple[FloatArray, FloatArray, FloatArray, IntArray, list[Difference]]:
-        """From columns back to cells: how far each target moves, surely and at most, and the tables that show it."""
+        self, targets: IntArray, reduced: Reduced, columns: list[IntArray], found: list[Found]
+    ) -> tuple[FloatArray, FloatArray, IntArray, list[Difference]]:
+        """From columns back to cells: how far each target moves, at least and at most, and the tables that show it."""
         n = len(reduced.low)
         # The last column stands for what does not move.
-        (reach, surely, edge), shown = np.zeros((3, 2, n + 1)), np.full((2, n + 1), -1)
+        (reach, edge), shown = np.zeros((2, 2, n + 1)), np.full((2, n + 1), -1)
         tables: list[Difference] = []
         if self.certify:
             at = np.flatnonzero(reduced.column >= 0)
             members = at[np.argsort(reduced.column[at], kind="stable")]
             starts = np.searchsorted(reduced.column[members], np.arange(n + 1))
         for mine, one in zip(columns, found, strict=True):
-            reach[:, mine], surely[:, mine], edge[:, mine] = one.reach, sure(one.reach, one.doubt), one.edge
+            reach[:, mine], edge[:, mine] = one.reach, one.edge
             if self.certify:
                 shown[:, mine] = np.where(one.shown >= 0, one.shown + len(tables), -1)
                 for table in one.tables:
@@ -285,10 +296,16 @@ class _Job:
                     many = starts[column + 1] - starts[column]
                     cells = members[np.repeat(starts[column] - np.cumsum(many) + many, many) + np.arange(many.sum())]
                     tables.append(Difference(cells, reduced.sign[cells] * np.repeat(table.move, many)))
-        column = reduced.column[self.targets]
-        turned = np.where(reduced.sign[self.targets] > 0, [[0], [1]], [[1], [0]])
-        reach, surely, edge = (far[turned, column] for far in (reach, surely, edge))
-        return reach, surely, edge, shown[turned, column], tables
+        column = reduced.column[targets]
+        turned = np.where(reduced.sign[targets] > 0, [[0], [1]], [[1], [0]])
+        reach, edge = (far[turned, column] for far in (reach, edge))
+        return reach, edge, shown[turned, column], tables
+
+
+def _suffices(question: _Question, reach: FloatArray) -> BoolArray:
+    """Whether moves so far down and up are enough."""
+    *levels, sliding = question.required
+    return np.asarray(reaches(reach, np.stack(levels)).all(axis=0) & reaches(reach.sum(axis=0), sliding))
 
 
 def _numbers(problem: Problem, cells: Sequence[int] | NDArray[np.integer]) -> IntArray:
@@ -307,7 +324,7 @@ def _settle(work: tuple[Component, Found, IntArray]) -> Found:
 
 def _put_in(found: Found, settled: Found, columns: IntArray, surveyed: int) -> None:
     """Put what was settled about some columns into the findings about a component; of ``tables`` it has only new ones."""
-    for name in ("reach", "edge", "doubt"):
+    for name in ("reach", "edge"):
         getattr(found, name)[:, columns] = getattr(settled, name)[:, columns]
     shown = settled.shown[:, columns]
     found.shown[:, columns] = np.where(shown >= surveyed, shown + len(found.tables) - surveyed, shown)

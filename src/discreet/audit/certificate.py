@@ -18,9 +18,9 @@ from discreet.audit.audit import Audit
 from discreet.audit.decide import SIGNS, Decider
 from discreet.audit.evidence import Evidence
 from discreet.audit.exact import Combination, ExactDifference
-from discreet.audit.known import against
-from discreet.audit.numbers import number
-from discreet.audit.proof import FORMAT, SIDES, VERSION, Json, Proof, Shown, Side, levels, short, state, told
+from discreet.audit.known import against, required
+from discreet.audit.numbers import decimal, number
+from discreet.audit.proof import FORMAT, SIDES, VERSION, Json, Proof, Shown, Side, short, state, told
 from discreet.audit.rationalize import exactly, toward
 from discreet.errors import DiscreetError, FormatError, InputError, TableError, some
 from discreet.problem import Problem
@@ -63,12 +63,12 @@ def certificate(
     if tuple(attacker.digest for attacker in whom) != checked.knowledge:
         raise InputError("The audit is about other attackers. Certify it with those it was made against.")
     progress = progress or Silent()
-    cells = checked.cell[checked.attacker == 0]
-    progress.stage("certify", len(cells) * len(whom))
-    proofs = []
+    progress.stage("certify", len(checked.cell))
+    proofs, done = [], 0
     for k, (attacker, evidence) in enumerate(zip(whom, checked.evidence, strict=True)):
-        prover = _Prover(problem, protection, attacker, evidence, cells, checked.exact)
-        proofs.append(prover.prove(progress, k * len(cells)))
+        cells = checked.cell[checked.attacker == k]
+        proofs.append(_Prover(problem, protection, attacker, evidence, cells, checked.exact).prove(progress, done))
+        done += len(cells)
     found, wrong = state(problem, protection, whom, proofs)
     if wrong:
         raise CertificateError(f"The audit cannot be proven in exact arithmetic. {' '.join(wrong[:3])}", wrong)
@@ -134,6 +134,7 @@ class _Prover:
         self.cells = [int(cell) for cell in cells]
         self.decider = Decider(problem, protection, attacker)
         self.program = self.decider.program
+        self.required = required(problem, protection, attacker)
         self._of_evidence: dict[int, ExactDifference | None] = {-1: None}
 
     def prove(self, progress: Progress, done: int) -> Proof:
@@ -174,7 +175,7 @@ class _Prover:
 
     def _short(self, cell: int, shown: Sequence[ExactDifference | None]) -> list[str]:
         down, up = (toward(self.program, table, cell, sign) for sign, table in zip(SIGNS, shown, strict=True))
-        return short(levels(self.problem, cell), down, up)
+        return short([decimal(level) for level in self.required[:, cell]], down, up)
 
     def _side(self, shown: Shown, cell: int, sign: int, settled: _Settled) -> Side:
         table, limit = settled

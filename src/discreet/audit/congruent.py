@@ -11,8 +11,9 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from discreet.audit.evidence import IntArray, Start
+from discreet.audit.grid import Grid
 from discreet.relations import FloatArray
-from discreet.solvers import HighsModel, Outcome
+from discreet.solvers import HighsModel, Outcome, Solution
 
 
 def components(
@@ -45,96 +46,50 @@ def components(
 
 @dataclass(frozen=True, eq=False)
 class Push:
-    """A congruent table met on the way, as its difference from the true one.
+    """A table met on the way, as its difference from the true one.
 
-    There is an exactly congruent one of which no cell is farther away than ``error``. ``optimal`` says that nothing goes farther
-    in the direction asked for; ``dual`` then holds the multiplier of each relation that proves it. Where the solver gave up
-    nothing is claimed: the difference is zero and the error infinite.
+    ``proven`` says that it is congruent; otherwise it is what the solver took for one. ``optimal`` says that nothing goes
+    farther in the direction asked for; ``dual`` then holds the multiplier of each relation that shows it.
     """
 
     difference: FloatArray
-    error: FloatArray
+    proven: bool
     optimal: bool
     dual: FloatArray
 
 
 class CongruentTables:
-    """One connected component as one persistent linear program, pushed by primal simplex in changing directions."""
+    """One connected component as one persistent linear program, pushed by primal simplex in changing directions.
+
+    Solvers keep relations and bounds up to a tolerance, and relations may amplify it beyond measure. So nothing is measured:
+    bounds are put on a grid, where corners are simple fractions, and a table is proven by adding up in whole numbers.
+    """
 
     def __init__(self, relations: sparse.csr_array, low: FloatArray, high: FloatArray, scale: float = 1.0) -> None:
-        self.relations = relations
-        self.low, self.high = low, high  # differences from the true table, low <= 0 <= high
-        self.scale = scale
+        self.low, self.high = (_modest(bound, scale) for bound in (low, high))  # differences: low <= 0 <= high
+        # Where rooms are not round, ties between them are not either: units are large enough for the solver to tell.
+        self.grid = Grid.of(relations, self.low, self.high, scale * UNIT)
+        # In a unit of about this size, and a power of two times that of the grid, so that nothing is lost in between.
+        self._unit = 2.0 ** np.rint(np.log2(scale * self.grid.scale))
+        self._lower, self._upper = self.grid.low / self._unit, self.grid.high / self._unit
+        rows = sparse.csr_array(self.grid.relations, dtype=float)
         self._model = HighsModel("primal")
-        self._lower, self._upper = _modest(low / scale), _modest(high / scale)
-        zero = np.zeros(relations.shape[0])
-        self._model.load(np.zeros(len(low)), self._lower, self._upper, relations, zero, zero)
+        zero = np.zeros(rows.shape[0])
+        self._model.load(np.zeros(len(low)), self._lower, self._upper, rows, zero, zero)
         self._model.maximize(True)
+        self._patience = patience(rows)
         self._aim = np.zeros(0, dtype=np.int64)
-        self._weights = sparse.csr_array(abs(relations))
-        weights = self._weights.data
-        self._plain = not len(weights) or bool(weights.max() <= EVEN * weights.min())
-        entries = self._weights.tocsc().tocoo()  # by column
-        self._entry_row, self._entry_weight = entries.row, entries.data
-        self._column_starts = np.flatnonzero(np.r_[True, entries.col[1:] != entries.col[:-1]])
-        self._columns = entries.col[self._column_starts] if len(entries.col) else entries.col
 
     def push(self, cell: int, sign: float, goal: float = np.inf, starts: Sequence[Start] = ()) -> Push:
         """Move ``cell`` as far as it goes, but not beyond ``goal``, up (``sign`` 1) or down (−1). It must not be endless.
 
-        The search goes on from the one of ``starts`` that has the cell farthest already, or else from where it is.
+        The search goes on from the one of ``starts`` that has the cell farthest already, or else from where it is. Where the
+        solver gave up and left nothing that can be proven, nothing moves.
         """
         if starts:
             self._model.start_from(max(starts, key=lambda start: sign * float(start.difference[cell])).basis)
         *_, last = self.burst(np.array([cell]), sign, np.array([goal]), np.ones(1))
-        n = len(self.low)
-        return last if last.optimal else Push(np.zeros(n), np.full(n, np.inf), False, last.dual)
-
-    def _error(self, difference: FloatArray) -> FloatArray:
-        """How far each column may be from its place in an exactly congruent table.
-
-        Solvers keep relations and bounds up to a tolerance, and relations may amplify it, by far more than a guess would
-        cover. So the basis is asked how its columns would have to move for the relations to hold to the last digit, and the
-        table is scaled down to have them within bounds again. Where that does not work out, or where weights of very
-        different size may amplify without limit, nothing is known.
-        """
-        nothing = np.full(len(difference), np.inf)
-        if not self._plain:
-            return nothing
-        better = self._significant(difference)
-        for _ in range(3):
-            sizes = self._weights @ np.abs(better)
-            noise = NOISE * sizes
-            residual = self.relations @ better
-            if np.all(np.abs(residual) <= noise):
-                break
-            correction = self._model.correction(residual / self.scale)
-            if correction is None:
-                return nothing
-            better = self._significant(better - correction * self.scale)
-        else:
-            return nothing
-        # Rounding errors are amplified, too.
-        rounding = self._model.correction(np.where(np.arange(len(noise)) % 2, noise, -noise) / self.scale)
-        if rounding is None:
-            return nothing
-        error = 2 * (np.abs(better - difference) + np.abs(rounding) * self.scale)
-        out = np.maximum(np.maximum(better - self.high, self.low - better), 0.0)
-        bound = np.where(better > 0, self.high, -self.low)
-        at = np.flatnonzero((out > 0) & ((bound > 0) | (out > 64 * ROUNDING * (self._weights.T @ sizes))))
-        with np.errstate(divide="ignore"):
-            shrink = float((out[at] / bound[at]).max(initial=0.0))
-        return error + shrink * np.abs(difference) if shrink < np.inf else nothing
-
-    def _significant(self, difference: FloatArray) -> FloatArray:
-        """Without moves that drown in the rounding errors of a relation: nothing would hold them to it."""
-        if not len(self._entry_row):
-            return difference
-        sizes = self._weights @ np.abs(difference)
-        drowned = np.maximum.reduceat(sizes[self._entry_row] / self._entry_weight, self._column_starts)
-        limit = np.zeros(len(difference))
-        limit[self._columns] = 64 * ROUNDING * drowned
-        return np.where(np.abs(difference) <= limit, 0.0, difference)
+        return last if last.optimal or last.proven else Push(np.zeros(len(self.low)), True, False, last.dual)
 
     def here(self, push: Push) -> Start:
         """The corner where the last search ended, with this push."""
@@ -147,23 +102,51 @@ class CongruentTables:
         self._model.set_cost(self._aim, np.zeros(len(self._aim)))
         self._model.set_cost(cells, sign * weight)
         self._aim = cells
-        goal = goal / self.scale
         lower, upper = self._lower[cells], self._upper[cells]
+        goal = np.ceil(goal * self.grid.scale) / self._unit  # corners stay on the grid
         capped = (np.maximum(lower, -goal), upper) if sign < 0 else (lower, np.minimum(upper, goal))
         self._model.set_bounds(cells, *capped)
+        best, idle = -np.inf, 0
         try:
             while True:
-                solution = self._model.solve(steps=steps)
-                difference = np.clip(solution.primal * self.scale, self.low, self.high)
-                yield Push(difference, self._error(difference), solution.optimal, solution.row_dual)
-                if solution.outcome is not Outcome.STOPPED:
+                solution = self._model.solve(self._patience, steps)
+                yield self._pushed(solution)
+                idle = 0 if solution.objective > best else idle + 1
+                best = max(best, solution.objective)
+                out_of_time = steps is None or solution.iterations < steps
+                if solution.outcome is not Outcome.STOPPED or out_of_time or idle == IDLE:
                     return
         finally:
             self._model.set_bounds(cells, lower, upper)
 
+    def _pushed(self, solution: Solution) -> Push:
+        proven = self.grid.congruent(solution.primal * self._unit, self._model.correction)
+        if proven is None:
+            difference = np.clip(solution.primal * (self._unit / self.grid.scale), self.low, self.high)
+        else:
+            difference = proven / self.grid.scale
+            difference *= min(1.0, fitting(difference, self.low, self.high))
+        return Push(difference, proven is not None, solution.optimal, solution.row_dual)
+
+
+def fitting(move: FloatArray, low: FloatArray, high: FloatArray) -> float:
+    """The largest multiple of some moves that fits between bounds."""
+    at = np.flatnonzero(move)
+    with np.errstate(over="ignore"):  # room without end for a tiny move
+        multiples = np.where(move[at] > 0, high[at], -low[at]) / np.abs(move[at])
+    return float(multiples.min(initial=np.inf))
+
+
+def patience(rows: sparse.csr_array) -> float:
+    """Seconds after which a solver that has not come back never will: it has been seen to go in circles.
+
+    What it was to find is then found in exact arithmetic, so that answers do not depend on the clock.
+    """
+    return LEAST + 0.005 * float(sum(rows.shape))
+
 
 def endless(relations: sparse.csr_array, low: FloatArray, high: FloatArray, cells: IntArray) -> Iterator[FloatArray]:
-    """Directions in which ``cells`` can move without end: between them they show every such cell and side.
+    """Directions in which ``cells`` can move without end, all proven: between them they show every such cell and side.
 
     A direction without end keeps all relations and only uses cells without a bound on that side. Asking for one of length
     at most one makes a small program whose numbers are all of the same size, whatever the sizes in the table.
@@ -171,24 +154,26 @@ def endless(relations: sparse.csr_array, low: FloatArray, high: FloatArray, cell
     room = np.stack([np.where(np.isinf(low), -1.0, 0.0), np.where(np.isinf(high), 1.0, 0.0)])
     if not room[:, cells].any():
         return
+    grid = Grid.of(relations, *room)
+    if not grid.is_whole:
+        return
     found = np.zeros((2, len(low)), dtype=bool)
     model = HighsModel("primal")
     zero = np.zeros(relations.shape[0])
-    model.load(np.zeros(len(low)), room[0], room[1], relations, zero, zero)
+    model.load(np.zeros(len(low)), room[0], room[1], sparse.csr_array(grid.relations, dtype=float), zero, zero)
     model.maximize(True)
 
     def ask(aim: FloatArray) -> FloatArray | None:
         """A direction along ``aim`` that shows something new, if there is one."""
         model.set_cost(np.arange(len(low)), aim)
-        solution = model.solve()
-        if not solution.optimal or solution.objective <= FAR:
+        solution = model.solve(patience(relations))
+        direction = grid.congruent(solution.primal) if solution.optimal else None
+        if direction is None:
             return None
-        direction = np.where(np.abs(solution.primal) > 1e-9, solution.primal, 0.0)
         before = int(found.sum())
-        found[0] |= direction < -FAR
-        found[1] |= direction > FAR
-        new = found.sum() > before and np.abs(relations @ direction).max(initial=0.0) <= 1e-8
-        return direction if new else None
+        found[0] |= direction < 0
+        found[1] |= direction > 0
+        return direction if found.sum() > before else None
 
     for side, sign in enumerate((-1.0, 1.0)):
         open_cells = cells[room[side, cells] != 0]
@@ -209,12 +194,11 @@ def endless(relations: sparse.csr_array, low: FloatArray, high: FloatArray, cell
                         yield direction
 
 
-EVEN = 10  # weights in relations are of the same size up to this factor
-ROUNDING = 2.0**-52  # of a float, as a share of it
-NOISE = 2.0**-38  # of a relation, as a share of its terms: rounding errors of many steps
-FAR = 1e-5  # of a direction of length one: what moves less is asked again or left out, never credited
+UNIT = 2.0**-27  # of the grid, as a share of the typical move
+LEAST = 2.0  # seconds that even the smallest program is given
+IDLE = 20  # looks at a burst without any gain after which it ends
 
 
-def _modest(bound: FloatArray) -> FloatArray:
+def _modest(bound: FloatArray, scale: float) -> FloatArray:
     """Finite bounds that the solver would take for infinite are cut: that only makes the room smaller."""
-    return np.where(np.isfinite(bound), np.clip(bound, -1e15, 1e15), bound)
+    return np.where(np.isfinite(bound), np.clip(bound, -1e15 * scale, 1e15 * scale), bound)

@@ -7,7 +7,7 @@ import numpy as np
 from discreet.attackers import Attacker
 from discreet.audit.evidence import Difference, IntArray
 from discreet.audit.exact import Combination, ExactDifference, Program
-from discreet.audit.known import known
+from discreet.audit.known import known, required
 from discreet.audit.pushes import Pushes
 from discreet.audit.rationalize import at_once, redecide, toward
 from discreet.audit.simplex import farthest
@@ -24,7 +24,7 @@ class Decider:
     def __init__(self, problem: Problem, protection: Protection, attacker: Attacker) -> None:
         low, high = known(problem, protection, attacker)
         self.program = Program(problem.table.relations, low, high)
-        self._pushes = Pushes(problem, low, high)
+        self._pushes = Pushes(problem, low, high, required(problem, protection, attacker).max(axis=0))
 
     def settle(
         self, cell: int, sign: int, shown: ExactDifference | None = None

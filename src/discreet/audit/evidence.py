@@ -46,19 +46,16 @@ class Found:
     """What was found out about the columns of one connected component.
 
     Row 0 is down, row 1 up. ``reach`` is how far each column is shown to move, ``edge`` how far it moves at most; for a target
-    that was settled exactly the two are equal. ``doubt`` is how far the column may be off in the table that shows the reach,
-    zero in exact arithmetic. ``tables`` hold columns of the component as cells; ``starts`` are corners to search on from.
+    that was settled exactly the two are equal. ``tables`` hold columns of the component as cells, and are congruent to the
+    last digit; ``starts`` are corners to search on from.
     """
 
     reach: FloatArray  # (2, columns)
     edge: FloatArray  # (2, columns)
     tables: list[Difference]
     shown: IntArray  # (2, columns): number in tables, -1: none
-    doubt: FloatArray  # (2, columns)
     starts: list[Start] = field(default_factory=list)
 
     def copy(self) -> Found:
         """One that can be written to."""
-        return Found(
-            self.reach.copy(), self.edge.copy(), list(self.tables), self.shown.copy(), self.doubt.copy(), self.starts
-        )
+        return Found(self.reach.copy(), self.edge.copy(), list(self.tables), self.shown.copy(), self.starts)

@@ -9,16 +9,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.audit import tolerances
-from discreet.audit.congruent import FAR, CongruentTables, Push, endless
+from discreet.audit.congruent import CongruentTables, Push, endless, fitting
 from discreet.audit.evidence import DOWN, UP, Difference, Found, IntArray
 from discreet.audit.flow import explore_network, fits, network
+from discreet.audit.grid import FITS, Grid
 from discreet.relations import FloatArray
 
 BoolArray = NDArray[np.bool_]
 SIGN = (-1.0, 1.0)
 STEPS = 5_000  # of the simplex method between looks at what a burst has shown so far
 CHUNK = 128  # single programs on one model, whatever the number of workers: the same answers to the last bit
-PARTS = 2520  # multipliers are simple fractions
+PARTS = (2520, 2**40)  # multipliers are simple fractions, and else rounded
 NETWORK = 10_000  # columns × targets from which on a compiled network algorithm is worth loading
 
 
@@ -51,7 +52,7 @@ def survey(component: Component) -> Found:
                 np.maximum.at(level[side], c.targets, c.level[side])
             np.maximum.at(sliding, c.targets, c.sliding)
             targets = np.unique(c.targets)
-            return explore_network(net, c.relations, c.low, c.high, targets, level, sliding, c.intervals, c.certify)
+            return explore_network(net, c.low, c.high, targets, level, sliding, c.intervals, c.certify)
     explorer = _Explorer(c)
     for direction in endless(c.relations, c.low, c.high, np.unique(c.targets)):
         explorer.learn_direction(direction)
@@ -71,20 +72,12 @@ def settle(component: Component, found: Found, chosen: IntArray) -> Found:
     explorer = _Explorer(some, found)
     explorer.one_by_one()
     new = explorer.tables[len(found.tables) :]
-    return Found(explorer.reach, explorer.edge, new, explorer.shown, explorer.doubt)
+    return Found(explorer.reach, explorer.edge, new, explorer.shown)
 
 
 def reaches(reach: FloatArray, level: FloatArray) -> BoolArray:
     """Whether a reach is enough for a level: the line is drawn a hair below it."""
     return np.asarray(reach >= level * (1 - tolerances.REACH))
-
-
-def sure(reach: FloatArray, doubt: FloatArray) -> FloatArray:
-    """How far columns move whatever the numerical error."""
-    less = np.where(np.isinf(doubt) | np.isinf(reach), 0.0, reach) - tolerances.DOUBT * np.where(
-        np.isinf(doubt), 0.0, doubt
-    )
-    return np.asarray(np.where(doubt == 0, reach, np.maximum(less, 0.0)))
 
 
 def _enough(c: Component, reach: FloatArray) -> BoolArray:
@@ -99,7 +92,6 @@ class _Explorer:
         self.c = c = component
         self.edge = np.stack([-c.low, c.high]) if before is None else before.edge.copy()
         self.reach = np.zeros((2, len(c.low))) if before is None else before.reach.copy()
-        self.doubt = np.zeros((2, len(c.low))) if before is None else before.doubt.copy()
         self.shown = np.full((2, len(c.low)), -1) if before is None else before.shown.copy()
         self.tables = [] if before is None else list(before.tables)
         self.starts = [] if before is None else list(before.starts)
@@ -111,51 +103,42 @@ class _Explorer:
     def open(self) -> BoolArray:
         """Which targets are not settled yet, per side."""
         c = self.c
-        reach, edge, doubt = (column[:, c.targets] for column in (self.reach, self.edge, self.doubt))
+        reach, edge = self.reach[:, c.targets], self.edge[:, c.targets]
         left: BoolArray = reach < edge * (1 - tolerances.REACH)
-        enough = _enough(c, sure(reach, doubt))
         if not c.intervals:
             out_of_reach = 1 - 2 * tolerances.REACH
             lost = np.any(edge < c.level * out_of_reach, axis=0) | (edge.sum(axis=0) < c.sliding * out_of_reach)
-            left &= ~lost & ~enough
-        return left | (_enough(c, reach) & ~enough)  # what hinges on numerical error is asked again
+            left &= ~lost & ~_enough(c, reach)
+        return left
 
     def learn(self, push: Push) -> None:
-        """Credit every open column with its move, forwards and, as far as the bounds allow, backwards.
-
-        Only moves that dwarf the numerical error of the table count.
-        """
+        """Credit every open column with its move, forwards and, as far as the bounds allow, backwards."""
         c = self.c
+        if not push.proven:
+            return
         moving = np.flatnonzero(push.difference)
         move = push.difference[moving]
-        # What is not known to be right still shows where to look, and is proven or refuted in the end.
-        clear = (np.abs(move) * tolerances.RESIDUAL >= push.error[moving]) | np.isinf(push.error[moving])
-        with np.errstate(over="ignore"):  # room without end for a tiny move
-            back = float((np.where(move > 0, -c.low[moving], c.high[moving]) / np.abs(move)).min(initial=np.inf))
+        # A table on a grid may go a little farther than that.
+        ahead, back = (fitting(way * move, c.low[moving], c.high[moving]) for way in (1, -1))
         number = len(self.tables) if c.certify else -1
         open_columns = np.zeros(self.reach.shape, dtype=bool)
         side_of, target = np.nonzero(self.open())
         open_columns[side_of, c.targets[target]] = True
-        for multiple in (1.0, -back) if back < np.inf else (1.0,):
+        for multiple in (ahead if ahead < np.inf else 1.0, -back if back < np.inf else 0.0):
             for side, sign in enumerate(SIGN):
                 farther = np.minimum(sign * multiple * move, self.edge[side, moving])
-                better = clear & open_columns[side, moving] & (farther > self.reach[side, moving] * (1 + 1e-12))
+                better = open_columns[side, moving] & (farther > self.reach[side, moving] * (1 + 1e-12))
                 at = moving[better]
                 self.reach[side, at] = farther[better]
-                self.doubt[side, at] = abs(multiple) * push.error[at]
                 self.shown[side, at] = number
         if c.certify and np.any(self.shown == number):
             self.tables.append(Difference(moving, move))
 
     def learn_direction(self, direction: FloatArray) -> None:
-        """Credit the cells that a direction without end moves; for sure only if it keeps all relations to the last digit."""
-        whole = np.rint(direction * PARTS)
-        stays = np.where(whole > 0, np.isfinite(self.edge[UP]), np.isfinite(self.edge[DOWN])) & (whole != 0)
-        proven = not stays.any() and not np.any(self.c.relations @ whole)
+        """Credit the cells that a direction without end moves."""
         for side, sign in enumerate(SIGN):
-            at = np.flatnonzero((sign * direction > FAR) & np.isinf(self.edge[side]))
+            at = np.flatnonzero(sign * direction > 0)
             self.reach[side, at] = np.inf
-            self.doubt[side, at] = np.where(proven & (sign * whole[at] > 0), 0.0, np.inf)
             self.shown[side, at] = len(self.tables) if self.c.certify else -1
         if self.c.certify:
             moving = np.flatnonzero(direction)
@@ -170,7 +153,7 @@ class _Explorer:
         place = np.full(len(self.tables) + 1, -1)  # the last entry stands for -1
         place[used] = np.arange(len(used))
         tables = [self.tables[k] for k in used]
-        return Found(self.reach, self.edge, tables, place[shown], self.doubt, self.starts)
+        return Found(self.reach, self.edge, tables, place[shown], self.starts)
 
     # -- many at once ------------------------------------------------------------------------------------------
 
@@ -188,6 +171,8 @@ class _Explorer:
                     sides.discard(side)
                     continue
                 tables = tables or self._program()
+                if not tables.grid.is_whole:
+                    return
                 columns, goal = self._goals(before, side)
                 finite = np.isfinite(goal)
                 weight = self.unit / np.where(finite, goal, 1e3 * max(self.unit, goal[finite].max(initial=0.0)))
@@ -215,6 +200,8 @@ class _Explorer:
     def one_by_one(self) -> None:
         """The largest requirement first: what moves it moves others, too."""
         tables = self._program()
+        if not tables.grid.is_whole:
+            return
         for k in np.argsort(-self.needed, kind="stable").tolist():
             for side in (DOWN, UP):
                 left = self.open()
@@ -227,29 +214,34 @@ class _Explorer:
         c = self.c
         push = tables.push(column, SIGN[side], goal, self.starts)
         self.learn(push)
+        if not push.optimal:
+            return
+        self._bound(column, side, tables.grid, push.dual)
         stake = max(c.level[side, k], c.sliding[k] / 2)
-        error = float(push.error[column])
-        if error > tolerances.RESIDUAL * stake and (stake > 0 or np.isinf(error)):
-            for unit, room in _ladder(stake, self.edge[side, column]):
-                near = np.maximum(c.low, -room), np.minimum(c.high, room)
-                self.learn(CongruentTables(c.relations, *near, unit).push(column, SIGN[side], goal))
-        elif push.optimal:
-            limit = self._limit(column, SIGN[side], push.dual)
-            self.edge[side, column] = max(self.reach[side, column], min(self.edge[side, column], limit))
+        for unit, room in _ladder(stake, self.edge[side, column]):
+            if not self.open()[side, k]:
+                return
+            near = np.maximum(c.low, -room), np.minimum(c.high, room)
+            self.learn(CongruentTables(c.relations, *near, unit).push(column, SIGN[side], goal))
 
-    def _limit(self, column: int, sign: float, dual: FloatArray) -> float:
+    def _bound(self, column: int, side: int, grid: Grid, dual: FloatArray) -> None:
         """How far a column goes at most, by the relations times these multipliers: all others do their best for it.
 
-        Any multipliers give a bound. Those rounded to simple fractions, which most are, make columns cancel out exactly.
+        Any multipliers give a bound. Rounded, they are whole multiples of a fraction, so that columns cancel out exactly.
         """
         c = self.c
-        rounded = np.rint(dual * PARTS) / PARTS
-        left = -(c.relations.T @ np.where(np.abs(rounded - dual) < tolerances.CLOSE, rounded, dual))
-        left[column] += sign
-        left[np.abs(left) <= tolerances.NOISE] = 0.0
-        at = np.flatnonzero(left)
-        terms = left[at] * np.where(left[at] > 0, c.high[at], c.low[at])
-        return float(terms.sum() + tolerances.NOISE * np.abs(terms).sum())
+        for parts in PARTS:
+            times = np.rint(dual * parts)
+            if not np.abs(times).max(initial=0.0) * grid.tallest < FITS - parts:
+                return
+            left = -(grid.relations.T @ times.astype(np.int64))
+            left[column] += int(SIGN[side]) * parts
+            at = np.flatnonzero(left)
+            terms = left[at] / parts * np.where(left[at] > 0, c.high[at], c.low[at])
+            limit = float(terms.sum() * (1 + tolerances.NOISE))
+            self.edge[side, column] = max(self.reach[side, column], min(self.edge[side, column], limit))
+            if self.reach[side, column] >= self.edge[side, column] * (1 - tolerances.REACH):
+                return
 
     def _program(self) -> CongruentTables:
         return CongruentTables(self.c.relations, self.c.low, self.c.high, self.unit)

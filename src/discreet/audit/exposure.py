@@ -1,8 +1,9 @@
-"""Which sensitive cells are exposed, how a reader gets at them, and which of them need protecting at all.
+"""Which protected cells are exposed, how a reader gets at them, and which of them need protecting at all.
 
 The words are those of Serpell, Smith, Clark and Staggemeier (2013), who ask what a reader can infer when only the
 primaries are hidden. Their formulas are for cells that are not negative and weights of ±1; here they hold for any
-bounds and weights, for totals that are primaries, and for cells that are hidden without being primary.
+bounds and weights, for totals that are primaries, for cells that are hidden without being primary, and for levels that
+differ from attacker to attacker.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from scipy import sparse
 from discreet.attackers import Attacker
 from discreet.audit import tolerances
 from discreet.audit.audit import Audit, audit
-from discreet.audit.known import known_floats
+from discreet.audit.known import due, known_floats, required
 from discreet.audit.propagate import propagate
 from discreet.errors import TableError
 from discreet.problem import BoolArray, Problem, Status
@@ -34,10 +35,11 @@ FACTOR = 3  # of K_s
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Exposure:
-    """How each primary cell is exposed, one entry a primary; against several attackers, by any of them.
+    """How each protected cell is exposed, one entry a cell; against several attackers, by any of them.
 
-    Let P be the primaries, ``M x = b`` the relations, and ``a`` the true values; each cell needs room: ``lower`` down,
-    ``upper`` up, ``sliding`` in all. Symbols and numbers in brackets are those of Serpell et al. (2013), sections 2 and 3.
+    Let P be the cells that must be protected: primaries, and free ones that are hidden and have levels; ``M x = b`` the
+    relations, and ``a`` the true values; each cell needs room: its lower level down, its upper level up, its sliding level in
+    all. Symbols and numbers in brackets are those of Serpell et al. (2013), sections 2 and 3.
 
     - ``exposed`` (E): the interval of all x that fit, ``[min x_p, max x_p]`` by linear programming, does not give a cell
       its room (2, 3). E = E_f ∪ E_p: ``fully`` exposed cells can be computed exactly, ``partially`` exposed ones cannot.
@@ -50,8 +52,8 @@ class Exposure:
     - ``alone`` (K_1): no other cell is hidden in one of its relations.
     - ``k_pl``: in some relation the others, each moving by no more than its own level, do not give the cell its room:
       the interval ``[assured_lower, assured_upper]`` of (6) and (7) is too narrow. An attacker's bounds count where they
-      are tighter than the levels, and hidden cells that are not primary count as known, since nothing keeps them apart.
-    - ``k_nv``: |a_p| + level > Σ |M_ij| |a_i| / |M_pj| over the other primaries i in some relation j (9). The words of
+      are tighter than the levels, and hidden cells that are not in P count as known, since nothing keeps them apart.
+    - ``k_nv``: |a_p| + level > Σ |M_ij| |a_i| / |M_pj| over the other cells i of P in some relation j (9). The words of
       section 3.1 compare the protection range instead, which would leave hardly a cell that is not in ``k_pl``.
     - ``k_s``: the protection range, or |a_p|, is larger than three times that sum.
 
@@ -76,7 +78,8 @@ class Exposure:
     assured_upper: FloatArray
 
     def __repr__(self) -> str:
-        found = f"{self.exposed.sum():,} of {len(self.cell):,} primaries exposed"
+        what = "primaries" if len(self.cell) == len(self.problem.primaries) else "protected cells"
+        found = f"{self.exposed.sum():,} of {len(self.cell):,} {what} exposed"
         return f"Exposure({found}, {self.unpicked.sum():,} by single relations)"
 
     @property
@@ -112,11 +115,13 @@ class Exposure:
         return self.problem.table.labels(self.cell[getattr(self, flag)])
 
     def counts(self) -> dict[str, int]:
-        """How many primaries there are, and how many in each set."""
-        return {"primaries": len(self.cell)} | {flag: int(getattr(self, flag).sum()) for flag in FLAGS}
+        """How many primaries there are, how many others are protected because they are hidden, and how many in each set."""
+        primaries = len(self.problem.primaries)
+        counted = {"primaries": primaries, "conditional": len(self.cell) - primaries}
+        return counted | {flag: int(getattr(self, flag).sum()) for flag in FLAGS}
 
     def frame(self) -> pd.DataFrame:
-        """One row a primary: its label, the sets it is in, and the round of unpicking (empty if never)."""
+        """One row a protected cell: its label, the sets it is in, and the round of unpicking (empty if never)."""
         flags = {flag: getattr(self, flag) for flag in FLAGS}
         turn = pd.Series(self.round, dtype="Int64").where(self.unpicked)
         return pd.DataFrame({"cell": self.problem.table.labels(self.cell), **flags, "round": turn})
@@ -147,20 +152,24 @@ def exposure(
     checked: Audit | None = None,
     progress: Progress | None = None,
 ) -> Exposure:
-    """How a reader gets at the primary cells: one relation at a time, or all relations together.
+    """How a reader gets at the protected cells: one relation at a time, or all relations together.
 
     Without ``protection`` only the primaries, and cells hidden already, are hidden. ``checked`` saves the linear
-    programs if an exact audit of all primaries is at hand.
+    programs if an exact audit of all protected cells is at hand.
     """
     if protection is None:
         protection = suppress(problem, np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN)))
-    exposed, fully = _by_all_relations(problem, protection, checked, progress)
-    views = [_view(problem, protection, who) for who in problem.attackers()]
+    whom = problem.attackers()
+    mine = np.zeros((len(whom), len(problem)), dtype=bool)
+    for protected, who in zip(mine, whom, strict=True):
+        protected[due(problem, protection, who)] = True
+    exposed, fully = _by_all_relations(problem, protection, mine, checked, progress)
+    views = [_view(problem, protection, who, protected) for who, protected in zip(whom, mine, strict=True)]
     turns = np.stack([view.round for view in views])
     first = np.where(turns == NEVER, ROUNDS, turns).min(axis=0)
     # Floats on the line itself may see it otherwise; the verdict is the audit's.
     turn = np.where(exposed & (first < ROUNDS), first, NEVER)
-    p = problem.primaries
+    p = np.flatnonzero(mine.any(axis=0))
     return Exposure(
         problem=problem,
         protection=protection.digest,
@@ -183,26 +192,28 @@ def _any(masks: Sequence[BoolArray]) -> BoolArray:
 
 
 def _by_all_relations(
-    problem: Problem, protection: Protection, checked: Audit | None, progress: Progress | None
+    problem: Problem, protection: Protection, mine: BoolArray, checked: Audit | None, progress: Progress | None
 ) -> tuple[BoolArray, BoolArray]:
-    """E and E_f, as masks over all cells."""
+    """E and E_f, as masks over all cells; ``mine`` says which are protected, one row an attacker."""
     if checked is None:
         quick = audit(problem, protection, intervals=False, progress=progress)
         checked = audit(problem, protection, cells=np.unique(quick.cell[~quick.safe]), progress=progress)
     else:
         same = checked.protection == protection.digest and checked.exact
         known = checked.knowledge == tuple(who.digest for who in problem.attackers())
-        if not (same and known and np.isin(problem.primaries, checked.cell).all()):
-            raise TableError("The audit is not an exact one of all primaries under this protection. Audit again.")
-    rows = np.flatnonzero(~checked.safe)
+        if same and known:
+            audited = np.zeros_like(mine)
+            audited[checked.attacker, checked.cell] = True
+        if not (same and known and np.all(audited | ~mine)):
+            raise TableError("The audit is not an exact one of all protected cells under this protection. Audit again.")
+    rows = np.flatnonzero(~checked.safe & mine[checked.attacker, checked.cell])
     cell = checked.cell[rows]
-    needed = np.max([problem.table.magnitude, problem.lower, problem.upper, problem.sliding], axis=0)[cell]
+    needed = np.maximum(problem.table.magnitude[cell], checked.required[:, rows].max(axis=0))
     pinned = checked.upper[rows] - checked.lower[rows] <= 1e-9 * needed
     exposed, fully = np.zeros((2, len(problem)), dtype=bool)
     exposed[cell] = True
     fully[cell[pinned]] = True
-    primary = problem.status == Status.PRIMARY
-    return exposed & primary, fully & primary
+    return exposed, fully
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,16 +226,15 @@ class _View:
     k_pl: BoolArray
     k_nv: BoolArray
     k_s: BoolArray
-    down: FloatArray  # how far the others assure that the cell may move
+    down: FloatArray  # how far the others assure that the cell may move, if it is protected from this attacker
     up: FloatArray
 
 
-def _view(problem: Problem, protection: Protection, who: Attacker) -> _View:
+def _view(problem: Problem, protection: Protection, who: Attacker, mine: BoolArray) -> _View:
     value = problem.table.value
-    primary = problem.status == Status.PRIMARY
-    need = np.stack([problem.lower, problem.upper, problem.sliding]) * primary
+    need = required(problem, protection, who) * mine
     low, high = known_floats(problem, protection, who)
-    told = primary & (protection.lower == protection.upper)
+    told = (problem.status == Status.PRIMARY) & (protection.lower == protection.upper)
     hidden = np.flatnonzero(low < high)
     relations = sparse.csr_array(problem.table.relations[:, hidden])
 
@@ -239,20 +249,20 @@ def _view(problem: Problem, protection: Protection, who: Attacker) -> _View:
     alone[cell[np.bincount(row, minlength=relations.shape[0])[row] == 1]] = True
     room = np.minimum(need[:2], np.stack([-low, high]))
     down, up = _assured(row, cell, weight, room, np.stack([-low, high]))
-    # In units of the cell itself: what the other primaries of a relation amount to, where that is least.
-    amount = np.abs(weight) * (np.abs(value) * primary)[cell]
+    # In units of the cell itself: what the other protected cells of a relation amount to, where that is least.
+    amount = np.abs(weight) * (np.abs(value) * mine)[cell]
     others = np.full(len(value), np.inf)
     np.minimum.at(others, cell, (np.bincount(row, amount, relations.shape[0])[row] - amount) / np.abs(weight))
     reach = np.maximum(need[0] + need[1], need[2])
     return _View(
         round=turn,
         initially=initially,
-        alone=alone & primary,
+        alone=alone & mine,
         k_pl=_short(-down, up, need) | told,
-        k_nv=primary & (np.abs(value) + need.max(axis=0) > others),
-        k_s=primary & (np.maximum(reach, np.abs(value)) > FACTOR * others),
-        down=down,
-        up=up,
+        k_nv=mine & (np.abs(value) + need.max(axis=0) > others),
+        k_s=mine & (np.maximum(reach, np.abs(value)) > FACTOR * others),
+        down=np.where(mine, down, np.inf),
+        up=np.where(mine, up, np.inf),
     )
 
 

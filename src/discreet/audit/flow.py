@@ -15,11 +15,11 @@ from scipy.sparse import csgraph
 
 from discreet.audit import tolerances
 from discreet.audit.evidence import DOWN, UP, Difference, Found, IntArray
+from discreet.audit.grid import HAIR, multiples
 from discreet.relations import FloatArray
 
 BoolArray = NDArray[np.bool_]
-GRAIN = 1e-12  # share of a bound that is rounding error, where sums are not exact
-SPAN = 1e9  # by which bounds may then differ, or the rounding errors of some would swamp others
+SPAN = 1e9  # by which bounds that are not round may differ, or too little would be left of the small ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,15 +235,22 @@ def _joined(tail: IntArray, head: IntArray, nodes: int) -> tuple[int, IntArray]:
 
 
 def fits(low: FloatArray, high: FloatArray) -> bool:
-    """Whether flows can be told from rounding errors: in whole numbers always, else if bounds are not too different."""
+    """Whether bounds can be whole numbers, which flows add up without loss: if they are round, or not too different."""
     room = np.stack([-low, high])
     size = room[np.isfinite(room) & (room > 0)]
-    return _scale(room) is not None or bool(size.max(initial=0.0) <= SPAN * size.min(initial=np.inf))
+    bound, scale = multiples(room)
+    return not _cut(room, bound / scale) or bool(size.max(initial=0.0) <= SPAN * size.min(initial=np.inf))
+
+
+def _cut(room: FloatArray, rounded: FloatArray) -> float:
+    """The largest share that rounding took off a room."""
+    at = np.isfinite(room) & (room > 0)
+    share = 1 - rounded[at] / room[at]
+    return float(np.where(share <= HAIR, 0.0, share).max(initial=0.0))
 
 
 def explore_network(
     net: Network,
-    relations: sparse.csr_array,
     low: FloatArray,
     high: FloatArray,
     targets: IntArray,
@@ -260,55 +267,28 @@ def explore_network(
 
     room = np.stack([-low, high])
     room[:, net.pinned] = 0.0
-    scale = _scale(room)
-    unit, grain = (1.0, GRAIN) if scale is None else (scale, 0.0)
-    bound = room if scale is None else np.rint(room * scale)
+    bound, scale = multiples(room)
     if intervals:
         level, sliding = np.full(room.shape, np.inf), np.zeros(len(low))
     else:  # large moves first: they show much about small ones
         targets = targets[np.argsort(-np.maximum(level.max(axis=0), sliding / 2)[targets], kind="stable")]
-    needed = np.ascontiguousarray(level * unit), np.ascontiguousarray(sliding * unit)
-    task = Task(bound, grain, _knots(net, bound), np.array(targets, dtype=np.int64), *needed, tolerances.REACH, unit)
-    shown, (begin, column, move) = explore(net.tail, net.head, net.nodes, task, keep=certify or scale is None)
-    move = np.clip(move / unit, -room[DOWN][column], room[UP][column])
-    reach = np.minimum(shown.reach / unit, room)
-    edge = np.where(shown.farthest | (shown.reach >= bound), reach, room)
-    doubt = np.zeros(room.shape)
-    if scale is None:
-        every = sparse.csr_array((move, column, begin), shape=(len(begin) - 1, len(low)))
-        doubt = np.append(_residuals(every, relations), 0.0)[shown.by]  # the last one for columns that do not move
+    needed = np.ascontiguousarray(level * scale), np.ascontiguousarray(sliding * scale)
+    task = Task(
+        bound, _knots(net, bound), np.array(targets, dtype=np.int64), *needed, tolerances.REACH, max(scale, 1.0)
+    )
+    shown, (begin, column, move) = explore(net.tail, net.head, net.nodes, task, keep=certify)
+    move = np.clip(move / scale, -room[DOWN][column], room[UP][column])
+    reach = np.minimum(shown.reach / scale, room)
+    # What stops a flow is a sum of bounds: if each lost no more than a share in rounding, so did the sum.
+    cut = _cut(room, bound / scale)
+    most = np.minimum(reach / (1 - cut), room) if cut < 1 else room
+    edge = np.where(shown.farthest | (shown.reach >= bound), most, room)
     used = np.unique(shown.by[shown.by >= 0]) if certify else np.zeros(0, dtype=np.int64)
     number = np.full(shown.by.max(initial=-1) + 2, -1)  # the last place stands for none
     number[used] = np.arange(len(used))
     ends = zip(begin[used].tolist(), begin[used + 1].tolist(), strict=True)
     tables = [Difference(column[first:end], move[first:end]) for first, end in ends]
-    # An imbalance of nodes can be mended by moving no cell by more than all of them together.
-    return Found(reach, edge, tables, number[shown.by], doubt * net.nodes)
-
-
-def _residuals(tables: sparse.csr_array, relations: sparse.csr_array) -> FloatArray:
-    """By how much some relation does not hold in each table."""
-    off = (tables @ relations.T).tocoo()
-    residual = np.zeros(tables.shape[0])
-    np.maximum.at(residual, off.row, np.abs(off.data))
-    return residual
-
-
-def _scale(room: FloatArray) -> float | None:
-    """The power of ten that makes whole numbers of all bounds, so that sums of them are exact; None if there is none.
-
-    Bounds that were worked out may be a hair too wide for that. A reach is a sum of bounds, so leaving the hair off takes no
-    larger share of it either, and less than what is decided again in exact arithmetic. All of a bound is no hair.
-    """
-    finite = room[np.isfinite(room)]
-    for digits in range(7):
-        scaled = finite * 10.0**digits
-        if scaled.sum() >= 2**53:
-            return None
-        whole = np.rint(scaled)
-        if np.all(np.abs(scaled - whole) <= np.minimum(0.1 * tolerances.CLOSE * whole, 1e-2)):
-            return 10.0**digits
-    return None
+    return Found(reach, edge, tables, number[shown.by])
 
 
 def _knots(net: Network, bound: FloatArray) -> NDArray[np.int32]:

@@ -56,8 +56,7 @@ class Marks(NamedTuple):
 
 
 class Task(NamedTuple):
-    bound: FloatArray  # (2, arcs): how far each arc may move down and up
-    grain: float  # share of a bound that is rounding error; 0 where all bounds are whole numbers
+    bound: FloatArray  # (2, arcs): how far each arc may move down and up, in whole numbers
     knot: SmallIntArray  # by node: endless arcs lead to and fro only within a knot
     targets: IntArray
     level: FloatArray  # (2, arcs): infinite where an arc shall move as far as it goes
@@ -171,7 +170,7 @@ def _explore(
                 move[size] = own * (2 * side - 1)
                 size += 1
                 for i in range(marks.touches[0]):
-                    if abs(marks.moved[marks.touched[i]]) > task.grain * own:
+                    if marks.moved[marks.touched[i]] != 0:
                         arc[size] = marks.touched[i]
                         move[size] = marks.moved[marks.touched[i]]
                         size += 1
@@ -213,11 +212,11 @@ def _move(lanes: Lanes, marks: Marks, task: Task, k: int, side: int, aim: float)
         amount = _push(lanes, marks, task, own)
         return amount, amount >= most
     amount, before = 0.0, -1.0
-    enough = min(aim * (1 - task.tolerance), most * (1 - task.grain))
+    enough = min(aim * (1 - task.tolerance), most)
     while before < amount < enough:
         before = amount
         amount = _block(lanes, marks, task, source, sink, own, enough, amount)
-    return amount, amount == before or amount >= most * (1 - task.grain)
+    return amount, amount == before or amount >= most
 
 
 @compiled
@@ -328,8 +327,6 @@ def _push(lanes: Lanes, marks: Marks, task: Task, most: float) -> float:
         lanes.room[lanes.mate[lane]] += amount
         if lanes.room[lane] < np.inf:
             lanes.room[lane] -= amount
-            if lanes.room[lane] <= task.grain * task.bound[way, arc]:
-                lanes.room[lane] = 0.0
     return amount
 
 

@@ -45,8 +45,12 @@ class IntegerAudit:
     safe: BoolArray
 
     def __repr__(self) -> str:
-        verdict = "safe" if self.passed else f"{len(self.exposed):,} of {len(self.safe):,} cells exposed"
+        verdict = "safe" if self.passed else f"{len(self.exposed):,} of {len(np.unique(self.cell)):,} cells exposed"
         return f"IntegerAudit({verdict}, {self.differs.sum():,} intervals narrower than without whole numbers)"
+
+    @property
+    def cell(self) -> NDArray[np.int64]:
+        return self.checked.cell
 
     @property
     def passed(self) -> bool:
@@ -120,9 +124,9 @@ def whole(
 def _verdict(checked: Audit, protection: Protection, value: FloatArray, found: FloatArray) -> IntegerAudit:
     problem, cell = checked.problem, checked.cell
     down, up = found
-    levels = (problem.lower[cell], problem.upper[cell], problem.sliding[cell])
     reached = [
-        reach >= level * (1 - tolerances.REACH) for reach, level in zip((down, up, down + up), levels, strict=True)
+        reach >= level * (1 - tolerances.REACH)
+        for reach, level in zip((down, up, down + up), checked.required, strict=True)
     ]
     told = (protection.lower == protection.upper) & (problem.status == Status.PRIMARY)
     return IntegerAudit(checked, value[cell] - down, value[cell] + up, np.all(reached, axis=0) & ~told[cell])

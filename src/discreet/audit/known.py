@@ -1,4 +1,4 @@
-"""What attackers know before they begin to infer: who they are, and how far each cell may be from its true value."""
+"""Before attackers begin to infer: who they are, what must be kept from them, and how far each cell may be from its value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from discreet.attackers import Attacker
 from discreet.audit.evidence import IntArray
 from discreet.audit.numbers import Bound, difference, differences
 from discreet.errors import InputError
-from discreet.problem import Problem
+from discreet.problem import BoolArray, Problem, Status
 from discreet.protection import Protection
 from discreet.relations import FloatArray
 
@@ -31,6 +31,24 @@ def against(problem: Problem, attackers: Sequence[Attacker] | None) -> tuple[Att
                     [attacker.name],
                 )
     return found
+
+
+def withheld(protection: Protection) -> BoolArray:
+    """Cells that are not simply told: hidden, or published as an interval or as a value that stands for one."""
+    return np.asarray(protection.hidden | (protection.lower < protection.upper))
+
+
+def due(problem: Problem, protection: Protection, attacker: Attacker) -> IntArray:
+    """Cells that must be protected from an attacker: primaries, and free cells with levels that are not simply told."""
+    return np.flatnonzero(problem.protected(attacker, withheld(protection)))
+
+
+def required(problem: Problem, protection: Protection, attacker: Attacker) -> FloatArray:
+    """How far an attacker must hold each cell possible: down, up and in all, one row each."""
+    pointless = (problem.status == Status.FREE) & ~withheld(
+        protection
+    )  # levels of a free cell count only if it is hidden
+    return np.asarray(np.where(pointless, 0.0, problem.levels(attacker)))
 
 
 def known(problem: Problem, protection: Protection, attacker: Attacker) -> tuple[list[Bound], list[Bound]]:

@@ -14,7 +14,7 @@ from typing import Any
 from discreet.attackers import Attacker
 from discreet.audit import tolerances
 from discreet.audit.exact import Combination, ExactDifference, Program
-from discreet.audit.known import known
+from discreet.audit.known import due, known, required
 from discreet.audit.numbers import Bound, decimal, text
 from discreet.audit.words import explain
 from discreet.problem import Problem, Status
@@ -57,11 +57,9 @@ def state(
         _Statement(problem, protection, attacker, proof, wrong).state()
         for attacker, proof in zip(attackers, proofs, strict=True)
     ]
-    if any(list(proof.cells) != list(proofs[0].cells) for proof in proofs):
-        wrong.append("Not the same cells are listed for every attacker.")
     cells = [cell for part in parts for cell in part["cells"]]
     sides = [cell[side] for cell in cells for side in SIDES]
-    primaries = set(problem.primaries.tolist())
+    every = [set(due(problem, protection, attacker).tolist()) for attacker in attackers]
     bounded = [side for side in sides if "bound" in side]
     certificate = {
         "format": FORMAT,
@@ -71,7 +69,7 @@ def state(
         "problem": problem.digest,
         "protection": protection.digest,
         "safe": all(cell["safe"] for cell in cells),
-        "complete": all(primaries <= set(proof.cells) for proof in proofs),
+        "complete": all(cells <= set(proof.cells) for cells, proof in zip(every, proofs, strict=True)),
         "exact": all("bound" in side or side["reach"] == "inf" for side in sides),
         "counts": {
             "cells": len(cells),
@@ -90,11 +88,6 @@ def checksum(certificate: Mapping[str, Any]) -> str:
     content = {key: value for key, value in certificate.items() if key != "checksum"}
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def levels(problem: Problem, cell: int) -> list[Fraction]:
-    """The protection a cell needs: down, up, and in all."""
-    return [decimal(level[cell]) for level in (problem.lower, problem.upper, problem.sliding)]
 
 
 def told(problem: Problem, protection: Protection, cell: int) -> bool:
@@ -133,6 +126,7 @@ class _Statement:
         self.problem, self.protection, self.attacker, self.proof = problem, protection, attacker, proof
         self.program = Program(problem.table.relations, *known(problem, protection, attacker))
         self.shown = Shown(self.program, proof.tables)
+        self.required = required(problem, protection, attacker)
         self.wrong = wrong
 
     def state(self) -> Json:
@@ -161,7 +155,7 @@ class _Statement:
             self.wrong.append(f"Table {number} moves a single cell, by other than 1.")
 
     def _cell(self, cell: int, *sides: Side) -> Json:
-        label, needs = self.problem.table.label(cell), levels(self.problem, cell)
+        label, needs = self.problem.table.label(cell), [decimal(level) for level in self.required[:, cell]]
         stated, reach, limits = [], [], {}
         for k, side in enumerate(sides):
             said, far, limit = self._side(cell, (-1, 1)[k], side)

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
-from discreet.audit.congruent import components
+from discreet.audit.congruent import components, patience
 from discreet.audit.evidence import IntArray
 from discreet.audit.numbers import Bound
 from discreet.problem import Problem
@@ -21,10 +21,10 @@ Dual = tuple[Sequence[int], FloatArray]  # relations and their multipliers
 
 
 class Pushes:
-    """What an attacker cannot rule out, a linear program a connected component."""
+    """What an attacker cannot rule out, a linear program a connected component. ``stake`` is the protection a cell needs."""
 
-    def __init__(self, problem: Problem, low: Sequence[Bound], high: Sequence[Bound]) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, low: Sequence[Bound], high: Sequence[Bound], stake: FloatArray) -> None:
+        self.problem, self.stake = problem, stake
         self.low, self.high = (np.array([float(bound) for bound in side]) for side in (low, high))
 
     @cached_property
@@ -41,8 +41,7 @@ class Pushes:
         """Solutions of the same program; a further one only helps where numerical trouble spoilt those before."""
         component = self._components.get(cell)
         if component is not None:
-            levels = (self.problem.lower, self.problem.upper, self.problem.sliding)
-            yield from component.push(cell, sign, float(max(level[cell] for level in levels)))
+            yield from component.push(cell, sign, float(self.stake[cell]))
 
 
 class _Component:
@@ -85,7 +84,7 @@ class _Component:
 
     def _solve(self, model: HighsModel, at: int, sign: int, unit: float) -> Iterator[tuple[Primal, Dual]]:
         model.set_cost(np.array([at]), np.array([float(sign)]))
-        solution = model.solve()
+        solution = model.solve(patience(self.relations))
         move = solution.primal * unit if solution.optimal else solution.ray
         if move is not None:
             support = np.flatnonzero(move)

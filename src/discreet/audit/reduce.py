@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from discreet.audit.evidence import IntArray
+from discreet.audit.grid import rough, whole
 from discreet.audit.propagate import propagate
 from discreet.relations import FloatArray
 from discreet.table import digits_of
@@ -39,12 +40,13 @@ def reduce(relations: sparse.csr_array, low: FloatArray, high: FloatArray, uncer
     """Reduce ``low <= d <= high, relations @ d == 0`` as far as single relations go.
 
     A relation with one uncertain cell left pins it; one with two, of equal weight, makes them move as one. Both leave shorter
-    relations behind, so this goes on until nothing changes.
+    relations behind, so this goes on until nothing changes. Weights are whole numbers, so that they add up exactly; where they
+    cannot be, columns are left as they are.
     """
     column = np.where(uncertain, np.cumsum(uncertain) - 1, -1)
     sign = np.ones(len(low))
     low, high = low[uncertain], high[uncertain]
-    rows = _nonempty(sparse.csr_array(relations[:, np.flatnonzero(uncertain)]))
+    rows = whole(_nonempty(sparse.csr_array(relations[:, np.flatnonzero(uncertain)])))
     bounds = np.concatenate([low, high])
     # However small, room is room: only what is exactly nothing may become nothing.
     digits = digits_of(bounds[np.isfinite(bounds)], nothing=0.0) if np.all(np.abs(rows.data) == 1) else None
@@ -65,11 +67,9 @@ def reduce(relations: sparse.csr_array, low: FloatArray, high: FloatArray, uncer
         place = np.where(moves, np.cumsum(moves) - 1, -1)[name]
         at = np.flatnonzero(place >= 0)
         members = sparse.csr_array((factor[at], (at, place[at])), shape=(len(low), int(moves.sum())))
-        sizes = abs(rows) @ abs(members)  # of what adds up in each entry: what is tiny beside it is rounding error
         rows = sparse.csr_array(rows @ members)
-        rows = sparse.csr_array(rows.multiply(abs(rows) > 1e-12 * sizes))
         rows.eliminate_zeros()
-        rows = _nonempty(rows)
+        rows = whole(_nonempty(rows))
         low, high = down[moves], up[moves]
         alive = np.flatnonzero(column >= 0)
         sign[alive] *= factor[column[alive]]
@@ -89,6 +89,11 @@ def _aliases(rows: sparse.csr_array) -> tuple[IntArray, FloatArray, NDArray[np.b
     n = rows.shape[1]
     first = rows.indptr[:-1][np.diff(rows.indptr) == 2]
     first = first[np.abs(rows.data[first]) == np.abs(rows.data[first + 1])]
+    is_rough = rough(rows)
+    if is_rough.any():
+        alone = np.zeros(n, dtype=bool)
+        alone[rows[is_rough].indices] = True
+        first = first[~alone[rows.indices[first]] & ~alone[rows.indices[first + 1]]]
     if not len(first):
         return np.arange(n), np.ones(n), np.zeros(n, dtype=bool)
     a, b = rows.indices[first].astype(np.int64), rows.indices[first + 1].astype(np.int64)
@@ -104,13 +109,13 @@ def _aliases(rows: sparse.csr_array) -> tuple[IntArray, FloatArray, NDArray[np.b
 
 
 def _distinct(rows: sparse.csr_array) -> sparse.csr_array:
-    """Each relation once: merging leaves copies behind, also with all signs turned."""
+    """Each relation once: merging leaves copies behind, also with all signs turned. In lowest terms they are equal."""
     if not rows.shape[0]:
         return rows
     rows = rows.copy()
     rows.sort_indices()
-    lead = rows.data[rows.indptr[:-1]]
-    rows.data = rows.data / np.repeat(lead, np.diff(rows.indptr))
+    lead = np.sign(rows.data[rows.indptr[:-1]])
+    rows.data = rows.data * np.repeat(lead, np.diff(rows.indptr))
     # Copies agree in any weighted sum of their entries; only rows that do are compared.
     key = rows @ np.random.default_rng(0).uniform(1.0, 2.0, rows.shape[1])
     order = np.lexsort((key, np.diff(rows.indptr)))

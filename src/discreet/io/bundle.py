@@ -15,12 +15,13 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from discreet.attackers import Attacker
 from discreet.errors import FormatError
 from discreet.hierarchy import Hierarchy
 from discreet.problem import Problem
 from discreet.table import Table
 
-VERSION = 1
+PLAIN, VERSION = 1, 2  # the second has attackers of its own, whom older readers must not leave out
 
 DAMAGE = (zipfile.BadZipFile, zlib.error, AttributeError, EOFError, LookupError, OSError, TypeError, ValueError)
 
@@ -46,7 +47,18 @@ def read_problem(path: str | Path) -> Problem:
         raise FormatError(f"{path} holds a table that has not been assessed. Run `discreet assess` on it first.")
     with _whole(path):
         levels = {name: cells[f"problem:{name}"].to_numpy() for name in _LEVELS}
-        return Problem(table, **levels, rules=tuple(meta["rules"]))
+        others = tuple(_attackers(cells, meta["attackers"])) if meta["discreet"] == VERSION else ()
+        return Problem(table, **levels, rules=tuple(meta["rules"]), others=others)
+
+
+def _attackers(cells: pd.DataFrame, named: list[dict[str, Any]]) -> Iterator[Attacker]:
+    for k, who in enumerate(named):
+        lower, upper, *levels = (cells[f"attacker:{k}:{name}"].to_numpy() for name in _columns(who["levels"]))
+        yield Attacker(who["name"], lower, upper, np.stack(levels) if levels else None)
+
+
+def _columns(levels: bool) -> tuple[str, ...]:
+    return ("lower", "upper", *(("lower_level", "upper_level", "sliding_level") if levels else ()))
 
 
 def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
@@ -62,7 +74,7 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
     if table.names is not None:
         cells["name"] = list(table.names)
     meta: dict[str, Any] = {
-        "discreet": VERSION,
+        "discreet": PLAIN,
         "confidential": "This file holds unprotected values.",
         "response": table.response,
         "is_count": table.is_count,
@@ -75,6 +87,13 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
     if problem is not None:
         cells |= {f"problem:{name}": getattr(problem, name) for name in _LEVELS}
         meta["rules"] = list(problem.rules)
+        for k, who in enumerate(problem.others):
+            known = (who.lower, who.upper, *(() if who.levels is None else who.levels))
+            names = _columns(who.levels is not None)
+            cells |= {f"attacker:{k}:{name}": column for name, column in zip(names, known, strict=True)}
+        if problem.others:
+            meta["discreet"] = VERSION
+            meta["attackers"] = [{"name": who.name, "levels": who.levels is not None} for who in problem.others]
     relations = io.BytesIO()
     sparse.save_npz(relations, table.relations)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as bundle:
@@ -89,7 +108,7 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
 def _read(path: str | Path) -> tuple[Table, pd.DataFrame, dict[str, Any]]:
     with _whole(path), zipfile.ZipFile(path) as bundle:
         meta = json.loads(bundle.read("meta.json"))
-        if meta["discreet"] != VERSION:
+        if meta["discreet"] not in (PLAIN, VERSION):
             raise FormatError(f"{path} was written by another version of discreet. Make it again.")
         cells = pd.read_parquet(io.BytesIO(bundle.read("cells.parquet")))
         relations = sparse.csr_array(sparse.load_npz(io.BytesIO(bundle.read("relations.npz"))))

@@ -2,7 +2,7 @@
 
 Line 1 is ``0``; line 2 the number of cells; then one line a cell, ``id value cost status lb ub lpl upl spl``; the number
 of equations; then one line an equation, ``rhs k : id (coef) id (coef) …``. Status ``u`` is primary, ``s`` may be
-suppressed, ``z`` must be published, ``m`` is suppressed already.
+suppressed, ``z`` must be published, ``m`` is suppressed already. Levels of a cell with status ``s`` count if it is suppressed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.errors import FormatError
+from discreet.errors import FormatError, some
 from discreet.problem import Problem, Status
 from discreet.relations import from_equations
 from discreet.table import Table
@@ -81,6 +81,13 @@ def read_problem(path: str | Path) -> Problem:
 
 def write_problem(problem: Problem, path: str | Path) -> None:
     """Cells keep their ids when these are plain words; other cells are numbered from 0 in table order."""
+    if problem.others:
+        others = [who.name for who in problem.others]
+        raise FormatError(
+            f"A JJ file has no place for attackers besides everybody, and the problem has {some(others)}. Write it as a "
+            ".discreet bundle, which keeps them; or write it without them, and give them in a CSV file (--attackers).",
+            others,
+        )
     table = problem.table
     plain = table.names is not None and all(re.fullmatch(r"[^\s()]+", name) for name in table.names)
     names = table.names if plain and table.names is not None else tuple(str(i) for i in range(len(table)))

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from discreet.errors import RuleError, some
+from discreet.methods.suppress.first_model import FirstModel
 from discreet.methods.suppress.kelly import Kelly
+from discreet.methods.suppress.optimal import Optimal
 from discreet.problem import Problem
 from discreet.progress import Budget, Progress, Silent
 from discreet.protection import Protection
@@ -21,7 +23,7 @@ class Method(Protocol):
         """Decide what the public learns about each cell."""
 
 
-METHODS: Mapping[str, type[Method]] = {"kelly": Kelly}
+METHODS: Mapping[str, type[Method]] = {"kelly": Kelly, "optimal": Optimal, "first-model": FirstModel}
 
 
 def protect(

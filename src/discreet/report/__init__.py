@@ -54,7 +54,7 @@ def render_report(
         title=title,
         date=f"{now.day} {now:%B %Y, %H:%M (UTC%z)}",
         table=problem.table,
-        verdict=view.verdict(problem, audit),
+        verdict=view.verdict(problem, protection, audit),
         tiles=view.tiles(protection),
         exposed=view.exposed(audit),
         intervals=view.intervals(audit),

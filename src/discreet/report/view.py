@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import discreet
 from discreet.audit import Audit, tolerances
+from discreet.audit.known import due
 from discreet.hierarchy import ROOT, Hierarchy
 from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection
@@ -26,9 +27,9 @@ MARKS = {"published": "o", "primary": "p", "secondary": "s", "empty": "e"}  # sh
 SHOWN = 2.2  # bars show this many times the largest protection level on either side of the value
 
 
-def verdict(problem: Problem, audit: Audit) -> tuple[str, str, str]:
+def verdict(problem: Problem, protection: Protection, audit: Audit) -> tuple[str, str, str]:
     """Kind, headline and sentence. What the audit left out is not called safe."""
-    n, against = len(problem.primaries), words.plural(len(audit.attackers), "attacker")
+    against = words.plural(len(audit.attackers), "attacker")
     bad = np.flatnonzero(~audit.safe)
     if len(bad):
         by = np.unique(audit.attacker[bad])
@@ -36,14 +37,19 @@ def verdict(problem: Problem, audit: Audit) -> tuple[str, str, str]:
         cells = words.plural(len(np.unique(audit.cell[bad])), "protected cell")
         sentence = f"{cells} can be inferred too closely. Do not publish this table."
         return "exposed", f"Exposed to {len(by):,} of {against}: {who}", sentence
-    made = {(audit.attackers[a], c) for a, c in zip(audit.attacker.tolist(), audit.cell.tolist(), strict=True)}
-    due = [(who.name, c) for who in problem.attackers() for c in problem.primaries.tolist()]
-    missing = sum(check not in made for check in due)
+    made = {(audit.knowledge[a], c) for a, c in zip(audit.attacker.tolist(), audit.cell.tolist(), strict=True)}
+    every = [(who.digest, c) for who in problem.attackers() for c in due(problem, protection, who).tolist()]
+    missing = sum(check not in made for check in every)
     if missing:
-        pairs = f"{missing:,} of {len(due):,} pairs of a primary cell and an attacker"
+        pairs = f"{missing:,} of {len(every):,} pairs of a protected cell and an attacker"
         return "open", "Not fully audited", f"The audit left out {pairs}. Audit all of them before publishing."
-    kept = f"Each of the {n:,} primary cells keeps" if n > 1 else "The only primary cell keeps"
-    sentence = f"{kept} the protection it requires." if n else "No cell is sensitive: there is nothing to protect."
+    n, n_primary = len({cell for _, cell in every}), len(problem.primaries)
+    what = "primary cell" if n == n_primary else "protected cell"
+    which = "" if n == n_primary else f" ({n_primary:,} primary, {n - n_primary:,} because hidden)"
+    kept = f"Each of the {n:,} {what}s{which}" if n > 1 else f"The only {what}{which}"
+    sentence = (
+        f"{kept} keeps the protection it requires." if n else "No cell is sensitive: there is nothing to protect."
+    )
     return "safe", f"Safe against {against}: {words.listed(audit.attackers)}", sentence
 
 
@@ -89,16 +95,15 @@ def _intervals(audit: Audit, rows: NDArray[np.intp], most: int) -> Row:
         "rows": [_interval(audit, row, float(room[row])) for row in rows[:most].tolist()],
         "of": len(rows),
         "attackers": len(audit.attackers) > 1,
-        "sliding": bool(audit.problem.sliding[audit.cell[rows]].any()),
+        "sliding": bool(audit.required[2, rows].any()),
     }
 
 
 def _room(audit: Audit) -> FloatArray:
     """How many times the required distance is left open, where it is tightest; infinite if none is required."""
-    problem, cell = audit.problem, audit.cell
-    value = problem.table.value[cell]
+    value = audit.problem.table.value[audit.cell]
     reach = np.stack([value - audit.lower, audit.upper - value, audit.upper - audit.lower])
-    level = np.stack([problem.lower[cell], problem.upper[cell], problem.sliding[cell]])
+    level = audit.required
     room: FloatArray = np.divide(reach, level, out=np.full(reach.shape, np.inf), where=level > 0)
     return np.asarray(room.min(axis=0))
 
@@ -108,7 +113,7 @@ def _interval(audit: Audit, row: int, room: float) -> Row:
     value = float(problem.table.value[cell])
     # Float noise around zero is not a bound.
     lower, upper = (0.0 if abs(end) < 1e-9 * abs(value) else float(end) for end in (audit.lower[row], audit.upper[row]))
-    levels = [float(level[cell]) for level in (problem.lower, problem.upper, problem.sliding)]
+    levels = [float(level) for level in audit.required[:, row]]
     reaches = [value - lower, upper - value, upper - lower]
     short = [
         f"{end} {words.number(level - reach)} short"

@@ -48,6 +48,11 @@ class Evidence:
         wide_enough = self.reach[:, p].sum() >= self.sliding[p] * (1 - REACH)
         return bool(wide_enough and self.reaches(p, DOWN, self.lower[p]) and self.reaches(p, UP, self.upper[p]))
 
+    def settle(self, cells: IntArray) -> None:
+        """Take cells for safe that are so without any secondary."""
+        self.reach[:, cells] = np.inf
+        self.shown_by[:, cells] = -1
+
     def add(self, cells: IntArray, difference: FloatArray) -> None:
         """Learn from one congruent table, given as the differences of some cells from the true one."""
         moves = difference != 0

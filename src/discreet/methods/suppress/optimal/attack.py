@@ -1,0 +1,255 @@
+"""One attacker's side: how much a pattern, maybe a fractional one, lets a cell move, and what stops it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from discreet.attackers import Attacker
+from discreet.audit.evidence import DOWN, UP, IntArray
+from discreet.audit.flow import Network, network
+from discreet.audit.tolerances import REACH
+from discreet.methods.suppress.optimal.cuts import LEAST, Cut, capacity_cut, cover_cut
+from discreet.problem import BoolArray, Problem, Status
+from discreet.relations import FloatArray
+from discreet.solvers import HighsModel, Solution
+
+SIGN = (-1.0, 1.0)
+PARTS = 2520  # multipliers of relations are simple fractions
+NOISE = 1e-9  # of a multiplier
+VIOLATED = 1e-3  # cuts that are missed by less are not worth a row
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """How far a cell must be able to move, down, up, or down and up together (sliding)."""
+
+    cell: int
+    sides: tuple[int, ...]
+    level: float
+
+
+def requirements(problem: Problem, attacker: Attacker) -> list[Requirement]:
+    """All protection levels against one attacker. Those of free cells hold only once such a cell is hidden."""
+    lower, upper, sliding = problem.levels(attacker)
+    found = []
+    for cell in np.flatnonzero(np.isin(problem.status, (Status.PRIMARY, Status.FREE))).tolist():
+        for sides, level in (((DOWN,), lower[cell]), ((UP,), upper[cell]), ((DOWN, UP), sliding[cell])):
+            # A sliding level that the other two imply says nothing.
+            if level > 0 and (len(sides) == 1 or level > lower[cell] + upper[cell]):
+                found.append(Requirement(cell, sides, float(level) * (1 - REACH)))
+    return found
+
+
+class Attack:
+    """The programs of one attacker over all cells that may be hidden, and the cuts that follow from them."""
+
+    def __init__(self, problem: Problem, attacker: Attacker) -> None:
+        value = problem.table.value
+        self.room = np.stack([np.maximum(value - attacker.lower, 0.0), np.maximum(attacker.upper - value, 0.0)])
+        self.free = problem.status == Status.FREE
+        self.forced = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
+        self.room[:, problem.status == Status.PUBLISHED] = 0.0
+        self.cells = np.flatnonzero(self.room.any(axis=0))
+        self.place = np.full(len(value), -1)
+        self.place[self.cells] = np.arange(len(self.cells))
+        relations = sparse.csr_array(problem.table.relations[:, self.cells])
+        self.relations = sparse.csr_array(relations[np.diff(relations.indptr) > 0])
+        self.transposed = sparse.csr_array(self.relations.T)
+        self.whole = bool(np.all(self.relations.data == np.rint(self.relations.data)))
+        self.requirements = requirements(problem, attacker)
+        self.net = network(self.relations)
+        if self.net is not None:
+            ends = np.concatenate([self.net.tail, self.net.head])
+            order = np.argsort(ends, kind="stable")
+            self._arcs = order % len(self.cells)
+            self._first = np.searchsorted(ends[order], np.arange(self.net.nodes + 1))
+        self._view: _View | None = None
+        self._flow: dict[tuple[int, int], tuple[IntArray, FloatArray]] = {}
+
+    def cuts(self, x: FloatArray, asked: list[Requirement]) -> tuple[list[Cut], list[Requirement]]:
+        """Cuts that the pattern misses, and the requirements they are for."""
+        asked = [requirement for requirement in asked if x[requirement.cell] > VIOLATED]
+        if self.net is not None:
+            return self._network_cuts(self.net, x, asked)
+        self._view = None
+        found = [(cut, requirement) for requirement in asked if (cut := self._cut(x, requirement)) is not None]
+        return [cut for cut, _ in found], [requirement for _, requirement in found]
+
+    def _cut(self, x: FloatArray, requirement: Requirement) -> Cut | None:
+        """A cut that the pattern misses because it does not let the cell move far enough.
+
+        First as if no cell need move by more than the level: not always true except in networks, but what stops such flows
+        makes better cuts. Where these do not suffice, cells may move as far as they can.
+        """
+        if self._still_flows(x, requirement):
+            return None
+        for most in (1.0, np.inf):
+            self._view = self._view or _View(self.relations, self.cells, x)
+            reach, weight = self._push(self._view, x, requirement, most)
+            if reach >= x[requirement.cell] * (1 - LEAST):
+                return None
+            cut = self._best_cut(x, requirement, self.cells, weight)
+            if cut is not None:
+                return cut
+        return None
+
+    def _best_cut(self, x: FloatArray, requirement: Requirement, cells: IntArray, weight: FloatArray) -> Cut | None:
+        """The cut that the pattern misses most, of those that follow from what these cells add."""
+        cut = capacity_cut(cells, weight, self.free, self.forced, requirement.cell)
+        if cut is None:
+            return None
+        cover = cover_cut(cut, x)
+        if cover is not None and cover.lacking(x) > cut.lacking(x):
+            cut = cover
+        return cut if cut.lacking(x) > VIOLATED * x[requirement.cell] else None
+
+    def _network_cuts(
+        self, net: Network, x: FloatArray, asked: list[Requirement]
+    ) -> tuple[list[Cut], list[Requirement]]:
+        """The same where relations are nodes of a network and cells its arcs: nodes that a flow gets to make a cut."""
+        asked = sorted(asked, key=lambda requirement: requirement.level)
+        far, _ = self._stops_in(net, x, asked, x[self.cells] > 0)
+        missed = [one for one, reach in zip(asked, far, strict=True) if reach < x[one.cell] * (1 - LEAST)]
+        # Of cuts that are missed by the same, one of few cells is worth more: every cell takes a little.
+        thin = np.where(self.free, np.minimum(x + THIN, 1.0), x)
+        cuts, seen = [], set()
+        for share in (thin, x):
+            again = [one for one in missed if one not in seen] if share is x else missed
+            _, reached = self._stops_in(net, share, again, share[self.cells] > 0)
+            for requirement, nodes in zip(again, reached, strict=True):
+                if not nodes.any(axis=1).all():
+                    continue
+                crossing = [
+                    self._crossing(net, mine, requirement, side)
+                    for mine, side in zip(nodes, requirement.sides, strict=True)
+                ]
+                cells = np.unique(np.concatenate([cells for cells, _ in crossing]))
+                weight = np.zeros(len(cells))
+                for some_cells, some_weight in crossing:
+                    weight[np.searchsorted(cells, some_cells)] += some_weight
+                cut = self._best_cut(x, requirement, cells, weight)
+                if cut is not None:
+                    cuts.append(cut)
+                    seen.add(requirement)
+        return cuts, missed
+
+    def _stops_in(
+        self, net: Network, share: FloatArray, asked: list[Requirement], chosen: BoolArray
+    ) -> tuple[list[float], list[BoolArray]]:
+        """How far cells move, and the nodes that flows get to, one row a side."""
+        from discreet.methods.suppress.optimal.network_kernel import stops
+
+        at = np.flatnonzero(chosen & ~net.pinned)
+        place = np.full(len(share), -1)
+        place[self.cells[at]] = np.arange(len(at))
+        room = np.ascontiguousarray(self.room[:, self.cells[at]])
+        far_all, reached_all = [], []
+        for begin in range(0, len(asked), MANY):
+            some = asked[begin : begin + MANY]
+            single = [(place[one.cell], side, one.level) for one in some for side in one.sides]
+            arcs, sides, levels = (np.array(part) for part in zip(*single, strict=True))
+            far, reached = stops(
+                net.tail[at], net.head[at], net.nodes, room, share[self.cells[at]], arcs, sides, levels
+            )
+            k = 0
+            for one in some:
+                far_all.append(float(far[k : k + len(one.sides)].sum()))
+                reached_all.append(reached[k : k + len(one.sides)])
+                k += len(one.sides)
+        return far_all, reached_all
+
+    def _crossing(
+        self, net: Network, reached: BoolArray, requirement: Requirement, side: int
+    ) -> tuple[IntArray, FloatArray]:
+        """Cells that could lead farther from the nodes reached, and what they would add."""
+        own = requirement.cell
+        if reached[net.tail[self.place[own]]] and reached[net.head[self.place[own]]]:  # it is stopped by its own room
+            return np.array([own]), self.room[side, [own]] / requirement.level
+        few = np.flatnonzero(reached if 2 * reached.sum() <= len(reached) else ~reached)
+        arcs = np.concatenate([self._arcs[self._first[node] : self._first[node + 1]] for node in few.tolist()])
+        out, into = reached[net.tail[arcs]], reached[net.head[arcs]]
+        cells = self.cells[arcs]
+        leads = (out != into) & (cells != own) & ~net.pinned[arcs]
+        cells, out = cells[leads], out[leads]
+        weight = np.where(out, self.room[UP, cells], self.room[DOWN, cells]) / requirement.level
+        order = np.argsort(cells)
+        return cells[order], weight[order]
+
+    def _push(self, view: _View, share: FloatArray, requirement: Requirement, most: float) -> tuple[float, FloatArray]:
+        """How far the cell gets, in units of the level, and what each cell would add if it were hidden altogether."""
+        cell, level = requirement.cell, requirement.level
+        bound = np.minimum(self.room[:, view.cells] / level, min(most, AMPLE)) * share[view.cells]
+        reach, weight = 0.0, np.zeros(len(self.cells))
+        for side in requirement.sides:
+            solution = view.push(cell, SIGN[side], -bound[DOWN], bound[UP])
+            if not solution.optimal:
+                return np.inf, weight
+            reach += float(solution.objective)
+            if self.forced[cell] and len(requirement.sides) == 1 and reach >= 1 - LEAST:
+                self._flow[cell, side] = self._shares(view.cells, solution.primal * level)
+            dual = np.zeros(self.relations.shape[0])
+            dual[view.rows] = solution.row_dual
+            weight += self._stops(requirement, side, dual)
+        return reach, weight
+
+    def _shares(self, cells: IntArray, move: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Which cells move, and which share of their room they take."""
+        room = np.where(move > 0, self.room[UP, cells], self.room[DOWN, cells])
+        moving = np.flatnonzero((np.abs(move) > NOISE * np.minimum(room, np.abs(move).max())) & (room > 0))
+        return cells[moving], np.abs(move[moving]) / room[moving]
+
+    def _stops(self, requirement: Requirement, side: int, dual: FloatArray) -> FloatArray:
+        """What each cell adds by its room, as the multipliers of the relations tell; any multipliers tell the truth."""
+        parts = np.rint(dual * PARTS)
+        if self.whole and np.all(np.abs(dual * PARTS - parts) < 1e-3):
+            pull = -np.rint(self.transposed @ parts)
+            pull[self.place[requirement.cell]] += SIGN[side] * PARTS
+            pull /= PARTS
+        else:
+            pull = -(self.transposed @ dual)
+            pull[self.place[requirement.cell]] += SIGN[side]
+            pull[np.abs(pull) < NOISE] = 0.0
+        with np.errstate(invalid="ignore"):  # no pull on a cell with endless room
+            stops = np.where(pull > 0, pull * self.room[UP, self.cells], -pull * self.room[DOWN, self.cells])
+        return np.where(pull == 0, 0.0, stops) / requirement.level
+
+    def _still_flows(self, x: FloatArray, requirement: Requirement) -> bool:
+        """Whether the way the cell moved last time is still open."""
+        key = requirement.cell, requirement.sides[0]
+        if len(requirement.sides) > 1 or key not in self._flow:
+            return False
+        cells, share = self._flow[key]
+        return bool(np.all(share <= x[cells] * (1 + LEAST)))
+
+
+class _View:
+    """The linear program over cells that a pattern hides, at least in part: others do not move."""
+
+    def __init__(self, relations: sparse.csr_array, cells: IntArray, x: FloatArray) -> None:
+        at = np.flatnonzero(x[cells] > 0)
+        self.cells = cells[at]
+        rows = sparse.csr_array(relations[:, at])
+        self.rows = np.flatnonzero(np.diff(rows.indptr))
+        rows = sparse.csr_array(rows[self.rows])
+        n, zero = len(at), np.zeros(len(self.rows))
+        self.columns = np.arange(n)
+        self.model = HighsModel("primal")
+        self.model.load(np.zeros(n), np.zeros(n), np.zeros(n), rows, zero, zero)
+        self.model.maximize(True)
+        self.aim = np.zeros(1, dtype=np.int64)
+
+    def push(self, cell: int, sign: float, low: FloatArray, high: FloatArray) -> Solution:
+        """Move one cell as far as it goes."""
+        self.model.set_bounds(self.columns, low, high)
+        self.model.set_cost(self.aim, np.zeros(1))
+        self.aim = np.searchsorted(self.cells, [cell])
+        self.model.set_cost(self.aim, np.array([sign]))
+        return self.model.solve()
+
+
+MANY = 2000  # requirements at a time
+THIN = 1e-5  # of a cell that is not hidden takes part: among cuts missed by the same, those of few cells are found
+AMPLE = 1e6  # this many levels of room are as good as endless

@@ -1,0 +1,72 @@
+"""Linear inequalities that every safe pattern fulfils: so much of these cells must be hidden."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.audit.evidence import IntArray
+from discreet.problem import BoolArray
+from discreet.relations import FloatArray
+
+LEAST = 1e-6  # a smaller share of a level is beyond what solvers can tell
+FULL = 1 - 1e-9  # weights above this are 1
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """``weight`` times whether ``cells`` are hidden adds up to at least ``least``."""
+
+    cells: IntArray  # in ascending order
+    weight: FloatArray
+    least: float
+
+    def lacking(self, x: FloatArray) -> float:
+        """By how much a pattern, maybe a fractional one, misses it."""
+        return self.least - float(self.weight @ x[self.cells])
+
+
+def capacity_cut(cells: IntArray, weight: FloatArray, free: BoolArray, forced: BoolArray, own: int) -> Cut | None:
+    """What the free cells must add to protect a cell: all that those hidden anyway lack. None if they lack nothing.
+
+    ``weight`` is how much each of the cells adds if hidden, as a share of the level. No cell need add more than what is
+    lacking, so weights are cut down to that (Fischetti & Salazar-González 2000). A free cell ``own`` needs protection only
+    if hidden.
+    """
+    conditional = bool(free[own])
+    anyway = forced[cells] | ((cells == own) & conditional)
+    lacking = 1.0 - float(weight[anyway].sum())
+    if not lacking > LEAST:
+        return None
+    helping = free[cells] & ~anyway & (weight > 0)
+    cells, share = cells[helping], np.minimum(weight[helping] / lacking, 1.0)
+    if conditional:
+        cells, share = np.append(cells, own), np.append(share, -1.0)
+    order = np.argsort(cells)
+    return Cut(cells[order], np.where(share > FULL, 1.0, share)[order], 0.0 if conditional else 1.0)
+
+
+def cover_cut(cut: Cut, x: FloatArray) -> Cut | None:
+    """Some cells do not add enough even together: then so many of the others are needed. The most violated one found.
+
+    Cells are left out by how much of them is hidden at ``x``, in themselves and for what they weigh.
+    """
+    weight, at = cut.weight, x[cut.cells]
+    if cut.least != 1.0 or np.all(weight == 1.0):
+        return None
+    best, worst = None, 0.0
+    for key in (at, at / weight):
+        left_out = np.zeros(len(at), dtype=bool)
+        added = 0.0
+        for i in np.argsort(-key, kind="stable").tolist():
+            if added + weight[i] < 1 - LEAST:
+                added += float(weight[i])
+                left_out[i] = True
+        rest = np.flatnonzero(~left_out)
+        most = np.cumsum(np.sort(weight[rest])[::-1])
+        needed = 1 + int(np.searchsorted(most, 1 - added - LEAST))
+        lacking = 1 - float(at[rest].sum()) / needed
+        if lacking > worst:
+            best, worst = Cut(cut.cells[rest], np.full(len(rest), 1.0 / needed), 1.0), lacking
+    return best

@@ -1,0 +1,178 @@
+"""The cheapest pattern that fulfils all cuts found so far: as a linear program and as an integer one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from discreet.audit.evidence import IntArray
+from discreet.methods.suppress.optimal.cuts import Cut
+from discreet.problem import BoolArray
+from discreet.relations import FloatArray
+from discreet.solvers import HighsModel, Outcome
+
+SLACK = 0.3  # rows that are fulfilled by more than this sit out
+CROWD = 1000  # rows before any sit out
+ALL = 1000  # columns before any sit out
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxed:
+    """The cheapest fractional pattern."""
+
+    cost: float
+    x: FloatArray  # by cell
+    reduced: (
+        FloatArray  # by column: what it costs at least to hide a cell that is not, or to publish one that is hidden
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The cheapest pattern found, and a bound on what it might have cost."""
+
+    bound: float
+    x: FloatArray | None
+
+
+class Master:
+    """All cuts found so far, over the cells that may be hidden.
+
+    Rows that are fulfilled by far sit out until a pattern misses them, and dear columns until one might pay.
+    """
+
+    def __init__(self, cost: FloatArray, free: BoolArray, forced: BoolArray, seed: int) -> None:
+        self.columns = np.flatnonzero(free)
+        self.cost = cost[self.columns]
+        self.forced = forced.astype(float)
+        n = len(self.columns)
+        self.low, self.high = np.zeros(n), np.ones(n)
+        self._place = np.full(len(cost), -1)
+        self._place[self.columns] = np.arange(n)
+        self._pool = sparse.csr_array((0, n))
+        self._least = np.zeros(0)
+        self._seen: set[bytes] = set()
+        self._rows = np.zeros(0, dtype=np.int64)  # of the pool, in the linear program
+        cheap = np.argsort(self.cost, kind="stable")[: max(ALL, n // 10)]
+        self._awake = np.zeros(n, dtype=bool)  # columns in the linear program
+        self._awake[cheap] = True
+        self._seed = seed
+        self._model = HighsModel("dual", seed=seed)
+        self._load()
+
+    def __len__(self) -> int:
+        return len(self._least)
+
+    def add(self, cuts: Sequence[Cut]) -> int:
+        """Take in cuts that are not there yet; how many."""
+        new = []
+        for cut in cuts:
+            key = cut.cells.tobytes() + np.round(cut.weight, 6).tobytes()
+            if key not in self._seen:
+                self._seen.add(key)
+                new.append(cut)
+        if new:
+            begin = np.r_[0, np.cumsum([len(cut.cells) for cut in new])]
+            at = self._place[np.concatenate([cut.cells for cut in new])]
+            weight = np.concatenate([cut.weight for cut in new])
+            rows = sparse.csr_array((weight, at, begin), shape=(len(new), len(self.columns)))
+            self._pool = sparse.csr_array(sparse.vstack([self._pool, rows], format="csr"))
+            self._least = np.r_[self._least, [cut.least for cut in new]]
+            self._bring_in(np.arange(len(self._least) - len(new), len(self._least)))
+        return len(new)
+
+    def recall(self, x: FloatArray) -> int:
+        """Bring back rows that sat out but that this pattern misses; how many."""
+        missed = self._pool @ x[self.columns] < self._least - 1e-6
+        missed[self._rows] = False
+        self._bring_in(np.flatnonzero(missed))
+        return int(missed.sum())
+
+    def tidy(self, x: FloatArray) -> None:
+        """Let rows sit out that this pattern fulfils by far, if there are many."""
+        tight = (self._pool @ x[self.columns] <= self._least + SLACK)[self._rows]
+        if len(tight) > max(CROWD, 2 * tight.sum()):
+            self._rows = self._rows[tight]
+            self._load()
+
+    def relax(self) -> Relaxed | None:
+        """The linear program; None if no pattern fulfils the cuts."""
+        while True:
+            solution = self._model.solve()
+            if solution.outcome is Outcome.INFEASIBLE:
+                wake = ~self._awake & (self.high > 0)
+                if not wake.any():
+                    return None
+            elif solution.optimal:
+                dual = np.zeros(len(self._least))
+                dual[self._rows] = solution.row_dual
+                reduced = self.cost - self._pool.T @ dual
+                wake = ~self._awake & (reduced < 0) & (self.high > 0)
+                if not wake.any():
+                    break
+            else:
+                raise ArithmeticError("HiGHS could not solve the linear program over the cuts.")
+            self._awake |= wake
+            self._load()
+        columns = np.zeros(len(self.columns))
+        columns[self._awake] = np.clip(solution.primal, 0.0, 1.0) + 0.0  # not −0.0
+        return Relaxed(float(solution.objective), self.pattern(columns), reduced)
+
+    def fix(self, relaxed: Relaxed, upper: float) -> None:
+        """Settle cells that no pattern cheaper than ``upper`` can decide otherwise."""
+        is_open = self.low < self.high
+        low = np.where(is_open & (relaxed.cost - relaxed.reduced >= upper), 1.0, self.low)
+        high = np.where(is_open & (relaxed.cost + relaxed.reduced >= upper), 0.0, self.high)
+        changed = self._awake & ((low != self.low) | (high != self.high))
+        self.low, self.high = low, high
+        at = np.flatnonzero(changed[self._awake])
+        self._model.set_bounds(at, low[changed], high[changed])
+
+    def solve(
+        self, time_limit: float, gap: float, start: FloatArray | None, open_cells: BoolArray | None = None
+    ) -> Found:
+        """The integer program, among patterns cheaper than the best known if columns were settled.
+
+        If only some cells are open, the others stay as they are at the ``start``; the bound is one for such patterns.
+        """
+        low, high = self.low, self.high
+        known = None if start is None else start[self.columns]
+        if open_cells is not None and known is not None:
+            low, high = (np.where(open_cells[self.columns], bound, known) for bound in (low, high))
+        at = np.flatnonzero((low < high) | (low > 0))
+        rows, least = sparse.csr_array(self._pool[self._rows][:, at]), self._least[self._rows]
+        model = HighsModel("dual", tolerance=1e-7, seed=self._seed)
+        no_limit = np.full(len(least), np.inf)
+        model.load(self.cost[at], low[at], high[at], rows, least, no_limit, np.ones(len(at), dtype=bool))
+        if known is not None and np.all((known >= low) & (known <= high)):
+            model.suggest(known[at])
+        solution = model.solve(time_limit, gap=gap)
+        if solution.outcome is Outcome.INFEASIBLE:
+            return Found(np.inf, None)
+        best = np.rint(solution.primal)
+        if not (len(best) == len(at) and np.all(np.isfinite(best)) and np.all(rows @ best >= least - 1e-6)):
+            return Found(solution.bound, None)
+        columns = np.zeros(len(low))
+        columns[at] = best
+        return Found(solution.bound, self.pattern(columns))
+
+    def pattern(self, columns: FloatArray) -> FloatArray:
+        """By cell: which share of it is hidden."""
+        x = self.forced.copy()
+        x[self.columns] = columns
+        return x
+
+    def _bring_in(self, rows: IntArray) -> None:
+        if len(rows):
+            self._rows = np.r_[self._rows, rows]
+            new = sparse.csr_array(self._pool[rows][:, np.flatnonzero(self._awake)])
+            self._model.add_rows(new, self._least[rows], np.full(len(rows), np.inf))
+
+    def _load(self) -> None:
+        at = np.flatnonzero(self._awake)
+        rows = sparse.csr_array(self._pool[self._rows][:, at])
+        no_limit = np.full(len(self._rows), np.inf)
+        self._model.load(self.cost[at], self.low[at], self.high[at], rows, self._least[self._rows], no_limit)

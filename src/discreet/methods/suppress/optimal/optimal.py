@@ -1,0 +1,101 @@
+"""The method: search, and say how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.errors import NoSafePatternError, RuleError, some
+from discreet.methods.suppress.optimal.search import Search
+from discreet.problem import Problem, Status
+from discreet.progress import Budget, Progress, Silent
+from discreet.protection import Protection, suppress
+from discreet.solvers import HighsModel
+
+EXPLAIN = 60.0  # seconds to find out what would help where nothing does
+
+
+@dataclass(frozen=True)
+class Optimal:
+    """Fischetti & Salazar-González (2000) and Salazar-González (2008): the cheapest safe pattern, with a bound.
+
+    ``at_most`` limits the number of hidden cells, primaries included. ``fewest`` asks for as few as possible among the
+    cheapest patterns.
+    """
+
+    at_most: int | None = None
+    fewest: bool = False
+
+    name = "optimal"
+
+    def __post_init__(self) -> None:
+        if self.at_most is not None and self.at_most < 0:
+            raise RuleError(f"At most {self.at_most} cells cannot be hidden. Give a number of cells, 0 or more.")
+
+    def protect(self, problem: Problem, *, seed: int, budget: Budget, progress: Progress) -> Protection:
+        search = Search(problem, seed=seed, budget=budget, progress=progress, at_most=self.at_most, fewest=self.fewest)
+        try:
+            search.run()
+        except NoSafePatternError as error:
+            raise _explained(problem, error, budget) from None
+        except KeyboardInterrupt:
+            if search.hidden is None:
+                raise
+        if search.hidden is None:
+            raise self._without(problem, search)
+        status = "optimal" if search.proven else "within_gap" if search.gap <= budget.gap else "time_limit"
+        return suppress(
+            problem,
+            search.hidden,
+            method=self.name,
+            status=status,
+            bound=search.bound,
+            seconds=budget.spent,
+            solver=HighsModel.name,
+            seed=seed,
+            work=search.work,
+        )
+
+    def _without(self, problem: Problem, search: Search) -> NoSafePatternError:
+        """Why there is no pattern, where each cell by itself could be protected."""
+        labels = problem.table.labels(problem.primaries)
+        if np.isinf(search.lower) and self.at_most is not None:
+            return NoSafePatternError(
+                f"No safe pattern hides {self.at_most:,} cells or fewer ({int(search.forced.sum()):,} are hidden anyway). "
+                "Allow more.",
+                labels,
+            )
+        if np.isinf(search.lower):
+            return NoSafePatternError(
+                "No pattern protects all cells at once: cells hidden to protect others need protection that cannot be had. "
+                "Lower the levels of cells that need protection only if hidden.",
+                labels,
+            )
+        return NoSafePatternError("The time limit ended without a safe pattern. Allow more time.", labels)
+
+
+def _explained(problem: Problem, error: NoSafePatternError, budget: Budget) -> NoSafePatternError:
+    """The same error with the cheapest way out, if there is one: cells that must be published but would have to be hidden."""
+    frozen = problem.status == Status.PUBLISHED
+    left = EXPLAIN if budget.seconds is None else min(EXPLAIN, budget.seconds - budget.spent)
+    if not frozen.any() or left <= 0:
+        return error
+    eased = problem.with_columns(
+        status=np.where(frozen, Status.FREE, problem.status).astype(np.int8),
+        cost=np.where(frozen, np.maximum(problem.cost, 1e-9), 0.0),
+        lower=np.where(frozen, 0.0, problem.lower),
+        upper=np.where(frozen, 0.0, problem.upper),
+        sliding=np.where(frozen, 0.0, problem.sliding),
+    )
+    search = Search(eased, seed=0, budget=Budget(left), progress=Silent())
+    try:
+        search.run()
+    except NoSafePatternError:
+        return NoSafePatternError(
+            f"{error} Publishing none of the cells that must be published would not help.", error.offenders
+        )
+    if search.hidden is None:
+        return error
+    labels = problem.table.labels(np.flatnonzero(search.hidden & frozen))
+    return NoSafePatternError(f"{error} The cheapest way out is to let {some(labels)} be hidden.", error.offenders)

@@ -1,0 +1,311 @@
+"""Exact methods against enumeration: on problems so small that all patterns can be tried."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from brute import EXACT, Optimum, Program, cheapest, in_order_of_cost, is_safe
+from discreet.attackers import Attacker
+from discreet.audit import audit
+from discreet.errors import NoSafePatternError
+from discreet.methods import protect
+from discreet.methods.suppress import first_model
+from discreet.problem import BoolArray, Problem, Status
+from discreet.protection import Protection, suppress
+from discreet.relations import FloatArray
+from discreet.testing import (
+    cross_table,
+    infer,
+    pose,
+    random_hierarchy,
+    random_linked_table,
+    random_problem,
+    random_table,
+)
+
+FREE = 14
+SEEDS = range(40)
+
+TABLES = {
+    "2-D": lambda rng: random_table(rng, (3, 3)),
+    "2-D, long": lambda rng: random_table(rng, (2, 5), values="integer"),
+    "2-D, hierarchical": lambda rng: random_table(rng, (random_hierarchy(rng, 4, levels=2), 2)),
+    "2-D, negative": lambda rng: random_table(rng, (3, 3), negative=0.4),
+    "3-D": lambda rng: random_table(rng, (2, 2, 2), values="integer"),
+    "3-D, negative": lambda rng: random_table(rng, (3, 2, 2), negative=0.3),
+    "two hierarchies": lambda rng: random_table(
+        rng, (random_hierarchy(rng, 3, levels=2), random_hierarchy(rng, 3, levels=2))
+    ),
+    "not nested": lambda rng: random_table(rng, (random_hierarchy(rng, 4, levels=2, trees=2), 2)),
+    "linked": lambda rng: random_linked_table(rng, (2, 3, 3)),
+}
+PRIORS = ("sign", "percent", "nothing", "mixed")
+
+
+@cache
+def draw(kind: str, seed: int) -> tuple[Problem, Optimum | None]:
+    """A problem with few free cells, and its answer. Mostly of twelve the first in which something must and can be hidden."""
+    rng = np.random.default_rng([seed, list(TABLES).index(kind)])
+    for _ in range(1 if seed % 7 == 0 else 12):
+        problem = _pose(rng, kind, seed)
+        found = cheapest(problem)
+        if found is not None and not any(np.array_equal(hidden, must_hide(problem)) for hidden in found.patterns):
+            break
+    return problem, found
+
+
+def must_hide(problem: Problem) -> BoolArray:
+    return np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
+
+
+def _pose(rng: np.random.Generator, kind: str, seed: int) -> Problem:
+    """The seed says what is special about a problem; everything else is left to chance."""
+    problem = random_problem(
+        rng,
+        TABLES[kind](rng),
+        primaries=rng.choice([0.1, 0.2, 0.4]),
+        prior=PRIORS[seed % 4],
+        sliding=bool(rng.random() < 0.5),
+        must_publish=0.0,
+        already_hidden=rng.choice([0.0, 0.1, 0.3]),
+    )
+    problem = _settle_some(rng, problem, int(rng.integers(9, FREE + 1)))
+    if seed % 3 == 1:
+        problem = _need_protection_if_hidden(rng, problem)
+    if seed % 5 in (2, 3):
+        problem = problem.with_columns(others=_insiders(rng, problem))
+    return problem.with_columns(cost=_costs(rng, problem))
+
+
+def _settle_some(rng: np.random.Generator, problem: Problem, many: int) -> Problem:
+    """Publish or hide free cells until not too many are left, totals rather published."""
+    status, publish = problem.status.copy(), rng.uniform(0.1, 0.6)
+    while (status == Status.FREE).sum() > many:
+        cell = int(rng.choice(np.flatnonzero(status == Status.FREE)))
+        total = not problem.table.is_base[cell]
+        status[cell] = Status.PUBLISHED if rng.random() < publish + 0.3 * total else Status.HIDDEN
+    return problem.with_columns(status=status)
+
+
+def _levels(rng: np.random.Generator, problem: Problem, share: float, size: float) -> FloatArray:
+    """Lower, upper and sliding levels for a share of the cells."""
+    chosen = rng.random(len(problem)) < share
+    down, up, wide = rng.uniform(0.0, size, (3, len(problem))) * problem.table.magnitude * chosen
+    return np.stack([down, up * (rng.random(len(problem)) < 0.7), wide * 2 * (rng.random(len(problem)) < 0.3)])
+
+
+def _need_protection_if_hidden(rng: np.random.Generator, problem: Problem) -> Problem:
+    """Levels of free cells, and of cells where they say nothing."""
+    more = np.where(problem.status == Status.PRIMARY, 0.0, _levels(rng, problem, 0.5, 0.15))
+    return problem.with_columns(
+        lower=problem.lower + more[0], upper=problem.upper + more[1], sliding=problem.sliding + more[2]
+    )
+
+
+def _insiders(rng: np.random.Generator, problem: Problem) -> tuple[Attacker, ...]:
+    """One or two who know some cells more closely, a few exactly, and for whom other levels may hold."""
+    value, size, n = problem.table.value, problem.table.magnitude, len(problem)
+    insiders = []
+    for k in range(int(rng.integers(1, 3))):
+        closely = rng.random(n) < 0.4
+        exactly = rng.random(n) < 0.05
+        spread = np.where(exactly, 0.0, np.where(closely, size * rng.uniform(0.1, 1.0, n), np.inf))
+        own = _levels(rng, problem, 0.3, 0.1) * (problem.status == Status.PRIMARY) if rng.random() < 0.5 else None
+        if own is not None and rng.random() < 0.5:
+            own = own + _levels(rng, problem, 0.2, 0.1)
+        insiders.append(Attacker(f"insider {k}", value - spread, value + spread, own))
+    return tuple(insiders)
+
+
+def _costs(rng: np.random.Generator, problem: Problem) -> FloatArray:
+    """All the same, few different ones, nothing for some, or all different."""
+    n = len(problem)
+    choices = [np.ones(n), rng.integers(0, 4, n), problem.cost * (rng.random(n) < 0.7), rng.uniform(1, 100, n)]
+    return np.asarray(choices[int(rng.integers(len(choices)))], dtype=float)
+
+
+# -- the test -----------------------------------------------------------------------------------------------------
+
+
+def solve(problem: Problem, method: str, **options: float) -> Protection | None:
+    try:
+        return protect(problem, method, **options)
+    except NoSafePatternError:
+        return None
+
+
+def check(problem: Problem, found: Optimum | None, method: str) -> None:
+    """Safe, of least cost and one of the cheapest patterns; or none where there is none."""
+    protection = solve(problem, method)
+    if found is None:
+        assert protection is None
+        return
+    assert protection is not None
+    report = protection.report
+    assert report.status == "optimal"
+    assert report.cost == pytest.approx(found.cost)
+    assert report.bound == pytest.approx(found.cost)
+    assert any(np.array_equal(protection.hidden, hidden) for hidden in found.patterns)
+    assert is_safe(problem, protection.hidden)
+    assert audit(problem, protection).passed
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("method", EXACT)
+def test_an_exact_method_finds_what_enumeration_finds(method, kind, seed):
+    problem, found = draw(kind, seed)
+    check(problem, found, method)
+
+
+def test_the_problems_are_of_all_sorts():
+    """Otherwise the test above might be about nothing."""
+    drawn = [draw(kind, seed) for kind in TABLES for seed in SEEDS[:12]]
+    some = len(drawn) / 20
+    solvable = [(problem, found) for problem, found in drawn if found is not None]
+    assert len(drawn) - len(solvable) >= some
+    assert all(len(problem.free) <= FREE for problem, _ in drawn)
+    hides = [(problem, found.patterns[0] & ~must_hide(problem)) for problem, found in solvable]
+    assert sum(hidden.any() for _, hidden in hides) >= 10 * some
+    assert sum(hidden.sum() >= 3 for _, hidden in hides) >= some
+    assert sum(len(found.patterns) > 1 for _, found in solvable) >= some
+    assert sum((problem.cost[hidden] == 0).any() for problem, hidden in hides) >= some
+    conditional = [any((p.protected(who, h) & h).any() for who in p.attackers()) for p, h in hides]
+    assert sum(conditional) >= some
+    assert sum(len(problem.others) > 0 for problem, _ in solvable) >= some
+    assert sum(any(who.levels is not None for who in problem.others) for problem, _ in solvable) >= some
+    for status in Status:
+        assert sum((problem.status == status).any() for problem, _ in solvable) >= some
+    assert sum((problem.sliding > problem.lower + problem.upper).any() for problem, _ in solvable) >= some
+    assert sum((problem.table.value < 0).any() for problem, _ in solvable) >= some
+    endless = [np.isinf(problem.prior_upper) & np.isinf(problem.prior_lower) for problem, _ in solvable]
+    assert sum(cells.all() for cells in endless) >= some
+    assert sum(np.isfinite(problem.prior_upper).all() for problem, _ in solvable) >= some
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_enumeration_agrees_with_another_solver(kind):
+    """GLPK, which it uses, and HiGHS, by way of SciPy, on the whole system in values instead of differences."""
+    for seed in range(6):
+        problem, found = draw(kind, seed)
+        for hidden in [problem.status != Status.PUBLISHED, *(found.patterns[:2] if found else ())]:
+            protection = suppress(problem, hidden)
+            for who in problem.attackers():
+                program = Program(problem, who)
+                for p in np.flatnonzero(problem.protected(who, hidden)).tolist():
+                    levels, value = problem.levels(who)[:, p], problem.table.value[p]
+                    if levels.any():
+                        low, high = infer(protection, p, who)
+                        asked = np.maximum(levels[:2], levels[2])
+                        expected = np.minimum([value - low, high - value], asked)
+                        assert program.reach(p, levels, hidden) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+def test_enumeration_is_in_order_of_cost_and_complete():
+    cost = np.random.default_rng(0).integers(0, 5, 8).astype(float)
+    subsets = list(in_order_of_cost(cost))
+    assert sorted(mask for _, mask in subsets) == list(range(256))
+    assert all(before[0] <= after[0] for before, after in pairwise(subsets))
+    assert all(total == sum(cost[k] for k in range(8) if mask >> k & 1) for total, mask in subsets)
+
+
+# -- corners ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=EXACT)
+def method(request) -> str:
+    return request.param
+
+
+def square(level: float | tuple[float, ...] = 2.0, **options) -> Problem:
+    return pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": level}, **options)
+
+
+def test_a_level_that_counts_only_if_hidden_is_worth_a_detour(method):
+    """Of two squares the cheaper has a corner that would need more protection than it can have."""
+    table = cross_table("ab", "cde", [[20, 10, 11], [20, 10, 11]])
+    totals = [label for label in table.labels(np.arange(len(table))) if "Total" in label]
+    problem = pose(table, {"a × c": 4.0}, published=totals)
+    lower = problem.lower.copy()
+    assert protect(problem, method).report.cost == pytest.approx(20 + 20 + 10 + 10)
+    lower[table.index("b × d")] = 10.5
+    detour = problem.with_columns(lower=lower)
+    assert protect(detour, method).report.cost == pytest.approx(20 + 20 + 11 + 11)
+    lower[table.index("b × e")] = 11.5
+    neither = problem.with_columns(lower=lower)
+    with pytest.raises(NoSafePatternError):
+        protect(neither, method)
+    for posed in (problem, detour, neither):
+        check(posed, cheapest(posed), method)
+
+
+def test_an_insider_with_levels_of_his_own_needs_more(method):
+    """He knows b × c to within 1, so that a × d must not be a partner of it; and he is to be kept 4 away, not 2."""
+    problem = square()
+    value = problem.table.value
+    known = np.where(np.arange(len(value)) == problem.table.index("b × c"), 1.0, np.inf)
+    levels = np.zeros((3, len(value)))
+    levels[:2, problem.table.index("a × c")] = 4.0
+    insider = problem.with_columns(others=(Attacker("insider", value - known, value + known, levels),))
+    assert protect(insider, method).report.cost > protect(problem, method).report.cost
+    check(insider, cheapest(insider), method)
+
+
+@pytest.mark.parametrize("levels", [(5.0, 7.0), (0.0, 0.0, 12.0), (0.0, 6.9, 12.0)])
+def test_levels_to_the_last_drop(method, levels):
+    """In the square of four cells a × c can go down by 5 and up by 6 or, if its row total is hidden too, by more."""
+    problem = square(levels)
+    check(problem, cheapest(problem), method)
+
+
+def test_a_gap_is_kept_and_a_bound_is_a_bound(method):
+    for kind in TABLES:
+        for seed in range(3):
+            problem, found = draw(kind, seed)
+            protection = solve(problem, method, gap=0.2)
+            if protection is not None:
+                report = protection.report
+                assert report.status in ("optimal", "within_gap")
+                assert report.bound <= found.cost * (1 + 1e-9) + 1e-9
+                assert found.cost <= report.cost * (1 + 1e-9) + 1e-9
+                assert report.gap <= 0.2 + 1e-9
+                assert is_safe(problem, protection.hidden)
+
+
+# -- the first model ----------------------------------------------------------------------------------------------
+
+
+def test_cells_may_have_to_move_by_more_than_the_level(monkeypatch):
+    """In three dimensions; with room for one level only, the model does not see the cheapest pattern."""
+    problem, found = draw("3-D", 15)
+    monkeypatch.setattr(first_model, "AMPLE", 1.0)
+    assert protect(problem, "first-model").report.cost > found.cost
+
+
+def test_what_leaks_through_nearly_hidden_cells_is_seen(monkeypatch):
+    """Too much room, and a solver that takes a millionth for nothing: patterns come out that are too small."""
+    monkeypatch.setattr(first_model, "AMPLE", 1e7)
+    enlarge, repaired = first_model._Model.enlarge, []
+
+    def counting(model, hidden, missed):
+        repaired.append(len(missed))
+        enlarge(model, hidden, missed)
+
+    monkeypatch.setattr(first_model._Model, "enlarge", counting)
+    for seed in (4, 15, 16, 19, 28):
+        problem, found = draw("3-D", seed)
+        check(problem, found, "first-model")
+    assert repaired
+
+
+def test_no_time_leaves_a_safe_pattern_with_a_bound_or_none():
+    for seed in range(5):
+        problem, found = draw("3-D", seed)
+        protection = solve(problem, "first-model", time_limit=0.02)
+        if protection is not None:
+            assert is_safe(problem, protection.hidden)
+            assert protection.report.bound <= found.cost + 1e-9 <= protection.report.cost + 2e-9
