@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow lint types bench bench-audit bench-audit-peers clean
+.PHONY: demo test test-slow lint types bench bench-audit bench-audit-peers bench-optimal clean
 
 $(VENV)/run.stamp: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -44,6 +44,9 @@ bench-audit: $(VENV)/bench.stamp  ## the auditor against one linprog a bound, an
 
 bench-audit-peers: $(VENV)/bench.stamp  ## make bench-audit-peers BENCH_DATA=path/to/jj-folder
 	$(BIN)/python -m benchmarks.peers $(if $(BENCH_DATA),--data $(BENCH_DATA))
+
+bench-optimal: $(VENV)/bench.stamp  ## make bench-optimal BENCH_DATA=path/to/jj-folder; takes hours
+	$(BIN)/python -m benchmarks.optimal --peer $(if $(BENCH_DATA),--data $(BENCH_DATA))
 
 clean:
 	rm -rf $(VENV) demo-output .mypy_cache .pytest_cache .ruff_cache

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from benchmarks import audit as bench_audit
 from benchmarks import growth
+from benchmarks import optimal as bench_optimal
 from benchmarks.__main__ import main
 from benchmarks.alone import alone, limit
 from benchmarks.baseline import sampled
@@ -16,6 +17,8 @@ from benchmarks.instances import INSTANCES, folder, shaped
 from benchmarks.microdata import ROAMING, write_rows
 from benchmarks.patterns import WARM_UP, boxes, cycles, hide, pattern, sequential
 from benchmarks.peers.exchange import FACTOR, comparable, write
+from benchmarks.peers.full_jj import MOST, readable, whole
+from benchmarks.preprocess import sizes
 from benchmarks.record import markdown
 from benchmarks.timing import intervals_of, timed
 from click.testing import CliRunner
@@ -23,6 +26,7 @@ from click.testing import CliRunner
 from discreet.audit import audit
 from discreet.errors import InputError
 from discreet.io import read_problem, write_problem
+from discreet.protection import suppress
 from discreet.tabulate import tabulate
 
 SMALL = ["hier2d_1k", "flat3d_10", "hier4d_4k", "count3d_3k"]
@@ -187,3 +191,67 @@ def test_tables_that_a_peer_cannot_read_are_refused():
     below = problem.with_columns(table=table, prior_lower=np.full(len(problem), -np.inf))
     with pytest.raises(InputError, match="negative"):
         comparable(below, cycles(problem, 1))
+
+
+def test_optimal_is_measured_audited_and_measured_again_in_the_same_line(tmp_path):
+    for _ in range(2):
+        run = CliRunner().invoke(bench_optimal.main, ["--instance", "flat2d_10", "--out", str(tmp_path)])
+        assert run.exit_code == 0, run.output
+    (record,) = csv.DictReader((tmp_path / "optimal.csv").open())
+    assert record["status"] == "optimal"
+    assert record["under"] == "0"
+    assert float(record["cost"]) == float(record["bound"]) > 0
+    assert record["commit"]
+    assert run.output.splitlines()[-1].startswith("| flat2d_10, seed 1 |")
+    again = CliRunner().invoke(bench_optimal.main, ["--table", "--out", str(tmp_path)])
+    assert again.output.strip() == "\n".join(run.output.strip().splitlines()[-3:])
+
+
+def test_a_jj_file_that_is_not_there_is_asked_for(tmp_path):
+    run = CliRunner().invoke(bench_optimal.main, ["--instance", "h2_1k", "--out", str(tmp_path)])
+    assert run.exit_code == 2
+    assert "--data" in run.output
+
+
+def test_an_unsafe_pattern_is_told_loudly():
+    line = dict.fromkeys((*bench_optimal.COLUMNS, "commit", "date"), "")
+    line |= {"instance": "small", "seed": "0", "status": "time_limit", "under": "2", "gap": "0.5"}
+    row = bench_optimal.readable(line, with_peer=False)
+    assert row["status"] == "time limit, **NOT SAFE: 2 exposed**"
+    assert row["gap"] == "50.00 %"
+    assert row["cost"] == "–"
+
+
+def test_gaps_are_of_all_that_is_hidden_and_of_the_secondaries_alone():
+    problem = RULES[cycles].make(1)
+    anyway = float(problem.cost[problem.primaries].sum())
+    found = hide_with_bound(problem, share=0.75)
+    seen = bench_optimal.figures(problem, found)
+    assert seen["under"] == 0
+    assert seen["gap_secondaries"] == pytest.approx(0.25)
+    assert seen["bound"] == pytest.approx(0.75 * seen["cost"])
+    assert seen["gap"] == pytest.approx(0.25 * seen["cost"] / (seen["cost"] + anyway))
+
+
+def hide_with_bound(problem, share):
+    hidden = cycles(problem, 1)
+    secondary = float(problem.cost[hidden].sum() - problem.cost[problem.primaries].sum())
+    bound = float(problem.cost[problem.primaries].sum()) + share * secondary
+    return suppress(problem, hidden, bound=bound, work=dict.fromkeys(bench_optimal.WORK, 0))
+
+
+def test_preprocessing_counts_what_is_left():
+    problem = RULES[cycles].make(1)
+    left = sizes(problem)
+    assert left["K1"] <= left["exposed"] <= left["primaries"] == len(problem.primaries)
+    assert left["open"] <= left["requirements"] == 2 * left["primaries"]
+    assert left["can move"] <= left["cells"] == len(problem)
+
+
+def test_the_peer_gets_numbered_cells_and_whole_costs():
+    problem = RULES[cycles].make(1).with_columns(cost=RULES[cycles].make(1).cost / 100)
+    given = readable(problem)
+    assert given.table.names[:2] == ("0", "1")
+    assert np.array_equal(given.cost, np.rint(100 * problem.cost))
+    assert whole(np.array([0.0, 1e-9, 0.0077])).tolist() == [0, 1, 7700]
+    assert whole(np.array([3e12, 1.0])).sum() <= MOST

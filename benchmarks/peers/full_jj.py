@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import signal
 import subprocess
 import tempfile
 from dataclasses import replace
@@ -19,9 +20,10 @@ from discreet.errors import DiscreetError
 from discreet.io.jj import write_problem
 from discreet.problem import BoolArray, Problem, Status
 from discreet.protection import Decision, suppress
+from discreet.relations import FloatArray
 
-GRACE = 120.0  # seconds beyond its limit after which it is ended
-WIDE = 10.0  # times the largest value: stands for "no bound", which the peer cannot read
+GRACE = 120.0  # seconds of processor time beyond its limit after which it is ended
+MOST = 2e9  # what all cells cost together: its sums have 32 bits
 
 
 def peer(problem: Problem, python: Path, limit: float) -> dict[str, Any]:
@@ -46,14 +48,17 @@ def solve(problem: Problem, python: Path, limit: float, scratch: Path) -> tuple[
     write_problem(readable(problem), scratch / "problem.jj")
     runner = Path(__file__).with_name("full_jj_runner.py")
     minutes = max(1, math.ceil(limit / 60))
-    command = [str(python), "-I", str(runner), str(scratch / "problem.jj"), str(scratch), str(minutes)]
-    wait = minutes * 60 + GRACE
+    wait = int(minutes * 60 + GRACE)
+    command = [str(python), "-I", str(runner), str(scratch / "problem.jj"), str(scratch), str(minutes), str(wait)]
     try:
+        # The machine may do other work: by the clock it gets twice the time.
         done = subprocess.run(
-            command, capture_output=True, timeout=wait, env={**os.environ, **ONE_THREAD}, cwd=scratch, check=False
+            command, capture_output=True, timeout=2 * wait, env={**os.environ, **ONE_THREAD}, cwd=scratch, check=False
         )
     except subprocess.TimeoutExpired:
-        return None, {"peer_status": f"ended after {wait:.0f} s"}
+        return None, {"peer_status": f"ended after {2 * wait} s"}
+    if done.returncode == -signal.SIGXCPU:
+        return None, {"peer_status": f"ended after {wait} CPU s"}
     if not (scratch / "answer.json").exists():
         return None, {"peer_status": f"failed: exit code {done.returncode}"}
     answer = json.loads((scratch / "answer.json").read_text())
@@ -68,11 +73,14 @@ def solve(problem: Problem, python: Path, limit: float, scratch: Path) -> tuple[
 
 
 def readable(problem: Problem) -> Problem:
-    """Cells are called by number from 0, as the peer takes nothing else, and all bounds are finite."""
-    table = problem.table
-    far = WIDE * float(np.abs(table.value).max())
-    return problem.with_columns(
-        table=replace(table, names=tuple(map(str, range(len(table))))),
-        prior_lower=np.where(np.isfinite(problem.prior_lower), problem.prior_lower, -far),
-        prior_upper=np.where(np.isfinite(problem.prior_upper), problem.prior_upper, far),
-    )
+    """As the peer reads it: cells called by number from 0, and whole costs."""
+    table = replace(problem.table, names=tuple(map(str, range(len(problem)))))
+    return problem.with_columns(table=table, cost=whole(problem.cost))
+
+
+def whole(cost: FloatArray) -> FloatArray:
+    """Costs times a power of ten, rounded: with as many digits as they have, or as there is place for."""
+    digits = next((d for d in range(6) if np.allclose(cost * 10**d, np.rint(cost * 10**d), rtol=1e-12, atol=1e-9)), 6)
+    while cost.sum() * 10.0**digits > MOST:
+        digits -= 1
+    return np.where(cost > 0, np.maximum(np.rint(cost * 10.0**digits), 1.0), 0.0)

@@ -50,7 +50,7 @@ from discreet.job import (
     write_json,
     write_together,
 )
-from discreet.methods import METHODS, protect
+from discreet.methods import METHODS, protect, with_options
 from discreet.microdata import distinct_codes
 from discreet.progress import on_terminal
 from discreet.protection import suppress
@@ -325,6 +325,8 @@ def assess_command(
     help="Stop when the cost is proven to be within this share of the best; heuristics have no bound and ignore it.",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Breaks ties.")
+@click.option("--at-most", type=click.IntRange(0), metavar="CELLS", help="Hide so many at most. For `optimal`.")
+@click.option("--fewest", is_flag=True, help="Of the cheapest patterns, one with the fewest cells. For `optimal`.")
 @attackers_option
 @click.option("--out", type=NewFile(), required=True, help="Pattern to write (.csv).")
 @click.option("--report", type=NewFile(), help="Report to write (.json).")
@@ -335,6 +337,8 @@ def protect_command(
     time_limit: float | None,
     gap: float,
     seed: int,
+    at_most: int | None,
+    fewest: bool,
     attackers: Path | None,
     out: Path,
     report: Path | None,
@@ -342,9 +346,10 @@ def protect_command(
 ) -> int:
     """Find a safe pattern and audit it."""
     keep_apart(problem, attackers, out, report)
+    chosen = with_options(method, at_most=at_most, fewest=fewest)
     given = problem_against(problem, attackers)
     with on_terminal(quiet) as progress:
-        found = protect(given, method, seed=seed, time_limit=time_limit, gap=gap, progress=progress)
+        found = protect(given, chosen, seed=seed, time_limit=time_limit, gap=gap, progress=progress)
         checked = audit(given, found, intervals=False, progress=progress)
     files: dict[Path, Callable[[Path], None]] = {out: lambda draft: write_pattern(found, draft)}
     if report:

@@ -24,7 +24,7 @@ from discreet.io.attackers import with_attackers
 from discreet.io.pattern import write_pattern
 from discreet.io.rda import read_microdata
 from discreet.link import link
-from discreet.methods import METHODS, protect
+from discreet.methods import METHODS, protect, with_options
 from discreet.microdata import distinct_codes
 from discreet.problem import Problem
 from discreet.progress import Progress, Silent
@@ -99,6 +99,9 @@ class Protect:
     cost: str = "value"
     seed: int = 0
     time_limit: float | None = None
+    gap: float = 0.0
+    at_most: int | None = None
+    fewest: bool = False
 
 
 @dataclass(frozen=True)
@@ -216,6 +219,12 @@ def _check(job: Job) -> None:
         raise JobError(f"{path}: 'tables' goes with [data].")
     if job.protect.method not in METHODS:
         raise JobError(f"{path}: there is no method {job.protect.method!r}. Choose from {some(list(METHODS), 20)}.")
+    try:
+        with_options(job.protect.method, at_most=job.protect.at_most, fewest=job.protect.fewest)
+    except RuleError as error:
+        raise JobError(f"{path}: {error}", error.offenders) from None
+    if not 0 <= job.protect.gap <= 1:
+        raise JobError(f"{path}: gap is a share from 0 to 1, not {job.protect.gap}.")
     writable = [suffix[1:] for suffix, module in FORMATS.items() if hasattr(module, "write_release")]
     strange = [name for name in job.output.formats if name not in writable]
     if strange:
@@ -316,7 +325,9 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
     problem = make_problem(job, table)
     say(f"assessed: {len(problem.primaries):,} cells are sensitive")
     options = job.protect
-    protection = protect(problem, options.method, seed=options.seed, time_limit=options.time_limit, progress=progress)
+    method = with_options(options.method, at_most=options.at_most, fewest=options.fewest)
+    limits = {"time_limit": options.time_limit, "gap": options.gap}
+    protection = protect(problem, method, seed=options.seed, **limits, progress=progress)  # type: ignore[arg-type]
     say(f"protected: {protection.report.n_secondary:,} further cells are hidden")
     checked = audit(problem, protection, progress=progress)
     say(f"audited: {'safe' if checked.passed else f'{len(checked.exposed):,} cells exposed'}")

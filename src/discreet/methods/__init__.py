@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from dataclasses import fields
+from typing import Any, Protocol
 
 from discreet.errors import RuleError, some
 from discreet.methods.suppress.first_model import FirstModel
@@ -26,6 +27,18 @@ class Method(Protocol):
 METHODS: Mapping[str, type[Method]] = {"kelly": Kelly, "optimal": Optimal, "first-model": FirstModel}
 
 
+def with_options(name: str, **options: Any) -> Method:
+    """A method by name; options that are None or False are as good as not given."""
+    if name not in METHODS:
+        raise RuleError(f"There is no method {name!r}. Choose from {some(list(METHODS), limit=20)}.", [name])
+    given = {option: value for option, value in options.items() if value is not None and value is not False}
+    known = {field.name for field in fields(METHODS[name])}  # type: ignore[arg-type]
+    strange = [option for option in given if option not in known]
+    if strange:
+        raise RuleError(f"The method {name!r} has no option {some(strange)}. See `discreet methods`.", strange)
+    return METHODS[name](**given)
+
+
 def protect(
     problem: Problem,
     method: str | Method = "kelly",
@@ -40,7 +53,5 @@ def protect(
     Methods that prove a bound stop when the cost is within ``gap`` (a share) of it; heuristics prove none.
     """
     if isinstance(method, str):
-        if method not in METHODS:
-            raise RuleError(f"There is no method {method!r}. Choose from {some(list(METHODS), limit=20)}.", [method])
-        method = METHODS[method]()
+        method = with_options(method)
     return method.protect(problem, seed=seed, budget=Budget(time_limit, gap), progress=progress or Silent())

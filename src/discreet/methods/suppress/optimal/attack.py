@@ -60,6 +60,7 @@ class Attack:
         self.transposed = sparse.csr_array(self.relations.T)
         self.whole = bool(np.all(self.relations.data == np.rint(self.relations.data)))
         self.requirements = requirements(problem, attacker)
+        self._rng = np.random.default_rng(0)
         self.net = network(self.relations)
         if self.net is not None:
             ends = np.concatenate([self.net.tail, self.net.head])
@@ -77,6 +78,28 @@ class Attack:
         self._view = None
         found = [(cut, requirement) for requirement in asked if (cut := self._cut(x, requirement)) is not None]
         return [cut for cut, _ in found], [requirement for _, requirement in found]
+
+    def plain_cuts(self) -> list[Cut]:
+        """What each relation by itself says about the cells in it."""
+        columns = self.relations.tocsc()
+        x, found = self.forced.astype(float), []
+        for one in self.requirements:
+            place = self.place[one.cell]
+            if place < 0:
+                continue
+            for k in range(columns.indptr[place], columns.indptr[place + 1]):
+                r, own = columns.indices[k], columns.data[k]
+                others = slice(self.relations.indptr[r], self.relations.indptr[r + 1])
+                at, pull = self.relations.indices[others], -self.relations.data[others] / own
+                cells, pull = self.cells[at[at != place]], pull[at != place]
+                weight = np.zeros(len(cells))
+                for side in one.sides:
+                    up, down = (UP, DOWN) if side == UP else (DOWN, UP)
+                    weight += np.abs(pull) * np.where(pull > 0, self.room[up, cells], self.room[down, cells])
+                cut = self._best_cut(x, one, cells, weight / one.level)
+                if cut is not None and not self.free[one.cell]:
+                    found.append(cut)
+        return found
 
     def _cut(self, x: FloatArray, requirement: Requirement) -> Cut | None:
         """A cut that the pattern misses because it does not let the cell move far enough.
@@ -110,38 +133,41 @@ class Attack:
         self, net: Network, x: FloatArray, asked: list[Requirement]
     ) -> tuple[list[Cut], list[Requirement]]:
         """The same where relations are nodes of a network and cells its arcs: nodes that a flow gets to make a cut."""
-        asked = sorted(asked, key=lambda requirement: requirement.level)
-        far, _ = self._stops_in(net, x, asked, x[self.cells] > 0)
+        far, _ = self._stops_in(net, x, asked)
         missed = [one for one, reach in zip(asked, far, strict=True) if reach < x[one.cell] * (1 - LEAST)]
-        # Of cuts that are missed by the same, one of few cells is worth more: every cell takes a little.
+        some = missed if len(missed) <= MANY else [missed[i] for i in self._rng.permutation(len(missed))[:MANY]]
+        # Of cuts that are missed by the same, one of few cells is worth more. Where cells that are not hidden take part a
+        # little, flows are stopped where such cells are few.
         thin = np.where(self.free, np.minimum(x + THIN, 1.0), x)
-        cuts, seen = [], set()
-        for share in (thin, x):
-            again = [one for one in missed if one not in seen] if share is x else missed
-            _, reached = self._stops_in(net, share, again, share[self.cells] > 0)
-            for requirement, nodes in zip(again, reached, strict=True):
-                if not nodes.any(axis=1).all():
-                    continue
-                crossing = [
-                    self._crossing(net, mine, requirement, side)
-                    for mine, side in zip(nodes, requirement.sides, strict=True)
-                ]
-                cells = np.unique(np.concatenate([cells for cells, _ in crossing]))
-                weight = np.zeros(len(cells))
-                for some_cells, some_weight in crossing:
-                    weight[np.searchsorted(cells, some_cells)] += some_weight
-                cut = self._best_cut(x, requirement, cells, weight)
-                if cut is not None:
-                    cuts.append(cut)
-                    seen.add(requirement)
-        return cuts, missed
+        cuts = []
+        for share in (thin, x) if len(self.cells) <= WIDE else (x,):
+            _, reached = self._stops_in(net, share, some)
+            found = [self._cut_at(net, x, one, nodes) for one, nodes in zip(some, reached, strict=True)]
+            cuts += [cut for cut in found if cut is not None]
+            some = [one for one, cut in zip(some, found, strict=True) if cut is None]
+        cuts.sort(key=lambda cut: len(cut.cells))
+        total = np.cumsum([len(cut.cells) for cut in cuts])
+        return cuts[: max(int(np.searchsorted(total, HEAVY)), LIGHT)], missed
+
+    def _cut_at(self, net: Network, x: FloatArray, requirement: Requirement, reached: BoolArray) -> Cut | None:
+        """The cut between the nodes that flows get to and all others; one row of nodes a side."""
+        if not reached.any(axis=1).all():
+            return None
+        sides = zip(reached, requirement.sides, strict=True)
+        crossing = [self._crossing(net, nodes, requirement, side) for nodes, side in sides]
+        cells = np.unique(np.concatenate([cells for cells, _ in crossing]))
+        weight = np.zeros(len(cells))
+        for some_cells, some_weight in crossing:
+            weight[np.searchsorted(cells, some_cells)] += some_weight
+        return self._best_cut(x, requirement, cells, weight)
 
     def _stops_in(
-        self, net: Network, share: FloatArray, asked: list[Requirement], chosen: BoolArray
+        self, net: Network, share: FloatArray, asked: list[Requirement]
     ) -> tuple[list[float], list[BoolArray]]:
         """How far cells move, and the nodes that flows get to, one row a side."""
         from discreet.methods.suppress.optimal.network_kernel import stops
 
+        chosen = share[self.cells] > 0
         at = np.flatnonzero(chosen & ~net.pinned)
         place = np.full(len(share), -1)
         place[self.cells[at]] = np.arange(len(at))
@@ -250,6 +276,9 @@ class _View:
         return self.model.solve()
 
 
-MANY = 2000  # requirements at a time
+MANY = 1000  # requirements at a time
+HEAVY = 1_000_000  # cells in all cuts found at a time; but so many cuts at least:
+LIGHT = 20
+WIDE = 50_000  # arcs: too many to look for cuts with few cells among them all
 THIN = 1e-5  # of a cell that is not hidden takes part: among cuts missed by the same, those of few cells are found
 AMPLE = 1e6  # this many levels of room are as good as endless

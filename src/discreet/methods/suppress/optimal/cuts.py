@@ -57,16 +57,14 @@ def cover_cut(cut: Cut, x: FloatArray) -> Cut | None:
         return None
     best, worst = None, 0.0
     for key in (at, at / weight):
-        left_out = np.zeros(len(at), dtype=bool)
-        added = 0.0
-        for i in np.argsort(-key, kind="stable").tolist():
-            if added + weight[i] < 1 - LEAST:
-                added += float(weight[i])
-                left_out[i] = True
-        rest = np.flatnonzero(~left_out)
+        order = np.argsort(-key, kind="stable")
+        added = np.cumsum(weight[order])
+        first = int(np.searchsorted(added, 1 - LEAST))
+        rest = order[first:]
         most = np.cumsum(np.sort(weight[rest])[::-1])
-        needed = 1 + int(np.searchsorted(most, 1 - added - LEAST))
+        short = 1 - (float(added[first - 1]) if first else 0.0) - LEAST
+        needed = 1 + int(np.searchsorted(most, short))
         lacking = 1 - float(at[rest].sum()) / needed
         if lacking > worst:
-            best, worst = Cut(cut.cells[rest], np.full(len(rest), 1.0 / needed), 1.0), lacking
+            best, worst = Cut(np.sort(cut.cells[rest]), np.full(len(rest), 1.0 / needed), 1.0), lacking
     return best

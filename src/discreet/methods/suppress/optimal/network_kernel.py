@@ -68,8 +68,12 @@ def _stops(
         if source == sink:
             far[i] = most
         while far[i] < most * (1 - 1e-9):
-            if not _measure(tail, head, first, arc, way, left, source, sink, depth, queue):
+            if not _measure(tail, head, first, arc, way, left, source, sink, depth, queue, 0):
+                # Where it is stopped from the side of the source, or where seen from the sink if that is less to go round.
                 reached[i] = depth >= 0
+                _measure(tail, head, first, arc, way, left, sink, source, depth, queue, 1)
+                if (depth >= 0).sum() < reached[i].sum():
+                    reached[i] = depth < 0
                 break
             far[i] += _block(tail, head, first, arc, way, left, source, sink, depth, at, path, most - far[i])
         if far[i] >= most * (1 - 1e-9) and most < share[k] * (1 - 1e-9):
@@ -88,8 +92,9 @@ def _measure(
     sink: int,
     depth: IntArray,
     queue: IntArray,
+    backwards: int,
 ) -> bool:
-    """How many steps each node is from the source, −1 if it cannot be got to; whether the sink can."""
+    """How many steps each node is from the source, −1 if it cannot be got to; whether the sink can. Or against the flow."""
     depth[:] = -1
     depth[source] = 0
     queue[0] = source
@@ -99,7 +104,7 @@ def _measure(
         begin += 1
         for lane in range(first[node], first[node + 1]):
             there = head[arc[lane]] if way[lane] == 1 else tail[arc[lane]]
-            if left[way[lane], arc[lane]] > 0 and depth[there] < 0:
+            if left[abs(way[lane] - backwards), arc[lane]] > 0 and depth[there] < 0:
                 depth[there] = depth[node] + 1
                 if there == sink:
                     return True

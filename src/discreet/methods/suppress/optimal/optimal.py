@@ -18,7 +18,7 @@ EXPLAIN = 60.0  # seconds to find out what would help where nothing does
 
 @dataclass(frozen=True)
 class Optimal:
-    """Fischetti & Salazar-González (2000) and Salazar-González (2008): the cheapest safe pattern, with a bound.
+    """Fischetti & Salazar-González (2000), Salazar-González (2002): the cheapest safe pattern, with a bound.
 
     ``at_most`` limits the number of hidden cells, primaries included. ``fewest`` asks for as few as possible among the
     cheapest patterns.

@@ -135,6 +135,7 @@ class Search:
             safe = set(seen.cell[(seen.attacker == number) & seen.safe].tolist())
             attack.requirements = [one for one in attack.requirements if one.cell not in safe]
         self.work["open"] = sum(len(attack.requirements) for attack in self.attacks)
+        self._add([cut for attack in self.attacks for cut in attack.plain_cuts()])
 
     # -- from below --------------------------------------------------------------------------------------------
 
@@ -177,7 +178,7 @@ class Search:
         if found.x is None:
             if self.hidden is None and self.relaxed is not None:
                 self.grow(self.relaxed.x)
-        elif not self.master.recall(found.x) and not self._learn(found.x):
+        elif not self.master.recall(found.x) and not self._learn(found.x) and len(self.problem) <= LARGE:
             self.grow(found.x)
 
     def _learn(self, x: FloatArray) -> bool:
