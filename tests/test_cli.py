@@ -915,7 +915,7 @@ def test_the_demo_on_a_terminal(terminal, tmp_path):
     """Progress bars come and go; what is said stays in lines of its own, in order."""
     program = terminal("demo", "--out", "new/demo", both=False)
     assert program.finish(120) == 0
-    for stage in ("look", "protect", "clean up", "audit"):
+    for stage in ("protect", "clean up", "audit"):
         assert re.search(rf"{stage} .*━", program.seen)
     assert "tabulated" not in program.seen
     assert "Warning" not in program.seen

@@ -77,7 +77,7 @@ class Table:
         put(self, "magnitude", np.abs(value) if self.magnitude is None else np.asarray(self.magnitude, dtype=float))
         for name in ("count", "top", "who", "requested"):
             if getattr(self, name) is not None:
-                put(self, name, np.asarray(getattr(self, name)))
+                put(self, name, np.asarray(getattr(self, name), dtype=np.float64 if name == "top" else None))
         n = len(value)
         lengths = {"relations": self.relations.shape[1], "magnitude": len(self.magnitude)}
         for name in ("count", "top", "who", "requested", "names"):
