@@ -1,0 +1,238 @@
+"""The cheapest pattern by cuts: what enumeration of small problems does not show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from brute import cheapest
+from discreet.audit import audit
+from discreet.errors import NoSafePatternError, RuleError
+from discreet.methods import protect
+from discreet.methods.suppress.optimal import Optimal, search
+from discreet.methods.suppress.optimal.attack import Attack
+from discreet.methods.suppress.optimal.cuts import Cut, capacity_cut, cover_cut
+from discreet.methods.suppress.optimal.search import Search
+from discreet.problem import Problem, Status
+from discreet.progress import Budget, Silent
+from discreet.testing import cross_table, pose, random_problem, random_table
+
+
+def table_2d(seed: int, size: int = 12, share: float = 0.05) -> Problem:
+    rng = np.random.default_rng(seed)
+    return random_problem(rng, random_table(rng, (size, size)), primaries=share, must_publish=0.0)
+
+
+def secondary_cost(problem: Problem, hidden: np.ndarray) -> float:
+    return float(problem.cost[hidden & (problem.status == Status.FREE)].sum())
+
+
+# -- cuts ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_capacity_cut_asks_for_what_is_lacking():
+    free, forced = np.array([True, True, True, False, False]), np.array([False, False, False, True, True])
+    cut = capacity_cut(np.arange(5), np.array([0.1, 0.6, 9.0, 0.4, 0.0]), free, forced, own=4)
+    assert cut is not None
+    assert cut.cells.tolist() == [0, 1, 2]
+    assert cut.weight == pytest.approx([0.1 / 0.6, 1.0, 1.0])
+    assert cut.lacking(np.array([0.0, 0.5, 0.0, 1.0, 1.0])) == pytest.approx(0.5)
+    assert capacity_cut(np.arange(5), np.array([0.1, 0.6, 9.0, 1.0, 0.0]), free, forced, own=4) is None
+
+
+def test_a_capacity_cut_of_a_free_cell_counts_only_if_it_is_hidden():
+    free, forced = np.array([True, True, True]), np.zeros(3, dtype=bool)
+    cut = capacity_cut(np.arange(3), np.array([0.5, 0.2, 3.0]), free, forced, own=0)
+    assert cut is not None
+    assert cut.weight == pytest.approx([-1.0, 0.4, 1.0])
+    assert cut.least == 0.0
+
+
+@given(st.lists(st.sampled_from([0.15, 0.3, 0.4, 0.7, 1.0]), min_size=2, max_size=8), st.integers(0, 2**32))
+def test_a_cover_cut_holds_wherever_its_cut_does(weights, seed):
+    weight = np.array(weights)
+    cut, x = Cut(np.arange(len(weight)), weight, 1.0), np.random.default_rng(seed).random(len(weight))
+    cover = cover_cut(cut, x)
+    for mask in range(1 << len(weight)):
+        pattern = np.array([(mask >> i) & 1 for i in range(len(weight))], dtype=float)
+        if cover is not None and cut.lacking(pattern) <= 1e-9:
+            assert cover.lacking(pattern) <= 1e-9
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32), st.sampled_from([(3, 3), (2, 2, 2)]))
+def test_no_cut_cuts_off_a_cheapest_pattern(seed, shape):
+    rng = np.random.default_rng(seed)
+    problem = random_problem(rng, random_table(rng, shape), primaries=0.3, sliding=True, prior="percent")
+    keep = np.flatnonzero(problem.status == Status.FREE)[11:]
+    status = problem.status.copy()
+    status[keep] = Status.PUBLISHED
+    problem = problem.with_columns(status=status)
+    found = cheapest(problem)
+    if found is None:
+        return
+    hidden = found.patterns[0].astype(float)
+    attack = Attack(problem, problem.attackers()[0])
+    for cut in attack.plain_cuts():
+        assert cut.lacking(hidden) <= 1e-6
+    for _ in range(5):
+        x = np.where(attack.forced, 1.0, np.where(attack.free, rng.random(len(problem)).round(1), 0.0))
+        for cut in attack.cuts(x, attack.requirements)[0]:
+            assert cut.lacking(hidden) <= 1e-6
+            assert cut.lacking(x) > 0
+
+
+# -- networks -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_flows_and_linear_programs_find_the_same_optimum(seed, monkeypatch):
+    problem = table_2d(seed)
+    assert Attack(problem, problem.attackers()[0]).net is not None
+    by_flow = protect(problem, "optimal")
+    monkeypatch.setattr("discreet.methods.suppress.optimal.attack.network", lambda relations: None)
+    by_program = protect(problem, "optimal")
+    assert by_flow.report.status == by_program.report.status == "optimal"
+    assert by_flow.report.cost == pytest.approx(by_program.report.cost)
+    assert audit(problem, by_flow).passed
+    assert audit(problem, by_program).passed
+
+
+def test_large_tables_do_without_a_first_pattern(monkeypatch):
+    problem = table_2d(1)
+    usual = protect(problem, "optimal")
+    monkeypatch.setattr(search, "LARGE", 10)
+    assert protect(problem, "optimal").report.cost == pytest.approx(usual.report.cost)
+
+
+# -- options ------------------------------------------------------------------------------------------------------
+
+
+def test_at_most_so_many_cells():
+    """One dear cell does what two cheap ones do."""
+    table = cross_table("abc", "de", [[10, 30], [6, 30], [6, 30]])
+    problem = pose(table, {"a × d": (10.0, 10.0)}, lower=0.0)
+    free = protect(problem, "optimal")
+    n = int(free.hidden.sum())
+    assert protect(problem, Optimal(at_most=n)).report.cost == free.report.cost
+    tighter = protect(problem, Optimal(at_most=n - 1)) if n > 4 else None
+    if tighter is not None:
+        assert tighter.hidden.sum() < n
+        assert tighter.report.cost >= free.report.cost
+        assert tighter.report.status == "optimal"
+        assert audit(problem, tighter).passed
+    with pytest.raises(NoSafePatternError, match="hides 3 cells or fewer"):
+        protect(problem, Optimal(at_most=3))
+    with pytest.raises(RuleError):
+        Optimal(at_most=-1)
+
+
+def test_the_fewest_cells_among_the_cheapest_patterns():
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        problem = random_problem(rng, random_table(rng, (3, 3)), primaries=0.2, must_publish=0.0)
+        cost = rng.integers(0, 3, len(problem)).astype(float)
+        keep = np.flatnonzero(problem.status == Status.FREE)[12:]
+        status = problem.status.copy()
+        status[keep] = Status.PUBLISHED
+        problem = problem.with_columns(cost=cost, status=status)
+        found = cheapest(problem)
+        if found is None:
+            continue
+        fewest = protect(problem, Optimal(fewest=True))
+        assert fewest.report.cost == pytest.approx(found.cost)
+        assert fewest.hidden.sum() == min(pattern.sum() for pattern in found.patterns)
+
+
+def test_cells_that_cost_nothing_are_not_hidden_without_need():
+    problem = table_2d(3).with_columns(cost=np.zeros(169))
+    found = protect(problem, "optimal")
+    assert found.report.cost == 0
+    hidden = found.hidden.copy()
+    for cell in np.flatnonzero(hidden & (problem.status == Status.FREE)):
+        hidden[cell] = False
+        from discreet.protection import suppress
+
+        assert not audit(problem, suppress(problem, hidden), intervals=False).passed
+        hidden[cell] = True
+
+
+def test_the_same_seed_gives_the_same_pattern():
+    problem = table_2d(4)
+    first, again = protect(problem, "optimal", seed=3), protect(problem, "optimal", seed=3)
+    assert np.array_equal(first.hidden, again.hidden)
+
+
+# -- how it ends --------------------------------------------------------------------------------------------------
+
+
+def test_where_nothing_protects_a_cell_the_cheapest_way_out_is_named():
+    table = cross_table("ab", "cd", [[5, 6], [8, 7]])
+    totals = [label for label in table.labels(np.arange(len(table))) if "Total" in label]
+    problem = pose(table, {"a × c": 2.0}, published=[*totals, "b × c"])
+    with pytest.raises(NoSafePatternError, match=r"let 'b × c' be hidden"):
+        protect(problem, "optimal")
+    alone = pose(table, {"a × c": 6.0}, published=totals)  # it cannot be below 0
+    with pytest.raises(NoSafePatternError, match="would not help"):
+        protect(alone, "optimal")
+
+
+def test_problems_with_nothing_to_do():
+    table = cross_table("ab", "cd", [[5, 6], [8, 7]])
+    nothing = protect(pose(table, {}), "optimal")
+    assert nothing.report.status == "optimal"
+    assert nothing.report.cost == nothing.report.bound == 0
+    assert not nothing.hidden.any()
+
+
+def test_an_interrupt_keeps_the_best_pattern(monkeypatch):
+    problem = table_2d(5, size=10, share=0.04)
+
+    def interrupted(self: Search, seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Search, "converge", interrupted)
+    found = protect(problem, "optimal")
+    assert found.report.status == "time_limit"
+    assert found.report.bound is not None
+    assert audit(problem, found).passed
+
+
+def test_time_is_up_at_once():
+    try:
+        found = protect(table_2d(6), "optimal", time_limit=0.0)
+    except NoSafePatternError as error:
+        assert "time" in str(error)
+    else:
+        assert found.report.status in ("optimal", "time_limit")
+
+
+def test_patterns_that_the_audit_refuses_are_cut_off(monkeypatch):
+    """The audit has the last word, whatever the programs say."""
+    problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 2.0})
+    best = protect(problem, "optimal")
+    plain = search.audit
+
+    class Refused:
+        passed = False
+
+    def strict(given, protection, **options):
+        return Refused() if np.array_equal(protection.hidden, best.hidden) else plain(given, protection, **options)
+
+    monkeypatch.setattr(search, "audit", strict)
+    other = protect(problem, "optimal")
+    assert other.report.cost > best.report.cost
+    assert other.report.status == "optimal"
+
+
+def test_the_search_tells_how_it_is_going():
+    said = []
+
+    class Listening(Silent):
+        def update(self, done: int, note: str = "") -> None:
+            said.append(note)
+
+    Search(table_2d(7), seed=0, budget=Budget(), progress=Listening()).run()
+    assert any("gap" in note and "bound" in note for note in said)
