@@ -27,7 +27,10 @@ def propagate(
         least = np.where(weight > 0, weight * low[column], weight * high[column])
         most = np.where(weight > 0, weight * high[column], weight * low[column])
         # What the others in a relation add up to at least and at most: all of them but one, which may be endless.
-        others_least, others_most = _but_one(row, least, m, -np.inf), _but_one(row, most, m, np.inf)
+        # Sums of very different sizes lose digits: widen by what may have been lost.
+        size = np.maximum(*(np.where(np.isinf(term), 0.0, np.abs(term)) for term in (least, most)))
+        lost = np.finfo(float).eps * 64 * np.bincount(row, size, m)[row]
+        others_least, others_most = _but_one(row, least, m, -np.inf) - lost, _but_one(row, most, m, np.inf) + lost
         new_low = np.where(weight > 0, -others_most, others_least) / np.abs(weight)
         new_high = np.where(weight > 0, -others_least, others_most) / np.abs(weight)
         tighter_low = np.minimum(np.maximum.reduceat(new_low, starts) * (1 + SLACK), 0.0)
@@ -43,9 +46,9 @@ def propagate(
 def _but_one(row: np.ndarray, term: FloatArray, m: int, endless: float) -> FloatArray:
     """For each entry the sum of the other entries of its row."""
     infinite = np.isinf(term)
+    if not infinite.any():
+        return np.asarray(np.bincount(row, term, m)[row] - term)
     finite = np.where(infinite, 0.0, term)
     total = np.bincount(row, finite, m)[row] - finite
-    # Sums of very different sizes lose digits: widen by what may have been lost.
-    lost = np.finfo(float).eps * 64 * np.bincount(row, np.abs(finite), m)[row]
     count = np.bincount(row, infinite, m)[row] - infinite
-    return np.where(count > 0, endless, total + np.copysign(lost, endless))
+    return np.where(count > 0, endless, total)
