@@ -67,17 +67,27 @@ class Attack:
             order = np.argsort(ends, kind="stable")
             self._arcs = order % len(self.cells)
             self._first = np.searchsorted(ends[order], np.arange(self.net.nodes + 1))
+        self.can_move = np.asarray(self.room.any(axis=0))
+        if self.net is not None:
+            self.can_move[self.cells[self.net.pinned]] = False
         self._view: _View | None = None
         self._flow: dict[tuple[int, int], tuple[IntArray, FloatArray]] = {}
 
     def cuts(self, x: FloatArray, asked: list[Requirement]) -> tuple[list[Cut], list[Requirement]]:
         """Cuts that the pattern misses, and the requirements they are for."""
         asked = [requirement for requirement in asked if x[requirement.cell] > VIOLATED]
+        stuck = [requirement for requirement in asked if not self.can_move[requirement.cell]]
+        asked = [requirement for requirement in asked if self.can_move[requirement.cell]]
         if self.net is not None:
-            return self._network_cuts(self.net, x, asked)
-        self._view = None
-        found = [(cut, requirement) for requirement in asked if (cut := self._cut(x, requirement)) is not None]
-        return [cut for cut, _ in found], [requirement for _, requirement in found]
+            cuts, missed = self._network_cuts(self.net, x, asked)
+        else:
+            self._view = None
+            found = [(cut, requirement) for requirement in asked if (cut := self._cut(x, requirement)) is not None]
+            cuts, missed = [cut for cut, _ in found], [requirement for _, requirement in found]
+        for requirement in stuck:  # nothing helps, except not to hide it where that is possible
+            cut = capacity_cut(np.zeros(0, np.int64), np.zeros(0), self.free, self.forced, requirement.cell)
+            cuts += [] if cut is None else [cut]
+        return cuts, missed + stuck
 
     def plain_cuts(self) -> list[Cut]:
         """What each relation by itself says about the cells in it."""

@@ -68,8 +68,8 @@ class Optimal:
             )
         if np.isinf(search.lower):
             return NoSafePatternError(
-                "No pattern protects all cells at once: cells hidden to protect others need protection that cannot be had. "
-                "Lower the levels of cells that need protection only if hidden.",
+                "No pattern protects all cells at once. Let more cells be hidden, widen the bounds people are said to know, or "
+                "lower protection levels, also of cells that need protection only if hidden.",
                 labels,
             )
         return NoSafePatternError("The time limit ended without a safe pattern. Allow more time.", labels)
