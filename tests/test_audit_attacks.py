@@ -18,6 +18,7 @@ from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
 from discreet.solvers import HighsModel
 from discreet.table import Table
+from discreet.testing import cross_table, pose
 
 Row = dict[str, float]
 INF = math.inf
@@ -284,6 +285,38 @@ def test_relations_that_are_nearly_the_same_are_not_the_same(more):
     system.holds(a=1, b=1, c=1 + more)
     system.levels = {"a": (5.0, 5.0), "c": (5.0, 5.0)}
     check(system)
+
+
+@pytest.mark.parametrize("room", [1, 4, 40])
+def test_thirds_of_whole_rooms_are_not_rounded(room):
+    """Three cells that move as one make up y: each goes a third as far, though all rooms and weights are whole."""
+    system = System()
+    for name in ("a", "b", "c", "p"):
+        system.cell(name, 50.0, value=20.0)
+    system.cell("y", float(room), value=200.0)
+    for name in ("a", "b", "c"):
+        system.holds({name: 1.0}, p=1.0)
+    system.holds(a=1, b=1, c=1, y=1)
+    system.levels = {name: (0.3 * room, 0.3 * room) for name in ("a", "b", "c")}
+    check(system)
+
+
+@pytest.mark.parametrize("n", [300, 5000])
+def test_a_long_relation_with_one_huge_room(n):
+    """What is left of a huge total after many small cells were taken off has lost digits."""
+    system, small = System(), 400.45 * 2.0**-12
+    system.cell("total", 2.0**40 * 1.7 + n * small, value=2.0**40 * 1.7 + n * small)
+    for i in range(n):
+        system.cell(f"c{i}", small, value=small)
+    system.holds({"total": -1.0, **{f"c{i}": 1.0 for i in range(n)}})
+    system.levels["total"] = n * small * (1 - 1e-9), 0.0
+    check(system, {"total": (n * small, n * small)})
+
+
+@pytest.mark.parametrize("far", [1e150, 1e300])
+def test_bounds_of_any_size(far):
+    problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 2.0}, upper=far)
+    assert audit(problem, suppress(problem, np.ones(len(problem), dtype=bool))).passed
 
 
 def test_a_weight_that_nearly_cancels_out_is_a_weight():

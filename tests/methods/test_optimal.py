@@ -158,6 +158,23 @@ def test_cells_that_cost_nothing_are_not_hidden_without_need():
         hidden[cell] = True
 
 
+@pytest.mark.parametrize("unit", [1e-10, 1e-7, 1e9, 1e25])
+@pytest.mark.parametrize("fewest", [False, True])
+def test_costs_of_any_size(unit, fewest):
+    """Solvers have tolerances of their own; what is cheapest does not depend on the currency."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        problem = random_problem(rng, random_table(rng, (2, 3)), primaries=0.3, must_publish=0.0)
+        problem = problem.with_columns(cost=rng.integers(1, 10, len(problem)) * unit)
+        found = cheapest(problem.with_columns(cost=problem.cost / unit))
+        if found is None:
+            continue
+        report = protect(problem, Optimal(fewest=fewest)).report
+        assert report.status == "optimal"
+        assert report.cost == pytest.approx(found.cost * unit)
+        assert report.bound == pytest.approx(found.cost * unit)
+
+
 def test_the_same_seed_gives_the_same_pattern():
     problem = table_2d(4)
     first, again = protect(problem, "optimal", seed=3), protect(problem, "optimal", seed=3)

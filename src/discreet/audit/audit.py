@@ -337,6 +337,6 @@ def _tidy(value: FloatArray, cells: IntArray, move: FloatArray) -> FloatArray:
     if digits is None:
         return end
     near = np.round(end, digits)
-    hair = 1e-9 * np.abs(move) + 4 * np.finfo(float).eps * np.abs(value[cells])
+    hair = 1e-9 * np.abs(move) + np.minimum(4 * np.finfo(float).eps * np.abs(value[cells]), 1e-3 * 10.0**-digits)
     with np.errstate(invalid="ignore"):  # infinite ends stay what they are
         return np.where(np.abs(near - end) <= hair, near, end)

@@ -201,4 +201,5 @@ IDLE = 20  # looks at a burst without any gain after which it ends
 
 def _modest(bound: FloatArray, scale: float) -> FloatArray:
     """Finite bounds that the solver would take for infinite are cut: that only makes the room smaller."""
-    return np.where(np.isfinite(bound), np.clip(bound, -1e15 * scale, 1e15 * scale), bound)
+    most = min(1e15 * float(scale), np.finfo(float).max)
+    return np.where(np.isfinite(bound), np.clip(bound, -most, most), bound)

@@ -51,7 +51,8 @@ def differences(a: FloatArray, b: FloatArray) -> FloatArray:
     for places in range(PLACES + 1):
         unit = 10.0**places
         one, other = a[left], b[left]
-        whole, minus = np.rint(one * unit), np.rint(other * unit)
+        with np.errstate(over="ignore"):  # too large for whole numbers anyway
+            whole, minus = np.rint(one * unit), np.rint(other * unit)
         fits = (whole / unit == one) & (minus / unit == other) & (np.maximum(np.abs(whole), np.abs(minus)) < 1e15)
         found[left[fits]] = (whole - minus)[fits] / unit
         left = left[~fits]

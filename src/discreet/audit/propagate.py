@@ -23,13 +23,14 @@ def propagate(
     starts = np.flatnonzero(np.r_[True, column[1:] != column[:-1]])
     cells = column[starts]
     m = relations.shape[0]
+    terms = np.bincount(row, minlength=m)
     for _ in range(rounds):
         least = np.where(weight > 0, weight * low[column], weight * high[column])
         most = np.where(weight > 0, weight * high[column], weight * low[column])
         # What the others in a relation add up to at least and at most: all of them but one, which may be endless.
         # Sums of very different sizes lose digits: widen by what may have been lost.
         size = np.maximum(*(np.where(np.isinf(term), 0.0, np.abs(term)) for term in (least, most)))
-        lost = np.finfo(float).eps * 64 * np.bincount(row, size, m)[row]
+        lost = (np.finfo(float).eps * (64 + terms) * np.bincount(row, size, m))[row]
         others_least, others_most = _but_one(row, least, m, -np.inf) - lost, _but_one(row, most, m, np.inf) + lost
         new_low = np.where(weight > 0, -others_most, others_least) / np.abs(weight)
         new_high = np.where(weight > 0, -others_least, others_most) / np.abs(weight)

@@ -121,8 +121,10 @@ def _rounded(program: Program, cells: Sequence[int], move: FloatArray, noise: fl
     for places in range(PLACES + 1):
         for factor in FACTORS:
             over = 10**places * factor
-            whole = np.rint(move * over)
-            if np.all(np.abs(whole / over - move) <= noise):
+            with np.errstate(over="ignore", invalid="ignore"):  # numbers near the end of floats fit no multiple
+                whole = np.rint(move * over)
+                near = np.all(np.abs(whole / over - move) <= noise)
+            if near:
                 difference = ExactDifference.of(dict(zip(cells, map(int, whole.tolist()), strict=True)), over)
                 if program.violated(difference) is None:
                     return difference
@@ -133,7 +135,7 @@ def _solved(program: Program, cells: Sequence[int], move: FloatArray, noise: flo
     """Moves next to a bound are put there, moves next to zero left out, and the others solved for."""
     fixed: dict[int, Rational] = {}
     inner: dict[int, Rational] = {}
-    places = max(0, math.ceil(-math.log10(noise))) + 1
+    places = max(0, math.ceil(-math.log10(max(noise, 1e-300)))) + 1
     for cell, step in zip(cells, move.tolist(), strict=True):
         if abs(step) <= noise:
             continue

@@ -52,7 +52,8 @@ def reduce(relations: sparse.csr_array, low: FloatArray, high: FloatArray, uncer
     digits = digits_of(bounds[np.isfinite(bounds)], nothing=0.0) if np.all(np.abs(rows.data) == 1) else None
     while True:
         low, high = propagate(rows, low, high)
-        if digits is not None:  # sums of round numbers are round: take off what propagation widened them by
+        # Sums of round numbers are round: take off what propagation widened them by. Merged columns may have other weights.
+        if digits is not None and np.all(np.abs(rows.data) == 1):
             low, high = np.round(low, digits), np.round(high, digits)
         name, factor, still = _aliases(rows)
         down, up = np.where(factor > 0, low, -high), np.where(factor > 0, high, -low)

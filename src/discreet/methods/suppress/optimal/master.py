@@ -70,7 +70,7 @@ class Master:
         """Take in cuts that are not there yet; how many."""
         new = []
         for cut in cuts:
-            key = cut.cells.tobytes() + np.round(cut.weight, 6).tobytes()
+            key = cut.cells.tobytes() + np.round(np.append(cut.weight, cut.least), 6).tobytes()
             if key not in self._seen:
                 self._seen.add(key)
                 new.append(cut)

@@ -22,6 +22,7 @@ AGREED = 0.1  # the linear program and a pattern agree about a cell
 FEW = 5  # requirements missed: time to ask all of them again
 NOISE = 0.2  # in prices, to get another pattern
 TRIES = 3  # patterns that follow the linear program
+DEAREST = 1e6  # what the dearest cell costs
 SAME = 1e-9  # costs that differ by less than this share are the same
 
 
@@ -44,8 +45,11 @@ class Search:
         self.forced = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
         movable = np.any([attack.room.any(axis=0) for attack in self.attacks], axis=0)
         self.free = (problem.status == Status.FREE) & movable
-        self.grain = _grain(problem.cost[self.free])
-        self.cost = _with_ties(problem.cost, self.free, self.grain, fewest)
+        # Solvers know tolerances, not units: the dearest cell costs the same in all problems.
+        self.unit = float(problem.cost[self.free].max(initial=0.0)) / DEAREST or 1.0
+        self.grain = _grain(problem.cost[self.free]) / self.unit
+        self.cost = _with_ties(problem.cost / self.unit, self.free, self.grain, fewest)
+        self.anyway = float(problem.cost[self.forced].sum()) / self.unit
         self.bridges = Bridges(problem.table.relations, self.free, self.forced)
         self.master = Master(self.cost, self.free, self.forced, seed)
         self.at_most = np.inf if at_most is None else at_most - int(self.forced.sum())
@@ -53,7 +57,7 @@ class Search:
             cells = np.flatnonzero(self.free)
             self.master.add([Cut(cells, np.full(len(cells), -1.0), -float(self.at_most))])
         self.hidden: BoolArray | None = None  # the cheapest safe pattern found
-        self.upper = np.inf  # its cost, that of cells hidden anyway not counted
+        self.upper = np.inf  # its cost in these units, that of cells hidden anyway not counted
         self.lower = 0.0
         self.relaxed: Relaxed | None = None
         self.work = dict.fromkeys(("requirements", "open", "cuts", "relaxations", "integer_programs", "patterns"), 0)
@@ -65,7 +69,7 @@ class Search:
         """How far the bound is below the pattern, as a share of the cost of all that is hidden."""
         if self.proven:
             return 0.0
-        return (self.upper - self.lower) / (self.upper + float(self.problem.cost[self.forced].sum()))
+        return (self.upper - self.lower) / (self.upper + self.anyway)
 
     @property
     def proven(self) -> bool:
@@ -76,8 +80,8 @@ class Search:
         """No safe pattern costs less; what was added to costs to break ties is taken off again."""
         if self.proven and self.hidden is not None:
             return float(self.problem.cost[self.hidden].sum())
-        ties = float((self.cost - self.problem.cost)[self.free].sum())
-        return self._next(max(self.lower - ties, 0.0)) + float(self.problem.cost[self.forced].sum())
+        ties = float((self.cost - self.problem.cost / self.unit)[self.free].sum())
+        return (self._next(max(self.lower - ties, 0.0)) + self.anyway) * self.unit
 
     def done(self) -> bool:
         found = self.hidden is not None and (self.proven or self.gap <= self.budget.gap)
@@ -104,8 +108,7 @@ class Search:
         return float(np.ceil(cost / self.grain - 1e-4) * self.grain) if self.grain else cost
 
     def _tell(self) -> None:
-        anyway = float(self.problem.cost[self.forced].sum())
-        cost = f"cost {self.upper + anyway:,.6g}, " if self.hidden is not None else ""
+        cost = f"cost {(self.upper + self.anyway) * self.unit:,.6g}, " if self.hidden is not None else ""
         gap = f", gap {self.gap:.2%}" if self.hidden is not None else ""
         self.progress.update(min(int(100 * (1 - self.gap)), 100) if gap else 0, f"{cost}bound {self.bound:,.6g}{gap}")
 
@@ -246,9 +249,11 @@ class Search:
 
 def _grain(cost: FloatArray) -> float:
     """The largest power of ten that all costs are multiples of; 0 if there is none."""
+    cost = cost[cost > 0]
     for digits in range(-3, 7):
         scaled = cost * 10.0**digits
-        if scaled.sum() < 2**50 and np.all(np.abs(scaled - np.rint(scaled)) <= 1e-9 * np.maximum(scaled, 1.0)):
+        near = np.rint(scaled)
+        if scaled.sum() < 2**50 and np.all((near >= 1) & (np.abs(scaled - near) <= 1e-9 * near)):
             return 10.0**-digits
     return 0.0
 
