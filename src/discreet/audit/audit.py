@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy import sparse
 
 from discreet.attackers import Attacker
 from discreet.audit import tolerances
@@ -28,6 +29,8 @@ from discreet.relations import FloatArray
 from discreet.table import digits_of
 
 _T = TypeVar("_T")
+SMALL = 200  # columns of a component that is asked about together with others,
+GROUP = 1_000  # until there are so many
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -231,26 +234,47 @@ class _Job:
         digits = digits_of(self.problem.table.value)
         grain = 0.0 if digits is None else 10.0**-digits
         self._advance(len(question.targets) - len(moving))
-        for members, relations in components(reduced.relations, np.ones(len(reduced.low), dtype=bool)):
+        for members, relations in self._together(reduced, columns, bool(grain)):
             # members are in order, and so are columns: a merge of the two finds the targets among them
             begin, end = np.searchsorted(columns, members, "left"), np.searchsorted(columns, members, "right")
             many = end - begin
-            if many.any():
-                mine = by_column[np.repeat(begin - np.cumsum(many) + many, many) + np.arange(many.sum())]
-                yield (
-                    members,
-                    Component(
-                        relations,
-                        reduced.low[members],
-                        reduced.high[members],
-                        targets=np.repeat(np.arange(len(members)), many),
-                        level=level[:, mine],
-                        sliding=sliding[mine],
-                        grain=grain,
-                        intervals=self.intervals,
-                        certify=self.certify,
-                    ),
-                )
+            mine = by_column[np.repeat(begin - np.cumsum(many) + many, many) + np.arange(many.sum())]
+            yield (
+                members,
+                Component(
+                    relations,
+                    reduced.low[members],
+                    reduced.high[members],
+                    targets=np.repeat(np.arange(len(members)), many),
+                    level=level[:, mine],
+                    sliding=sliding[mine],
+                    grain=grain,
+                    intervals=self.intervals,
+                    certify=self.certify,
+                ),
+            )
+
+    def _together(
+        self, reduced: Reduced, columns: IntArray, is_round: bool
+    ) -> Iterator[tuple[IntArray, sparse.csr_array]]:
+        """The connected components with targets in them; small ones, of round numbers, are asked about together.
+
+        That saves the trouble of a program for each.
+        """
+        small: list[tuple[IntArray, sparse.csr_array]] = []
+        for members, relations in components(reduced.relations, np.ones(len(reduced.low), dtype=bool)):
+            begin, end = np.searchsorted(columns, members, "left"), np.searchsorted(columns, members, "right")
+            if np.array_equal(begin, end):
+                continue
+            if len(members) > SMALL or not is_round:
+                yield members, relations
+                continue
+            small.append((members, relations))
+            if sum(len(members) for members, _ in small) > GROUP:
+                yield _joined(small)
+                small = []
+        if small:
+            yield _joined(small)
 
     def _explore(self, parts: list[Component]) -> list[Found]:
         """Survey every component, then settle what is left in pieces of the same size, wherever they are worked on."""
@@ -306,6 +330,14 @@ def _suffices(question: _Question, reach: FloatArray) -> BoolArray:
     """Whether moves so far down and up are enough."""
     *levels, sliding = question.required
     return np.asarray(reaches(reach, np.stack(levels)).all(axis=0) & reaches(reach.sum(axis=0), sliding))
+
+
+def _joined(parts: list[tuple[IntArray, sparse.csr_array]]) -> tuple[IntArray, sparse.csr_array]:
+    """Components side by side, their columns in order."""
+    members = np.concatenate([members for members, _ in parts])
+    relations = sparse.csr_array(sparse.block_diag([relations for _, relations in parts], format="csr"))
+    order = np.argsort(members)
+    return members[order], sparse.csr_array(relations[:, order])
 
 
 def _numbers(problem: Problem, cells: Sequence[int] | NDArray[np.integer]) -> IntArray:
