@@ -88,9 +88,9 @@ def test_no_cut_cuts_off_a_cheapest_pattern(seed, shape):
 # -- networks -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(1, 7))
 def test_flows_and_linear_programs_find_the_same_optimum(seed, monkeypatch):
-    problem = table_2d(seed)
+    problem = table_2d(seed, size=8, share=0.08)
     assert Attack(problem, problem.attackers()[0]).net is not None
     by_flow = protect(problem, "optimal")
     monkeypatch.setattr("discreet.methods.suppress.optimal.attack.network", lambda relations: None)
