@@ -111,7 +111,7 @@ def test_random_problems_are_protected_or_shown_to_be_hopeless(method, kind):
     protected = 0
     for seed in range(10):
         problem = draw(kind, seed)
-        protection = solved(method, problem)
+        protection = solved(method, problem, gap=0.05)  # proofs to the end are for smaller tables
         if protection is not None:
             check_contract(problem, protection)
             protected += 1
