@@ -14,6 +14,7 @@ import pytest
 from scipy import sparse
 
 from discreet.audit import audit, congruent
+from discreet.audit.grid import Grid, rough, whole
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
 from discreet.solvers import HighsModel
@@ -317,6 +318,22 @@ def test_a_long_relation_with_one_huge_room(n):
 def test_bounds_of_any_size(far):
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 2.0}, upper=far)
     assert audit(problem, suppress(problem, np.ones(len(problem), dtype=bool))).passed
+
+
+@pytest.mark.parametrize("weight", [1.2345678901234, 0.7071067811865476, 3.0000001])
+def test_weights_that_make_no_small_whole_numbers_prove_nothing_by_themselves(weight):
+    """In whole numbers they would be too large to add up without loss; exact arithmetic decides."""
+    relations = sparse.csr_array(np.array([[1.0, weight, -1.0]]))
+    grid = Grid.of(relations, np.full(3, -10.0), np.full(3, 10.0))
+    assert grid.is_whole == bool(np.all(np.abs(whole(relations).data) <= 2**31) and not rough(whole(relations)).any())
+    assert not Grid.of(sparse.csr_array([[1.0, 2.0**40]]), np.full(2, -1.0), np.full(2, 1.0)).is_whole
+    system = System()
+    for name in "abc":
+        system.cell(name, 10.0)
+    system.holds(a=1, b=weight, c=-1)
+    system.holds(a=1, b=-1, c=weight)
+    system.levels = {"a": (5.0, 5.0), "b": (5.0, 5.0)}
+    check(system)
 
 
 def test_a_weight_that_nearly_cancels_out_is_a_weight():

@@ -24,7 +24,7 @@ SHORT = 1e-3  # of a unit; more than that is no rounding error
 PLACES = 15  # of decimals in rooms that are taken for round
 FINE = 2.0**-34  # share of the smallest room that rounding may take
 SUM = 2.0**52  # of all rooms in units: floats still add up without loss
-LARGEST = 1e300  # what rooms add up to at most: beyond that units only get finer than they need be
+END = 1e300  # what rooms add up to at most: beyond that units only get finer than they need be
 FITS = 2**62  # what sums in whole numbers must stay below
 
 Correction = Callable[[FloatArray], FloatArray | None]
@@ -147,7 +147,7 @@ def multiples(room: FloatArray, fine: float | None = None) -> tuple[FloatArray, 
     if not len(sizes):
         return room, 1.0
     with np.errstate(over="ignore"):
-        total = min(float(sizes.sum()), LARGEST)
+        total = min(float(sizes.sum()), END)
     for places in range(PLACES + 1):
         scale = 10.0**places
         if total * scale >= SUM:

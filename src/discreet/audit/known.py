@@ -45,9 +45,8 @@ def due(problem: Problem, protection: Protection, attacker: Attacker) -> IntArra
 
 def required(problem: Problem, protection: Protection, attacker: Attacker) -> FloatArray:
     """How far an attacker must hold each cell possible: down, up and in all, one row each."""
-    pointless = (problem.status == Status.FREE) & ~withheld(
-        protection
-    )  # levels of a free cell count only if it is hidden
+    # Levels of a free cell count only if it is hidden.
+    pointless = (problem.status == Status.FREE) & ~withheld(protection)
     return np.asarray(np.where(pointless, 0.0, problem.levels(attacker)))
 
 

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from discreet.attackers import Attacker
 from discreet.audit.evidence import DOWN, UP, IntArray
+from discreet.audit.explore import SIGN
 from discreet.audit.flow import Network, network
 from discreet.audit.tolerances import REACH
 from discreet.methods.suppress.optimal.cuts import LEAST, Cut, capacity_cut, cover_cut
@@ -16,7 +17,6 @@ from discreet.problem import BoolArray, Problem, Status
 from discreet.relations import FloatArray
 from discreet.solvers import HighsModel, Solution
 
-SIGN = (-1.0, 1.0)
 PARTS = 2520  # multipliers of relations are simple fractions
 NOISE = 1e-9  # of a multiplier
 VIOLATED = 1e-3  # cuts that are missed by less are not worth a row
@@ -61,15 +61,14 @@ class Attack:
         self.whole = bool(np.all(self.relations.data == np.rint(self.relations.data)))
         self.requirements = requirements(problem, attacker)
         self._rng = np.random.default_rng(0)
+        self.can_move = np.asarray(self.room.any(axis=0))
         self.net = network(self.relations)
         if self.net is not None:
+            self.can_move[self.cells[self.net.pinned]] = False
             ends = np.concatenate([self.net.tail, self.net.head])
             order = np.argsort(ends, kind="stable")
             self._arcs = order % len(self.cells)
             self._first = np.searchsorted(ends[order], np.arange(self.net.nodes + 1))
-        self.can_move = np.asarray(self.room.any(axis=0))
-        if self.net is not None:
-            self.can_move[self.cells[self.net.pinned]] = False
         self._view: _View | None = None
         self._flow: dict[tuple[int, int], tuple[IntArray, FloatArray]] = {}
 
@@ -247,7 +246,8 @@ class Attack:
         else:
             pull = -(self.transposed @ dual)
             pull[self.place[requirement.cell]] += SIGN[side]
-            pull[np.abs(pull) < NOISE] = 0.0
+            # Rounding errors count, except where room without end would make everything of them.
+            pull[(np.abs(pull) < NOISE) & np.isinf(self.room[:, self.cells]).any(axis=0)] = 0.0
         with np.errstate(invalid="ignore"):  # no pull on a cell with endless room
             stops = np.where(pull > 0, pull * self.room[UP, self.cells], -pull * self.room[DOWN, self.cells])
         return np.where(pull == 0, 0.0, stops) / requirement.level
