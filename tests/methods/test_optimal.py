@@ -6,14 +6,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
+from scipy.optimize import linprog
 
 from brute import cheapest
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods import protect
 from discreet.methods.suppress.optimal import Optimal, search
+from discreet.methods.suppress.optimal import master as master_module
 from discreet.methods.suppress.optimal.attack import Attack
+from discreet.methods.suppress.optimal.bridges import Bridges
 from discreet.methods.suppress.optimal.cuts import Cut, capacity_cut, cover_cut
+from discreet.methods.suppress.optimal.master import Master
+from discreet.methods.suppress.optimal.network_kernel import stops
 from discreet.methods.suppress.optimal.search import Search
 from discreet.problem import Problem, Status
 from discreet.progress import Budget, Silent
@@ -85,7 +91,94 @@ def test_no_cut_cuts_off_a_cheapest_pattern(seed, shape):
             assert cut.lacking(x) > 0
 
 
+def test_a_bridge_asks_for_another_cell_in_each_relation_without_forced_ones():
+    relations = sparse.csr_array(np.array([[1, 1, -1, 0.0], [0, 1, 1, -1.0]]))
+    free, forced = np.array([True, True, True, False]), np.array([False, False, False, True])
+    (cut,) = Bridges(relations, free, forced).cuts(np.array([0.0, 1.0, 0.4, 1.0]))
+    assert cut.cells.tolist() == [0, 1, 2]
+    assert cut.weight.tolist() == [1, -1, 1]
+    assert cut.lacking(np.array([0.0, 1.0, 0.4, 1.0])) == pytest.approx(0.6)
+    assert not Bridges(relations, free, forced).cuts(np.array([0.5, 0.5, 0.0, 1.0]))
+
+
+# -- the master problem -------------------------------------------------------------------------------------------
+
+
+def master(cost: list[float]) -> Master:
+    n = len(cost)
+    return Master(np.array([*cost, 0.0]), np.arange(n + 1) < n, np.arange(n + 1) == n, seed=0)
+
+
+def test_the_master_bounds_solves_and_settles():
+    """Of any two of three cells one at least: a half of each is cheapest in fractions, two whole ones in truth."""
+    problem = master([2.0, 2.0, 3.0])
+    pairs = [Cut(np.array(pair), np.ones(2), 1.0) for pair in ((0, 1), (1, 2), (0, 2))]
+    assert problem.add(pairs) == 3
+    assert problem.add(pairs) == 0, "no cut twice"
+    relaxed = problem.relax()
+    assert relaxed is not None
+    assert relaxed.cost == pytest.approx(3.5)
+    found = problem.solve(10.0, 0.0, None)
+    assert found.bound == pytest.approx(4.0)
+    assert found.x is not None
+    assert found.x.tolist() == [1, 1, 0, 1]
+    only = problem.solve(10.0, 0.0, np.array([1.0, 0.0, 1.0, 1.0]), np.array([True, True, False, False]))
+    assert only.x is not None
+    assert only.x[2] == 1, "cells that are not open stay as they are"
+    problem.add([Cut(np.array([0]), np.ones(1), 2.0)])
+    assert problem.relax() is None
+    assert problem.solve(10.0, 0.0, None).x is None
+
+
+def test_rows_that_sit_out_are_called_back(monkeypatch):
+    monkeypatch.setattr(master_module, "CROWD", 0)
+    problem = master([1.0] * 6)
+    cuts = [Cut(np.array([i]), np.ones(1), 1.0) for i in range(6)]
+    problem.add(cuts)
+    problem.tidy(np.array([3.0, 3.0, 3.0, 3.0, 1.0, 1.0, 1.0]))
+    relaxed = problem.relax()
+    assert relaxed is not None
+    assert relaxed.cost == pytest.approx(2.0)
+    assert problem.recall(relaxed.x) == 4
+    again = problem.relax()
+    assert again is not None
+    assert again.cost == pytest.approx(6.0)
+
+
+def test_dear_columns_wake_up_when_they_pay(monkeypatch):
+    monkeypatch.setattr(master_module, "ALL", 1)
+    problem = master([1.0, 5.0, 6.0, 7.0])
+    problem.add([Cut(np.array([1, 3]), np.ones(2), 1.0), Cut(np.array([0, 2]), np.ones(2), 1.0)])
+    relaxed = problem.relax()
+    assert relaxed is not None
+    assert relaxed.cost == pytest.approx(6.0)
+    assert np.all(relaxed.reduced >= -1e-9)
+
+
 # -- networks -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_flows_go_as_far_as_linear_programs_let_them(seed):
+    rng = np.random.default_rng(seed)
+    nodes, n = 5, 12
+    tail = rng.integers(0, nodes, n)
+    head = (tail + rng.integers(1, nodes, n)) % nodes
+    room, share = rng.integers(0, 9, (2, n)).astype(float), rng.choice([0.3, 0.5, 1.0], n)
+    arcs, side, level = np.repeat(np.arange(n), 2), np.tile([0, 1], n), np.repeat(rng.uniform(1, 9, n), 2)
+    far, reached = stops(tail, head, nodes, room, share, arcs, side, level)
+    balance = np.zeros((nodes, n))
+    balance[tail, np.arange(n)] -= 1
+    balance[head, np.arange(n)] += 1
+    for i, (arc, up, one) in enumerate(zip(arcs, side, level, strict=True)):
+        bound = np.minimum(room / one, 1.0) * share
+        goal = np.where(np.arange(n) == arc, -1.0 if up else 1.0, 0.0)
+        solved = linprog(goal, A_eq=balance, b_eq=np.zeros(nodes), bounds=np.stack([-bound[0], bound[1]], axis=1))
+        assert far[i] == pytest.approx(-solved.fun, abs=1e-7)
+        if far[i] < share[arc] - 1e-6 and not reached[i].all():
+            out, into = reached[i][tail] & ~reached[i][head], reached[i][head] & ~reached[i][tail]
+            through = bound[1][out & (np.arange(n) != arc)].sum() + bound[0][into & (np.arange(n) != arc)].sum()
+            assert through == pytest.approx(far[i], abs=1e-7), "nothing more leads out of the nodes reached"
 
 
 @pytest.mark.parametrize("seed", range(1, 7))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +13,16 @@ from discreet.relations import FloatArray
 
 BoolArray = NDArray[np.bool_]
 DROP = 1e-12  # of a level: what is left on an arc is rounding error
+
+
+class Ways(NamedTuple):
+    """Arcs, and the lanes along them, one a direction, in the order of the nodes they leave."""
+
+    tail: IntArray
+    head: IntArray
+    first: IntArray  # (nodes + 1): where the lanes leaving a node begin
+    arc: IntArray
+    way: IntArray  # 1 up, from tail to head; 0 down
 
 
 def stops(
@@ -30,20 +42,15 @@ def stops(
     ends = np.concatenate([head, tail])  # where an arc is left from: going down from its head, up from its tail
     order = np.argsort(ends, kind="stable")
     first = np.searchsorted(ends[order], np.arange(nodes + 1))
-    way = (order >= len(tail)).astype(np.int64)
-    arc = order % max(len(tail), 1)
+    ways = Ways(tail, head, first, order % max(len(tail), 1), (order >= len(tail)).astype(np.int64))
     far, reached = np.zeros(len(arcs)), np.zeros((len(arcs), nodes), dtype=bool)
-    _stops(tail, head, first, arc, way, room, share, arcs, side, level, far, reached)
+    _stops(ways, room, share, arcs, side, level, far, reached)
     return far, reached
 
 
 @compiled
 def _stops(
-    tail: IntArray,
-    head: IntArray,
-    first: IntArray,
-    arc: IntArray,
-    way: IntArray,
+    ways: Ways,
     room: FloatArray,
     share: FloatArray,
     arcs: IntArray,
@@ -52,7 +59,7 @@ def _stops(
     far: FloatArray,
     reached: BoolArray,
 ) -> None:
-    nodes = len(first) - 1
+    nodes = len(ways.first) - 1
     left = np.zeros(room.shape)
     depth, queue, at, path = np.zeros((4, nodes), dtype=np.int64)
     for i in range(len(arcs)):
@@ -64,29 +71,25 @@ def _stops(
         left[0, k] = 0.0
         left[1, k] = 0.0
         # What goes through the arc comes back through the others: a largest flow, by Dinic's algorithm.
-        source, sink = (head[k], tail[k]) if side[i] == 1 else (tail[k], head[k])
+        source, sink = (ways.head[k], ways.tail[k]) if side[i] == 1 else (ways.tail[k], ways.head[k])
         if source == sink:
             far[i] = most
         while far[i] < most * (1 - 1e-9):
-            if not _measure(tail, head, first, arc, way, left, source, sink, depth, queue, 0):
+            if not _measure(ways, left, source, sink, depth, queue, 0):
                 # Where it is stopped from the side of the source, or where seen from the sink if that is less to go round.
                 reached[i] = depth >= 0
-                _measure(tail, head, first, arc, way, left, sink, source, depth, queue, 1)
+                _measure(ways, left, sink, source, depth, queue, 1)
                 if (depth >= 0).sum() < reached[i].sum():
                     reached[i] = depth < 0
                 break
-            far[i] += _block(tail, head, first, arc, way, left, source, sink, depth, at, path, most - far[i])
+            far[i] += _block(ways, left, source, sink, depth, at, path, most - far[i])
         if far[i] >= most * (1 - 1e-9) and most < share[k] * (1 - 1e-9):
             reached[i] = True  # it is stopped by its own room
 
 
 @compiled
 def _measure(
-    tail: IntArray,
-    head: IntArray,
-    first: IntArray,
-    arc: IntArray,
-    way: IntArray,
+    ways: Ways,
     left: FloatArray,
     source: int,
     sink: int,
@@ -102,9 +105,9 @@ def _measure(
     while begin < end:
         node = queue[begin]
         begin += 1
-        for lane in range(first[node], first[node + 1]):
-            there = head[arc[lane]] if way[lane] == 1 else tail[arc[lane]]
-            if left[abs(way[lane] - backwards), arc[lane]] > 0 and depth[there] < 0:
+        for lane in range(ways.first[node], ways.first[node + 1]):
+            there = _end(ways, lane)
+            if left[abs(ways.way[lane] - backwards), ways.arc[lane]] > 0 and depth[there] < 0:
                 depth[there] = depth[node] + 1
                 if there == sink:
                     return True
@@ -115,11 +118,7 @@ def _measure(
 
 @compiled
 def _block(
-    tail: IntArray,
-    head: IntArray,
-    first: IntArray,
-    arc: IntArray,
-    way: IntArray,
+    ways: Ways,
     left: FloatArray,
     source: int,
     sink: int,
@@ -130,16 +129,16 @@ def _block(
 ) -> float:
     """Push along shortest ways until none of that length is left, or ``most`` has been pushed; how much."""
     for node in range(len(at)):
-        at[node] = first[node]
+        at[node] = ways.first[node]
     pushed, length, node = 0.0, 0, source
     while True:
         if node == sink:
             amount = most - pushed
             for j in range(length):
-                amount = min(amount, left[way[path[j]], arc[path[j]]])
+                amount = min(amount, left[ways.way[path[j]], ways.arc[path[j]]])
             back = length
             for j in range(length - 1, -1, -1):
-                w, a = way[path[j]], arc[path[j]]
+                w, a = ways.way[path[j]], ways.arc[path[j]]
                 left[w, a] -= amount
                 left[1 - w, a] += amount
                 if left[w, a] < DROP:
@@ -149,17 +148,17 @@ def _block(
             if pushed >= most * (1 - 1e-9):
                 return pushed
             length = min(back, length)
-            node = source if length == 0 else _end(tail, head, arc, way, path[length - 1])
-        elif at[node] == first[node + 1]:
+            node = source if length == 0 else _end(ways, path[length - 1])
+        elif at[node] == ways.first[node + 1]:
             if node == source:
                 return pushed
             length -= 1
-            node = source if length == 0 else _end(tail, head, arc, way, path[length - 1])
+            node = source if length == 0 else _end(ways, path[length - 1])
             at[node] += 1
         else:
             lane = at[node]
-            there = _end(tail, head, arc, way, lane)
-            if left[way[lane], arc[lane]] > 0 and depth[there] == depth[node] + 1:
+            there = _end(ways, lane)
+            if left[ways.way[lane], ways.arc[lane]] > 0 and depth[there] == depth[node] + 1:
                 path[length] = lane
                 length += 1
                 node = there
@@ -168,6 +167,6 @@ def _block(
 
 
 @compiled
-def _end(tail: IntArray, head: IntArray, arc: IntArray, way: IntArray, lane: int) -> int:
+def _end(ways: Ways, lane: int) -> int:
     """Where a lane leads to."""
-    return int(head[arc[lane]] if way[lane] == 1 else tail[arc[lane]])
+    return int(ways.head[ways.arc[lane]] if ways.way[lane] == 1 else ways.tail[ways.arc[lane]])
