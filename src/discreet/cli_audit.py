@@ -30,10 +30,10 @@ from discreet.cli_common import (
     problem_against,
     problem_argument,
     quiet_option,
-    spread,
     verdict,
     workers_option,
 )
+from discreet.executors import spread
 from discreet.io import writing
 from discreet.io.pattern import read_pattern
 from discreet.job import audit_report, write_json, write_together

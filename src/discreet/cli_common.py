@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
-from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -69,28 +64,6 @@ def problem_against(problem: Path, attackers: Path | None) -> Problem:
     """A problem, with the attackers of another file if there is one."""
     given = read_problem(problem)
     return with_attackers(given, attackers) if attackers else given
-
-
-@contextmanager
-def spread(workers: int) -> Iterator[Executor | None]:
-    """An executor for that many processes; none for one, which needs none."""
-    if workers == 1:
-        yield None
-        return
-    others = active_children()
-    # Ctrl-C goes to all processes, but is this one's business.
-    ignore = (signal.SIGINT, signal.SIG_IGN)
-    executor = ProcessPoolExecutor(workers, get_context("spawn"), initializer=signal.signal, initargs=ignore)
-    try:
-        yield executor
-    except BaseException:
-        # Nobody waits for what was begun: a single program may take minutes.
-        executor.shutdown(wait=False, cancel_futures=True)
-        for process in active_children():
-            if process not in others:
-                process.terminate()
-        raise
-    executor.shutdown()
 
 
 def keep_apart(*files: Path | None) -> None:

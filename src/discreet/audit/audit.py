@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -22,13 +21,13 @@ from discreet.audit.explore import CHUNK, Component, open_targets, reaches, sett
 from discreet.audit.known import against, due, known_floats, limits, required
 from discreet.audit.reduce import Reduced, reduce
 from discreet.errors import InputError, TableError, some
+from discreet.executors import in_order
 from discreet.problem import BoolArray, Problem, Status
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
 from discreet.relations import FloatArray
 from discreet.table import digits_of
 
-_T = TypeVar("_T")
 SMALL = 200  # columns of a component that is asked about together with others,
 GROUP = 1_000  # until there are so many
 
@@ -279,7 +278,7 @@ class _Job:
     def _explore(self, parts: list[Component]) -> list[Found]:
         """Survey every component, then settle what is left in pieces of the same size, wherever they are worked on."""
         found, left = [], []
-        for part, one in zip(parts, self._spread(survey, parts), strict=True):
+        for part, one in zip(parts, in_order(self.executor, survey, parts), strict=True):
             found.append(one)
             left.append(open_targets(part, one))
             self._advance(len(part.targets) - len(left[-1]))
@@ -287,13 +286,10 @@ class _Job:
         work = [(parts[k], found[k], chosen) for k, chosen in chunks]
         # Each piece starts from the survey alone, so that their order does not matter.
         everything = [one.copy() for one in found]
-        for (k, chosen), settled in zip(chunks, self._spread(_settle, work), strict=True):
+        for (k, chosen), settled in zip(chunks, in_order(self.executor, _settle, work), strict=True):
             _put_in(everything[k], settled, np.unique(parts[k].targets[chosen]), len(found[k].tables))
             self._advance(len(chosen))
         return everything
-
-    def _spread(self, do: Callable[[_T], Found], work: Sequence[_T]) -> Iterator[Found]:
-        return map(do, work) if self.executor is None else self.executor.map(do, work)
 
     def _advance(self, targets: int) -> None:
         self.done += targets

@@ -1,0 +1,56 @@
+"""Work spread over processes, and Ctrl-C that reaches it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import active_children, get_context
+from typing import TypeVar
+
+SLICE = 0.5  # seconds
+"""How long to wait in one piece. A signal that comes just before a wait without end is not noticed until its end."""
+
+_Work = TypeVar("_Work")
+_Result = TypeVar("_Result")
+
+
+def in_order(executor: Executor | None, do: Callable[[_Work], _Result], work: Sequence[_Work]) -> Iterator[_Result]:
+    """The results of some pieces of work, in their order: like ``map``, by any executor or, without one, here."""
+    if executor is None:
+        yield from map(do, work)
+        return
+    for future in [executor.submit(do, piece) for piece in work]:
+        yield _result(future)
+
+
+def _result(future: Future[_Result]) -> _Result:
+    while True:
+        try:
+            return future.result(timeout=SLICE)
+        except TimeoutError:
+            if future.done():
+                return future.result()
+
+
+@contextmanager
+def spread(workers: int) -> Iterator[Executor | None]:
+    """An executor for that many processes; none for one, which needs none."""
+    if workers == 1:
+        yield None
+        return
+    others = active_children()
+    # Ctrl-C goes to all processes, but is this one's business.
+    ignore = (signal.SIGINT, signal.SIG_IGN)
+    executor = ProcessPoolExecutor(workers, get_context("spawn"), initializer=signal.signal, initargs=ignore)
+    try:
+        yield executor
+    except BaseException:
+        # Nobody waits for what was begun: a single program may take minutes.
+        executor.shutdown(wait=False, cancel_futures=True)
+        for process in active_children():
+            if process not in others:
+                process.terminate()
+        raise
+    executor.shutdown()
