@@ -18,16 +18,16 @@ from discreet.testing import cross_table, infer, pose, random_problem, random_ta
 def test_a_move_is_a_congruent_table_that_reaches_the_level(seed):
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, random_table(rng, (3, 4)))
-    mover = Mover(problem, problem.attackers()[0], problem.status != Status.PUBLISHED)
+    mover = Mover(problem, problem.attackers()[0], problem.status != Status.PUBLISHED, problem.cost)
     for p in problem.primaries.tolist():
-        for sign, level in ((1, problem.upper[p]), (-1, problem.lower[p])):
-            move = mover.move(p, sign, float(level), problem.cost[mover.cells]) if level > 0 else None
+        for side, level in ((UP, problem.upper[p]), (DOWN, problem.lower[p])):
+            move = mover.move(p, side, float(level)) if level > 0 else None
             if move is None:
                 continue
             full = np.zeros(len(problem))
-            full[mover.cells] = move
+            full[move.cells] = move.move
             noise = 1e-6 * level
-            assert sign * full[p] == pytest.approx(level)
+            assert (full[p] if side == UP else -full[p]) == pytest.approx(level)
             assert np.abs(problem.table.relations @ full).max(initial=0.0) <= noise
             assert (problem.table.value + full >= problem.prior_lower - noise).all()
             assert (problem.table.value + full <= problem.prior_upper + noise).all()
@@ -39,9 +39,10 @@ def test_evidence_never_credits_more_than_the_exact_interval(seed):
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, random_table(rng, (3, 4)))
     everything = problem.status != Status.PUBLISHED
-    mover, evidence = Mover(problem, problem.attackers()[0], everything), Evidence(problem, problem.attackers()[0])
+    mover = Mover(problem, problem.attackers()[0], everything, problem.cost)
+    evidence = Evidence(problem, problem.attackers()[0])
     for p in problem.primaries.tolist():
-        seek(mover, evidence, p, problem.cost[mover.cells])
+        seek(mover, evidence, p)
     protection = suppress(problem, everything)
     for p in problem.primaries.tolist():
         lower, upper = infer(protection, p, problem.attackers()[0])
@@ -52,17 +53,16 @@ def test_evidence_never_credits_more_than_the_exact_interval(seed):
 
 def test_no_move_where_there_is_no_room():
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 6.0}, upper=40)
-    mover = Mover(problem, problem.attackers()[0], problem.status == Status.PRIMARY)
-    assert mover.move(int(problem.primaries[0]), 1, 6.0, np.zeros(1)) is None
+    mover = Mover(problem, problem.attackers()[0], problem.status == Status.PRIMARY, problem.cost)
+    assert mover.move(int(problem.primaries[0]), UP, 6.0) is None
 
 
 def test_the_clean_up_publishes_everything_that_protects_nobody():
     problem = pose(cross_table("abc", "def", np.arange(1.0, 10).reshape(3, 3) + 10), {"a × d": 2.0})
     everything = np.ones(len(problem), dtype=bool)
     evidence = Evidence(problem, problem.attackers()[0])
-    mover = Mover(problem, problem.attackers()[0], everything)
-    seek(mover, evidence, int(problem.primaries[0]), problem.cost[mover.cells])
-    defences = [(problem.attackers()[0], evidence)]
-    kept, status = eliminate(problem, everything, defences, seed=0, budget=Budget(), progress=Silent())
+    mover = Mover(problem, problem.attackers()[0], everything, problem.cost)
+    seek(mover, evidence, int(problem.primaries[0]))
+    kept, status = eliminate(problem, everything, [evidence], seed=0, budget=Budget(), progress=Silent())
     assert status == "heuristic"
     assert kept.sum() == 4

@@ -13,13 +13,14 @@ from brute import cheapest
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods import protect
-from discreet.methods.suppress.optimal import Optimal, search
 from discreet.methods.suppress.optimal import master as master_module
+from discreet.methods.suppress.optimal import search
 from discreet.methods.suppress.optimal.attack import Attack
 from discreet.methods.suppress.optimal.bridges import Bridges
 from discreet.methods.suppress.optimal.cuts import Cut, capacity_cut, cover_cut
 from discreet.methods.suppress.optimal.master import Master
 from discreet.methods.suppress.optimal.network_kernel import stops
+from discreet.methods.suppress.optimal.optimal import Optimal
 from discreet.methods.suppress.optimal.search import Search
 from discreet.problem import Problem, Status
 from discreet.progress import Budget, Silent

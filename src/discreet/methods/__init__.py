@@ -8,8 +8,10 @@ from typing import Any, Protocol
 
 from discreet.errors import RuleError, some
 from discreet.methods.suppress.first_model import FirstModel
+from discreet.methods.suppress.hypercube import Hypercube
 from discreet.methods.suppress.kelly import Kelly
-from discreet.methods.suppress.optimal import Optimal
+from discreet.methods.suppress.modular import Modular
+from discreet.methods.suppress.optimal.optimal import Optimal
 from discreet.problem import Problem
 from discreet.progress import Budget, Progress, Silent
 from discreet.protection import Protection
@@ -24,7 +26,13 @@ class Method(Protocol):
         """Decide what the public learns about each cell."""
 
 
-METHODS: Mapping[str, type[Method]] = {"kelly": Kelly, "optimal": Optimal, "first-model": FirstModel}
+METHODS: Mapping[str, type[Method]] = {
+    "kelly": Kelly,
+    "hypercube": Hypercube,
+    "modular": Modular,
+    "optimal": Optimal,
+    "first-model": FirstModel,
+}
 
 
 def with_options(name: str, **options: Any) -> Method:

@@ -5,40 +5,35 @@ from __future__ import annotations
 from collections import defaultdict
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.attackers import Attacker
+from discreet.audit.evidence import DOWN, UP, Difference, IntArray
 from discreet.audit.tolerances import REACH, RESIDUAL
-from discreet.methods.suppress.mover import Mover
-from discreet.problem import Problem, Status
+from discreet.methods.suppress.movers import AnyMover
+from discreet.methods.suppress.terms import terms
+from discreet.problem import BoolArray, Problem, Status
 from discreet.relations import FloatArray
-
-IntArray = NDArray[np.int64]
-DOWN, UP = 0, 1
-SIGN = (-1, 1)
 
 
 class Evidence:
     """For each protected cell and direction the farthest move known, and the table that shows it.
 
-    A table is kept as its difference from the true one. Any multiple of it, also a negative one, that stays within
-    the bounds people know is congruent too, so one table speaks for many cells in both directions.
+    Any multiple of a difference, also a negative one, that stays within the bounds people know is congruent too, so one
+    table speaks for many cells in both directions.
     """
 
     def __init__(self, problem: Problem, attacker: Attacker) -> None:
         value = problem.table.value
-        self.relations = problem.table.relations
-        self.up = np.maximum(attacker.upper - value, 0.0)
-        self.down = np.maximum(value - attacker.lower, 0.0)
+        self.relations = problem.table.relations.tocsc()
+        self.room = np.stack([value - attacker.lower, attacker.upper - value]).clip(min=0.0)
         self.lower, self.upper, self.sliding = problem.levels(attacker)
         # Free cells that would need protection if they were hidden count as well.
         self.is_protected = problem.protected(attacker, np.ones(len(value), dtype=bool))
-        self.protected = np.flatnonzero(self.is_protected)
         self.may_go = problem.status == Status.FREE
         self.reach = np.zeros((2, len(problem)))
         self.shown_by = np.full((2, len(problem)), -1)
-        self.tables = 0
-        self.using: defaultdict[int, set[int]] = defaultdict(set)  # secondary -> tables in which it moves
+        self.shows: list[tuple[IntArray, IntArray]] = []  # by table: sides and cells it spoke for at first
+        self.using: defaultdict[int, list[int]] = defaultdict(list)  # secondary -> tables in which it moves
 
     def reaches(self, p: int, side: int, level: float) -> bool:
         return bool(self.reach[side, p] >= level * (1 - REACH))
@@ -48,64 +43,73 @@ class Evidence:
         wide_enough = self.reach[:, p].sum() >= self.sliding[p] * (1 - REACH)
         return bool(wide_enough and self.reaches(p, DOWN, self.lower[p]) and self.reaches(p, UP, self.upper[p]))
 
+    def counts(self, cells: IntArray, hidden: BoolArray, without: int) -> BoolArray:
+        """Whether cells need protection in a pattern without one of its cells."""
+        return np.asarray(self.is_protected[cells] & hidden[cells] & (cells != without))
+
     def settle(self, cells: IntArray) -> None:
         """Take cells for safe that are so without any secondary."""
         self.reach[:, cells] = np.inf
         self.shown_by[:, cells] = -1
 
-    def add(self, cells: IntArray, difference: FloatArray) -> None:
-        """Learn from one congruent table, given as the differences of some cells from the true one."""
-        moves = difference != 0
-        support, move = cells[moves], difference[moves]
+    def add(self, difference: Difference) -> None:
+        """Learn from one congruent table."""
+        moves = difference.move != 0
+        support, move = difference.cells[moves], difference.move[moves]
         if not len(support):
             return
-        full = np.zeros(len(self.up))
-        full[support] = move
-        residual = float(np.abs(self.relations @ full).max(initial=0.0))
+        size, up = np.abs(move), move > 0
         with np.errstate(over="ignore"):  # room without end for a tiny move
-            forward = np.where(move > 0, self.up[support], self.down[support]) / np.abs(move)
-            backward = np.where(move > 0, self.down[support], self.up[support]) / np.abs(move)
-        protected = self.is_protected[support] & (np.abs(move) * RESIDUAL >= residual)
-        kept = False
-        for multiple, way in ((forward.min(), 1), (backward.min(), -1)):
-            for side, sign in enumerate(SIGN):
-                hit = protected & (way * sign * move > 0)
-                at = support[hit]
-                reach = np.abs(move[hit]) * min(multiple, 1e12)
-                better = reach > self.reach[side, at] * (1 + REACH)
-                self.reach[side, at[better]] = reach[better]
-                self.shown_by[side, at[better]] = self.tables
-                kept = kept or bool(better.any())
-        if kept:
-            for cell in support[self.may_go[support]].tolist():
-                self.using[cell].add(self.tables)
-            self.tables += 1
+            multiple = [(self.room[np.where(up, way, 1 - way), support] / size).min() for way in (DOWN, UP)]
+        at = np.flatnonzero(self.is_protected[support] & (size * RESIDUAL >= self._residual(support, move)))
+        # Each goes its own way, or all go back.
+        side = np.concatenate([np.where(up[at], UP, DOWN), np.where(up[at], DOWN, UP)])
+        reach = np.concatenate([size[at] * min(multiple[UP], 1e12), size[at] * min(multiple[DOWN], 1e12)])
+        cell = np.tile(support[at], 2)
+        better = reach > self.reach[side, cell] * (1 + REACH)
+        if not better.any():
+            return
+        side, cell = side[better], cell[better]
+        self.reach[side, cell], self.shown_by[side, cell] = reach[better], len(self.shows)
+        for i in support[self.may_go[support]].tolist():
+            self.using[i].append(len(self.shows))
+        self.shows.append((side, cell))
+
+    def _residual(self, cells: IntArray, move: FloatArray) -> float:
+        """By how much relations are missed at most, by moves of these cells alone."""
+        at, length = terms(self.relations, cells)
+        rows, row = np.unique(self.relations.indices[at], return_inverse=True)
+        missed = np.bincount(row, self.relations.data[at] * np.repeat(move, length), len(rows))
+        return float(np.abs(missed).max(initial=0.0))
 
     def relying_on(self, cell: int) -> tuple[IntArray, IntArray]:
         """The (side, protected cell) pairs whose evidence moves ``cell``."""
-        tables = self.using.get(cell)
-        if not tables:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        side, at = np.nonzero(np.isin(self.shown_by[:, self.protected], list(tables)))
-        return side, self.protected[at]
+        none = np.zeros(0, dtype=np.int64)
+        pairs = [(none, none)]
+        for table in self.using.get(cell, ()):
+            side, p = self.shows[table]
+            still = self.shown_by[side, p] == table
+            pairs.append((side[still], p[still]))
+        sides, cells = zip(*pairs, strict=True)
+        return np.concatenate(sides), np.concatenate(cells)
 
 
-def seek(mover: Mover, evidence: Evidence, p: int, price: FloatArray) -> list[FloatArray] | None:
+def seek(mover: AnyMover, evidence: Evidence, p: int) -> list[Difference] | None:
     """Cheap moves that show ``p`` what it still lacks, added to the evidence; None if there are none."""
-    moves: list[FloatArray] = []
+    moves: list[Difference] = []
 
-    def learn(*found: FloatArray | None) -> bool:
+    def learn(*found: Difference | None) -> bool:
         for move in found:
             if move is None:
                 return False
             moves.append(move)
-            evidence.add(mover.cells, move)
+            evidence.add(move)
         return True
 
     lower, upper, sliding = float(evidence.lower[p]), float(evidence.upper[p]), float(evidence.sliding[p])
     for side, level in ((UP, upper), (DOWN, lower)):
-        if not evidence.reaches(p, side, level) and not learn(mover.move(p, SIGN[side], level, price)):
+        if not evidence.reaches(p, side, level) and not learn(mover.move(p, side, level)):
             return None
     if not evidence.suffices(p):
-        learn(*(mover.stretch(p, lower, upper, sliding, price) or (None,)))
+        learn(*(mover.stretch(p, lower, upper, sliding) or (None,)))
     return moves if evidence.suffices(p) else None

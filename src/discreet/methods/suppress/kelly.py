@@ -1,13 +1,13 @@
-"""Protect primaries one at a time by a minimum-cost linear program, then publish again what was not needed."""
+"""Protect primaries one at a time by a program or flow of low cost, then publish again what was not needed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from discreet.methods.suppress.pattern import Pattern
+from discreet.methods.suppress.pattern import together
 from discreet.problem import Problem
 from discreet.progress import Budget, Progress
-from discreet.protection import Protection, suppress
+from discreet.protection import Protection
 
 
 @dataclass(frozen=True)
@@ -16,15 +16,11 @@ class Kelly:
 
     For the primary with the largest requirement, find the cheapest way to move it by its level while all relations
     hold, where cells hidden already move for free; hide every cell that moves. The congruent tables found on the way
-    often show other primaries safe, which then need no program of their own.
+    often show other primaries safe, which then need no move of their own. Where relations form a network, as in tables of two
+    dimensions with at most one hierarchy, moves are flows along cheapest paths; elsewhere linear programs.
     """
 
     name = "kelly"
 
     def protect(self, problem: Problem, *, seed: int, budget: Budget, progress: Progress) -> Protection:
-        pattern = Pattern(problem, seed)
-        pattern.grow(budget, progress)
-        hidden, status = pattern.trim(budget, progress)
-        return suppress(
-            problem, hidden, method=self.name, status=status, seconds=budget.spent, solver=pattern.solver, seed=seed
-        )
+        return together(problem, None, self.name, seed, budget, progress)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from discreet.attackers import Attacker
+from discreet.audit.evidence import DOWN, UP, Difference, IntArray
 from discreet.audit.tolerances import REACH
 from discreet.problem import BoolArray, Problem
 from discreet.relations import FloatArray
@@ -19,23 +20,29 @@ SLIGHT = 1e-3  # cells with less room than this share of the level are priced as
 
 
 class Mover:
-    """A persistent linear program over the given cells; moves up and moves down are separate columns."""
+    """A persistent linear program over the given cells; moves up and moves down are separate columns.
+
+    ``price`` is what it costs each cell of the problem to move.
+    """
+
+    solver = HighsModel.name
 
     def __init__(
         self,
         problem: Problem,
         attacker: Attacker,
         cells: BoolArray,
+        price: FloatArray,
         seed: int = 0,
         fares: tuple[float, ...] = FARES,
     ) -> None:
         self.fares = fares
-        value = problem.table.value
         self.cells = np.flatnonzero(cells)
-        self.column = np.full(len(value), -1)
+        self.column = np.full(len(problem), -1)
         self.column[self.cells] = np.arange(len(self.cells))
-        self.room = np.stack([value - attacker.lower, attacker.upper - value])[:, self.cells].clip(min=0.0)
-        self.down, self.up = self.room.copy()
+        self.price = price[self.cells]
+        self.room = rooms(problem, attacker, self.cells)
+        self.left = self.room.copy()
         relations = sparse.csr_array(problem.table.relations[:, self.cells])
         relations = sparse.csr_array(relations[np.diff(relations.indptr) > 0])
         cost = problem.cost[self.cells]
@@ -45,56 +52,56 @@ class Mover:
         n, zero = 2 * len(self.cells), np.zeros(relations.shape[0])
         self.columns = np.arange(n)
         self.seed = seed
-        self.asked: tuple[int, float, float] | None = None
-        self.price: FloatArray | None = None
+        self.asked: tuple[int, int, float] | None = None
         self.model = HighsModel("dual", seed=seed)
         self.model.load(np.zeros(n), np.zeros(n), np.ones(n), self.both, zero, zero)
 
     def bar(self, i: int, barred: bool) -> None:
         """Take a cell out of play, as if it were published, or put it back."""
         at = self.column[i]
-        self.down[at], self.up[at] = (0.0, 0.0) if barred else self.room[:, at]
+        self.left[:, at] = 0.0 if barred else self.room[:, at]
 
-    def move(self, p: int, sign: float, level: float, price: FloatArray) -> FloatArray | None:
-        """A cheap congruent table that moves ``p`` by ``level``, as differences of ``cells``; None if there is none.
+    def release(self, cells: IntArray) -> None:
+        """These cells cost nothing any more."""
+        self.price[self.column[cells]] = 0.0
+        self.asked = None
+
+    def move(self, p: int, side: int, level: float) -> Difference | None:
+        """A cheap congruent table that moves ``p`` by ``level``; None if there is none.
 
         The cheapest one may wander through half the table and take a solver minutes to find. Where it takes too many steps,
         every cell is charged a fare on top of its price, a higher one each time, which makes short ways attractive.
         """
         # In units of the level, so that small levels beside large values stay exact.
-        up, down = np.minimum(self.up / level, AMPLE), np.minimum(self.down / level, AMPLE)
+        room = np.minimum(self.left / level, AMPLE)
         at = self.column[p]
-        forward, backward = (up, down) if sign > 0 else (down, up)
-        if forward[at] < 1 - REACH:
+        if room[side, at] < 1 - REACH:
             return None
-        backward[at], forward[at] = 0.0, 1.0
+        room[1 - side, at], room[side, at] = 0.0, 1.0
         lower = np.zeros(len(self.columns))
-        lower[at + (0 if sign > 0 else len(up))] = 1.0
-        self.model.set_bounds(self.columns, lower, np.concatenate([up, down]))
-        again = self.asked == (p, sign, level) and price is self.price
-        self.asked, self.price = (p, sign, level), price
+        lower[at + (0 if side == UP else len(self.cells))] = 1.0
+        self.model.set_bounds(self.columns, lower, np.concatenate([room[UP], room[DOWN]]))
+        again, self.asked = self.asked == (p, side, level), (p, side, level)
         if again:  # with other cells barred than before: the last answer is a good start
             solution = self.model.solve(steps=STEPS)
             if solution.outcome is not Outcome.STOPPED:
-                return _net(solution.primal, level) if solution.optimal else None
+                return self._net(solution.primal, level) if solution.optimal else None
         for fare in self.fares:
-            self.model.set_cost(self.columns, self._slopes(price + fare * self.typical, up, down))
+            self.model.set_cost(self.columns, _slopes(self.price + fare * self.typical, room))
             self.model.restart()  # slacks are dual feasible and far closer than the last basis
             solution = self.model.solve(steps=None if fare == self.fares[-1] else STEPS)
             if solution.outcome is not Outcome.STOPPED:
                 break
-        return _net(solution.primal, level) if solution.optimal else None
+        return self._net(solution.primal, level) if solution.optimal else None
 
-    def stretch(
-        self, p: int, lower: float, upper: float, sliding: float, price: FloatArray
-    ) -> tuple[FloatArray, FloatArray] | None:
+    def stretch(self, p: int, lower: float, upper: float, sliding: float) -> tuple[Difference, Difference] | None:
         """Two tables, one with ``p`` at least ``lower`` below and one ``upper`` above, ``sliding`` apart in all."""
         unit = max(sliding, lower, upper)
-        up, down = np.minimum(self.up / unit, AMPLE), np.minimum(self.down / unit, AMPLE)
+        room = np.minimum(self.left / unit, AMPLE)
         n, at = len(self.cells), self.column[p]
         # Four blocks of columns: moves up and down of the upper table, then of the lower one.
         least = np.zeros(4 * n)
-        most = np.concatenate([up, down, up, down])
+        most = np.tile(np.concatenate([room[UP], room[DOWN]]), 2)
         least[at], least[3 * n + at] = upper / unit, lower / unit
         most[n + at] = most[2 * n + at] = 0.0
         if np.any(least > most):
@@ -106,20 +113,27 @@ class Mover:
         row_upper = np.zeros(rows.shape[0])
         row_upper[-1] = np.inf
         model = HighsModel("dual", seed=self.seed)
-        model.load(np.tile(self._slopes(price, up, down), 2), least, most, rows, row_lower, row_upper)
+        model.load(np.tile(_slopes(self.price, room), 2), least, most, rows, row_lower, row_upper)
         solution = model.solve()
         if not solution.optimal:
             return None
-        return _net(solution.primal[: 2 * n], unit), _net(solution.primal[2 * n :], unit)
+        return self._net(solution.primal[: 2 * n], unit), self._net(solution.primal[2 * n :], unit)
 
-    def _slopes(self, price: FloatArray, up: FloatArray, down: FloatArray) -> FloatArray:
-        """A cell with less room than the level carries only that much: its price is spread over what it can carry."""
-        slopes = np.concatenate([price / np.clip(up, SLIGHT, 1.0), price / np.clip(down, SLIGHT, 1.0)])
-        return slopes / max(float(price.max(initial=0.0)), 1e-300)
+    def _net(self, primal: FloatArray, unit: float) -> Difference:
+        """Moves up minus moves down, without noise."""
+        n = len(self.cells)
+        move = primal[:n] - primal[n:]
+        moves = np.abs(move) >= STILL
+        return Difference(self.cells[moves], move[moves] * unit)
 
 
-def _net(primal: FloatArray, unit: float) -> FloatArray:
-    """Moves up minus moves down, without noise."""
-    n = len(primal) // 2
-    move = primal[:n] - primal[n:]
-    return np.where(np.abs(move) < STILL, 0.0, move) * unit
+def rooms(problem: Problem, attacker: Attacker, cells: IntArray) -> FloatArray:
+    """How far cells can move down and up for what an attacker knows."""
+    value = problem.table.value[cells]
+    return np.stack([value - attacker.lower[cells], attacker.upper[cells] - value]).clip(min=0.0)
+
+
+def _slopes(price: FloatArray, room: FloatArray) -> FloatArray:
+    """A cell with less room than the level carries only that much: its price is spread over what it can carry."""
+    slopes = np.concatenate([price / np.clip(room[side], SLIGHT, 1.0) for side in (UP, DOWN)])
+    return slopes / max(float(price.max(initial=0.0)), 1e-300)

@@ -8,13 +8,14 @@ import numpy as np
 
 from discreet.attackers import Attacker
 from discreet.audit import audit
+from discreet.audit.evidence import IntArray
 from discreet.errors import NoSafePatternError, some
 from discreet.methods.suppress.eliminate import eliminate
 from discreet.methods.suppress.evidence import Evidence, seek
-from discreet.methods.suppress.mover import Mover
+from discreet.methods.suppress.movers import AnyMover, movers
 from discreet.problem import BoolArray, Problem, Status
 from discreet.progress import Budget, Progress
-from discreet.protection import suppress
+from discreet.protection import Protection, suppress
 from discreet.relations import FloatArray
 
 
@@ -23,34 +24,48 @@ class _Defence:
     """Against one attacker."""
 
     attacker: Attacker
-    mover: Mover
+    mover: AnyMover
     evidence: Evidence
 
 
 class Pattern:
     """Cells hidden so far. ``price`` says what hiding another one costs, ``among`` which cells may be: if not given, the
-    costs of the problem, and all that it allows.
+    costs of the problem, and all that it allows. It begins with cells that must be hidden, and others to ``start`` with.
     """
 
     def __init__(
-        self, problem: Problem, seed: int, price: FloatArray | None = None, among: BoolArray | None = None
+        self,
+        problem: Problem,
+        seed: int,
+        price: FloatArray | None = None,
+        among: BoolArray | None = None,
+        start: BoolArray | None = None,
     ) -> None:
         self.problem = problem
         self.seed = seed
-        self._begin(problem.status != Status.PUBLISHED if among is None else among)
         # Ties between equally cheap patterns are broken by the seed, far below any real difference in cost.
         price = problem.cost if price is None else price
         least = float(price[price > 0].min()) if np.any(price > 0) else 1.0
         self.price = np.maximum(price, least * 1e-3) * np.random.default_rng(seed).uniform(1.0, 1.0 + 1e-6, len(price))
+        self.among = problem.status != Status.PUBLISHED if among is None else among.copy()
+        self.start = np.zeros(len(problem), dtype=bool) if start is None else start
+        self.hopeless: list[int] = []  # cells that nothing protects once they are hidden
+        self._begin()
 
-    def _begin(self, among: BoolArray) -> None:
+    def _begin(self) -> None:
         problem = self.problem
-        self.among = among
-        self.hidden = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
-        self.defences = [
-            _Defence(who, Mover(problem, who, among, self.seed), Evidence(problem, who)) for who in problem.attackers()
+        self.forced = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
+        self.hidden = self.forced | (self.start & self.among & (problem.status == Status.FREE))
+        self.size = int(self.hidden.sum())
+        self.defences = self._defences(self.among)
+        self.solver = self.defences[0].mover.solver
+
+    def _defences(self, among: BoolArray) -> list[_Defence]:
+        problem = self.problem
+        found = movers(problem, among, np.where(self.hidden, 0.0, self.price), self.seed)
+        return [
+            _Defence(who, mover, Evidence(problem, who)) for who, mover in zip(problem.attackers(), found, strict=True)
         ]
-        self.solver = self.defences[0].mover.model.name
 
     def grow(self, budget: Budget, progress: Progress) -> None:
         """Hide what it takes to protect every cell that needs it, the largest requirement first."""
@@ -60,8 +75,15 @@ class Pattern:
     def _grown(self, budget: Budget, progress: Progress) -> bool:
         """False if a cell was hidden that cannot be protected: it is left alone then, for another try."""
         problem = self.problem
-        self._learn_what_protects_itself()
+        for number, cells in enumerate(self._safe(self.forced)):  # dense primaries protect each other
+            self.defences[number].evidence.settle(cells)
         done = np.zeros(len(problem), dtype=bool)
+        if self.start.any():
+            safe = self._safe(self.hidden)
+            done[safe[0]] = True
+            for cells in safe[1:]:
+                done &= np.isin(np.arange(len(done)), cells)
+        count = int(done.sum())
         progress.stage("protect", len(problem.primaries))
         while True:  # cells hidden on the way may need protection, too
             left = np.flatnonzero(self._protected() & ~done)
@@ -71,46 +93,84 @@ class Pattern:
             for p in left[np.argsort(-need, kind="stable")].tolist():
                 if budget.over:
                     raise NoSafePatternError(
-                        f"The time limit ended with {int(done.sum()):,} of {int(self._protected().sum()):,} cells "
+                        f"The time limit ended with {count:,} of {int(self._protected().sum()):,} cells "
                         "protected: there is no safe pattern yet. Allow more time."
                     )
                 if not all(self._protect(p, defence) for defence in self.defences):
-                    self._begin(self.among & (np.arange(len(problem)) != p))
+                    self.hopeless.append(p)
+                    self.among[p] = False
+                    self._begin()
                     return False
                 done[p] = True
-                progress.update(min(int(done.sum()), len(problem.primaries)), f"{int(self.hidden.sum()):,} hidden")
+                count += 1
+                progress.update(min(count, len(problem.primaries)), f"{self.size:,} hidden")
 
     def trim(self, budget: Budget, progress: Progress) -> tuple[BoolArray, str]:
         """Publish again what is hidden without need."""
-        defences = [(defence.attacker, defence.evidence) for defence in self.defences]
-        return eliminate(self.problem, self.hidden, defences, seed=self.seed, budget=budget, progress=progress)
+        evidence = [defence.evidence for defence in self.defences]
+        return eliminate(self.problem, self.hidden, evidence, seed=self.seed, budget=budget, progress=progress)
 
     def _protected(self) -> BoolArray:
         return np.asarray(np.any([self.problem.protected(d.attacker, self.hidden) for d in self.defences], axis=0))
 
-    def _learn_what_protects_itself(self) -> None:
-        """Dense primaries protect each other: the audit says which ones need nothing else."""
-        seen = audit(self.problem, suppress(self.problem, self.hidden), intervals=False)
-        for number, defence in enumerate(self.defences):
-            defence.evidence.settle(seen.cell[(seen.attacker == number) & seen.safe])
+    def _safe(self, hidden: BoolArray) -> list[IntArray]:
+        """The cells that an audit finds safe where these are hidden, by attacker."""
+        seen = audit(self.problem, suppress(self.problem, hidden), intervals=False)
+        return [seen.cell[(seen.attacker == number) & seen.safe] for number in range(len(self.defences))]
 
     def _protect(self, p: int, defence: _Defence) -> bool:
         """Hide what it takes to give ``p`` its protection against one attacker; False if it need not be hidden itself."""
         if defence.evidence.suffices(p):
             return True
-        cells = defence.mover.cells
-        price = np.where(self.hidden[cells], 0.0, self.price[cells])
-        moves = seek(defence.mover, defence.evidence, p, price)
+        moves = seek(defence.mover, defence.evidence, p)
         if moves is None and self.problem.status[p] == Status.FREE:
             return False
         if moves is None:
-            label = self.problem.table.label(p)
-            whom = "" if len(self.defences) == 1 else f" from attacker {defence.attacker.name!r}"
-            raise NoSafePatternError(
-                f"No pattern protects {some([label])}{whom}: even hiding every cell that may be hidden does not give it "
-                "room. Let more cells be hidden, widen the bounds people are said to know, or lower its protection level.",
-                [label],
-            )
+            raise self._error(p, defence.attacker)
         for move in moves:
-            self.hidden[cells[move != 0]] = True
+            new = move.cells[~self.hidden[move.cells]]
+            self.hidden[new] = True
+            self.size += len(new)
+            for each in self.defences:
+                each.mover.release(new)
         return True
+
+    def _error(self, p: int, attacker: Attacker) -> NoSafePatternError:
+        label = self.problem.table.label(p)
+        whom = "" if len(self.defences) == 1 else f" from attacker {attacker.name!r}"
+        others = self.problem.table.labels(self._hopeless_ones_that_protect(p, attacker))
+        if others:
+            return NoSafePatternError(
+                f"No pattern protects {some([label])}{whom}: it takes cells that cannot be protected themselves once they are "
+                f"hidden, {some(others)}. Lower their protection levels or that of {label!r}, let more cells be hidden, or "
+                "widen the bounds people are said to know.",
+                [label, *others],
+            )
+        return NoSafePatternError(
+            f"No pattern protects {some([label])}{whom}: even hiding every cell that may be hidden does not give it "
+            "room. Let more cells be hidden, widen the bounds people are said to know, or lower its protection level.",
+            [label],
+        )
+
+    def _hopeless_ones_that_protect(self, p: int, attacker: Attacker) -> list[int]:
+        """Those that together with others give a cell room that nothing else protects; none if they cannot either."""
+        if not self.hopeless:
+            return []
+        among = self.among.copy()
+        among[self.hopeless] = True
+        defence = next(d for d in self._defences(among) if d.attacker.name == attacker.name)
+        moves = seek(defence.mover, defence.evidence, p) or []
+        moving = {i for move in moves for i in move.cells.tolist()}
+        return [i for i in self.hopeless if i in moving]
+
+
+def together(
+    problem: Problem, start: BoolArray | None, method: str, seed: int, budget: Budget, progress: Progress
+) -> Protection:
+    """Hide what it takes to make a pattern safe, and publish again what it hides without need."""
+    pattern = Pattern(problem, seed, start=start)
+    pattern.grow(budget, progress)
+    hidden, status = pattern.trim(budget, progress)
+    return suppress(
+        problem, hidden, method=method, status=status, seconds=budget.spent, solver=pattern.solver, seed=seed
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,19 +53,21 @@ class Attack:
         self.free = problem.status == Status.FREE
         self.forced = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
         self.room[:, problem.status == Status.PUBLISHED] = 0.0
-        self.cells = np.flatnonzero(self.room.any(axis=0))
-        self.place = np.full(len(value), -1)
-        self.place[self.cells] = np.arange(len(self.cells))
-        relations = sparse.csr_array(problem.table.relations[:, self.cells])
+        self.requirements = requirements(problem, attacker)
+        self._rng = np.random.default_rng(0)
+        self._over(problem.table.relations)
+
+    def _over(self, relations: sparse.csr_array) -> None:
+        """Set up the programs over these relations, and over the cells in them that can move."""
+        inside = np.zeros(self.room.shape[1], dtype=bool)
+        inside[relations.indices] = True
+        self.cells = np.flatnonzero(inside & self.room.any(axis=0))
+        relations = sparse.csr_array(relations[:, self.cells])
         self.relations = sparse.csr_array(relations[np.diff(relations.indptr) > 0])
         self.transposed = sparse.csr_array(self.relations.T)
         self.whole = bool(np.all(self.relations.data == np.rint(self.relations.data)))
-        self.requirements = requirements(problem, attacker)
-        self._rng = np.random.default_rng(0)
-        self.can_move = np.asarray(self.room.any(axis=0))
         self.net = network(self.relations)
         if self.net is not None:
-            self.can_move[self.cells[self.net.pinned]] = False
             ends = np.concatenate([self.net.tail, self.net.head])
             order = np.argsort(ends, kind="stable")
             self._arcs = order % len(self.cells)
@@ -72,11 +75,28 @@ class Attack:
         self._view: _View | None = None
         self._flow: dict[tuple[int, int], tuple[IntArray, FloatArray]] = {}
 
+    def within(self, relations: sparse.csr_array) -> Attack:
+        """The same attack by somebody who knows only some of the relations: what stops him stops everybody."""
+        other = copy(self)
+        other._over(relations)
+        inside = set(relations.indices.tolist())
+        other.requirements = [one for one in self.requirements if one.cell in inside]
+        return other
+
+    def place(self, cell: int) -> int:
+        """Where a cell is in ``cells``; −1 if it cannot move."""
+        at = int(np.searchsorted(self.cells, cell))
+        return at if at < len(self.cells) and self.cells[at] == cell else -1
+
+    def can_move(self, cell: int) -> bool:
+        at = self.place(cell)
+        return at >= 0 and not (self.net is not None and self.net.pinned[at])
+
     def cuts(self, x: FloatArray, asked: list[Requirement]) -> tuple[list[Cut], list[Requirement]]:
         """Cuts that the pattern misses, and the requirements they are for."""
         asked = [requirement for requirement in asked if x[requirement.cell] > VIOLATED]
-        stuck = [requirement for requirement in asked if not self.can_move[requirement.cell]]
-        asked = [requirement for requirement in asked if self.can_move[requirement.cell]]
+        stuck = [requirement for requirement in asked if not self.can_move(requirement.cell)]
+        asked = [requirement for requirement in asked if self.can_move(requirement.cell)]
         if self.net is not None:
             cuts, missed = self._network_cuts(self.net, x, asked)
         else:
@@ -93,7 +113,7 @@ class Attack:
         columns = self.relations.tocsc()
         x, found = self.forced.astype(float), []
         for one in self.requirements:
-            place = self.place[one.cell]
+            place = self.place(one.cell)
             if place < 0:
                 continue
             for k in range(columns.indptr[place], columns.indptr[place + 1]):
@@ -201,7 +221,7 @@ class Attack:
     ) -> tuple[IntArray, FloatArray]:
         """Cells that could lead farther from the nodes reached, and what they would add."""
         own = requirement.cell
-        if reached[net.tail[self.place[own]]] and reached[net.head[self.place[own]]]:  # it is stopped by its own room
+        if reached[net.tail[self.place(own)]] and reached[net.head[self.place(own)]]:  # it is stopped by its own room
             return np.array([own]), self.room[side, [own]] / requirement.level
         few = np.flatnonzero(reached if 2 * reached.sum() <= len(reached) else ~reached)
         arcs = np.concatenate([self._arcs[self._first[node] : self._first[node + 1]] for node in few.tolist()])
@@ -241,11 +261,11 @@ class Attack:
         parts = np.rint(dual * PARTS)
         if self.whole and np.all(np.abs(dual * PARTS - parts) < 1e-3):
             pull = -np.rint(self.transposed @ parts)
-            pull[self.place[requirement.cell]] += SIGN[side] * PARTS
+            pull[self.place(requirement.cell)] += SIGN[side] * PARTS
             pull /= PARTS
         else:
             pull = -(self.transposed @ dual)
-            pull[self.place[requirement.cell]] += SIGN[side]
+            pull[self.place(requirement.cell)] += SIGN[side]
             # Rounding errors count, except where room without end would make everything of them.
             pull[(np.abs(pull) < NOISE) & np.isinf(self.room[:, self.cells]).any(axis=0)] = 0.0
         with np.errstate(invalid="ignore"):  # no pull on a cell with endless room

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import NoSafePatternError, RuleError, some
+from discreet.methods.suppress.modular import exactly
 from discreet.methods.suppress.optimal.search import Search
-from discreet.problem import Problem, Status
+from discreet.methods.suppress.parts import Parts
+from discreet.problem import BoolArray, Problem, Status
 from discreet.progress import Budget, Progress, Silent
 from discreet.protection import Protection, suppress
 from discreet.solvers import HighsModel
 
+FIRST = 0.25  # of the time for a pattern to begin with
 EXPLAIN = 60.0  # seconds to find out what would help where nothing does
 
 
@@ -36,7 +39,7 @@ class Optimal:
     def protect(self, problem: Problem, *, seed: int, budget: Budget, progress: Progress) -> Protection:
         search = Search(problem, seed=seed, budget=budget, progress=progress, at_most=self.at_most, fewest=self.fewest)
         try:
-            search.run()
+            search.run(_first(problem, seed, budget, progress) if search.parts[0] else None)
         except NoSafePatternError as error:
             raise _explained(problem, error, budget) from None
         except KeyboardInterrupt:
@@ -73,6 +76,13 @@ class Optimal:
                 labels,
             )
         return NoSafePatternError("The time limit ended without a safe pattern. Allow more time.", labels)
+
+
+def _first(problem: Problem, seed: int, budget: Budget, progress: Progress) -> BoolArray:
+    """A pattern to begin with in a hierarchy: cheap, and not quite safe perhaps."""
+    parts = Parts(problem, seed)
+    parts.protect(exactly, Budget(None if budget.seconds is None else FIRST * budget.seconds), progress)
+    return parts.hidden
 
 
 def _explained(problem: Problem, error: NoSafePatternError, budget: Budget) -> NoSafePatternError:

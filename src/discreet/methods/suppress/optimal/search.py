@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError
@@ -11,6 +12,7 @@ from discreet.methods.suppress.optimal.bridges import Bridges
 from discreet.methods.suppress.optimal.cuts import Cut
 from discreet.methods.suppress.optimal.master import Master, Relaxed
 from discreet.methods.suppress.pattern import Pattern
+from discreet.methods.suppress.subtables import subtables
 from discreet.problem import BoolArray, Problem, Status
 from discreet.progress import Budget, Progress, Silent
 from discreet.protection import suppress
@@ -19,7 +21,9 @@ from discreet.relations import FloatArray
 LARGE = 30_000  # cells: there the first pattern is left to the integer program
 GUIDE = 0.999  # of the cost of a cell that the linear program hides is waived
 AGREED = 0.1  # the linear program and a pattern agree about a cell
+SLOW = 0.01  # of the gap: where asking all requirements brings less, there are better ways to raise the bound
 FEW = 5  # requirements missed: time to ask all of them again
+PLENTY = 30_000  # cells in all cuts learnt from one pattern: more make integer programs slow
 NOISE = 0.2  # in prices, to get another pattern
 TRIES = 3  # patterns that follow the linear program
 DEAREST = 1e6  # what the dearest cell costs
@@ -42,6 +46,10 @@ class Search:
         self.problem, self.seed, self.budget, self.progress = problem, seed, budget, progress
         self.rng = np.random.default_rng(seed)
         self.attacks = [Attack(problem, who) for who in problem.attackers()]
+        relations = problem.table.relations
+        tables = subtables(relations)
+        parts = [sparse.csr_array(relations[table.rows]) for table in tables] if len(tables) > 1 else []
+        self.parts = [[attack.within(part) for part in parts if attack.net is None] for attack in self.attacks]
         self.forced = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
         movable = np.any([attack.room.any(axis=0) for attack in self.attacks], axis=0)
         self.free = (problem.status == Status.FREE) & movable
@@ -60,6 +68,8 @@ class Search:
         self.upper = np.inf  # its cost in these units, that of cells hidden anyway not counted
         self.lower = 0.0
         self.relaxed: Relaxed | None = None
+        self.chosen: FloatArray | None = None  # the last solution of the integer program
+        self.growing = True  # following the programs has brought better patterns so far
         self.work = dict.fromkeys(("requirements", "open", "cuts", "relaxations", "integer_programs", "patterns"), 0)
 
     # -- what is known -----------------------------------------------------------------------------------------
@@ -93,7 +103,7 @@ class Search:
 
     def accept(self, hidden: BoolArray) -> bool:
         """Take a pattern if it is cheaper than the best so far, and if the audit finds it safe."""
-        cost = float(self.cost[hidden & self.free].sum())
+        cost = self._costs(hidden.astype(float))
         if cost >= self.upper * (1 - SAME) or (hidden & self.free).sum() > self.at_most:
             return False
         if not audit(self.problem, suppress(self.problem, hidden), intervals=False).passed:
@@ -114,21 +124,27 @@ class Search:
 
     # -- the search --------------------------------------------------------------------------------------------
 
-    def run(self) -> None:
-        """Until the best pattern is proven to be the cheapest, near enough to it, or time is up."""
+    def run(self, first: BoolArray | None = None) -> None:
+        """Until the best pattern is proven to be the cheapest, near enough to it, or time is up.
+
+        ``first`` is a pattern to begin with, not safe perhaps.
+        """
         self.settle()
         self.progress.stage("search", 100)
-        if len(self.problem) <= LARGE:
-            self.grow(self.forced.astype(float))
+        self.easy = len(self.problem) <= LARGE or self.attacks[0].net is not None  # to find a pattern
+        if self.easy:
+            self.grow((self.forced if first is None else first).astype(float))
         slice_ = 20.0 if self.budget.seconds is None else max(min(20.0, self.budget.seconds / 10), 1.0)
         self.converge(np.inf)
         for k in range(TRIES):
-            if not self.done() and self.hidden is not None and self.relaxed is not None:
+            if not self.done() and self.hidden is not None and self.relaxed is not None and self.growing:
                 self.grow(self.relaxed.x, NOISE * (k > 0))
         while not self.done():
-            self.round(slice_)
-            self.converge(slice_)
-            self.polish(slice_)
+            if self.round(slice_):
+                self.converge(slice_)
+                self.polish(slice_)
+            else:  # the program needs more time
+                slice_ *= 2
 
     def settle(self) -> None:
         """Leave out requirements of primaries that protect each other: hiding more cells takes nothing away."""
@@ -136,7 +152,8 @@ class Search:
         self.work["requirements"] = sum(len(attack.requirements) for attack in self.attacks)
         for number, attack in enumerate(self.attacks):
             safe = set(seen.cell[(seen.attacker == number) & seen.safe].tolist())
-            attack.requirements = [one for one in attack.requirements if one.cell not in safe]
+            for one in (attack, *self.parts[number]):
+                one.requirements = [requirement for requirement in one.requirements if requirement.cell not in safe]
         self.work["open"] = sum(len(attack.requirements) for attack in self.attacks)
         self._add([cut for attack in self.attacks for cut in attack.plain_cuts()])
 
@@ -146,7 +163,7 @@ class Search:
         """Solve the linear program and add cuts that its solution misses, until there are none or time is up."""
         until = self.budget.spent + seconds
         everything = [attack.requirements for attack in self.attacks]
-        asked = everything
+        asked, before = everything, -np.inf
         while True:
             relaxed = self.master.relax()
             self.work["relaxations"] += 1
@@ -161,7 +178,11 @@ class Search:
                 return
             if self.master.recall(x):
                 continue
-            cuts, missed = self._missed(x, asked)
+            if asked is everything:
+                if self.lower - before < SLOW * (self.upper - self.lower):
+                    return
+                before = self.lower
+            cuts, missed = self._missed(x, asked, FEW)
             if self._add(cuts + self.bridges.cuts(x)):
                 asked = everything if sum(map(len, missed)) <= FEW else missed
             elif asked is everything:
@@ -169,40 +190,86 @@ class Search:
             else:
                 asked = everything
 
-    def round(self, seconds: float) -> None:
-        """Solve the integer program; its solution is safe, or misses cuts, or shows the way to a safe one."""
+    def round(self, seconds: float) -> bool:
+        """Solve the integer program, and learn from its solution; False if there was nothing to learn."""
         tolerance = 0.1 * (self.upper - self.lower) / self.upper if np.isfinite(self.upper) else 0.01
         start = None if self.hidden is None else self.hidden.astype(float)
         found = self.master.solve(self._within(seconds), tolerance if tolerance > 1e-6 else 0.0, start)
         self.work["integer_programs"] += 1
         self.raise_bound(found.bound)
+        self.chosen = found.x
         if self.done():
-            return
+            return True
         if found.x is None:
             if self.hidden is None and self.relaxed is not None:
                 self.grow(self.relaxed.x)
-        elif not self.master.recall(found.x) and not self._learn(found.x) and len(self.problem) <= LARGE:
+            return False
+        if self.master.recall(found.x) or not self._learn(found.x):
+            return self._costs(found.x) < self.upper * (1 - SAME)
+        if self.growing and self.easy:
             self.grow(found.x)
+        return True
 
     def _learn(self, x: FloatArray) -> bool:
-        """Whether a pattern without fractions is safe; if not, it is cut off."""
-        cuts, _ = self._missed(x, [attack.requirements for attack in self.attacks])
-        if cuts:
-            self._add(cuts + self.bridges.cuts(x))
-            return False
-        if not self.accept(x > 0.5):  # the audit is stricter than the programs, or it is not cheaper than the best
-            self._add([self._otherwise(x > 0.5)])
-        return True
+        """Whether cuts were found that a pattern without fractions misses; if not, it is safe, and taken if cheaper.
+
+        Many are found at once: where the cheapest cells are hidden that a cut asks for, others are still missed, and the
+        pattern as it was misses these, too.
+        """
+        more, found, terms = x.copy(), False, 0
+        everything = [attack.requirements for attack in self.attacks]
+        asked = everything
+        while terms <= PLENTY and not self.budget.over:
+            cuts, missed = self._missed(more, asked)
+            if cuts:
+                found = True
+                self._add(cuts + self.bridges.cuts(x))
+                terms += sum(len(cut.cells) for cut in cuts)
+                for cut in cuts:
+                    self._fulfil(cut, more)
+                asked = missed
+            elif asked is everything:
+                break
+            else:
+                asked = everything
+        if not found and not self.accept(x > 0.5) and self._costs(x) < self.upper * (1 - SAME):
+            found = self._add([self._otherwise(x > 0.5)]) > 0  # the audit is stricter than the programs
+        return found
+
+    def _fulfil(self, cut: Cut, x: FloatArray) -> None:
+        """Hide the cheapest cells that a cut asks for."""
+        lacking = cut.lacking(x)
+        helping = np.flatnonzero((cut.weight > 0) & (x[cut.cells] < 1))
+        for k in helping[np.argsort(self.cost[cut.cells[helping]] / cut.weight[helping], kind="stable")].tolist():
+            if lacking <= 1e-9:
+                break
+            x[cut.cells[k]] = 1.0
+            lacking -= cut.weight[k]
 
     def _otherwise(self, hidden: BoolArray) -> Cut:
         """Hide some other cell, or publish one of these."""
         cells = np.flatnonzero(self.free)
         return Cut(cells, np.where(hidden[cells], -1.0, 1.0), 1.0 - float(hidden[cells].sum()))
 
-    def _missed(self, x: FloatArray, asked: list[list[Requirement]]) -> tuple[list[Cut], list[list[Requirement]]]:
-        """Cuts that a pattern misses, and the requirements they are for."""
-        both = [attack.cuts(x, mine) for attack, mine in zip(self.attacks, asked, strict=True)]
-        return [cut for cuts, _ in both for cut in cuts], [left for _, left in both]
+    def _missed(
+        self, x: FloatArray, asked: list[list[Requirement]], few: float = np.inf
+    ) -> tuple[list[Cut], list[list[Requirement]]]:
+        """Cuts that a pattern misses, and the requirements they are for: from single tables, if those are not ``few``."""
+        cuts: list[Cut] = []
+        missed: list[list[Requirement]] = [[] for _ in asked]
+        for number, mine in enumerate(asked):
+            cells = {one.cell for one in mine}
+            for part in self.parts[number]:
+                some, left = part.cuts(x, [one for one in part.requirements if one.cell in cells])
+                cuts += some
+                missed[number] += left
+        if len(cuts) > few:
+            return cuts, missed
+        for number, (attack, mine) in enumerate(zip(self.attacks, asked, strict=True)):
+            some, left = attack.cuts(x, mine)
+            cuts += some
+            missed[number] = left
+        return cuts, missed
 
     def _add(self, cuts: list[Cut]) -> int:
         new = self.master.add(cuts)
@@ -222,25 +289,28 @@ class Search:
             if not self.budget.over:
                 raise
             return False
-        return self.accept(pattern.trim(self.budget, Silent())[0])
+        self.growing = self.accept(pattern.trim(self.budget, Silent())[0])
+        return self.growing
 
     def polish(self, seconds: float) -> None:
-        """Look for a cheaper pattern among those that agree with the best one where the linear program does, too."""
+        """Look for a cheaper pattern among those that agree with the best one where both programs do, too."""
         if self.hidden is None or self.relaxed is None or self.done():
             return
         until, best = self.budget.spent + seconds, self.hidden
-        open_cells = self.free & (np.abs(best - self.relaxed.x) > AGREED)
-        x = None
+        open_cells = np.abs(best - self.relaxed.x) > AGREED
+        if self.chosen is not None:
+            open_cells |= best != (self.chosen > 0.5)
         while self.budget.spent < until and not self.done():
-            found = self.master.solve(self._within(until - self.budget.spent), SAME, best.astype(float), open_cells)
+            left = self._within(until - self.budget.spent)
+            x = self.master.solve(left, SAME, best.astype(float), open_cells & self.free).x
             self.work["integer_programs"] += 1
-            x = found.x
-            if x is None or self.cost[self.free] @ x[self.free] >= self.upper * (1 - SAME):
+            if x is None or self._costs(x) >= self.upper * (1 - SAME):
                 return
-            if not self.master.recall(x) and self._learn(x):
+            if not self.master.recall(x) and not self._learn(x):
                 return
-        if x is not None and not self.done():
-            self.grow(x)
+
+    def _costs(self, x: FloatArray) -> float:
+        return float(self.cost[self.free] @ x[self.free])
 
     def _within(self, seconds: float) -> float:
         left = np.inf if self.budget.seconds is None else self.budget.seconds - self.budget.spent

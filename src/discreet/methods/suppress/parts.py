@@ -1,0 +1,148 @@
+"""A hierarchy from the top down: one table without hierarchy at a time, and back where cells below had to be hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from discreet.audit.evidence import DOWN, UP, IntArray
+from discreet.executors import in_order
+from discreet.methods.suppress.movers import movers
+from discreet.methods.suppress.subtables import Subtable, subtables
+from discreet.problem import BoolArray, Problem, Status
+from discreet.progress import Budget, Progress
+from discreet.relations import FloatArray
+from discreet.table import Table
+
+VISITS = 4  # to one table; what is then still open is left to the end
+MORE = 1 + 1e-6  # a need that grew by less is the same
+BATCH = 64  # tables that share no cell, at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One table: what is hidden in it must be able to move as far as it does in others."""
+
+    problem: Problem
+    at: IntArray  # (breakdown, cell): where a cell is, 0 the total
+    tables: IntArray  # how many tables a cell is in
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What to hide in one table, and how far each hidden cell moves to protect the others."""
+
+    hidden: BoolArray
+    need: FloatArray  # (side, cell)
+
+
+class Parts:
+    """What is hidden so far in all tables, and how far each hidden cell must be able to move."""
+
+    def __init__(self, problem: Problem, seed: int) -> None:
+        self.problem, self.seed = problem, seed
+        self.hidden = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
+        self.need = np.where(problem.status == Status.PRIMARY, np.stack([problem.lower, problem.upper]), 0.0)
+        self.tables = subtables(problem.table.relations)
+        self.holders: list[list[int]] = [[] for _ in range(len(problem))]
+        for k, table in enumerate(self.tables):
+            for cell in table.cells.tolist():
+                self.holders[cell].append(k)
+        self.visits = np.zeros(len(self.tables), dtype=np.int64)
+        self.dirty = np.array([bool(self.hidden[table.cells].any()) for table in self.tables], dtype=bool)
+
+    def protect(
+        self,
+        solve: Callable[[Part], Answer | None],
+        budget: Budget,
+        progress: Progress,
+        executor: Executor | None = None,
+    ) -> None:
+        """Visit tables until each has what its hidden cells need, several at a time where they share no cell."""
+        progress.stage("tables", len(self.tables))
+        while self.dirty.any() and not budget.over:
+            batch = list(self._batch())
+            answers = in_order(executor, solve, [self._part(self.tables[k]) for k in batch])
+            for k, answer in zip(batch, answers, strict=True):
+                self.dirty[k] = False
+                self.visits[k] += 1
+                if answer is not None:
+                    self._take(k, answer)
+            self.dirty &= self.visits < VISITS
+            progress.update(int((~self.dirty).sum()), f"{int(self.hidden.sum()):,} hidden")
+
+    def _batch(self) -> Iterator[int]:
+        """The first tables that have to be visited, of those that share no cell."""
+        taken, size = np.zeros(len(self.problem), dtype=bool), 0
+        for k in np.flatnonzero(self.dirty).tolist():
+            cells = self.tables[k].cells
+            if size < BATCH and not taken[cells].any():
+                yield k
+                size += 1
+            taken[cells] = True  # those above come first
+
+    def _part(self, table: Subtable) -> Part:
+        whole, cells = self.problem, table.cells
+        relations = sparse.csr_array(whole.table.relations[table.rows][:, cells])
+        nowhere = np.zeros((0, len(cells)), dtype=np.int32)
+        names = tuple(map(str, cells.tolist()))
+        rhs = whole.table.rhs[table.rows]
+        small = Table({}, nowhere, whole.table.value[cells], relations, names=names, rhs=rhs)
+        status = np.where(
+            self.hidden[cells] & (whole.status[cells] == Status.FREE), Status.PRIMARY, whole.status[cells]
+        )
+        need = np.where(self.hidden[cells], self.need[:, cells], 0.0)
+        extra = np.vstack([need, np.zeros(len(cells))])
+        others = tuple(
+            replace(
+                who,
+                lower=who.lower[cells],
+                upper=who.upper[cells],
+                levels=None if who.levels is None else np.maximum(who.levels[:, cells], extra),
+            )
+            for who in whole.others
+        )
+        problem = Problem(
+            small,
+            status,
+            whole.cost[cells],
+            np.maximum(whole.lower[cells], need[DOWN]),
+            np.maximum(whole.upper[cells], need[UP]),
+            whole.sliding[cells],
+            whole.prior_lower[cells],
+            whole.prior_upper[cells],
+            others=others,
+        )
+        return Part(problem, table.at, np.array([len(self.holders[cell]) for cell in cells.tolist()]), self.seed)
+
+    def _take(self, k: int, answer: Answer) -> None:
+        """Hide what was found; other tables of cells that are new, or must move farther, have to be visited."""
+        cells = self.tables[k].cells
+        old = self.need[:, cells]
+        more = (answer.hidden & ~self.hidden[cells]) | (answer.need > old * MORE).any(axis=0)
+        self.hidden[cells] |= answer.hidden
+        self.need[:, cells] = np.maximum(old, answer.need)
+        for cell in cells[more].tolist():
+            for other in self.holders[cell]:
+                self.dirty[other] |= other != k
+
+
+def needs(part: Part, hidden: BoolArray) -> FloatArray:
+    """How far hidden cells move where each protected one moves by its level; rather those that are in no other table."""
+    problem = part.problem
+    need = np.zeros((2, len(problem)))
+    found = movers(problem, hidden, part.tables.astype(float), part.seed)
+    for who, mover in zip(problem.attackers(), found, strict=True):
+        lower, upper, _ = problem.levels(who)
+        for p in np.flatnonzero(problem.protected(who, hidden)).tolist():
+            for side, level in ((DOWN, lower[p]), (UP, upper[p])):
+                move = mover.move(p, side, float(level)) if level > 0 else None
+                if move is not None:
+                    need[UP, move.cells] = np.maximum(need[UP, move.cells], move.move)
+                    need[DOWN, move.cells] = np.maximum(need[DOWN, move.cells], -move.move)
+    return need

@@ -1,0 +1,192 @@
+"""Cheap flows where relations form a network: found where linear programs find a move, and as good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from tests.test_attackers import several
+
+from brute import cheapest
+from discreet.audit import audit
+from discreet.audit.evidence import Difference
+from discreet.errors import NoSafePatternError
+from discreet.methods import protect
+from discreet.methods.suppress.evidence import DOWN, UP, Evidence, seek
+from discreet.methods.suppress.mover import Mover
+from discreet.methods.suppress.movers import movers
+from discreet.methods.suppress.network_mover import NetworkMover
+from discreet.methods.suppress.unpick import Unpicked
+from discreet.problem import Problem, Status
+from discreet.protection import suppress
+from discreet.table import Table
+from discreet.testing import cross_table, infer, pose, random_hierarchy, random_problem, random_table
+
+TABLES: dict[str, Callable[[np.random.Generator], Table]] = {
+    "flat": lambda rng: random_table(rng, (4, 5)),
+    "one hierarchy": lambda rng: random_table(rng, (random_hierarchy(rng, 6, levels=3), 3)),
+    "negative": lambda rng: random_table(rng, (4, 4), negative=0.3),
+    "one relation": lambda rng: random_table(rng, (7,), values="integer"),
+}
+PRIORS = ("sign", "percent", "mixed")
+
+
+def draw(kind: str, seed: int) -> Problem:
+    rng = np.random.default_rng([seed, list(TABLES).index(kind)])
+    problem = random_problem(rng, TABLES[kind](rng), prior=PRIORS[seed % 3], sliding=True, already_hidden=0.05)
+    return several(rng, problem) if seed % 2 else problem
+
+
+def check(problem: Problem, mover: NetworkMover, difference: Difference, level: float) -> None:
+    """It keeps all relations, and every cell within its room."""
+    full = np.zeros(len(problem))
+    full[difference.cells] = difference.move
+    assert len(np.unique(difference.cells)) == len(difference.cells)
+    assert np.abs(problem.table.relations @ full).max(initial=0.0) <= 1e-9 * level * len(problem)
+    move, room = full[mover.map.cells], mover.left
+    assert (-room[DOWN] * (1 + 1e-9) - 1e-9 * level <= move).all()
+    assert (move <= room[UP] * (1 + 1e-9) + 1e-9 * level).all()
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_flows_go_where_linear_programs_go(kind):
+    """Also with some cells barred, and with levels that are out of reach."""
+    answers = [answer for seed in range(6) for answer in compared(draw(kind, seed), np.random.default_rng(seed))]
+    assert 0.1 < np.mean(answers) < 0.9
+
+
+def compared(problem: Problem, rng: np.random.Generator) -> list[bool]:
+    """Whether some cells can be moved, by two movers."""
+    cells = problem.status != Status.PUBLISHED
+    answers = []
+    for who, mover in zip(problem.attackers(), movers(problem, cells, problem.cost, 0), strict=True):
+        assert isinstance(mover, NetworkMover)
+        program = Mover(problem, who, cells, problem.cost)
+        for i in rng.choice(np.flatnonzero(cells), len(problem) // 8, replace=False).tolist():
+            mover.bar(i, True)
+            program.bar(i, True)
+        for p in rng.choice(np.flatnonzero(cells), 6).tolist():
+            for side in (DOWN, UP):
+                level = float(rng.choice([0.01, 0.1, 0.5, 1.0]) * max(problem.table.magnitude[p], 1.0))
+                found = mover.move(p, side, level)
+                answers.append(found is not None)
+                assert (program.move(p, side, level) is not None) is answers[-1]
+                if found is not None:
+                    check(problem, mover, found, level)
+                    moved = float(found.move[found.cells == p][0])
+                    assert moved == pytest.approx(level if side == UP else -level, rel=1e-6)
+    return answers
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", TABLES)
+def test_flows_show_what_linear_programs_show(kind, seed):
+    """All levels, also sliding ones; and evidence never credits more than the exact interval."""
+    problem = draw(kind, seed)
+    cells = problem.status != Status.PUBLISHED
+    everything = suppress(problem, cells)
+    for who, mover in zip(problem.attackers(), movers(problem, cells, problem.cost, 0), strict=True):
+        evidence, program = Evidence(problem, who), Mover(problem, who, cells, problem.cost)
+        for p in problem.primaries.tolist():
+            by_program = seek(program, Evidence(problem, who), p)
+            assert (seek(mover, evidence, p) is None) is (by_program is None)
+        for p in problem.primaries[:3].tolist():
+            lower, upper = infer(everything, p, who)
+            slack = 1e-6 * max(1.0, float(problem.table.magnitude[p]))
+            assert evidence.reach[DOWN, p] <= problem.table.value[p] - lower + slack
+            assert evidence.reach[UP, p] <= upper - problem.table.value[p] + slack
+
+
+def test_the_cheapest_of_two_ways_is_taken_and_hidden_cells_cost_nothing():
+    table = cross_table("abc", "de", [[10, 10], [10, 10], [10, 10]])
+    problem = pose(table, {"a × d": 2.0})
+    cost = np.array([1.0 if label in ("b × d", "b × e") else 3.0 for label in table.labels()])
+    p, cells = int(problem.primaries[0]), ~np.array(["Total" in label for label in table.labels()])
+    (mover,) = movers(problem, cells, cost, 0)
+    assert moving(problem, mover.move(p, UP, 2.0)) == {"a × d", "a × e", "b × d", "b × e"}
+    mover.release(np.array([table.index("c × d"), table.index("c × e")]))
+    assert moving(problem, mover.move(p, UP, 2.0)) == {"a × d", "a × e", "c × d", "c × e"}
+
+
+def moving(problem: Problem, difference: Difference | None) -> set[str]:
+    assert difference is not None
+    return set(problem.table.labels(difference.cells))
+
+
+def test_two_ways_together_carry_what_neither_does():
+    problem = pose(cross_table("abc", "de", [[9, 9], [9, 3], [9, 4]]), {"a × d": 6.0})
+    cells = ~np.array(["Total" in label for label in problem.table.labels()])
+    (mover,) = movers(problem, cells, problem.cost, 0)
+    p = int(problem.primaries[0])
+    found = mover.move(p, DOWN, 6.0)
+    assert moving(problem, found) == set(problem.table.labels(np.flatnonzero(cells)))
+    mover.bar(problem.table.index("c × d"), True)
+    assert mover.move(p, DOWN, 6.0) is None
+
+
+def pattern(problem: Problem) -> np.ndarray | None:
+    try:
+        return protect(problem, "kelly").hidden
+    except NoSafePatternError:
+        return None
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_patterns_are_safe_and_hide_nothing_without_need(kind):
+    safe = 0
+    for seed in range(4):
+        problem = draw(kind, seed)
+        hidden = pattern(problem)
+        if hidden is None:
+            continue
+        safe += 1
+        assert audit(problem, suppress(problem, hidden), intervals=False).passed
+        for i in np.flatnonzero(hidden & (problem.status == Status.FREE)).tolist():
+            fewer = hidden & (np.arange(len(hidden)) != i)
+            assert not audit(problem, suppress(problem, fewer), intervals=False).passed
+    assert safe >= 2
+
+
+def test_patterns_are_not_much_dearer_than_the_cheapest():
+    ours, best = 0.0, 0.0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        problem = random_problem(rng, random_table(rng, (3, 2)), must_publish=0.0)
+        hidden = pattern(problem)
+        if hidden is not None:
+            ours += problem.cost[hidden].sum()
+            best += cheapest(problem).cost
+    assert best <= ours <= 1.5 * best
+
+
+def test_a_cell_that_only_hopeless_ones_could_protect():
+    """Hidden, b × d would need more room than it has, and there is no other way round."""
+    table = cross_table("ab", "cd", [[5, 6], [8, 7]])
+    totals = [label for label in table.labels() if "Total" in label]
+    problem = pose(table, {"a × c": 2.0}, published=totals)
+    lower = problem.lower.copy()
+    lower[table.index("b × d")] = 100.0
+    with pytest.raises(
+        NoSafePatternError, match="cannot be protected themselves once they are hidden, 'b × d'"
+    ) as caught:
+        protect(problem.with_columns(lower=lower), "kelly")
+    assert caught.value.offenders == ["a × c", "b × d"]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_what_single_relations_rule_out_is_unsafe(seed):
+    """And what was put back is as before."""
+    rng = np.random.default_rng(seed)
+    problem = random_problem(rng, random_table(rng, (3, 3, 3)), primaries=0.2, must_publish=0.0)
+    hidden = protect(problem, "kelly").hidden
+    who = problem.attackers()[0]
+    unpicked = Unpicked(Mover(problem, who, hidden, problem.cost), Evidence(problem, who))
+    before = unpicked.low.copy(), unpicked.high.copy()
+    for i in np.flatnonzero(hidden & (problem.status == Status.FREE)).tolist():
+        ruled_out = unpicked.rules_out(i, hidden)
+        unpicked.undo()
+        fewer = hidden & (np.arange(len(hidden)) != i)
+        assert not (ruled_out and audit(problem, suppress(problem, fewer), intervals=False).passed)
+        assert np.array_equal(before[0], unpicked.low)
+        assert np.array_equal(before[1], unpicked.high)
