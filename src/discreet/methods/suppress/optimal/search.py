@@ -21,12 +21,13 @@ from discreet.relations import FloatArray
 LARGE = 30_000  # cells: there the first pattern is left to the integer program
 GUIDE = 0.999  # of the cost of a cell that the linear program hides is waived
 AGREED = 0.1  # the linear program and a pattern agree about a cell
-SLOW = 0.01  # of the gap: where asking all requirements brings less, there are better ways to raise the bound
+SLOW = 0.01  # of the gap: where programs for all requirements bring less, there are better ways to raise the bound
 FEW = 5  # requirements missed: time to ask all of them again
 PLENTY = 30_000  # cells in all cuts learnt from one pattern: more make integer programs slow
 NOISE = 0.2  # in prices, to get another pattern
 TRIES = 3  # patterns that follow the linear program
 DEAREST = 1e6  # what the dearest cell costs
+WHOLE = 1e7  # and what it may cost where costs are whole numbers, which integer programs make use of
 SAME = 1e-9  # costs that differ by less than this share are the same
 
 
@@ -53,10 +54,12 @@ class Search:
         self.forced = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
         movable = np.any([attack.room.any(axis=0) for attack in self.attacks], axis=0)
         self.free = (problem.status == Status.FREE) & movable
-        # Solvers know tolerances, not units: the dearest cell costs the same in all problems.
-        self.unit = float(problem.cost[self.free].max(initial=0.0)) / DEAREST or 1.0
-        self.grain = _grain(problem.cost[self.free]) / self.unit
+        # Solvers know tolerances, not units: the dearest cell costs the same in all problems, or all cost whole numbers.
+        grain, dearest = _grain(problem.cost[self.free]), float(problem.cost[self.free].max(initial=0.0))
+        self.unit = grain if 0 < dearest <= WHOLE * grain else dearest / DEAREST or 1.0
+        self.grain = grain / self.unit
         self.cost = _with_ties(problem.cost / self.unit, self.free, self.grain, fewest)
+        self.ties = float((self.cost - problem.cost / self.unit)[self.free].sum())  # added to costs to break ties
         self.anyway = float(problem.cost[self.forced].sum()) / self.unit
         self.bridges = Bridges(problem.table.relations, self.free, self.forced)
         self.master = Master(self.cost, self.free, self.forced, seed)
@@ -90,15 +93,14 @@ class Search:
         """No safe pattern costs less; what was added to costs to break ties is taken off again."""
         if self.proven and self.hidden is not None:
             return float(self.problem.cost[self.hidden].sum())
-        ties = float((self.cost - self.problem.cost / self.unit)[self.free].sum())
-        return (self._next(max(self.lower - ties, 0.0)) + self.anyway) * self.unit
+        return (self._next(max(self.lower - self.ties, 0.0)) + self.anyway) * self.unit
 
     def done(self) -> bool:
         found = self.hidden is not None and (self.proven or self.gap <= self.budget.gap)
         return found or self.budget.over or np.isinf(self.lower)
 
     def raise_bound(self, bound: float) -> None:
-        self.lower = max(self.lower, min(bound, self.upper))
+        self.lower = max(self.lower, min(bound if self.ties else self._next(bound), self.upper))
         self._tell()
 
     def accept(self, hidden: BoolArray) -> bool:
@@ -115,7 +117,7 @@ class Search:
 
     def _next(self, cost: float) -> float:
         """Costs are multiples of a grain, so a bound between two of them is as good as the next one."""
-        return float(np.ceil(cost / self.grain - 1e-4) * self.grain) if self.grain else cost
+        return float(np.ceil(cost / self.grain - 1e-4) * self.grain) if self.grain and np.isfinite(cost) else cost
 
     def _tell(self) -> None:
         cost = f"cost {(self.upper + self.anyway) * self.unit:,.6g}, " if self.hidden is not None else ""
@@ -178,7 +180,7 @@ class Search:
                 return
             if self.master.recall(x):
                 continue
-            if asked is everything:
+            if asked is everything and self.attacks[0].net is None:
                 if self.lower - before < SLOW * (self.upper - self.lower):
                     return
                 before = self.lower
@@ -197,7 +199,7 @@ class Search:
         found = self.master.solve(self._within(seconds), tolerance if tolerance > 1e-6 else 0.0, start)
         self.work["integer_programs"] += 1
         self.raise_bound(found.bound)
-        self.chosen = found.x
+        self.chosen, before = found.x, self.upper
         if self.done():
             return True
         if found.x is None:
@@ -205,7 +207,7 @@ class Search:
                 self.grow(self.relaxed.x)
             return False
         if self.master.recall(found.x) or not self._learn(found.x):
-            return self._costs(found.x) < self.upper * (1 - SAME)
+            return self._costs(found.x) < before * (1 - SAME)
         if self.growing and self.easy:
             self.grow(found.x)
         return True
