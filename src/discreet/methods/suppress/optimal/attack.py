@@ -101,8 +101,8 @@ class Attack:
             cuts, missed = self._network_cuts(self.net, x, asked)
         else:
             self._view = None
-            found = [(cut, requirement) for requirement in asked if (cut := self._cut(x, requirement)) is not None]
-            cuts, missed = [cut for cut, _ in found], [requirement for _, requirement in found]
+            found = [(some, requirement) for requirement in asked if (some := self._cuts(x, requirement))]
+            cuts, missed = [cut for some, _ in found for cut in some], [requirement for _, requirement in found]
         for requirement in stuck:  # nothing helps, except not to hide it where that is possible
             cut = capacity_cut(np.zeros(0, np.int64), np.zeros(0), self.free, self.forced, requirement.cell)
             cuts += [] if cut is None else [cut]
@@ -125,38 +125,40 @@ class Attack:
                 for side in one.sides:
                     up, down = (UP, DOWN) if side == UP else (DOWN, UP)
                     weight += np.abs(pull) * np.where(pull > 0, self.room[up, cells], self.room[down, cells])
-                cut = self._best_cut(x, one, cells, weight / one.level)
-                if cut is not None and not self.free[one.cell]:
-                    found.append(cut)
+                if not self.free[one.cell]:
+                    found += self._following(x, one, cells, weight / one.level)
         return found
 
-    def _cut(self, x: FloatArray, requirement: Requirement) -> Cut | None:
-        """A cut that the pattern misses because it does not let the cell move far enough.
+    def _cuts(self, x: FloatArray, requirement: Requirement) -> list[Cut]:
+        """Cuts that the pattern misses because it does not let the cell move far enough.
 
         First as if no cell need move by more than the level: not always true except in networks, but what stops such flows
         makes better cuts. Where these do not suffice, cells may move as far as they can.
         """
         if self._still_flows(x, requirement):
-            return None
+            return []
         for most in (1.0, np.inf):
             self._view = self._view or _View(self.relations, self.cells, x)
             reach, weight = self._push(self._view, x, requirement, most)
             if reach >= x[requirement.cell] * (1 - LEAST):
-                return None
-            cut = self._best_cut(x, requirement, self.cells, weight)
-            if cut is not None:
-                return cut
-        return None
+                return []
+            cuts = self._following(x, requirement, self.cells, weight)
+            if cuts:
+                return cuts
+        return []
 
-    def _best_cut(self, x: FloatArray, requirement: Requirement, cells: IntArray, weight: FloatArray) -> Cut | None:
-        """The cut that the pattern misses most, of those that follow from what these cells add."""
+    def _following(self, x: FloatArray, requirement: Requirement, cells: IntArray, weight: FloatArray) -> list[Cut]:
+        """The cuts that follow from what these cells add, if the pattern misses one by enough.
+
+        One that leaves out some of the cells is often missed by more, but rules out fewer patterns without fractions.
+        """
         cut = capacity_cut(cells, weight, self.free, self.forced, requirement.cell)
         if cut is None:
-            return None
+            return []
         cover = cover_cut(cut, x)
-        if cover is not None and cover.lacking(x) > cut.lacking(x):
-            cut = cover
-        return cut if cut.lacking(x) > VIOLATED * x[requirement.cell] else None
+        both = [cut] if cover is None or cover.lacking(x) <= cut.lacking(x) else [cover, cut]
+        both = both if both[0].lacking(x) > VIOLATED * x[requirement.cell] else []
+        return [one for one in both if one.lacking(x) > LEAST]
 
     def _network_cuts(
         self, net: Network, x: FloatArray, asked: list[Requirement]
@@ -171,24 +173,24 @@ class Attack:
         cuts = []
         for share in (thin, x) if len(self.cells) <= WIDE else (x,):
             _, reached = self._stops_in(net, share, some)
-            found = [self._cut_at(net, x, one, nodes) for one, nodes in zip(some, reached, strict=True)]
-            cuts += [cut for cut in found if cut is not None]
-            some = [one for one, cut in zip(some, found, strict=True) if cut is None]
+            found = [self._cuts_at(net, x, one, nodes) for one, nodes in zip(some, reached, strict=True)]
+            cuts += [cut for both in found for cut in both]
+            some = [one for one, both in zip(some, found, strict=True) if not both]
         cuts.sort(key=lambda cut: len(cut.cells))
         total = np.cumsum([len(cut.cells) for cut in cuts])
         return cuts[: max(int(np.searchsorted(total, HEAVY)), LIGHT)], missed
 
-    def _cut_at(self, net: Network, x: FloatArray, requirement: Requirement, reached: BoolArray) -> Cut | None:
-        """The cut between the nodes that flows get to and all others; one row of nodes a side."""
+    def _cuts_at(self, net: Network, x: FloatArray, requirement: Requirement, reached: BoolArray) -> list[Cut]:
+        """The cuts between the nodes that flows get to and all others; one row of nodes a side."""
         if not reached.any(axis=1).all():
-            return None
+            return []
         sides = zip(reached, requirement.sides, strict=True)
         crossing = [self._crossing(net, nodes, requirement, side) for nodes, side in sides]
         cells = np.unique(np.concatenate([cells for cells, _ in crossing]))
         weight = np.zeros(len(cells))
         for some_cells, some_weight in crossing:
             weight[np.searchsorted(cells, some_cells)] += some_weight
-        return self._best_cut(x, requirement, cells, weight)
+        return self._following(x, requirement, cells, weight)
 
     def _stops_in(
         self, net: Network, share: FloatArray, asked: list[Requirement]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from time import monotonic
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse import csgraph
 
 from discreet.audit.evidence import IntArray
 from discreet.methods.suppress.optimal.cuts import Cut
 from discreet.problem import BoolArray
 from discreet.relations import FloatArray
-from discreet.solvers import HighsModel, Outcome
+from discreet.solvers import HighsModel, Outcome, Solution
 
 SLACK = 0.3  # rows that are fulfilled by more than this sit out
 CROWD = 1000  # rows before any sit out
@@ -142,22 +144,41 @@ class Master:
         known = None if start is None else start[self.columns]
         if open_cells is not None and known is not None:
             low, high = (np.where(open_cells[self.columns], bound, known) for bound in (low, high))
-        at = np.flatnonzero((low < high) | (low > 0))
-        rows, least = sparse.csr_array(self._pool[self._rows][:, at]), self._least[self._rows]
+        columns, is_open = low.copy(), low < high
+        rows = sparse.csr_array(self._pool[self._rows])
+        least = self._least[self._rows] - rows @ columns
+        if known is not None and not np.all((known >= low) & (known <= high)):
+            known = None
+        bound, until, complete = float(self.cost @ columns), monotonic() + time_limit, True
+        for piece, at in _pieces(rows, is_open):
+            terms = sparse.csr_array(rows[piece][:, at])
+            left = max(until - monotonic(), 0.01)
+            solution = self._solve_piece(at, terms, least[piece], left, gap, None if known is None else known[at])
+            if solution.outcome is Outcome.INFEASIBLE:
+                return Found(np.inf, None)
+            bound += solution.bound
+            best = np.rint(solution.primal)
+            if len(best) == len(at) and np.all(np.isfinite(best)) and np.all(terms @ best >= least[piece] - 1e-6):
+                columns[at] = best
+            else:
+                complete = False
+        return Found(bound, self.pattern(columns) if complete else None)
+
+    def _solve_piece(
+        self,
+        at: IntArray,
+        rows: sparse.csr_array,
+        least: FloatArray,
+        time_limit: float,
+        gap: float,
+        known: FloatArray | None,
+    ) -> Solution:
         model = HighsModel("dual", tolerance=1e-7, seed=self._seed)
-        no_limit = np.full(len(least), np.inf)
-        model.load(self.cost[at], low[at], high[at], rows, least, no_limit, np.ones(len(at), dtype=bool))
-        if known is not None and np.all((known >= low) & (known <= high)):
-            model.suggest(known[at])
-        solution = model.solve(time_limit, gap=gap)
-        if solution.outcome is Outcome.INFEASIBLE:
-            return Found(np.inf, None)
-        best = np.rint(solution.primal)
-        if not (len(best) == len(at) and np.all(np.isfinite(best)) and np.all(rows @ best >= least - 1e-6)):
-            return Found(solution.bound, None)
-        columns = np.zeros(len(low))
-        columns[at] = best
-        return Found(solution.bound, self.pattern(columns))
+        n, no_limit = len(at), np.full(len(least), np.inf)
+        model.load(self.cost[at], np.zeros(n), np.ones(n), rows, least, no_limit, np.ones(n, dtype=bool))
+        if known is not None:
+            model.suggest(known)
+        return model.solve(time_limit, gap=gap)
 
     def pattern(self, columns: FloatArray) -> FloatArray:
         """By cell: which share of it is hidden."""
@@ -176,3 +197,21 @@ class Master:
         rows = sparse.csr_array(self._pool[self._rows][:, at])
         no_limit = np.full(len(self._rows), np.inf)
         self._model.load(self.cost[at], self.low[at], self.high[at], rows, self._least[self._rows], no_limit)
+
+
+def _pieces(rows: sparse.csr_array, is_open: BoolArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Rows, and the open columns in them, that have nothing to do with any others."""
+    open_columns = np.flatnonzero(is_open)
+    terms = sparse.csr_array(rows[:, open_columns])
+    number = len(open_columns)
+    joined = sparse.coo_array(terms)
+    graph = sparse.coo_array(
+        (np.ones(joined.nnz), (joined.row + number, joined.col)), shape=(number + rows.shape[0],) * 2
+    )
+    count, label = csgraph.connected_components(graph, directed=False)
+    of_column, of_row = label[:number], label[number:]
+    order, order_rows = np.argsort(of_column, kind="stable"), np.argsort(of_row, kind="stable")
+    first = np.searchsorted(of_column[order], np.arange(count + 1))
+    first_row = np.searchsorted(of_row[order_rows], np.arange(count + 1))
+    for k in np.unique(of_row).tolist():  # columns without rows stay as they are: nothing asks for them
+        yield order_rows[first_row[k] : first_row[k + 1]], open_columns[order[first[k] : first[k + 1]]]

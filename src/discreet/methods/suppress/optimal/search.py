@@ -27,7 +27,7 @@ PLENTY = 30_000  # cells in all cuts learnt from one pattern: more make integer 
 NOISE = 0.2  # in prices, to get another pattern
 TRIES = 3  # patterns that follow the linear program
 DEAREST = 1e6  # what the dearest cell costs
-WHOLE = 1e7  # and what it may cost where costs are whole numbers, which integer programs make use of
+WHOLE = 1e9  # and what it may cost where costs are whole numbers, which integer programs make use of
 SAME = 1e-9  # costs that differ by less than this share are the same
 
 
@@ -228,7 +228,7 @@ class Search:
                 self._add(cuts + self.bridges.cuts(x))
                 terms += sum(len(cut.cells) for cut in cuts)
                 for cut in cuts:
-                    self._fulfil(cut, more)
+                    _fulfil(cut, more, self.cost)
                 asked = missed
             elif asked is everything:
                 break
@@ -237,16 +237,6 @@ class Search:
         if not found and not self.accept(x > 0.5) and self._costs(x) < self.upper * (1 - SAME):
             found = self._add([self._otherwise(x > 0.5)]) > 0  # the audit is stricter than the programs
         return found
-
-    def _fulfil(self, cut: Cut, x: FloatArray) -> None:
-        """Hide the cheapest cells that a cut asks for."""
-        lacking = cut.lacking(x)
-        helping = np.flatnonzero((cut.weight > 0) & (x[cut.cells] < 1))
-        for k in helping[np.argsort(self.cost[cut.cells[helping]] / cut.weight[helping], kind="stable")].tolist():
-            if lacking <= 1e-9:
-                break
-            x[cut.cells[k]] = 1.0
-            lacking -= cut.weight[k]
 
     def _otherwise(self, hidden: BoolArray) -> Cut:
         """Hide some other cell, or publish one of these."""
@@ -317,6 +307,17 @@ class Search:
     def _within(self, seconds: float) -> float:
         left = np.inf if self.budget.seconds is None else self.budget.seconds - self.budget.spent
         return max(min(seconds, left), 0.1)
+
+
+def _fulfil(cut: Cut, x: FloatArray, cost: FloatArray) -> None:
+    """Hide the cheapest cells that a cut asks for."""
+    lacking = cut.lacking(x)
+    helping = np.flatnonzero((cut.weight > 0) & (x[cut.cells] < 1))
+    for k in helping[np.argsort(cost[cut.cells[helping]] / cut.weight[helping], kind="stable")].tolist():
+        if lacking <= 1e-9:
+            break
+        x[cut.cells[k]] = 1.0
+        lacking -= cut.weight[k]
 
 
 def _grain(cost: FloatArray) -> float:
