@@ -74,7 +74,7 @@ def problem_of(name: str, seed: int, data: Path | None) -> Problem:
 def measured(name: str, seed: int, data: Path | None, seconds: float) -> dict[str, Any]:
     """To be run alone: it ends its process when the method goes far beyond its time."""
     for small in WARM_UP:  # kernels are compiled on first use, once a machine and version
-        protect(small.make(1), "optimal", time_limit=2)
+        protect(small.make(1), "optimal", time_limit=20)
     problem = problem_of(name, seed, data)
     size = {"cells": len(problem), "primaries": len(problem.primaries)}
     limit(seconds + GRACE)

@@ -47,6 +47,10 @@ class Budget:
     def over(self) -> bool:
         return self.seconds is not None and self.spent >= self.seconds
 
+    def share(self, part: float) -> Budget:
+        """A budget of its own for a first step, of a part of what is left."""
+        return Budget(None if self.seconds is None else max(part * (self.seconds - self.spent), 0.0), self.gap)
+
 
 class _OnTerminal:
     def __init__(self, bars: Bars) -> None:

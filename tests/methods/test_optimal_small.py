@@ -14,20 +14,18 @@ from discreet.audit import audit
 from discreet.errors import NoSafePatternError
 from discreet.methods import protect
 from discreet.methods.suppress import first_model
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
-from discreet.relations import FloatArray
 from discreet.testing import (
     cross_table,
     infer,
     pose,
     random_hierarchy,
     random_linked_table,
-    random_problem,
     random_table,
 )
+from small import FREE, must_hide, small_problem
 
-FREE = 14
 SEEDS = range(40)
 
 TABLES = {
@@ -43,7 +41,6 @@ TABLES = {
     "not nested": lambda rng: random_table(rng, (random_hierarchy(rng, 4, levels=2, trees=2), 2)),
     "linked": lambda rng: random_linked_table(rng, (2, 3, 3)),
 }
-PRIORS = ("sign", "percent", "nothing", "mixed")
 
 
 @cache
@@ -51,81 +48,11 @@ def draw(kind: str, seed: int) -> tuple[Problem, Optimum | None]:
     """A problem with few free cells, and its answer. Mostly of twelve the first in which something must and can be hidden."""
     rng = np.random.default_rng([seed, list(TABLES).index(kind)])
     for _ in range(1 if seed % 7 == 0 else 12):
-        problem = _pose(rng, kind, seed)
+        problem = small_problem(rng, TABLES[kind](rng), seed)
         found = cheapest(problem)
         if found is not None and not any(np.array_equal(hidden, must_hide(problem)) for hidden in found.patterns):
             break
     return problem, found
-
-
-def must_hide(problem: Problem) -> BoolArray:
-    return np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
-
-
-def _pose(rng: np.random.Generator, kind: str, seed: int) -> Problem:
-    """The seed says what is special about a problem; everything else is left to chance."""
-    problem = random_problem(
-        rng,
-        TABLES[kind](rng),
-        primaries=rng.choice([0.1, 0.2, 0.4]),
-        prior=PRIORS[seed % 4],
-        sliding=bool(rng.random() < 0.5),
-        must_publish=0.0,
-        already_hidden=rng.choice([0.0, 0.1, 0.3]),
-    )
-    problem = _settle_some(rng, problem, int(rng.integers(9, FREE + 1)))
-    if seed % 3 == 1:
-        problem = _need_protection_if_hidden(rng, problem)
-    if seed % 5 in (2, 3):
-        problem = problem.with_columns(others=_insiders(rng, problem))
-    return problem.with_columns(cost=_costs(rng, problem))
-
-
-def _settle_some(rng: np.random.Generator, problem: Problem, many: int) -> Problem:
-    """Publish or hide free cells until not too many are left, totals rather published."""
-    status, publish = problem.status.copy(), rng.uniform(0.1, 0.6)
-    while (status == Status.FREE).sum() > many:
-        cell = int(rng.choice(np.flatnonzero(status == Status.FREE)))
-        total = not problem.table.is_base[cell]
-        status[cell] = Status.PUBLISHED if rng.random() < publish + 0.3 * total else Status.HIDDEN
-    return problem.with_columns(status=status)
-
-
-def _levels(rng: np.random.Generator, problem: Problem, share: float, size: float) -> FloatArray:
-    """Lower, upper and sliding levels for a share of the cells."""
-    chosen = rng.random(len(problem)) < share
-    down, up, wide = rng.uniform(0.0, size, (3, len(problem))) * problem.table.magnitude * chosen
-    return np.stack([down, up * (rng.random(len(problem)) < 0.7), wide * 2 * (rng.random(len(problem)) < 0.3)])
-
-
-def _need_protection_if_hidden(rng: np.random.Generator, problem: Problem) -> Problem:
-    """Levels of free cells, and of cells where they say nothing."""
-    more = np.where(problem.status == Status.PRIMARY, 0.0, _levels(rng, problem, 0.5, 0.15))
-    return problem.with_columns(
-        lower=problem.lower + more[0], upper=problem.upper + more[1], sliding=problem.sliding + more[2]
-    )
-
-
-def _insiders(rng: np.random.Generator, problem: Problem) -> tuple[Attacker, ...]:
-    """One or two who know some cells more closely, a few exactly, and for whom other levels may hold."""
-    value, size, n = problem.table.value, problem.table.magnitude, len(problem)
-    insiders = []
-    for k in range(int(rng.integers(1, 3))):
-        closely = rng.random(n) < 0.4
-        exactly = rng.random(n) < 0.05
-        spread = np.where(exactly, 0.0, np.where(closely, size * rng.uniform(0.1, 1.0, n), np.inf))
-        own = _levels(rng, problem, 0.3, 0.1) * (problem.status == Status.PRIMARY) if rng.random() < 0.5 else None
-        if own is not None and rng.random() < 0.5:
-            own = own + _levels(rng, problem, 0.2, 0.1)
-        insiders.append(Attacker(f"insider {k}", value - spread, value + spread, own))
-    return tuple(insiders)
-
-
-def _costs(rng: np.random.Generator, problem: Problem) -> FloatArray:
-    """All the same, few different ones, nothing for some, or all different."""
-    n = len(problem)
-    choices = [np.ones(n), rng.integers(0, 4, n), problem.cost * (rng.random(n) < 0.7), rng.uniform(1, 100, n)]
-    return np.asarray(choices[int(rng.integers(len(choices)))], dtype=float)
 
 
 # -- the test -----------------------------------------------------------------------------------------------------

@@ -10,12 +10,13 @@ from scipy import sparse
 
 from discreet.audit.evidence import DOWN, UP, IntArray
 from discreet.errors import NoSafePatternError
-from discreet.methods.suppress.parts import Answer, Part, Parts, needs
+from discreet.methods.suppress.parts import HALF, Answer, Part, Parts, needs
 from discreet.methods.suppress.pattern import Pattern, together
 from discreet.problem import Problem, Status
 from discreet.progress import Budget, Progress, Silent
 from discreet.protection import Protection
 
+SPARSE = 100  # times as many places as cells: the breakdowns are no dimensions, but many groupings of the same
 ROOM = 1 + 1e-9  # a box has so much more than the level
 
 
@@ -30,7 +31,7 @@ class Hypercube:
 
     def protect(self, problem: Problem, *, seed: int, budget: Budget, progress: Progress) -> Protection:
         parts = Parts(problem, seed)
-        parts.protect(by_boxes, budget, progress)
+        parts.protect(by_boxes, budget.share(HALF), progress)
         return together(problem, parts.hidden, self.name, seed, budget, progress)
 
 
@@ -52,8 +53,8 @@ def by_boxes(part: Part) -> Answer:
         return Answer(boxes.hidden, boxes.need)
     pattern = Pattern(problem, part.seed, start=boxes.hidden)
     try:
-        pattern.grow(Budget(None), Silent())
-    except NoSafePatternError:  # not in this table, perhaps in all together
+        pattern.grow(Budget(part.seconds), Silent())
+    except NoSafePatternError:  # not in this table or in time, perhaps in all together
         return Answer(boxes.hidden, boxes.need)
     return Answer(pattern.hidden, np.maximum(boxes.need, needs(part, pattern.hidden)))
 
@@ -74,15 +75,18 @@ class _Boxes:
         self.hidden = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
         self.price = np.where(self.hidden, 0.0, problem.cost)
         self.need = np.zeros((2, len(problem)))
-        self.cell = np.full(self.at.max(axis=1) + 1, -1)
-        self.cell[tuple(self.at)] = np.arange(len(problem))
+        shape = self.at.max(axis=1) + 1
+        self.is_grid = bool(np.prod(shape, dtype=float) <= SPARSE * len(problem))
+        if self.is_grid:
+            self.cell = np.full(shape, -1)
+            self.cell[tuple(self.at)] = np.arange(len(problem))
 
     def protect(self, p: int) -> bool:
         """Hide the cheapest box around a cell; False if there is none with enough room."""
         down, up = self.level[:, p]
         with_it = (self.room[UP] >= up) & (self.room[DOWN] >= down)
         against = (self.room[DOWN] >= up) & (self.room[UP] >= down)
-        if not with_it[p]:
+        if not with_it[p] or not self.is_grid:
             return False
         # The last entry stands for cells that are not there.
         along = np.append(np.where(with_it, self.price, np.inf), np.inf)

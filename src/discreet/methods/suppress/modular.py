@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from discreet.errors import NoSafePatternError
 from discreet.methods.suppress.optimal.search import Search
-from discreet.methods.suppress.parts import Answer, Part, Parts, needs
+from discreet.methods.suppress.parts import HALF, Answer, Part, Parts, needs
 from discreet.methods.suppress.pattern import together
 from discreet.problem import Problem
 from discreet.progress import Budget, Progress, Silent
@@ -23,13 +23,14 @@ class Modular:
 
     def protect(self, problem: Problem, *, seed: int, budget: Budget, progress: Progress) -> Protection:
         parts = Parts(problem, seed)
-        parts.protect(exactly, budget, progress)
+        parts.protect(exactly, budget.share(HALF), progress)
         return together(problem, parts.hidden, self.name, seed, budget, progress)
 
 
 def exactly(part: Part) -> Answer | None:
     """The cheapest pattern of one table, or the best in a little time; None if there is none."""
-    search = Search(part.problem, seed=part.seed, budget=Budget(PATIENCE), progress=Silent())
+    seconds = PATIENCE if part.seconds is None else min(PATIENCE, part.seconds)
+    search = Search(part.problem, seed=part.seed, budget=Budget(seconds), progress=Silent())
     try:
         search.run()
     except NoSafePatternError:

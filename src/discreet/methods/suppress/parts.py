@@ -20,6 +20,7 @@ from discreet.table import Table
 
 VISITS = 4  # to one table; what is then still open is left to the end
 MORE = 1 + 1e-6  # a need that grew by less is the same
+HALF = 0.5  # of the time for single tables: what they lack together takes time, too
 BATCH = 64  # tables that share no cell, at a time
 
 
@@ -31,6 +32,7 @@ class Part:
     at: IntArray  # (breakdown, cell): where a cell is, 0 the total
     tables: IntArray  # how many tables a cell is in
     seed: int
+    seconds: float | None  # to take at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,8 @@ class Parts:
         progress.stage("tables", len(self.tables))
         while self.dirty.any() and not budget.over:
             batch = list(self._batch())
-            answers = in_order(executor, solve, [self._part(self.tables[k]) for k in batch])
+            left = None if budget.seconds is None else (budget.seconds - budget.spent) / len(batch)
+            answers = in_order(executor, solve, [self._part(self.tables[k], left) for k in batch])
             for k, answer in zip(batch, answers, strict=True):
                 self.dirty[k] = False
                 self.visits[k] += 1
@@ -86,7 +89,7 @@ class Parts:
                 size += 1
             taken[cells] = True  # those above come first
 
-    def _part(self, table: Subtable) -> Part:
+    def _part(self, table: Subtable, seconds: float | None) -> Part:
         whole, cells = self.problem, table.cells
         relations = sparse.csr_array(whole.table.relations[table.rows][:, cells])
         nowhere = np.zeros((0, len(cells)), dtype=np.int32)
@@ -118,7 +121,8 @@ class Parts:
             whole.prior_upper[cells],
             others=others,
         )
-        return Part(problem, table.at, np.array([len(self.holders[cell]) for cell in cells.tolist()]), self.seed)
+        tables = np.array([len(self.holders[cell]) for cell in cells.tolist()])
+        return Part(problem, table.at, tables, self.seed, seconds)
 
     def _take(self, k: int, answer: Answer) -> None:
         """Hide what was found; other tables of cells that are new, or must move farther, have to be visited."""

@@ -81,7 +81,7 @@ class Optimal:
 def _first(problem: Problem, seed: int, budget: Budget, progress: Progress) -> BoolArray:
     """A pattern to begin with in a hierarchy: cheap, and not quite safe perhaps."""
     parts = Parts(problem, seed)
-    parts.protect(exactly, Budget(None if budget.seconds is None else FIRST * budget.seconds), progress)
+    parts.protect(exactly, budget.share(FIRST), progress)
     return parts.hidden
 
 

@@ -117,7 +117,10 @@ class Search:
 
     def _next(self, cost: float) -> float:
         """Costs are multiples of a grain, so a bound between two of them is as good as the next one."""
-        return float(np.ceil(cost / self.grain - 1e-4) * self.grain) if self.grain and np.isfinite(cost) else cost
+        if not self.grain or not np.isfinite(cost):
+            return cost
+        grains = cost / self.grain
+        return float(np.ceil(grains - max(1e-4, SAME * grains)) * self.grain)
 
     def _tell(self) -> None:
         cost = f"cost {(self.upper + self.anyway) * self.unit:,.6g}, " if self.hidden is not None else ""
@@ -227,8 +230,11 @@ class Search:
                 found = True
                 self._add(cuts + self.bridges.cuts(x))
                 terms += sum(len(cut.cells) for cut in cuts)
+                before = more.copy()
                 for cut in cuts:
                     _fulfil(cut, more, self.cost)
+                if np.array_equal(more, before):  # nothing protects a cell that was hidden on the way
+                    break
                 asked = missed
             elif asked is everything:
                 break

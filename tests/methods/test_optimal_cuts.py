@@ -1,0 +1,176 @@
+"""No cut of the exact method cuts off a safe pattern: of problems so small that all safe patterns are known."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from brute import requirements
+from discreet.errors import NoSafePatternError
+from discreet.methods import protect
+from discreet.methods.suppress.optimal.attack import Attack
+from discreet.methods.suppress.optimal.cuts import Cut
+from discreet.methods.suppress.optimal.search import Search
+from discreet.methods.suppress.subtables import subtables
+from discreet.problem import BoolArray, Problem, Status
+from discreet.progress import Budget, Silent
+from discreet.relations import FloatArray
+from discreet.testing import random_hierarchy, random_linked_table, random_problem, random_table
+from small import PRIORS, insiders, must_hide, need_protection_if_hidden
+
+FREE = 9
+SEEDS = range(6)
+TABLES = {
+    "2-D, one hierarchy": lambda rng: random_table(rng, (random_hierarchy(rng, 4, levels=2), 2)),
+    "2-D, two hierarchies": lambda rng: random_table(
+        rng, (random_hierarchy(rng, 4, levels=3), random_hierarchy(rng, 3, levels=2))
+    ),
+    "2-D, negative": lambda rng: random_table(
+        rng, (random_hierarchy(rng, 3, levels=2), random_hierarchy(rng, 3, levels=2)), negative=0.3
+    ),
+    "3-D, hierarchical": lambda rng: random_table(rng, (random_hierarchy(rng, 4, levels=2), 2, 2), values="integer"),
+    "3-D, two hierarchies": lambda rng: random_table(
+        rng, (random_hierarchy(rng, 3, levels=2), random_hierarchy(rng, 3, levels=2), 2)
+    ),
+    "not nested": lambda rng: random_table(rng, (random_hierarchy(rng, 4, levels=2, trees=2), 2)),
+    "linked": lambda rng: random_linked_table(rng, (2, 3, 3)),
+}
+
+
+@cache
+def draw(kind: str, seed: int) -> tuple[Problem, FloatArray]:
+    """A problem that has a safe pattern, and all of them, one a row."""
+    rng = np.random.default_rng([seed, list(TABLES).index(kind)])
+    while True:
+        problem = random_problem(
+            rng, TABLES[kind](rng), primaries=0.1, prior=PRIORS[seed % 4], sliding=seed % 2 == 0, already_hidden=0.05
+        )
+        if seed % 3 == 1:
+            problem = need_protection_if_hidden(rng, problem)
+        if seed % 5 in (2, 3, 4):
+            problem = problem.with_columns(others=insiders(rng, problem))
+        try:
+            known = protect(problem, "kelly").hidden
+        except NoSafePatternError:
+            continue
+        problem = few_free(rng, problem, known)
+        safe = safe_patterns(problem)
+        if safe.sum(axis=1).min() > must_hide(problem).sum():
+            return problem, safe
+
+
+def few_free(rng: np.random.Generator, problem: Problem, known: BoolArray) -> Problem:
+    """Leave open some cells that a safe pattern hides and some that it does not; all others are as that has it."""
+    status = np.where(known, Status.HIDDEN, Status.PUBLISHED)
+    for free, many in ((problem.free[known[problem.free]], FREE - 3), (problem.free[~known[problem.free]], FREE)):
+        left = FREE - int((status == Status.FREE).sum())
+        status[rng.permutation(free)[: min(many, left)]] = Status.FREE
+    settled = must_hide(problem) | (problem.status == Status.PUBLISHED)
+    return problem.with_columns(status=np.where(settled, problem.status, status).astype(np.int8))
+
+
+def safe_patterns(problem: Problem) -> FloatArray:
+    needs = requirements(problem)
+    masks = [m for m in range(1 << len(problem.free)) if all(need.met(m) for need in needs if need.counts(m))]
+    patterns = np.tile(must_hide(problem).astype(float), (len(masks), 1))
+    for k, cell in enumerate(problem.free.tolist()):
+        patterns[:, cell] = [mask >> k & 1 for mask in masks]
+    return patterns
+
+
+def assert_holds(cut: Cut, patterns: FloatArray) -> None:
+    added = patterns[:, cut.cells] @ cut.weight
+    assert added.min(initial=np.inf) >= cut.least - 1e-6
+
+
+def shares(attack: Attack, rng: np.random.Generator) -> FloatArray:
+    """Some pattern, mostly a fractional one."""
+    some = rng.random(len(attack.free))
+    some = some.round(1) if rng.random() < 0.5 else (some < 0.4).astype(float)
+    return np.where(attack.forced, 1.0, np.where(attack.free & attack.room.any(axis=0), some, 0.0))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kind", TABLES)
+def test_what_somebody_cannot_do_who_knows_one_table_nobody_can(kind, seed):
+    problem, patterns = draw(kind, seed)
+    rng = np.random.default_rng(seed)
+    relations = problem.table.relations
+    for attack in [Attack(problem, who) for who in problem.attackers()]:
+        for table in subtables(relations):
+            part = attack.within(relations[table.rows])
+            for cut in part.plain_cuts():
+                assert_holds(cut, patterns)
+            for _ in range(3):
+                x = shares(attack, rng)
+                cuts, missed = part.cuts(x, part.requirements)
+                for cut in cuts:
+                    assert_holds(cut, patterns)
+                    assert cut.lacking(x) > 0
+                assert set(missed) <= set(part.requirements)
+
+
+def test_one_table_sees_less_than_the_whole():
+    """Whatever moves in all relations moves in some of them."""
+    for kind in TABLES:
+        for seed in SEEDS[:4]:
+            problem, _ = draw(kind, seed)
+            rng = np.random.default_rng(seed)
+            relations = problem.table.relations
+            for attack in [Attack(problem, who) for who in problem.attackers()]:
+                x = shares(attack, rng)
+                everywhere = set(attack.cuts(x, attack.requirements)[1])
+                for table in subtables(relations):
+                    part = attack.within(relations[table.rows])
+                    assert set(part.cuts(x, part.requirements)[1]) <= everywhere
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_search_never_cuts_off_a_safe_pattern(kind, seed):
+    """From the first cut to the last, whether learnt from fractions, from patterns or in chains. Bridges are left out: those
+    hold for some cheapest pattern only."""
+    problem, patterns = draw(kind, seed)
+    search = Search(problem, seed=0, budget=Budget(60.0), progress=Silent())
+    search.bridges.cuts = lambda x: []  # type: ignore[method-assign]
+    search.run()
+    assert_pool_holds(search, patterns)
+    cost = (patterns @ problem.cost).min()
+    assert search.proven
+    assert problem.cost[search.hidden].sum() == pytest.approx(cost)
+    assert search.bound == pytest.approx(cost)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("kind", TABLES)
+def test_chains_of_cuts_hold_wherever_they_begin(kind, seed):
+    """Also from patterns that no program would come up with, and from one that hides nothing more."""
+    problem, patterns = draw(kind, seed)
+    search = Search(problem, seed=0, budget=Budget(30), progress=Silent())
+    search.bridges.cuts = lambda x: []  # type: ignore[method-assign]
+    rng = np.random.default_rng(seed)
+    for share in (0.0, 0.3, 0.7):
+        x = np.where(search.free & (rng.random(len(problem)) < share), 1.0, search.forced.astype(float))
+        before = x.copy()
+        search._learn(x)
+        assert np.array_equal(x, before)
+    assert_pool_holds(search, patterns)
+    assert search.hidden is None or (patterns == search.hidden).all(axis=1).any()
+
+
+def assert_pool_holds(search: Search, patterns: FloatArray) -> None:
+    master = search.master
+    lacking = master._least - patterns[:, master.columns] @ master._pool.T
+    assert lacking.max(initial=-np.inf) <= 1e-6
+
+
+def test_the_problems_are_about_something():
+    drawn = [draw(kind, seed)[0] for kind in TABLES for seed in SEEDS]
+    some = len(drawn) / 10
+    assert sum(len(problem.others) > 0 for problem in drawn) >= 3 * some
+    levels = [[problem.levels(who)[:, problem.free].any() for who in problem.attackers()] for problem in drawn]
+    assert sum(any(conditional) for conditional in levels) >= 2 * some
+    assert sum(len(subtables(problem.table.relations)) > 1 for problem in drawn) >= 4 * some
+    assert sum(Attack(problem, problem.attackers()[0]).net is None for problem in drawn) >= 3 * some
