@@ -72,6 +72,7 @@ class Search:
         self.lower = 0.0
         self.relaxed: Relaxed | None = None
         self.chosen: FloatArray | None = None  # the last solution of the integer program
+        self.learning = True  # the last solution of the integer program missed cuts
         self.growing = True  # following the programs has brought better patterns so far
         self.work = dict.fromkeys(("requirements", "open", "cuts", "relaxations", "integer_programs", "patterns"), 0)
 
@@ -197,7 +198,9 @@ class Search:
 
     def round(self, seconds: float) -> bool:
         """Solve the integer program, and learn from its solution; False if there was nothing to learn."""
+        # As long as cuts are missing, an exact solution is not worth the time.
         tolerance = 0.1 * (self.upper - self.lower) / self.upper if np.isfinite(self.upper) else 0.01
+        tolerance *= self.learning
         start = None if self.hidden is None else self.hidden.astype(float)
         found = self.master.solve(self._within(seconds), tolerance if tolerance > 1e-6 else 0.0, start)
         self.work["integer_programs"] += 1
@@ -209,8 +212,11 @@ class Search:
             if self.hidden is None and self.relaxed is not None:
                 self.grow(self.relaxed.x)
             return False
-        if self.master.recall(found.x) or not self._learn(found.x):
-            return self._costs(found.x) < before * (1 - SAME)
+        if self.master.recall(found.x):
+            return True
+        self.learning = self._learn(found.x)
+        if not self.learning:
+            return self.upper < before
         if self.growing and self.easy:
             self.grow(found.x)
         return True
