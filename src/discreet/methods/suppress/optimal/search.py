@@ -21,7 +21,7 @@ from discreet.relations import FloatArray
 LARGE = 30_000  # cells: there the first pattern is left to the integer program
 GUIDE = 0.999  # of the cost of a cell that the linear program hides is waived
 AGREED = 0.1  # the linear program and a pattern agree about a cell
-SLOW = 0.01  # of the gap: where programs for all requirements bring less, there are better ways to raise the bound
+SLOW = 0.003  # of the gap: where programs for all requirements bring less, there are better ways to raise the bound
 FEW = 5  # requirements missed: time to ask all of them again
 PLENTY = 30_000  # cells in all cuts learnt from one pattern: more make integer programs slow
 NOISE = 0.2  # in prices, to get another pattern
@@ -73,7 +73,7 @@ class Search:
         self.relaxed: Relaxed | None = None
         self.chosen: FloatArray | None = None  # the last solution of the integer program
         self.learning = True  # the last solution of the integer program missed cuts
-        self.growing = True  # following the programs has brought better patterns so far
+        self.failed = 0  # times that following the programs brought no better pattern, in a row
         self.work = dict.fromkeys(("requirements", "open", "cuts", "relaxations", "integer_programs", "patterns"), 0)
 
     # -- what is known -----------------------------------------------------------------------------------------
@@ -139,11 +139,13 @@ class Search:
         self.progress.stage("search", 100)
         self.easy = len(self.problem) <= LARGE or self.attacks[0].net is not None  # to find a pattern
         if self.easy:
-            self.grow((self.forced if first is None else first).astype(float))
+            self.grow(self.forced.astype(float))
+            if first is not None:
+                self.grow(first.astype(float))
         slice_ = 20.0 if self.budget.seconds is None else max(min(20.0, self.budget.seconds / 10), 1.0)
         self.converge(np.inf)
         for k in range(TRIES):
-            if not self.done() and self.hidden is not None and self.relaxed is not None and self.growing:
+            if not self.done() and self.hidden is not None and self.relaxed is not None:
                 self.grow(self.relaxed.x, NOISE * (k > 0))
         while not self.done():
             if self.round(slice_):
@@ -217,7 +219,7 @@ class Search:
         self.learning = self._learn(found.x)
         if not self.learning:
             return self.upper < before
-        if self.growing and self.easy:
+        if self.failed < TRIES and self.easy:
             self.grow(found.x)
         return True
 
@@ -293,8 +295,9 @@ class Search:
             if not self.budget.over:
                 raise
             return False
-        self.growing = self.accept(pattern.trim(self.budget, Silent())[0])
-        return self.growing
+        better = self.accept(pattern.trim(self.budget, Silent())[0])
+        self.failed = 0 if better else self.failed + 1
+        return better
 
     def polish(self, seconds: float) -> None:
         """Look for a cheaper pattern among those that agree with the best one where both programs do, too."""
