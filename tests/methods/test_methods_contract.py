@@ -109,13 +109,13 @@ def check_contract(problem: Problem, protection: Protection) -> None:
 @pytest.mark.parametrize("kind", TABLES)
 def test_random_problems_are_protected_or_shown_to_be_hopeless(method, kind):
     protected = 0
-    for seed in range(10):
+    for seed in range(6):
         problem = draw(kind, seed)
         protection = solved(method, problem, gap=0.05)  # proofs to the end are for smaller tables
         if protection is not None:
             check_contract(problem, protection)
             protected += 1
-    assert protected >= 5
+    assert protected >= 3
 
 
 @pytest.mark.parametrize("kind", ["2-D", "3-D", "linked"])

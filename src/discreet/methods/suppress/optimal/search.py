@@ -43,8 +43,10 @@ class Search:
         progress: Progress,
         at_most: int | None = None,
         fewest: bool = False,
+        programs: float = np.inf,
     ) -> None:
         self.problem, self.seed, self.budget, self.progress = problem, seed, budget, progress
+        self.programs = programs  # integer programs to solve at most
         self.rng = np.random.default_rng(seed)
         self.attacks = [Attack(problem, who) for who in problem.attackers()]
         relations = problem.table.relations
@@ -98,7 +100,8 @@ class Search:
 
     def done(self) -> bool:
         found = self.hidden is not None and (self.proven or self.gap <= self.budget.gap)
-        return found or self.budget.over or np.isinf(self.lower)
+        tired = self.work["integer_programs"] >= self.programs
+        return found or tired or self.budget.over or np.isinf(self.lower)
 
     def raise_bound(self, bound: float) -> None:
         self.lower = max(self.lower, min(bound if self.ties else self._next(bound), self.upper))
