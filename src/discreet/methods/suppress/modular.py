@@ -12,7 +12,7 @@ from discreet.problem import Problem
 from discreet.progress import Budget, Progress, Silent
 from discreet.protection import Protection
 
-PROGRAMS = 8  # integer programs for one table, however long they take: the same pattern on any machine
+PROGRAMS = 8  # integer programs for one table: counted, not timed, so that small tables come out the same on any machine
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ class Search:
         self.rng = np.random.default_rng(seed)
         self.attacks = [Attack(problem, who) for who in problem.attackers()]
         relations = problem.table.relations
-        tables = subtables(relations)
+        tables = subtables(relations) if any(attack.net is None for attack in self.attacks) else []
         parts = [sparse.csr_array(relations[table.rows]) for table in tables] if len(tables) > 1 else []
         self.parts = [[attack.within(part) for part in parts if attack.net is None] for attack in self.attacks]
         self.forced = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
