@@ -12,7 +12,9 @@ from discreet.problem import Problem
 from discreet.progress import Budget, Progress, Silent
 from discreet.protection import Protection
 
-PROGRAMS = 8  # integer programs for one table: counted, not timed, so that small tables come out the same on any machine
+PROGRAMS = (
+    8  # integer programs for one table: counted, not timed, so that small tables come out the same on any machine
+)
 
 
 @dataclass(frozen=True)
