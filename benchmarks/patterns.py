@@ -23,8 +23,8 @@ from benchmarks.record import RESULTS
 from discreet.hierarchy import Hierarchy
 from discreet.methods.suppress.pattern import Pattern
 from discreet.problem import BoolArray, Problem
-from discreet.progress import Budget, Silent
 from discreet.protection import Protection, suppress
+from discreet.run import Run
 
 VERSION = 1  # raise it when a rule or an instance changes: patterns on disk of another version are not used
 KEPT = RESULTS / "patterns"
@@ -53,7 +53,7 @@ def largest_first(problem: Problem) -> list[int]:
 def sequential(problem: Problem, seed: int) -> BoolArray:
     """What kelly hides before it publishes again what was not needed."""
     pattern = Pattern(problem, seed)
-    pattern.grow(Budget(), Silent())
+    pattern.grow(Run())
     return pattern.hidden
 
 

@@ -17,12 +17,12 @@ from benchmarks.record import RESULTS, machine, markdown, write_csv
 from discreet.audit import exposure
 from discreet.methods.suppress.optimal.search import Search
 from discreet.problem import Problem
-from discreet.progress import Budget, Silent
+from discreet.run import Run
 
 
 def sizes(problem: Problem) -> dict[str, int]:
     """Counts: of the problem, of candidates for protection by Serpell et al. (2013), and of levels still to be reached."""
-    search = Search(problem, seed=0, budget=Budget(), progress=Silent())
+    search = Search(problem, Run())
     search.settle()
     movable = np.any([attack.room.any(axis=0) for attack in search.attacks], axis=0)
     exposed = exposure(problem).counts()

@@ -9,8 +9,8 @@ from discreet.methods.suppress.eliminate import eliminate
 from discreet.methods.suppress.evidence import DOWN, UP, Evidence, seek
 from discreet.methods.suppress.mover import Mover
 from discreet.problem import Status
-from discreet.progress import Budget, Silent
 from discreet.protection import suppress
+from discreet.run import Run
 from discreet.testing import cross_table, infer, pose, random_problem, random_table
 
 
@@ -63,6 +63,6 @@ def test_the_clean_up_publishes_everything_that_protects_nobody():
     evidence = Evidence(problem, problem.attackers()[0])
     mover = Mover(problem, problem.attackers()[0], everything, problem.cost)
     seek(mover, evidence, int(problem.primaries[0]))
-    kept, status = eliminate(problem, everything, [evidence], seed=0, budget=Budget(), progress=Silent())
+    kept, status = eliminate(problem, everything, [evidence], Run())
     assert status == "heuristic"
     assert kept.sum() == 4

@@ -23,8 +23,9 @@ from discreet.methods.suppress.optimal.network_kernel import stops
 from discreet.methods.suppress.optimal.optimal import Optimal
 from discreet.methods.suppress.optimal.search import Search
 from discreet.problem import Problem, Status
-from discreet.progress import Budget, Silent
+from discreet.progress import Silent
 from discreet.protection import suppress
+from discreet.run import Run
 from discreet.testing import cross_table, pose, random_problem, random_table
 
 
@@ -356,5 +357,5 @@ def test_the_search_tells_how_it_is_going():
         def update(self, done: int, note: str = "") -> None:
             said.append(note)
 
-    Search(table_2d(7), seed=0, budget=Budget(), progress=Listening()).run()
+    Search(table_2d(7), Run(progress=Listening())).run()
     assert any("gap" in note and "bound" in note for note in said)

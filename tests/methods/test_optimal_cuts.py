@@ -15,8 +15,9 @@ from discreet.methods.suppress.optimal.cuts import Cut
 from discreet.methods.suppress.optimal.search import Search
 from discreet.methods.suppress.subtables import subtables
 from discreet.problem import BoolArray, Problem, Status
-from discreet.progress import Budget, Silent
+from discreet.progress import Budget
 from discreet.relations import FloatArray
+from discreet.run import Run
 from discreet.testing import random_hierarchy, random_linked_table, random_problem, random_table
 from small import PRIORS, insiders, must_hide, need_protection_if_hidden
 
@@ -133,7 +134,7 @@ def test_a_search_never_cuts_off_a_safe_pattern(kind, seed):
     """From the first cut to the last, whether learnt from fractions, from patterns or in chains. Bridges are left out: those
     hold for some cheapest pattern only."""
     problem, patterns = draw(kind, seed)
-    search = Search(problem, seed=0, budget=Budget(60.0), progress=Silent())
+    search = Search(problem, Run(budget=Budget(60.0)))
     search.bridges.cuts = lambda x: []  # type: ignore[method-assign]
     search.run()
     assert_pool_holds(search, patterns)
@@ -148,7 +149,7 @@ def test_a_search_never_cuts_off_a_safe_pattern(kind, seed):
 def test_chains_of_cuts_hold_wherever_they_begin(kind, seed):
     """Also from patterns that no program would come up with, and from one that hides nothing more."""
     problem, patterns = draw(kind, seed)
-    search = Search(problem, seed=0, budget=Budget(30), progress=Silent())
+    search = Search(problem, Run(budget=Budget(30)))
     search.bridges.cuts = lambda x: []  # type: ignore[method-assign]
     rng = np.random.default_rng(seed)
     for share in (0.0, 0.3, 0.7):

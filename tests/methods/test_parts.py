@@ -19,8 +19,9 @@ from discreet.methods.suppress.hypercube import ROOM, _Boxes, by_boxes
 from discreet.methods.suppress.modular import exactly
 from discreet.methods.suppress.parts import Answer, Part, Parts
 from discreet.problem import Problem, Status
-from discreet.progress import Budget, Silent
+from discreet.progress import Budget
 from discreet.protection import Protection
+from discreet.run import Run
 from discreet.table import Table
 from discreet.testing import (
     cross_table,
@@ -164,7 +165,7 @@ def test_nothing_may_be_hidden_besides(method):
 
 
 def parts_of(problem: Problem) -> list[Part]:
-    parts = Parts(problem, 0)
+    parts = Parts(problem, Run())
     return [parts._part(table, None) for table in parts.tables]
 
 
@@ -253,8 +254,8 @@ def test_what_is_hidden_in_one_table_is_protected_in_the_others():
     """As much as it must move in the first: 30 for a cell that covers one with a level of 30, not just a little."""
     rng = np.random.default_rng(0)
     problem = random_problem(rng, TABLES["2-D, two hierarchies"](rng), primaries=0.1, must_publish=0.0)
-    parts = Parts(problem, 0)
-    parts.protect(exactly, Budget(None), Silent())
+    parts = Parts(problem, Run())
+    parts.protect(exactly, Budget())
     for table in parts.tables:
         part = parts._part(table, None)
         needed = parts.need[:, table.cells] * parts.hidden[table.cells]
@@ -269,8 +270,8 @@ def test_what_is_hidden_in_one_table_is_protected_in_the_others():
 def test_tables_without_anything_hidden_are_not_visited():
     rng = np.random.default_rng(0)
     problem = random_problem(rng, TABLES["2-D, two hierarchies"](rng), primaries=0.0)
-    parts = Parts(problem, 0)
-    parts.protect(never, Budget(None), Silent())
+    parts = Parts(problem, Run())
+    parts.protect(never, Budget())
     assert not parts.visits.any()
 
 
@@ -282,16 +283,17 @@ def never(part: Part) -> Answer:
 @pytest.mark.parametrize("kind", TABLES)
 def test_workers_find_what_one_finds(way, kind):
     problem = draw(kind, 2, primaries=0.3)
-    alone, several = Parts(problem, 0), Parts(problem, 0)
-    alone.protect(WAYS[way], Budget(None), Silent())
+    alone = Parts(problem, Run())
+    alone.protect(WAYS[way], Budget())
     with ThreadPoolExecutor(2) as executor:
-        several.protect(WAYS[way], Budget(None), Silent(), executor)
+        several = Parts(problem, Run(executor=executor))
+        several.protect(WAYS[way], Budget())
     assert np.array_equal(alone.hidden, several.hidden)
     assert np.array_equal(alone.need, several.need)
 
 
 def test_a_time_limit_of_nothing_leaves_tables_alone():
-    parts = Parts(draw("3-D, hierarchical", 0), 0)
+    parts = Parts(draw("3-D, hierarchical", 0), Run())
     before = parts.hidden.copy()
-    parts.protect(never, Budget(0.0), Silent())
+    parts.protect(never, Budget(0.0))
     assert np.array_equal(parts.hidden, before)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from dataclasses import fields, replace
 from typing import Any, Protocol
 
 from discreet.errors import RuleError, some
@@ -12,9 +13,10 @@ from discreet.methods.suppress.hypercube import Hypercube
 from discreet.methods.suppress.kelly import Kelly
 from discreet.methods.suppress.modular import Modular
 from discreet.methods.suppress.optimal.optimal import Optimal
-from discreet.problem import Problem
+from discreet.problem import BoolArray, Problem
 from discreet.progress import Budget, Progress, Silent
 from discreet.protection import Protection
+from discreet.run import Run
 
 
 class Method(Protocol):
@@ -22,7 +24,7 @@ class Method(Protocol):
 
     name: str
 
-    def protect(self, problem: Problem, *, seed: int, budget: Budget, progress: Progress) -> Protection:
+    def protect(self, problem: Problem, run: Run) -> Protection:
         """Decide what the public learns about each cell."""
 
 
@@ -55,11 +57,17 @@ def protect(
     time_limit: float | None = None,
     gap: float = 0.0,
     progress: Progress | None = None,
+    executor: Executor | None = None,
+    start: BoolArray | None = None,
+    keep: Callable[[BoolArray], None] | None = None,
 ) -> Protection:
     """Protect every primary cell of a problem. Audit the result before publishing it.
 
-    Methods that prove a bound stop when the cost is within ``gap`` (a share) of it; heuristics prove none.
+    Methods that prove a bound stop when the cost is within ``gap`` (a share) of it; heuristics prove none. ``start`` is a
+    pattern to begin with, not safe perhaps; ``keep`` is handed the pattern so far, now and then. Independent pieces of work
+    go to the ``executor``, any of ``concurrent.futures`` or like them.
     """
     if isinstance(method, str):
         method = with_options(method)
-    return method.protect(problem, seed=seed, budget=Budget(time_limit, gap), progress=progress or Silent())
+    run = Run(seed, Budget(time_limit, gap), progress or Silent(), executor, start)
+    return method.protect(problem, run if keep is None else replace(run, keep=keep))

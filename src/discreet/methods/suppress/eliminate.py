@@ -11,12 +11,11 @@ from discreet.methods.suppress.mover import FARES, Mover
 from discreet.methods.suppress.movers import AnyMover, movers
 from discreet.methods.suppress.unpick import Unpicked
 from discreet.problem import BoolArray, Problem, Status
-from discreet.progress import Budget, Progress
+from discreet.progress import Budget
+from discreet.run import Run
 
 
-def eliminate(
-    problem: Problem, hidden: BoolArray, evidence: Sequence[Evidence], *, seed: int, budget: Budget, progress: Progress
-) -> tuple[BoolArray, str]:
+def eliminate(problem: Problem, hidden: BoolArray, evidence: Sequence[Evidence], run: Run) -> tuple[BoolArray, str]:
     """Drop every redundant secondary; the pattern stays safe after each, so it can be stopped at any time.
 
     A secondary is redundant if every protected cell whose evidence, one an attacker, moves it finds other evidence without
@@ -27,29 +26,30 @@ def eliminate(
     price = np.where(problem.status == Status.FREE, problem.cost, 0.0)
     fares = FARES[-2:]  # which evidence is found does not matter, only whether
     try:
-        found = movers(problem, hidden, price, seed, fares)
+        found = movers(problem, hidden, price, run.seed, fares)
         sides = [_Side(*both) for both in zip(evidence, found, strict=True)]
-        if not all(side.shows_all(hidden, budget) for side in sides):
-            return hidden, "time_limit" if budget.over else "heuristic"
+        if not all(side.shows_all(hidden, run.budget) for side in sides):
+            return hidden, "time_limit" if run.budget.over else "heuristic"
         again = True
         while again:
             again = False
             candidates = np.flatnonzero(hidden & (problem.status == Status.FREE))
             candidates = candidates[np.lexsort((candidates, -problem.cost[candidates]))]
             left = int(hidden.sum())
-            progress.stage("clean up", len(candidates))
+            run.progress.stage("clean up", len(candidates))
             for done, i in enumerate(candidates.tolist(), start=1):
-                if budget.over:
+                if run.budget.over:
                     return hidden, "time_limit"
                 not_ruled_out = [side.publish(i, hidden) for side in sides]
                 if all(not_ruled_out) and all(side.has_other(i, hidden) for side in sides):
                     hidden[i] = False
                     left -= 1
+                    run.keep(hidden)
                     again |= any(e.is_protected[i] for e in evidence)
                 else:
                     for side in sides:
                         side.hide(i)
-                progress.update(done, f"{left:,} hidden")
+                run.progress.update(done, f"{left:,} hidden")
     except KeyboardInterrupt:  # every drop made so far was proven safe
         return hidden, "time_limit"
     return hidden, "heuristic"

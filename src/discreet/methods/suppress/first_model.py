@@ -15,9 +15,10 @@ from discreet.audit.propagate import propagate
 from discreet.audit.tolerances import REACH
 from discreet.errors import NoSafePatternError, some
 from discreet.problem import BoolArray, Problem, Status
-from discreet.progress import Budget, Progress
+from discreet.progress import Budget
 from discreet.protection import Protection, suppress
 from discreet.relations import FloatArray
+from discreet.run import Run
 from discreet.solvers import HighsModel, Outcome, Solution
 
 AMPLE = 100.0  # this many levels of room are as good as endless where relations are not those of a network
@@ -47,13 +48,13 @@ class FirstModel:
 
     name = "first-model"
 
-    def protect(self, problem: Problem, *, seed: int, budget: Budget, progress: Progress) -> Protection:
+    def protect(self, problem: Problem, run: Run) -> Protection:
         demands = [demand for who in problem.attackers() for demand in _demands(problem, who)]
         _refuse_hopeless(problem, demands)
-        model = _Model(problem, demands, seed)
-        progress.stage("solve", 1)
+        model = _Model(problem, demands, run.seed)
+        run.progress.stage("solve", 1)
         while True:
-            solution = model.solve(budget)
+            solution = model.solve(run.budget)
             hidden = model.pattern(solution)
             missed = [demand for demand in demands if not demand.met(hidden)]
             if not missed:
@@ -61,7 +62,7 @@ class FirstModel:
             if solution.outcome is Outcome.STOPPED:
                 raise NoSafePatternError("The time limit ended before there was a safe pattern. Allow more time.")
             model.enlarge(hidden, missed)
-        progress.update(1)
+        run.progress.update(1)
         status, bound = model.proven(solution, hidden)
         return suppress(
             problem,
@@ -69,9 +70,9 @@ class FirstModel:
             method=self.name,
             status=status,
             bound=bound,
-            seconds=budget.spent,
+            seconds=run.budget.spent,
             solver=HighsModel.name,
-            seed=seed,
+            seed=run.seed,
         )
 
 

@@ -13,8 +13,9 @@ from discreet.errors import NoSafePatternError
 from discreet.methods.suppress.parts import HALF, Answer, Part, Parts, needs
 from discreet.methods.suppress.pattern import Pattern, together
 from discreet.problem import Problem, Status
-from discreet.progress import Budget, Progress, Silent
+from discreet.progress import Budget
 from discreet.protection import Protection
+from discreet.run import Run
 
 SPARSE = 100  # times as many places as cells: the breakdowns are no dimensions, but many groupings of the same
 ROOM = 1 + 1e-9  # a box has so much more than the level
@@ -29,10 +30,10 @@ class Hypercube:
 
     name = "hypercube"
 
-    def protect(self, problem: Problem, *, seed: int, budget: Budget, progress: Progress) -> Protection:
-        parts = Parts(problem, seed)
-        parts.protect(by_boxes, budget.share(HALF), progress)
-        return together(problem, parts.hidden, self.name, seed, budget, progress)
+    def protect(self, problem: Problem, run: Run) -> Protection:
+        parts = Parts(problem, run)
+        parts.protect(by_boxes, run.budget.share(HALF))
+        return together(problem, self.name, run.beginning(parts.hidden))
 
 
 def by_boxes(part: Part) -> Answer:
@@ -53,7 +54,7 @@ def by_boxes(part: Part) -> Answer:
         return Answer(boxes.hidden, boxes.need)
     pattern = Pattern(problem, part.seed, start=boxes.hidden)
     try:
-        pattern.grow(Budget(part.seconds), Silent())
+        pattern.grow(Run(budget=Budget(part.seconds)))
     except NoSafePatternError:  # not in this table or in time, perhaps in all together
         return Answer(boxes.hidden, boxes.need)
     return Answer(pattern.hidden, np.maximum(boxes.need, needs(part, pattern.hidden)))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from discreet.methods.suppress.pattern import together
 from discreet.problem import Problem
-from discreet.progress import Budget, Progress
 from discreet.protection import Protection
+from discreet.run import Run
 
 
 @dataclass(frozen=True)
@@ -22,5 +22,5 @@ class Kelly:
 
     name = "kelly"
 
-    def protect(self, problem: Problem, *, seed: int, budget: Budget, progress: Progress) -> Protection:
-        return together(problem, None, self.name, seed, budget, progress)
+    def protect(self, problem: Problem, run: Run) -> Protection:
+        return together(problem, self.name, run)

@@ -9,8 +9,9 @@ from discreet.methods.suppress.optimal.search import Search
 from discreet.methods.suppress.parts import HALF, Answer, Part, Parts, needs
 from discreet.methods.suppress.pattern import together
 from discreet.problem import Problem
-from discreet.progress import Budget, Progress, Silent
+from discreet.progress import Budget
 from discreet.protection import Protection
+from discreet.run import Run
 
 PROGRAMS = (
     8  # integer programs for one table: counted, not timed, so that small tables come out the same on any machine
@@ -23,15 +24,15 @@ class Modular:
 
     name = "modular"
 
-    def protect(self, problem: Problem, *, seed: int, budget: Budget, progress: Progress) -> Protection:
-        parts = Parts(problem, seed)
-        parts.protect(exactly, budget.share(HALF), progress)
-        return together(problem, parts.hidden, self.name, seed, budget, progress)
+    def protect(self, problem: Problem, run: Run) -> Protection:
+        parts = Parts(problem, run)
+        parts.protect(exactly, run.budget.share(HALF))
+        return together(problem, self.name, run.beginning(parts.hidden))
 
 
 def exactly(part: Part) -> Answer | None:
     """The cheapest pattern of one table, or one found with a little effort; None if there is none."""
-    search = Search(part.problem, seed=part.seed, budget=Budget(part.seconds), progress=Silent(), programs=PROGRAMS)
+    search = Search(part.problem, Run(part.seed, Budget(part.seconds)), programs=PROGRAMS)
     try:
         search.run()
     except NoSafePatternError:

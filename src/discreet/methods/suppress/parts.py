@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,8 +13,9 @@ from discreet.executors import in_order
 from discreet.methods.suppress.movers import movers
 from discreet.methods.suppress.subtables import Subtable, subtables
 from discreet.problem import BoolArray, Problem, Status
-from discreet.progress import Budget, Progress
+from discreet.progress import Budget
 from discreet.relations import FloatArray
+from discreet.run import Run
 from discreet.table import Table
 
 VISITS = 4  # to one table; what is then still open is left to the end
@@ -46,9 +46,11 @@ class Answer:
 class Parts:
     """What is hidden so far in all tables, and how far each hidden cell must be able to move."""
 
-    def __init__(self, problem: Problem, seed: int) -> None:
-        self.problem, self.seed = problem, seed
+    def __init__(self, problem: Problem, run: Run) -> None:
+        self.problem, self.run = problem, run
         self.hidden = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
+        if run.start is not None:
+            self.hidden |= run.start & (problem.status == Status.FREE)
         self.need = np.where(problem.status == Status.PRIMARY, np.stack([problem.lower, problem.upper]), 0.0)
         self.tables = subtables(problem.table.relations)
         self.holders: list[list[int]] = [[] for _ in range(len(problem))]
@@ -58,19 +60,14 @@ class Parts:
         self.visits = np.zeros(len(self.tables), dtype=np.int64)
         self.dirty = np.array([bool(self.hidden[table.cells].any()) for table in self.tables], dtype=bool)
 
-    def protect(
-        self,
-        solve: Callable[[Part], Answer | None],
-        budget: Budget,
-        progress: Progress,
-        executor: Executor | None = None,
-    ) -> None:
+    def protect(self, solve: Callable[[Part], Answer | None], budget: Budget) -> None:
         """Visit tables until each has what its hidden cells need, several at a time where they share no cell."""
+        progress = self.run.progress
         progress.stage("tables", len(self.tables))
         while self.dirty.any() and not budget.over:
             batch = list(self._batch())
             left = None if budget.seconds is None else (budget.seconds - budget.spent) / len(batch)
-            answers = in_order(executor, solve, [self._part(self.tables[k], left) for k in batch])
+            answers = in_order(self.run.executor, solve, [self._part(self.tables[k], left) for k in batch])
             for k, answer in zip(batch, answers, strict=True):
                 self.dirty[k] = False
                 self.visits[k] += 1
@@ -78,6 +75,7 @@ class Parts:
                     self._take(k, answer)
             self.dirty &= self.visits < VISITS
             progress.update(int((~self.dirty).sum()), f"{int(self.hidden.sum()):,} hidden")
+            self.run.keep(self.hidden)
 
     def _batch(self) -> Iterator[int]:
         """The first tables that have to be visited, of those that share no cell."""
@@ -122,7 +120,7 @@ class Parts:
             others=others,
         )
         tables = np.array([len(self.holders[cell]) for cell in cells.tolist()])
-        return Part(problem, table.at, tables, self.seed, seconds)
+        return Part(problem, table.at, tables, self.run.seed, seconds)
 
     def _take(self, k: int, answer: Answer) -> None:
         """Hide what was found; other tables of cells that are new, or must move farther, have to be visited."""

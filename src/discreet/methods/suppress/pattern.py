@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,9 +14,9 @@ from discreet.methods.suppress.eliminate import eliminate
 from discreet.methods.suppress.evidence import Evidence, seek
 from discreet.methods.suppress.movers import AnyMover, movers
 from discreet.problem import BoolArray, Problem, Status
-from discreet.progress import Budget, Progress
 from discreet.protection import Protection, suppress
 from discreet.relations import FloatArray
+from discreet.run import Run
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +67,12 @@ class Pattern:
             _Defence(who, mover, Evidence(problem, who)) for who, mover in zip(problem.attackers(), found, strict=True)
         ]
 
-    def grow(self, budget: Budget, progress: Progress) -> None:
+    def grow(self, run: Run) -> None:
         """Hide what it takes to protect every cell that needs it, the largest requirement first."""
-        while not self._grown(budget, progress):
+        while not self._grown(run):
             pass
 
-    def _grown(self, budget: Budget, progress: Progress) -> bool:
+    def _grown(self, run: Run) -> bool:
         """False if a cell was hidden that cannot be protected: it is left alone then, for another try."""
         problem = self.problem
         for number, cells in enumerate(self._safe(self.forced)):  # dense primaries protect each other
@@ -84,14 +84,14 @@ class Pattern:
             for cells in safe[1:]:
                 done &= np.isin(np.arange(len(done)), cells)
         count = int(done.sum())
-        progress.stage("protect", len(problem.primaries))
+        run.progress.stage("protect", len(problem.primaries))
         while True:  # cells hidden on the way may need protection, too
             left = np.flatnonzero(self._protected() & ~done)
             if not len(left):
                 return True
             need = np.max([np.maximum(d.evidence.lower, d.evidence.upper)[left] for d in self.defences], axis=0)
             for p in left[np.argsort(-need, kind="stable")].tolist():
-                if budget.over:
+                if run.budget.over:
                     raise NoSafePatternError(
                         f"The time limit ended with {count:,} of {int(self._protected().sum()):,} cells "
                         "protected: there is no safe pattern yet. Allow more time."
@@ -103,12 +103,13 @@ class Pattern:
                     return False
                 done[p] = True
                 count += 1
-                progress.update(min(count, len(problem.primaries)), f"{self.size:,} hidden")
+                run.progress.update(min(count, len(problem.primaries)), f"{self.size:,} hidden")
+                run.keep(self.hidden)
 
-    def trim(self, budget: Budget, progress: Progress) -> tuple[BoolArray, str]:
+    def trim(self, run: Run) -> tuple[BoolArray, str]:
         """Publish again what is hidden without need."""
         evidence = [defence.evidence for defence in self.defences]
-        return eliminate(self.problem, self.hidden, evidence, seed=self.seed, budget=budget, progress=progress)
+        return eliminate(self.problem, self.hidden, evidence, replace(run, seed=self.seed))
 
     def _protected(self) -> BoolArray:
         return np.asarray(np.any([self.problem.protected(d.attacker, self.hidden) for d in self.defences], axis=0))
@@ -164,13 +165,11 @@ class Pattern:
         return [i for i in self.hopeless if i in moving]
 
 
-def together(
-    problem: Problem, start: BoolArray | None, method: str, seed: int, budget: Budget, progress: Progress
-) -> Protection:
+def together(problem: Problem, method: str, run: Run) -> Protection:
     """Hide what it takes to make a pattern safe, and publish again what it hides without need."""
-    pattern = Pattern(problem, seed, start=start)
-    pattern.grow(budget, progress)
-    hidden, status = pattern.trim(budget, progress)
+    pattern = Pattern(problem, run.seed, start=run.start)
+    pattern.grow(run)
+    hidden, status = pattern.trim(run)
     return suppress(
-        problem, hidden, method=method, status=status, seconds=budget.spent, solver=pattern.solver, seed=seed
+        problem, hidden, method=method, status=status, seconds=run.budget.spent, solver=pattern.solver, seed=run.seed
     )

@@ -11,8 +11,9 @@ from discreet.methods.suppress.modular import exactly
 from discreet.methods.suppress.optimal.search import Search
 from discreet.methods.suppress.parts import Parts
 from discreet.problem import BoolArray, Problem, Status
-from discreet.progress import Budget, Progress, Silent
+from discreet.progress import Budget
 from discreet.protection import Protection, suppress
+from discreet.run import Run
 from discreet.solvers import HighsModel
 
 FIRST = 0.25  # of the time for a pattern to begin with
@@ -36,27 +37,27 @@ class Optimal:
         if self.at_most is not None and self.at_most < 0:
             raise RuleError(f"At most {self.at_most} cells cannot be hidden. Give a number of cells, 0 or more.")
 
-    def protect(self, problem: Problem, *, seed: int, budget: Budget, progress: Progress) -> Protection:
-        search = Search(problem, seed=seed, budget=budget, progress=progress, at_most=self.at_most, fewest=self.fewest)
+    def protect(self, problem: Problem, run: Run) -> Protection:
+        search = Search(problem, run, at_most=self.at_most, fewest=self.fewest)
         try:
-            search.run(_first(problem, seed, budget, progress) if search.parts[0] else None)
+            search.run(_first(problem, run) if search.parts[0] and run.start is None else run.start)
         except NoSafePatternError as error:
-            raise _explained(problem, error, budget) from None
+            raise _explained(problem, error, run.budget) from None
         except KeyboardInterrupt:
             if search.hidden is None:
                 raise
         if search.hidden is None:
             raise self._without(problem, search)
-        status = "optimal" if search.proven else "within_gap" if search.gap <= budget.gap else "time_limit"
+        status = "optimal" if search.proven else "within_gap" if search.gap <= run.budget.gap else "time_limit"
         return suppress(
             problem,
             search.hidden,
             method=self.name,
             status=status,
             bound=search.bound,
-            seconds=budget.spent,
+            seconds=run.budget.spent,
             solver=HighsModel.name,
-            seed=seed,
+            seed=run.seed,
             work=search.work,
         )
 
@@ -78,10 +79,10 @@ class Optimal:
         return NoSafePatternError("The time limit ended without a safe pattern. Allow more time.", labels)
 
 
-def _first(problem: Problem, seed: int, budget: Budget, progress: Progress) -> BoolArray:
+def _first(problem: Problem, run: Run) -> BoolArray:
     """A pattern to begin with in a hierarchy: cheap, and not quite safe perhaps."""
-    parts = Parts(problem, seed)
-    parts.protect(exactly, budget.share(FIRST), progress)
+    parts = Parts(problem, run)
+    parts.protect(exactly, run.budget.share(FIRST))
     return parts.hidden
 
 
@@ -98,7 +99,7 @@ def _explained(problem: Problem, error: NoSafePatternError, budget: Budget) -> N
         upper=np.where(frozen, 0.0, problem.upper),
         sliding=np.where(frozen, 0.0, problem.sliding),
     )
-    search = Search(eased, seed=0, budget=Budget(left), progress=Silent())
+    search = Search(eased, Run(budget=Budget(left)))
     try:
         search.run()
     except NoSafePatternError:

@@ -14,9 +14,9 @@ from discreet.methods.suppress.optimal.master import Master, Relaxed
 from discreet.methods.suppress.pattern import Pattern
 from discreet.methods.suppress.subtables import subtables
 from discreet.problem import BoolArray, Problem, Status
-from discreet.progress import Budget, Progress, Silent
 from discreet.protection import suppress
 from discreet.relations import FloatArray
+from discreet.run import Run
 
 LARGE = 30_000  # cells: there the first pattern is left to the integer program
 GUIDE = 0.999  # of the cost of a cell that the linear program hides is waived
@@ -37,17 +37,16 @@ class Search:
     def __init__(
         self,
         problem: Problem,
+        run: Run,
         *,
-        seed: int,
-        budget: Budget,
-        progress: Progress,
         at_most: int | None = None,
         fewest: bool = False,
         programs: float = np.inf,
     ) -> None:
-        self.problem, self.seed, self.budget, self.progress = problem, seed, budget, progress
+        self.problem, self.seed, self.budget, self.progress = problem, run.seed, run.budget, run.progress
+        self.keep, self.inner = run.keep, Run(run.seed, run.budget)
         self.programs = programs  # integer programs to solve at most
-        self.rng = np.random.default_rng(seed)
+        self.rng = np.random.default_rng(self.seed)
         self.attacks = [Attack(problem, who) for who in problem.attackers()]
         relations = problem.table.relations
         tables = subtables(relations) if any(attack.net is None for attack in self.attacks) else []
@@ -64,7 +63,7 @@ class Search:
         self.ties = float((self.cost - problem.cost / self.unit)[self.free].sum())  # added to costs to break ties
         self.anyway = float(problem.cost[self.forced].sum()) / self.unit
         self.bridges = Bridges(problem.table.relations, self.free, self.forced)
-        self.master = Master(self.cost, self.free, self.forced, seed)
+        self.master = Master(self.cost, self.free, self.forced, self.seed)
         self.at_most = np.inf if at_most is None else at_most - int(self.forced.sum())
         if at_most is not None:
             cells = np.flatnonzero(self.free)
@@ -116,6 +115,7 @@ class Search:
             return False
         self.hidden, self.upper = hidden.copy(), cost
         self.work["patterns"] += 1
+        self.keep(self.hidden)
         self._tell()
         return True
 
@@ -293,12 +293,12 @@ class Search:
         among = None if self.hidden is None else self.forced | self.hidden | (self.free & (x > 0))
         pattern = Pattern(self.problem, self.seed, price, among)
         try:
-            pattern.grow(self.budget, Silent())
+            pattern.grow(self.inner)
         except NoSafePatternError:
             if not self.budget.over:
                 raise
             return False
-        better = self.accept(pattern.trim(self.budget, Silent())[0])
+        better = self.accept(pattern.trim(self.inner)[0])
         self.failed = 0 if better else self.failed + 1
         return better
 
