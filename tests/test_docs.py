@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -27,6 +26,7 @@ from discreet.methods.suppress.kelly import Kelly
 from discreet.problem import Problem
 from discreet.protection import Protection
 from discreet.rules import RULES, usage
+from discreet.run import Run
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -244,10 +244,10 @@ def each_problem_is_protected_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages do the same job twice, on the command line and in Python: the second time the answer is known."""
     protect, found = Kelly.protect, {}
 
-    def remembered(self: Kelly, problem: Problem, *, seed: int, **options: Any) -> Protection:
-        if (problem.digest, seed) not in found:
-            found[problem.digest, seed] = protect(self, problem, seed=seed, **options)
-        return found[problem.digest, seed]
+    def remembered(self: Kelly, problem: Problem, run: Run) -> Protection:
+        if (problem.digest, run.seed) not in found:
+            found[problem.digest, run.seed] = protect(self, problem, run)
+        return found[problem.digest, run.seed]
 
     monkeypatch.setattr(Kelly, "protect", remembered)
 
