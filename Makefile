@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow lint types bench bench-audit bench-audit-peers bench-optimal clean
+.PHONY: demo test test-slow lint types bench bench-audit bench-audit-peers bench-optimal bench-ladder clean
 
 $(VENV)/run.stamp: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -20,13 +20,18 @@ $(VENV)/bench.stamp: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
 	@touch $@ $(VENV)/dev.stamp $(VENV)/run.stamp
 
+$(VENV)/slow.stamp: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,dask]'
+	@touch $@ $(VENV)/dev.stamp $(VENV)/run.stamp
+
 demo: $(VENV)/run.stamp  ## the whole job on a built-in synthetic survey
 	$(BIN)/discreet demo --out demo-output
 
 test: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n auto
 
-test-slow: $(VENV)/dev.stamp
+test-slow: $(VENV)/slow.stamp
 	$(BIN)/python -m pytest -m slow
 
 lint: $(VENV)/dev.stamp
@@ -47,6 +52,10 @@ bench-audit-peers: $(VENV)/bench.stamp  ## make bench-audit-peers BENCH_DATA=pat
 
 bench-optimal: $(VENV)/bench.stamp  ## make bench-optimal BENCH_DATA=path/to/jj-folder; takes hours
 	$(BIN)/python -m benchmarks.optimal --peer $(if $(BENCH_DATA),--data $(BENCH_DATA))
+
+bench-ladder: $(VENV)/bench.stamp  ## make bench-ladder BENCH_DATA=path/to/folder; takes hours
+	$(BIN)/python -m benchmarks.ladder --peer all $(if $(BENCH_DATA),--data $(BENCH_DATA))
+	$(BIN)/python -m benchmarks.ladder --part files $(if $(BENCH_DATA),--data $(BENCH_DATA))
 
 clean:
 	rm -rf $(VENV) demo-output .mypy_cache .pytest_cache .ruff_cache

@@ -18,16 +18,20 @@ from discreet.table import Table
 
 def tables(root: Path) -> Iterator[tuple[str, Table, dict[str, int]]]:
     """Name, table and what is known about it."""
-    tau = root / "microdata" / "tau_testW"
-    if tau.is_dir():
-        records = read_microdata(tau / "tau_testW.asc", tau / "Tau_TestW.rda")
-        by = {"Size": None, "Region": Hierarchy.from_hrc(tau / "region2.hrc")}
-        yield "tau_testW", tabulate(records, by, "Var2"), {"cells": 153, "empty": 34, "primaries": 9}
+    if (root / "microdata" / "tau_testW").is_dir():
+        yield "tau_testW", tau_test(root), {"cells": 153, "empty": 34, "primaries": 9}
     for survey in sorted((root / "surveys").iterdir()) if (root / "surveys").is_dir() else []:
         meta = json.loads((survey / "meta.json").read_text())
         dimensions = {f"d{d}": Hierarchy.from_hrc(survey / f"d{d}.hrc") for d in range(1, meta["ndim"] + 1)}
         table = tabulate(survey / "micro.csv.gz", dimensions, "value", contributor="id")
         yield survey.name, table, {name: meta[name] for name in ("cells", "empty", "primaries")}
+
+
+def tau_test(root: Path) -> Table:
+    """Size × Region of the classical test file of τ-ARGUS."""
+    home = root / "microdata" / "tau_testW"
+    records = read_microdata(home / "tau_testW.asc", home / "Tau_TestW.rda")
+    return tabulate(records, {"Size": None, "Region": Hierarchy.from_hrc(home / "region2.hrc")}, "Var2")
 
 
 @click.command()

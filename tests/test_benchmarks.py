@@ -6,9 +6,10 @@ import csv
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from benchmarks import audit as bench_audit
-from benchmarks import growth
+from benchmarks import growth, ladder, many
 from benchmarks import optimal as bench_optimal
 from benchmarks.__main__ import main
 from benchmarks.alone import alone, limit
@@ -18,16 +19,20 @@ from benchmarks.microdata import ROAMING, write_rows
 from benchmarks.patterns import WARM_UP, boxes, cycles, hide, pattern, sequential
 from benchmarks.peers.exchange import FACTOR, comparable, write
 from benchmarks.peers.full_jj import MOST, readable, whole
+from benchmarks.peers.suppression import same_cells
 from benchmarks.preprocess import sizes
 from benchmarks.record import markdown
+from benchmarks.second_opinion import under_protected
 from benchmarks.timing import intervals_of, timed
 from click.testing import CliRunner
 
 from discreet.audit import audit
 from discreet.errors import InputError
 from discreet.io import read_problem, write_problem
+from discreet.problem import Status
 from discreet.protection import suppress
 from discreet.tabulate import tabulate
+from discreet.testing import random_problem, random_table
 
 SMALL = ["hier2d_1k", "flat3d_10", "hier4d_4k", "count3d_3k"]
 
@@ -255,3 +260,95 @@ def test_the_peer_gets_numbered_cells_and_whole_costs():
     assert np.array_equal(given.cost, np.rint(100 * problem.cost))
     assert whole(np.array([0.0, 1e-9, 0.0077])).tolist() == [0, 1, 7700]
     assert whole(np.array([3e12, 1.0])).sum() <= MOST
+
+
+# -- cost over time --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_second_opinion_and_the_audit_agree(seed):
+    """On patterns of all kinds: some sensitive cells exposed, some published, sliding levels, narrow bounds."""
+    rng = np.random.default_rng(seed)
+    problem = random_problem(
+        rng, random_table(rng, (4, 4, 3)), sliding=seed % 2 == 1, prior="percent", must_publish=0.0
+    )
+    for share in (0.0, 0.2, 0.6):
+        hidden = (problem.status == Status.PRIMARY) & (rng.random(len(problem)) < 0.9) | (
+            rng.random(len(problem)) < share
+        )
+        checked = audit(problem, suppress(problem, hidden), intervals=False)
+        ours = {int(cell) for cell in checked.cell[~checked.safe] if problem.status[cell] == Status.PRIMARY}
+        assert set(under_protected(problem, hidden)) == ours
+
+
+def ladder_line(who: str, limit_s: str, cost: str, cpu_s: str, under: str = "0") -> dict[str, str]:
+    figures = {"instance": "h2_1k", "who": who, "limit_s": limit_s, "cost": cost, "cpu_s": cpu_s, "under": under}
+    return dict.fromkeys(ladder.COLUMNS, "") | figures | {"under_linprog": under, "status": "heuristic"}
+
+
+def test_a_peer_is_passed_when_a_safe_run_first_costs_no_more():
+    lines = [
+        ladder_line("kelly", "3.0", "900", "2.5", under="1"),
+        ladder_line("kelly", "10.0", "1200", "9.0"),
+        ladder_line("kelly", "30.0", "1000", "28.0"),
+        ladder_line("kelly", "120.0", "1000", "110.0"),
+        ladder_line("gconfid", "", "1000", "50.0"),
+        ladder_line("pytauargus MOD", "", "950", "5.0", under="2"),
+    ]
+    (row,) = ladder.curves(lines)
+    assert row["3 s"] == "900 in 2.5 s, **NOT SAFE: 1 exposed**"
+    assert row["30 s"] == "1,000 in 28 s"
+    assert row["300 s"] == ""
+    points = {point["peer"]: point for point in ladder.points(lines)}
+    assert points["gconfid"]["kelly passes"] == "28"
+    assert points["pytauargus MOD"]["kelly passes"] == "not yet"
+    assert points["pytauargus MOD"]["under"] == "2"
+
+
+def test_a_rung_is_measured_and_measured_again_in_the_same_line(tmp_path, monkeypatch):
+    (tmp_path / "jj").mkdir()
+    write_problem(shaped("x", (4,), (4,)).make(1), tmp_path / "jj" / "h2_1k.jj.gz")
+    monkeypatch.setattr(ladder, "alone", lambda work, *args: work(*args))
+    monkeypatch.setattr(ladder, "limit", lambda seconds: None)
+    monkeypatch.setattr(ladder, "WARM_UP", ())
+    asked = ["--data", str(tmp_path), "--instance", "h2_1k", "--method", "kelly", "--out", str(tmp_path)]
+    for _ in range(2):
+        run = CliRunner().invoke(ladder.main, [*asked, "--time-limit", "5", "--time-limit", "10"])
+        assert run.exit_code == 0, run.output
+    with (tmp_path / "ladder-surveys.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert [line["limit_s"] for line in lines] == ["5.0", "10.0"]
+    assert all(line["under"] == line["under_linprog"] == "0" for line in lines)
+    again = CliRunner().invoke(ladder.main, ["--table", "--out", str(tmp_path)])
+    assert again.exit_code == 0
+    assert "kelly" in again.output
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--instance", "dale"], "none of the surveys"),
+        (["--part", "files", "--peer", "gconfid"], "on surveys only"),
+        ([], "by --data"),
+    ],
+)
+def test_what_a_ladder_cannot_do(tmp_path, options, says):
+    run = CliRunner().invoke(ladder.main, [*options, "--out", str(tmp_path)])
+    assert run.exit_code == 2
+    assert says in run.output
+
+
+def test_a_peers_cells_must_be_those_of_the_problem():
+    problem = shaped("x", (3,), (3,)).make(1)
+    pattern = pd.DataFrame({"value": problem.table.value, "hidden": problem.status == Status.PRIMARY})
+    np.testing.assert_array_equal(same_cells(problem, pattern), problem.status == Status.PRIMARY)
+    with pytest.raises(ValueError, match="not those of the problem"):
+        same_cells(problem, pattern.iloc[::-1])
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_many_tables_are_one_job(linked):
+    figures = many.measured(8, 2, linked, "kelly", 1)
+    assert figures["safe"]
+    assert figures["cells"] > 8 * 12
+    assert figures["cpu_s"] == pytest.approx(sum(figures[f"{stage}_s"] for stage in many.STAGES), abs=0.1)

@@ -22,10 +22,13 @@ import pytest
 
 import discreet.cli as command_line
 from discreet import __version__, read_problem
+from discreet.checkpoint import Checkpoint
 from discreet.cli import cli, main
 from discreet.costs import COSTS
+from discreet.errors import NoSafePatternError
 from discreet.io import FORMATS, bundle, write_problem
 from discreet.methods import METHODS
+from discreet.problem import Status
 from discreet.protection import suppress
 from discreet.rules import RULES
 from discreet.survey import Survey
@@ -271,6 +274,68 @@ def test_the_same_seed_gives_the_same_files(call, here):
     assert Path("one-release.csv").read_bytes() == Path("two-release.csv").read_bytes()
     call("protect", "problem.discreet", "--seed", 99, "--quiet", "--out", "other.csv").done()
     call("audit", "problem.discreet", "--pattern", "other.csv", "--quiet").done()
+
+
+def test_a_checkpoint_that_is_no_longer_needed_is_gone(call, here):
+    call("protect", "problem.discreet", "--checkpoint", "so-far", "--out", "f.csv").done()
+    call("protect", "problem.discreet", "--out", "g.csv").done()
+    assert Path("f.csv").read_bytes() == Path("g.csv").read_bytes()
+    assert not Path("so-far").exists()
+
+
+def test_a_run_without_time_is_gone_on_with(call, here, monkeypatch):
+    """The limit ends the first run before there is a safe pattern, the second during the clean-up."""
+    problem = read_problem("problem.discreet")
+    rich = problem.status == Status.FREE
+    Checkpoint("so-far", problem).keep(rich | (problem.status == Status.PRIMARY))
+    words = ["protect", "problem.discreet", "--checkpoint", "so-far", "--report", "f.json", "--out", "f.csv"]
+    told = call(*words, "--time-limit", 0)
+    assert told.code == 0
+    assert told.err.splitlines() == [
+        f"discreet: going on from so-far, which hides {int((problem.status != Status.PUBLISHED).sum())} cells",
+        "discreet: so-far stays: with it another run goes on from this pattern",
+    ]
+    assert json.loads(Path("f.json").read_text())["status"] == "time_limit"
+    told = call(*words)
+    assert (told.code, len(told.err.splitlines())) == (0, 1)
+    assert json.loads(Path("f.json").read_text())["status"] == "heuristic"
+    assert not Path("so-far").exists()
+
+
+def test_the_time_limit_leaves_a_checkpoint(call, here, monkeypatch):
+    def late(problem, method, *, keep, **_options):
+        keep(problem.status == Status.PRIMARY)
+        raise NoSafePatternError("The time limit ended.")
+
+    monkeypatch.setattr(command_line, "protect", late)
+    told = call("protect", "problem.discreet", "--checkpoint", "so-far", "--out", "f.csv")
+    assert (told.code, told.out) == (1, "")
+    assert told.err.splitlines() == [
+        "discreet: what is hidden so far is in so-far; another run goes on from it",
+        "discreet: The time limit ended.",
+    ]
+    assert not Path("f.csv").exists()
+    Checkpoint("so-far", read_problem("problem.discreet"))
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("pattern.csv", "pattern.csv is not a checkpoint, or damaged. Delete it to begin anew, or name another file."),
+        ("other", "The checkpoint other belongs to another problem"),
+        ("problem.discreet", "is given twice"),
+        ("f.csv", "is given twice"),
+        ("nowhere/so-far", "the folder 'nowhere' does not exist"),
+    ],
+)
+def test_a_checkpoint_that_cannot_be_used_is_refused_and_kept(call, here, name, says):
+    problem = read_problem("problem.jj")
+    Checkpoint("other", problem).keep(problem.status == Status.PRIMARY)
+    before = contents(here)
+    told = call("protect", "problem.discreet", "--checkpoint", name, "--out", "f.csv")
+    assert (told.code, told.out) == (2, "")
+    assert says in told.err
+    assert contents(here) == before
 
 
 def test_options_of_tabulate(call, here):
@@ -750,7 +815,7 @@ def test_ctrl_c_leaves_everything_as_it_was(call, here, monkeypatch, signal_of_i
     before = contents(here)
     told = call("protect", "problem.jj", "--out", "f.csv", "--report", "f.json")
     assert (told.code, told.out) == (1, "")
-    assert told.err.strip() == "discreet: stopped; nothing was written."
+    assert told.err.strip() == "discreet: stopped; no result was written."
     assert contents(here) == before
 
 
@@ -868,9 +933,21 @@ def test_ctrl_c_while_protecting(terminal, hard, tmp_path):
     program.wait_for(r"protect ━* +\d+/")
     program.process.send_signal(signal.SIGINT)
     assert program.finish() == 1
-    assert "discreet: stopped; nothing was written." in program.seen
+    assert "discreet: stopped; no result was written." in program.seen
     assert "Traceback" not in program.seen
     assert contents(tmp_path) == {"f.csv": KEEP.encode()}
+
+
+def test_ctrl_c_while_protecting_with_a_checkpoint(terminal, hard, tmp_path):
+    """What is hidden so far is kept, and said to be."""
+    program = terminal("protect", str(hard), "--checkpoint", "so-far", "--out", "f.csv")
+    program.wait_for(r"protect [━╸╺]+ [1-9]\d*/")
+    program.process.send_signal(signal.SIGINT)
+    assert program.finish() == 1
+    assert "what is hidden so far is in so-far; another run goes on from it" in program.text
+    assert "discreet: stopped; no result was written." in program.text
+    assert set(contents(tmp_path)) == {"so-far"}
+    assert Checkpoint(tmp_path / "so-far", read_problem(hard)).start is not None
 
 
 def test_ctrl_c_while_cleaning_up(terminal, hard, tmp_path):

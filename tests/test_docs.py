@@ -17,7 +17,7 @@ import click
 import pytest
 
 import discreet
-from discreet import cli, errors, job
+from discreet import cli, errors, job_file
 from discreet.costs import COSTS
 from discreet.demo import write_demo
 from discreet.io import FORMATS
@@ -106,12 +106,12 @@ def test_every_file_suffix_is_described(suffix: str) -> None:
 @pytest.mark.parametrize(
     ("heading", "kind"),
     [
-        ("[data]", job.Data),
-        ("[table]", job.Finished),
-        ("[dimensions.NAME]", job.Dimension),
-        ("[rules]", job.Rules),
-        ("[protect]", job.Protect),
-        ("[output]", job.Output),
+        ("[data]", job_file.Data),
+        ("[table]", job_file.Finished),
+        ("[dimensions.NAME]", job_file.Dimension),
+        ("[rules]", job_file.Rules),
+        ("[protect]", job_file.Protect),
+        ("[output]", job_file.Output),
     ],
 )
 def test_every_entry_of_a_job_file_is_described(heading: str, kind: type) -> None:
@@ -122,7 +122,7 @@ def test_every_entry_of_a_job_file_is_described(heading: str, kind: type) -> Non
 
 def test_every_part_of_a_job_file_is_described() -> None:
     text = reference("job-file.md")
-    parts = [field.name for field in fields(job.Job) if field.name != "path"]
+    parts = [field.name for field in fields(job_file.Job) if field.name != "path"]
     assert not [part for part in parts if f"`{part}`" not in text and f"[{part}" not in text]
 
 
@@ -131,7 +131,7 @@ def test_the_job_with_everything_is_valid_and_has_every_entry(tmp_path: Path, mo
     (tmp_path / "job.toml").write_text(block.text, encoding="utf-8")
     for file in re.findall(r'"([^"]+\.(?:parquet|hrc|csv))"', block.text):
         (tmp_path / file).touch()
-    read = job.read_job(tmp_path / "job.toml")
+    read = job_file.read_job(tmp_path / "job.toml")
     for part in (read.data, *read.dimensions.values(), read.rules, read.protect, read.output):
         every = {field.name for field in fields(part)} - {"layout", "hierarchy", "also", "levels", "columns", "total"}
         assert not [name for name in every if f"{name} = " not in block.text]
@@ -270,8 +270,8 @@ def test_what_a_page_tells_the_reader_to_type_works(
 def test_the_job_of_the_readme_is_the_one_of_the_example(folder: Path) -> None:
     (text,) = (block.text for block in blocks(ROOT / "README.md") if block.file == "job.toml")
     (folder / "readme.toml").write_text(text, encoding="utf-8")
-    readme, example = job.read_job(folder / "readme.toml"), job.read_job(folder / "job.toml")
-    for field in fields(job.Job):
+    readme, example = job_file.read_job(folder / "readme.toml"), job_file.read_job(folder / "job.toml")
+    for field in fields(job_file.Job):
         if field.name != "path":
             assert getattr(readme, field.name) == getattr(example, field.name)
 

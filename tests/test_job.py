@@ -14,9 +14,11 @@ import pandas as pd
 import pytest
 
 import discreet.job as jobs
+from discreet.checkpoint import Checkpoint
 from discreet.cli import main
-from discreet.errors import DiscreetError, InputError, JobError, NoSafePatternError, TableError
-from discreet.job import Job, Result, hierarchy_file, read_job, read_statuses, read_waivers, run_job, write_together
+from discreet.errors import DiscreetError, FormatError, InputError, JobError, NoSafePatternError, TableError
+from discreet.job import Result, hierarchy_file, read_statuses, read_waivers, run_job, write_together
+from discreet.job_file import Job, read_job
 from discreet.problem import Status
 from discreet.protection import suppress
 
@@ -170,6 +172,41 @@ def test_the_same_job_gives_the_same_bytes(run, folder):
     again = contents(folder / "output")
     for name in ("release.csv", "release.parquet", "pattern.csv", "intervals.csv", "audit.json"):
         assert first[name] == again[name]
+
+
+def test_any_number_of_workers_gives_the_same_bytes(run, folder):
+    run(JOB + '[protect]\nmethod = "modular"\n')
+    first = contents(folder / "output")
+    run(JOB + '[protect]\nmethod = "modular"\nworkers = 2\n')
+    again = contents(folder / "output")
+    for name in ("release.csv", "pattern.csv", "intervals.csv", "audit.json"):
+        assert first[name] == again[name]
+
+
+@pytest.mark.parametrize("name", ["so-far", "output/so-far"])
+def test_a_job_goes_on_from_its_checkpoint(run, folder, name):
+    result = run(JOB)
+    problem, first = result.problem, contents(folder / "output")
+    said: list[str] = []
+    (folder / "job.toml").write_text(JOB + f'[protect]\ncheckpoint = "{name}"\n')
+    job = read_job(folder / "job.toml")
+    Checkpoint(folder / name, problem).keep(result.protection.hidden)
+    run_job(job, say=said.append)
+    hidden = int(result.protection.hidden.sum())
+    assert said[2] == f"going on from {folder.resolve() / name}, which hides {hidden} cells"
+    assert not (folder / name).exists()
+    assert contents(folder / "output")["release.csv"] == first["release.csv"]
+    run_job(job)
+    assert not (folder / name).exists()
+
+
+def test_a_checkpoint_of_other_data_is_refused(run, folder):
+    problem = run(JOB).problem
+    before = contents(folder / "output")
+    Checkpoint(folder / "so-far", problem).keep(problem.status == Status.PRIMARY)
+    with pytest.raises(FormatError, match="so-far belongs to another problem"):
+        run(JOB.replace("P(20)", "P(30)") + '[protect]\ncheckpoint = "so-far"\n')
+    assert contents(folder / "output") == before
 
 
 def test_another_seed_is_as_safe(run):
@@ -552,6 +589,17 @@ WRONG: dict[str, tuple[str, str]] = {
     "a margin that is nan": (DATA + REST + "margin = nan\n", "rules.margin must be a percentage"),
     "an infinite margin": (DATA + REST + "margin = inf\n", "rules.margin must be a percentage"),
     "a negative seed": (DATA + REST + "[protect]\nseed = -1\n", "protect.seed must be 0 or more"),
+    "no workers": (DATA + REST + "[protect]\nworkers = 0\n", "protect.workers must be 1 or more"),
+    "a gap beyond everything": (DATA + REST + "[protect]\ngap = 1.5\n", "protect.gap must be a share from 0 to 1"),
+    "a gap that is nan": (DATA + REST + "[protect]\ngap = nan\n", "protect.gap must be a share from 0 to 1"),
+    "a checkpoint over the data": (DATA + REST + '[protect]\ncheckpoint = "data/survey.csv"\n', "a file of its own"),
+    "a checkpoint over the job": (DATA + REST + '[protect]\ncheckpoint = "job.toml"\n', "a file of its own"),
+    "a checkpoint over a result": (
+        DATA + REST + '[protect]\ncheckpoint = "output/pattern.csv"\n',
+        "protect.checkpoint must be a file of its own",
+    ),
+    "a folder for a checkpoint": (DATA + REST + '[protect]\ncheckpoint = "data"\n', "a file of its own"),
+    "a checkpoint nowhere": (DATA + REST + '[protect]\ncheckpoint = "x/y"\n', "no folder .*x' for protect.checkpoint"),
     "a negative time limit": (DATA + REST + "[protect]\ntime_limit = -1\n", "protect.time_limit must be"),
     "a time limit that is nan": (DATA + REST + "[protect]\ntime_limit = nan\n", "protect.time_limit must be"),
     "too many decimals": (DATA + REST + "[output]\ndecimals = 400\n", "output.decimals must be 15 at most"),

@@ -1,1 +1,1 @@
-"""Other packages' audits on the same patterns. They live in an environment of their own; nothing of theirs is used here."""
+"""Other packages on the same tables: audits and suppression. They have an environment of their own; nothing in it is ours."""

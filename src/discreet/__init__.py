@@ -13,6 +13,7 @@ from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection, SolveReport, suppress
 from discreet.release import Release, publish
 from discreet.rules import RULES, Dominance, Percent, PriorPosterior, Request, Threshold
+from discreet.separate import separate
 from discreet.table import Table
 from discreet.tabulate import tabulate
 
@@ -47,6 +48,7 @@ __all__ = [
     "publish",
     "read_problem",
     "read_table",
+    "separate",
     "suppress",
     "tabulate",
     "write_problem",

@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,6 +19,7 @@ from rich.table import Table as Grid
 from discreet import __version__
 from discreet.assess import assess
 from discreet.audit import audit
+from discreet.checkpoint import Checkpoint
 from discreet.cli_audit import attack_command, audit_command, verify_command
 from discreet.cli_common import (
     ExistingFile,
@@ -30,26 +32,27 @@ from discreet.cli_common import (
     problem_argument,
     quiet_option,
     verdict,
+    workers_option,
 )
 from discreet.costs import COSTS
 from discreet.costs import usage as cost_usage
 from discreet.demo import write_demo
 from discreet.errors import DiscreetError, FormatError, InputError
+from discreet.executors import spread
 from discreet.hierarchy import Hierarchy
 from discreet.io import FORMATS, bundle, read_problem, write_problem, write_release, writing
 from discreet.io.pattern import read_pattern, write_pattern
 from discreet.job import (
-    MOST_DECIMALS,
     Result,
     hierarchy_file,
     protect_report,
-    read_job,
     read_statuses,
     read_waivers,
     run_job,
     write_json,
     write_together,
 )
+from discreet.job_file import MOST_DECIMALS, read_job
 from discreet.methods import METHODS, protect, with_options
 from discreet.microdata import distinct_codes
 from discreet.progress import on_terminal
@@ -89,8 +92,12 @@ def main() -> None:
         _stop()
 
 
+def _tell(line: str) -> None:
+    click.echo(f"discreet: {line}", err=True)
+
+
 def _stop() -> NoReturn:
-    click.echo("discreet: stopped; nothing was written.", err=True)
+    click.echo("discreet: stopped; no result was written.", err=True)
     sys.exit(1)
 
 
@@ -330,6 +337,8 @@ def assess_command(
 @attackers_option
 @click.option("--out", type=NewFile(), required=True, help="Pattern to write (.csv).")
 @click.option("--report", type=NewFile(), help="Report to write (.json).")
+@click.option("--checkpoint", type=NewFile(), help="File to keep the pattern so far in, and to go on from.")
+@workers_option
 @quiet_option
 def protect_command(
     problem: Path,
@@ -342,19 +351,35 @@ def protect_command(
     attackers: Path | None,
     out: Path,
     report: Path | None,
+    checkpoint: Path | None,
+    workers: int,
     quiet: bool,
 ) -> int:
     """Find a safe pattern and audit it."""
-    keep_apart(problem, attackers, out, report)
+    keep_apart(problem, attackers, out, report, checkpoint)
     chosen = with_options(method, at_most=at_most, fewest=fewest)
     given = problem_against(problem, attackers)
-    with on_terminal(quiet) as progress:
-        found = protect(given, chosen, seed=seed, time_limit=time_limit, gap=gap, progress=progress)
-        checked = audit(given, found, intervals=False, progress=progress)
-    files: dict[Path, Callable[[Path], None]] = {out: lambda draft: write_pattern(found, draft)}
-    if report:
-        files[report] = lambda draft: write_json(protect_report(found, checked), draft)
-    write_together(files)
+    kept = Checkpoint(checkpoint, given, _tell) if checkpoint else None
+    with kept or nullcontext():
+        with on_terminal(quiet) as progress, spread(workers) as executor:
+            found = protect(
+                given,
+                chosen,
+                seed=seed,
+                time_limit=time_limit,
+                gap=gap,
+                progress=progress,
+                executor=executor,
+                start=kept and kept.start,
+                keep=kept and kept.keep,
+            )
+            checked = audit(given, found, intervals=False, executor=executor, progress=progress)
+        files: dict[Path, Callable[[Path], None]] = {out: lambda draft: write_pattern(found, draft)}
+        if report:
+            files[report] = lambda draft: write_json(protect_report(found, checked), draft)
+        write_together(files)
+        if kept and checked.passed:
+            kept.finish(found.report.status)
     # The cost is for the report: where it is the value hidden, it is confidential.
     console.print(f"{found!r}, {found.report.seconds:,.1f} s, audit: {verdict(checked)}", markup=False)
     return 0 if checked.passed else 1

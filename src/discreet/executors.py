@@ -17,12 +17,20 @@ _Result = TypeVar("_Result")
 
 
 def in_order(executor: Executor | None, do: Callable[[_Work], _Result], work: Sequence[_Work]) -> Iterator[_Result]:
-    """The results of some pieces of work, in their order: like ``map``, by any executor or, without one, here."""
+    """The results of some pieces of work, in their order: like ``map``, by any executor or, without one, here.
+
+    What nobody waits for any more, after an error or Ctrl-C, is not begun.
+    """
     if executor is None:
         yield from map(do, work)
         return
-    for future in [executor.submit(do, piece) for piece in work]:
-        yield _result(future)
+    futures = [executor.submit(do, piece) for piece in work]
+    try:
+        for future in futures:
+            yield _result(future)
+    finally:
+        for future in futures:
+            future.cancel()
 
 
 def _result(future: Future[_Result]) -> _Result:

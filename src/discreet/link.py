@@ -104,6 +104,13 @@ class _Domain:
     def holds(self, key: Key) -> bool:
         return all(code in known for code, known in zip(key[1:], self.known, strict=True))
 
+    def holding(self, keys: np.ndarray) -> np.ndarray:
+        """Which of many cells, responses included, it could hold: dimension by dimension among those that are left."""
+        left = np.flatnonzero(keys[:, 0] == self.response)
+        for d, known in enumerate(self.known, start=1):
+            left = left[np.isin(keys[left, d], list(known))]
+        return left
+
 
 def _union(tables: Sequence[Table]) -> dict[str, Hierarchy]:
     found: dict[str, list[Hierarchy]] = {}
@@ -121,7 +128,7 @@ def _check_shared(
     dimensions: dict[str, Hierarchy],
 ) -> None:
     """A cell that several tables could hold has the same value in all of them; where it is not stored it is zero."""
-    keys = list(index)
+    keys = np.array(list(index), dtype=np.int64).reshape(len(index), -1)
     first = np.full(len(index), np.nan)
     for table, at in zip(tables, where, strict=True):
         fresh = np.isnan(first[at])
@@ -131,7 +138,7 @@ def _check_shared(
         mine = np.zeros(len(index))
         mine[at] = table.value
         off = np.abs(mine - first) > AGREE * np.maximum(np.abs(first), np.abs(mine))
-        different += [keys[i] for i in np.flatnonzero(off) if keys[i][0] == domain.response and domain.holds(keys[i])]
+        different += map(tuple, keys[np.flatnonzero(off)[domain.holding(keys[off])]].tolist())
     if different:
         labels = [
             " × ".join(h.codes[c] for h, c in zip(dimensions.values(), key[1:], strict=True))

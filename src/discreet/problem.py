@@ -123,5 +123,19 @@ class Problem:
     def with_columns(self, **columns: Any) -> Problem:
         return replace(self, **columns)
 
+    def only(self, cells: NDArray[np.int64]) -> Problem:
+        """Some cells, in the order of the table, and the relations between them alone."""
+        others = (
+            replace(
+                who,
+                lower=who.lower[cells],
+                upper=who.upper[cells],
+                levels=None if who.levels is None else who.levels[:, cells],
+            )
+            for who in self.others
+        )
+        columns = {name: getattr(self, name)[cells] for name in _COLUMNS}
+        return replace(self, table=self.table.only(cells), **columns, others=tuple(others))
+
 
 _COLUMNS = ("status", "cost", "lower", "upper", "sliding", "prior_lower", "prior_upper")

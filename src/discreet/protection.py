@@ -45,6 +45,7 @@ class SolveReport:
     seed: int = 0
     problem: str = ""  # digest of the input
     work: dict[str, int] = field(default_factory=dict)  # what it took, e.g. the number of cuts
+    note: str = ""  # what else there is to say, e.g. which methods were used
 
     @property
     def gap(self) -> float | None:

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 
-from discreet.problem import BoolArray
+import numpy as np
+
+from discreet.errors import InputError
+from discreet.problem import BoolArray, Problem, Status
 from discreet.progress import Budget, Progress, Silent
 
 
@@ -32,3 +35,18 @@ class Run:
     def beginning(self, start: BoolArray | None) -> Run:
         """The same with another pattern to begin with."""
         return replace(self, start=start)
+
+
+def beginning_with(problem: Problem, start: BoolArray) -> BoolArray | None:
+    """What a pattern to begin with hides of its own accord; None if only what must be hidden anyway.
+
+    Cells in it that must be published are left out.
+    """
+    start = np.asarray(start)
+    if start.shape != (len(problem),) or start.dtype != bool:
+        raise InputError(
+            f"A pattern to start with has true or false for each of the {len(problem):,} cells; "
+            f"this one has the shape {start.shape} and holds {start.dtype}."
+        )
+    chosen = start & (problem.status == Status.FREE)
+    return chosen if chosen.any() else None

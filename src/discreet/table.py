@@ -263,6 +263,26 @@ class Table:
     def with_columns(self, **columns: Any) -> Table:
         return replace(self, **columns)
 
+    def only(self, cells: IntArray) -> Table:
+        """Some cells, in the order of the table, and the relations between them alone."""
+        outside = np.ones(len(self))
+        outside[cells] = 0.0
+        rows = np.flatnonzero(abs(self.relations) @ outside == 0)
+        there = [name for name in _PER_CELL if getattr(self, name) is not None]
+        return replace(
+            self,
+            **{name: getattr(self, name)[cells] for name in there},
+            codes=self.codes[:, cells],
+            relations=self.relations[rows][:, cells],
+            rhs=self.rhs[rows],
+            extra={name: column[cells] for name, column in self.extra.items()},
+            names=None if self.names is None else tuple(self.names[i] for i in cells),
+            complete=self.complete and len(cells) == len(self),
+        )
+
+
+_PER_CELL = ("value", "count", "magnitude", "top", "who", "requested")
+
 
 def _codes(dimensions: Mapping[str, Hierarchy], codes: Any, cells: int) -> NDArray[np.int32]:
     """Codes as one row a dimension; a single dimension's may come as a plain list."""

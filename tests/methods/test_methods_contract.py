@@ -41,6 +41,7 @@ SMALLER = {
     "4-D": lambda rng: random_table(rng, (2, 2, 1, 1)),
 }
 PRIORS = ("sign", "percent", "mixed")
+COMPOSED = ("auto", "guided", "improve", "modular")  # of what other methods do, too: fewer draws
 STATUSES = {"optimal", "within_gap", "time_limit", "heuristic"}
 
 
@@ -108,14 +109,14 @@ def check_contract(problem: Problem, protection: Protection) -> None:
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_random_problems_are_protected_or_shown_to_be_hopeless(method, kind):
-    protected = 0
-    for seed in range(6):
+    protected, draws = 0, 2 if method in COMPOSED else 6
+    for seed in range(draws):
         problem = draw(kind, seed)
         protection = solved(method, problem, gap=0.05)  # proofs to the end are for smaller tables
         if protection is not None:
             check_contract(problem, protection)
             protected += 1
-    assert protected >= 3
+    assert protected >= draws // 2
 
 
 @pytest.mark.parametrize("kind", ["2-D", "3-D", "linked"])
@@ -130,7 +131,7 @@ def test_many_primaries(method, kind):
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_the_same_seed_gives_the_same_pattern(method, kind):
-    for seed in (0, 1):
+    for seed in (0,) if method in COMPOSED else (0, 1):
         problem = draw(kind, 20 + seed, prior="sign")
         first, second = solved(method, problem, seed=seed), solved(method, problem, seed=seed)
         if first is not None:
@@ -141,7 +142,7 @@ def test_the_same_seed_gives_the_same_pattern(method, kind):
 
 def test_any_seed_is_safe(method):
     problem = draw("3-D", 3, prior="sign")
-    for seed in range(5):
+    for seed in range(2 if method in COMPOSED else 5):
         protection = solved(method, problem, seed=seed)
         assert protection is not None
         check_contract(problem, protection)
@@ -297,7 +298,7 @@ class Interrupt:
 @pytest.mark.parametrize("kind", ["2-D", "3-D", "linked"])
 def test_an_interrupt_never_leaves_an_unsafe_pattern(method, kind):
     problem = draw(kind, 0, prior="sign", must_publish=0.0)
-    for after in range(0, 12, 2):
+    for after in (0, 4, 8) if method in COMPOSED else range(0, 12, 2):
         try:
             protection = protect(problem, method, progress=Interrupt(after))
         except KeyboardInterrupt:

@@ -8,15 +8,19 @@ from dataclasses import fields, replace
 from typing import Any, Protocol
 
 from discreet.errors import RuleError, some
+from discreet.methods.suppress.auto import Auto
+from discreet.methods.suppress.elimination import Elimination
 from discreet.methods.suppress.first_model import FirstModel
+from discreet.methods.suppress.guided import Guided
 from discreet.methods.suppress.hypercube import Hypercube
+from discreet.methods.suppress.improve import Improve
 from discreet.methods.suppress.kelly import Kelly
 from discreet.methods.suppress.modular import Modular
 from discreet.methods.suppress.optimal.optimal import Optimal
 from discreet.problem import BoolArray, Problem
 from discreet.progress import Budget, Progress, Silent
 from discreet.protection import Protection
-from discreet.run import Run
+from discreet.run import Run, beginning_with
 
 
 class Method(Protocol):
@@ -29,9 +33,13 @@ class Method(Protocol):
 
 
 METHODS: Mapping[str, type[Method]] = {
+    "auto": Auto,
     "kelly": Kelly,
     "hypercube": Hypercube,
     "modular": Modular,
+    "eliminate": Elimination,
+    "guided": Guided,
+    "improve": Improve,
     "optimal": Optimal,
     "first-model": FirstModel,
 }
@@ -64,10 +72,15 @@ def protect(
     """Protect every primary cell of a problem. Audit the result before publishing it.
 
     Methods that prove a bound stop when the cost is within ``gap`` (a share) of it; heuristics prove none. ``start`` is a
-    pattern to begin with, not safe perhaps; ``keep`` is handed the pattern so far, now and then. Independent pieces of work
-    go to the ``executor``, any of ``concurrent.futures`` or like them.
+    pattern to begin with, not safe perhaps; ``keep`` is handed the pattern so far, now and then, and the last one.
+    Independent pieces of work go to the ``executor``, any of ``concurrent.futures`` or like them.
     """
     if isinstance(method, str):
         method = with_options(method)
-    run = Run(seed, Budget(time_limit, gap), progress or Silent(), executor, start)
-    return method.protect(problem, run if keep is None else replace(run, keep=keep))
+    begin = None if start is None else beginning_with(problem, start)
+    run = Run(seed, Budget(time_limit, gap), progress or Silent(), executor, begin)
+    if keep is None:
+        return method.protect(problem, run)
+    found = method.protect(problem, replace(run, keep=keep))
+    keep(found.hidden)
+    return found

@@ -93,8 +93,14 @@ class Model(Protocol):
     def start_from(self, basis: Basis) -> None:
         """Start the next solve from a basis of the same model."""
 
-    def solve(self, time_limit: float | None = None, steps: int | None = None, gap: float = 0.0) -> Solution:
-        """Solve from where the last solve ended, within seconds or simplex iterations if given.
+    def solve(
+        self,
+        time_limit: float | None = None,
+        steps: int | None = None,
+        gap: float = 0.0,
+        nodes: int | None = None,
+    ) -> Solution:
+        """Solve from where the last solve ended, within seconds, simplex iterations or branches (``nodes``) if given.
 
         An integer program is solved once the best solution is known to be within this share of the best possible.
         """

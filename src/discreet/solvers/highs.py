@@ -127,12 +127,19 @@ class HighsModel:
         start.valid = True
         self._check(self._highs.setBasis(start), "start from a basis")
 
-    def solve(self, time_limit: float | None = None, steps: int | None = None, gap: float = 0.0) -> Solution:
+    def solve(
+        self,
+        time_limit: float | None = None,
+        steps: int | None = None,
+        gap: float = 0.0,
+        nodes: int | None = None,
+    ) -> Solution:
         # HiGHS measures its limit against a clock that runs over all solves of this model.
         limit = np.inf if time_limit is None else self._highs.getRunTime() + max(time_limit, 0.01)
         self._highs.setOptionValue("time_limit", limit)
         self._highs.setOptionValue("simplex_iteration_limit", _NO_LIMIT if steps is None else steps)
         self._highs.setOptionValue("mip_rel_gap", gap)
+        self._highs.setOptionValue("mip_max_nodes", _NO_LIMIT if nodes is None else nodes)
         outcome, ray = self._run()
         if outcome is Outcome.FAILED or (outcome is Outcome.UNBOUNDED and ray is None):
             # Once more from scratch and by the other method: a bad basis is the usual cause. Beside bounds of 1e7 and more,

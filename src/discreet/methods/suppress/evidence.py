@@ -32,6 +32,7 @@ class Evidence:
         self.may_go = problem.status == Status.FREE
         self.reach = np.zeros((2, len(problem)))
         self.shown_by = np.full((2, len(problem)), -1)
+        self.tables: list[Difference] = []
         self.shows: list[tuple[IntArray, IntArray]] = []  # by table: sides and cells it spoke for at first
         self.using: defaultdict[int, list[int]] = defaultdict(list)  # secondary -> tables in which it moves
 
@@ -51,6 +52,10 @@ class Evidence:
         """Take cells for safe that are so without any secondary."""
         self.reach[:, cells] = np.inf
         self.shown_by[:, cells] = -1
+
+    def give_up(self, p: int) -> None:
+        """Ask no more of a cell that nothing protects."""
+        self.is_protected[p] = False
 
     def add(self, difference: Difference) -> None:
         """Learn from one congruent table."""
@@ -73,7 +78,13 @@ class Evidence:
         self.reach[side, cell], self.shown_by[side, cell] = reach[better], len(self.shows)
         for i in support[self.may_go[support]].tolist():
             self.using[i].append(len(self.shows))
+        self.tables.append(difference)
         self.shows.append((side, cell))
+
+    def in_use(self, hidden: BoolArray) -> list[Difference]:
+        """The tables that show hidden cells to be safe."""
+        ids = np.unique(self.shown_by[:, self.is_protected & hidden])
+        return [self.tables[k] for k in ids[ids >= 0].tolist()]
 
     def _residual(self, cells: IntArray, move: FloatArray) -> float:
         """By how much relations are missed at most, by moves of these cells alone."""

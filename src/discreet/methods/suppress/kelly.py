@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from discreet.methods.suppress.apart import apart
 from discreet.methods.suppress.pattern import together
 from discreet.problem import Problem
 from discreet.protection import Protection
@@ -23,4 +24,5 @@ class Kelly:
     name = "kelly"
 
     def protect(self, problem: Problem, run: Run) -> Protection:
-        return together(problem, self.name, run)
+        hidden, moves = apart(problem, run)
+        return together(problem, self.name, run.beginning(hidden), moves)

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
+from discreet.audit import audit
 from discreet.audit.evidence import DOWN, UP, IntArray
 from discreet.executors import in_order
 from discreet.methods.suppress.movers import movers
 from discreet.methods.suppress.subtables import Subtable, subtables
 from discreet.problem import BoolArray, Problem, Status
 from discreet.progress import Budget
+from discreet.protection import suppress
 from discreet.relations import FloatArray
 from discreet.run import Run
 from discreet.table import Table
@@ -59,6 +61,8 @@ class Parts:
                 self.holders[cell].append(k)
         self.visits = np.zeros(len(self.tables), dtype=np.int64)
         self.dirty = np.array([bool(self.hidden[table.cells].any()) for table in self.tables], dtype=bool)
+        if run.start is not None and audit(problem, suppress(problem, self.hidden), intervals=False).passed:
+            self.dirty[:] = False  # tables by themselves would only hide more
 
     def protect(self, solve: Callable[[Part], Answer | None], budget: Budget) -> None:
         """Visit tables until each has what its hidden cells need, several at a time where they share no cell."""

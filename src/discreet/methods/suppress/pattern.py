@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from discreet.attackers import Attacker
 from discreet.audit import audit
-from discreet.audit.evidence import IntArray
+from discreet.audit.evidence import Difference, IntArray
 from discreet.errors import NoSafePatternError, some
 from discreet.methods.suppress.eliminate import eliminate
 from discreet.methods.suppress.evidence import Evidence, seek
@@ -17,6 +18,8 @@ from discreet.problem import BoolArray, Problem, Status
 from discreet.protection import Protection, suppress
 from discreet.relations import FloatArray
 from discreet.run import Run
+
+Moves = Sequence[Sequence[Difference]]  # by attacker
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +34,8 @@ class _Defence:
 class Pattern:
     """Cells hidden so far. ``price`` says what hiding another one costs, ``among`` which cells may be: if not given, the
     costs of the problem, and all that it allows. It begins with cells that must be hidden, and others to ``start`` with.
+    ``moves`` among those, by attacker, may be known already. A ``lenient`` one leaves sensitive cells as they are that
+    nothing protects.
     """
 
     def __init__(
@@ -40,6 +45,9 @@ class Pattern:
         price: FloatArray | None = None,
         among: BoolArray | None = None,
         start: BoolArray | None = None,
+        *,
+        moves: Moves = (),
+        lenient: bool = False,
     ) -> None:
         self.problem = problem
         self.seed = seed
@@ -49,6 +57,8 @@ class Pattern:
         self.price = np.maximum(price, least * 1e-3) * np.random.default_rng(seed).uniform(1.0, 1.0 + 1e-6, len(price))
         self.among = problem.status != Status.PUBLISHED if among is None else among.copy()
         self.start = np.zeros(len(problem), dtype=bool) if start is None else start
+        self.known = moves
+        self.lenient = lenient
         self.hopeless: list[int] = []  # cells that nothing protects once they are hidden
         self._begin()
 
@@ -78,7 +88,10 @@ class Pattern:
         for number, cells in enumerate(self._safe(self.forced)):  # dense primaries protect each other
             self.defences[number].evidence.settle(cells)
         done = np.zeros(len(problem), dtype=bool)
-        if self.start.any():
+        for defence, moves in zip(self.defences, self.known, strict=False):
+            for move in moves:
+                defence.evidence.add(move)
+        if self.start.any() and not any(self.known):
             safe = self._safe(self.hidden)
             done[safe[0]] = True
             for cells in safe[1:]:
@@ -111,6 +124,17 @@ class Pattern:
         evidence = [defence.evidence for defence in self.defences]
         return eliminate(self.problem, self.hidden, evidence, replace(run, seed=self.seed))
 
+    def moves(self, hidden: BoolArray) -> list[list[Difference]]:
+        """What shows cells of a pattern to be safe, by attacker."""
+        return [defence.evidence.in_use(hidden) for defence in self.defences]
+
+    def lacking(self) -> IntArray:
+        """Sensitive cells that are not shown to be safe."""
+        primaries = self.problem.primaries.tolist()
+        return np.array(
+            [p for p in primaries if not all(d.evidence.suffices(p) for d in self.defences)], dtype=np.int64
+        )
+
     def _protected(self) -> BoolArray:
         return np.asarray(np.any([self.problem.protected(d.attacker, self.hidden) for d in self.defences], axis=0))
 
@@ -123,9 +147,15 @@ class Pattern:
         """Hide what it takes to give ``p`` its protection against one attacker; False if it need not be hidden itself."""
         if defence.evidence.suffices(p):
             return True
+        known = len(defence.evidence.tables)
         moves = seek(defence.mover, defence.evidence, p)
         if moves is None and self.problem.status[p] == Status.FREE:
             return False
+        if moves is None and self.lenient:
+            defence.evidence.give_up(p)
+            moves = defence.evidence.tables[
+                known:
+            ]  # what they show of other cells holds only where all they move is hidden
         if moves is None:
             raise self._error(p, defence.attacker)
         for move in moves:
@@ -165,9 +195,9 @@ class Pattern:
         return [i for i in self.hopeless if i in moving]
 
 
-def together(problem: Problem, method: str, run: Run) -> Protection:
-    """Hide what it takes to make a pattern safe, and publish again what it hides without need."""
-    pattern = Pattern(problem, run.seed, start=run.start)
+def together(problem: Problem, method: str, run: Run, moves: Moves = ()) -> Protection:
+    """Hide what it takes to make the pattern safe that a run starts with, and publish again what it hides without need."""
+    pattern = Pattern(problem, run.seed, start=run.start, moves=moves)
     pattern.grow(run)
     hidden, status = pattern.trim(run)
     return suppress(

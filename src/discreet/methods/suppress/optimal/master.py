@@ -134,11 +134,17 @@ class Master:
         self._model.set_bounds(at, low[changed], high[changed])
 
     def solve(
-        self, time_limit: float, gap: float, start: FloatArray | None, open_cells: BoolArray | None = None
+        self,
+        time_limit: float,
+        gap: float,
+        start: FloatArray | None,
+        open_cells: BoolArray | None = None,
+        nodes: int | None = None,
     ) -> Found:
         """The integer program, among patterns cheaper than the best known if columns were settled.
 
-        If only some cells are open, the others stay as they are at the ``start``; the bound is one for such patterns.
+        If only some cells are open, the others stay as they are at the ``start``; the bound is one for such patterns. After
+        so many ``nodes`` the best found is taken.
         """
         low, high = self.low, self.high
         known = None if start is None else start[self.columns]
@@ -153,7 +159,8 @@ class Master:
         for piece, at in _pieces(rows, is_open):
             terms = sparse.csr_array(rows[piece][:, at])
             left = max(until - monotonic(), 0.01)
-            solution = self._solve_piece(at, terms, least[piece], left, gap, None if known is None else known[at])
+            begin = None if known is None else known[at]
+            solution = self._solve_piece(at, terms, least[piece], left, gap, begin, nodes)
             if solution.outcome is Outcome.INFEASIBLE:
                 return Found(np.inf, None)
             bound += solution.bound
@@ -172,13 +179,14 @@ class Master:
         time_limit: float,
         gap: float,
         known: FloatArray | None,
+        nodes: int | None,
     ) -> Solution:
         model = HighsModel("dual", tolerance=1e-7, seed=self._seed)
         n, no_limit = len(at), np.full(len(least), np.inf)
         model.load(self.cost[at], np.zeros(n), np.ones(n), rows, least, no_limit, np.ones(n, dtype=bool))
         if known is not None:
             model.suggest(known)
-        return model.solve(time_limit, gap=gap)
+        return model.solve(time_limit, gap=gap, nodes=nodes)
 
     def pattern(self, columns: FloatArray) -> FloatArray:
         """By cell: which share of it is hidden."""

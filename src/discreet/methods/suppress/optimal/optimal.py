@@ -7,14 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import NoSafePatternError, RuleError, some
-from discreet.methods.suppress.modular import exactly
+from discreet.methods.suppress.modular import table_by_table
 from discreet.methods.suppress.optimal.search import Search
-from discreet.methods.suppress.parts import Parts
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import Problem, Status
 from discreet.progress import Budget
-from discreet.protection import Protection, suppress
+from discreet.protection import Protection
 from discreet.run import Run
-from discreet.solvers import HighsModel
 
 FIRST = 0.25  # of the time for a pattern to begin with
 EXPLAIN = 60.0  # seconds to find out what would help where nothing does
@@ -40,7 +38,9 @@ class Optimal:
     def protect(self, problem: Problem, run: Run) -> Protection:
         search = Search(problem, run, at_most=self.at_most, fewest=self.fewest)
         try:
-            search.run(_first(problem, run) if search.parts[0] and run.start is None else run.start)
+            if run.start is not None:
+                search.accept(search.forced | (run.start & search.free))
+            search.run(table_by_table(problem, run, FIRST) if search.parts[0] and run.start is None else run.start)
         except NoSafePatternError as error:
             raise _explained(problem, error, run.budget) from None
         except KeyboardInterrupt:
@@ -48,18 +48,7 @@ class Optimal:
                 raise
         if search.hidden is None:
             raise self._without(problem, search)
-        status = "optimal" if search.proven else "within_gap" if search.gap <= run.budget.gap else "time_limit"
-        return suppress(
-            problem,
-            search.hidden,
-            method=self.name,
-            status=status,
-            bound=search.bound,
-            seconds=run.budget.spent,
-            solver=HighsModel.name,
-            seed=run.seed,
-            work=search.work,
-        )
+        return search.protection(self.name, "time_limit")
 
     def _without(self, problem: Problem, search: Search) -> NoSafePatternError:
         """Why there is no pattern, where each cell by itself could be protected."""
@@ -77,13 +66,6 @@ class Optimal:
                 labels,
             )
         return NoSafePatternError("The time limit ended without a safe pattern. Allow more time.", labels)
-
-
-def _first(problem: Problem, run: Run) -> BoolArray:
-    """A pattern to begin with in a hierarchy: cheap, and not quite safe perhaps."""
-    parts = Parts(problem, run)
-    parts.protect(exactly, run.budget.share(FIRST))
-    return parts.hidden
 
 
 def _explained(problem: Problem, error: NoSafePatternError, budget: Budget) -> NoSafePatternError:

@@ -14,9 +14,10 @@ from discreet.methods.suppress.optimal.master import Master, Relaxed
 from discreet.methods.suppress.pattern import Pattern
 from discreet.methods.suppress.subtables import subtables
 from discreet.problem import BoolArray, Problem, Status
-from discreet.protection import suppress
+from discreet.protection import Protection, suppress
 from discreet.relations import FloatArray
 from discreet.run import Run
+from discreet.solvers import HighsModel
 
 LARGE = 30_000  # cells: there the first pattern is left to the integer program
 GUIDE = 0.999  # of the cost of a cell that the linear program hides is waived
@@ -28,6 +29,7 @@ NOISE = 0.2  # in prices, to get another pattern
 TRIES = 3  # patterns that follow the linear program
 DEAREST = 1e6  # what the dearest cell costs
 WHOLE = 1e9  # and what it may cost where costs are whole numbers, which integer programs make use of
+NODES = 1000  # of an integer program whose effort is counted, not timed
 SAME = 1e-9  # costs that differ by less than this share are the same
 
 
@@ -75,6 +77,7 @@ class Search:
         self.chosen: FloatArray | None = None  # the last solution of the integer program
         self.learning = True  # the last solution of the integer program missed cuts
         self.failed = 0  # times that following the programs brought no better pattern, in a row
+        self.easy = len(problem) <= LARGE or self.attacks[0].net is not None  # to find a pattern
         self.work = dict.fromkeys(("requirements", "open", "cuts", "relaxations", "integer_programs", "patterns"), 0)
 
     # -- what is known -----------------------------------------------------------------------------------------
@@ -119,6 +122,23 @@ class Search:
         self._tell()
         return True
 
+    def protection(self, method: str, otherwise: str) -> Protection:
+        """The best pattern with its bound, and how the search ended: ``otherwise`` if it is not near enough to the best."""
+        if self.hidden is None:
+            labels = self.problem.table.labels(self.problem.primaries)
+            raise NoSafePatternError("The time limit ended without a safe pattern. Allow more time.", labels)
+        return suppress(
+            self.problem,
+            self.hidden,
+            method=method,
+            status="optimal" if self.proven else "within_gap" if self.gap <= self.budget.gap else otherwise,
+            bound=self.bound,
+            seconds=self.budget.spent,
+            solver=HighsModel.name,
+            seed=self.seed,
+            work=self.work,
+        )
+
     def _next(self, cost: float) -> float:
         """Costs are multiples of a grain, so a bound between two of them is as good as the next one."""
         if not self.grain or not np.isfinite(cost):
@@ -140,22 +160,40 @@ class Search:
         """
         self.settle()
         self.progress.stage("search", 100)
-        self.easy = len(self.problem) <= LARGE or self.attacks[0].net is not None  # to find a pattern
         if self.easy:
-            self.grow(self.forced.astype(float))
+            if self.hidden is None:
+                self.grow(self.forced.astype(float))
             if first is not None:
                 self.grow(first.astype(float))
-        slice_ = 20.0 if self.budget.seconds is None else max(min(20.0, self.budget.seconds / 10), 1.0)
-        self.converge(np.inf)
-        for k in range(TRIES):
-            if not self.done() and self.hidden is not None and self.relaxed is not None:
-                self.grow(self.relaxed.x, NOISE * (k > 0))
+        self.follow()
+        self.rounds(20.0 if self.budget.seconds is None else max(min(20.0, self.budget.seconds / 10), 1.0))
+
+    def rounds(self, slice_: float) -> None:
+        """Integer programs of some seconds in turn with linear ones, until the search is done."""
         while not self.done():
             if self.round(slice_):
                 self.converge(slice_)
                 self.polish(slice_)
             else:  # the program needs more time
                 slice_ *= 2
+
+    def begin(self, first: BoolArray | None = None) -> None:
+        """A safe pattern to improve on: from scratch, or one that was there before, with what it lacks and no more."""
+        self.settle()
+        self.progress.stage("search", 100)
+        if first is None:
+            self.grow(self.forced.astype(float))
+            return
+        first = self.forced | (first & self.free)
+        self.accept(first)
+        self.grow(first.astype(float), start=first)
+
+    def follow(self) -> None:
+        """The linear program, and patterns that follow it."""
+        self.converge(np.inf)
+        for k in range(TRIES):
+            if not self.done() and self.hidden is not None and self.relaxed is not None:
+                self.grow(self.relaxed.x, NOISE * (k > 0))
 
     def settle(self) -> None:
         """Leave out requirements of primaries that protect each other: hiding more cells takes nothing away."""
@@ -287,37 +325,76 @@ class Search:
 
     # -- from above --------------------------------------------------------------------------------------------
 
-    def grow(self, x: FloatArray, noise: float = 0.0) -> bool:
-        """A safe pattern that follows another one, maybe fractional or not safe: what that hides is cheap."""
+    def grow(self, x: FloatArray, noise: float = 0.0, start: BoolArray | None = None) -> bool:
+        """A safe pattern that follows another one, maybe fractional or not safe: what that hides is cheap.
+
+        It begins with what is hidden at the ``start``, and cells that must be.
+        """
         price = self.cost * (1 - GUIDE * x) * self.rng.uniform(1 - noise, 1 + noise, len(x))
         among = None if self.hidden is None else self.forced | self.hidden | (self.free & (x > 0))
-        pattern = Pattern(self.problem, self.seed, price, among)
+        pattern = Pattern(self.problem, self.seed, price, among, start)
         try:
             pattern.grow(self.inner)
         except NoSafePatternError:
             if not self.budget.over:
                 raise
             return False
-        better = self.accept(pattern.trim(self.inner)[0])
+        hidden, status = pattern.trim(self.inner)
+        better = self.accept(hidden)
         self.failed = 0 if better else self.failed + 1
+        if status == "time_limit" and not self.budget.over:  # somebody stopped it, who means all of this
+            raise KeyboardInterrupt
         return better
 
     def polish(self, seconds: float) -> None:
         """Look for a cheaper pattern among those that agree with the best one where both programs do, too."""
         if self.hidden is None or self.relaxed is None or self.done():
             return
-        until, best = self.budget.spent + seconds, self.hidden
-        open_cells = np.abs(best - self.relaxed.x) > AGREED
+        open_cells = self.disputed()
         if self.chosen is not None:
-            open_cells |= best != (self.chosen > 0.5)
-        while self.budget.spent < until and not self.done():
-            left = self._within(until - self.budget.spent)
-            x = self.master.solve(left, SAME, best.astype(float), open_cells & self.free).x
+            open_cells |= self.hidden != (self.chosen > 0.5)
+        until, best = self.budget.spent + seconds, self.hidden
+        while self.budget.spent < until:
+            x = self._cheaper(best, open_cells, until - self.budget.spent)
+            if x is None or not self._learn(x):
+                return
+
+    def disputed(self) -> BoolArray:
+        """Cells about which the best pattern and the linear program do not agree."""
+        assert self.hidden is not None
+        assert self.relaxed is not None
+        return np.asarray(np.abs(self.hidden - self.relaxed.x) > AGREED)
+
+    def decide(self, open_cells: BoolArray, programs: int) -> bool:
+        """The cheapest safe pattern that differs from the best one in open cells alone; whether it is cheaper.
+
+        It is given up after so many integer ``programs``, and where one teaches no fewer cuts than the one before.
+        """
+        assert self.hidden is not None
+        best, before = self.hidden, PLENTY
+        for _ in range(programs):
+            x, known = self._cheaper(best, open_cells, np.inf, NODES), self.work["cuts"]
+            if x is None or not self._learn(x):
+                break
+            new = self.work["cuts"] - known
+            if new > FEW and new >= before:
+                break
+            before = new
+        return self.hidden is not best
+
+    def _cheaper(
+        self, best: BoolArray, open_cells: BoolArray, seconds: float, nodes: int | None = None
+    ) -> FloatArray | None:
+        """The cheapest pattern by the cuts so far that differs from another one in open cells alone, if it is cheaper."""
+        while not self.done():
+            known = best.astype(float)
+            x = self.master.solve(self._within(seconds), SAME, known, open_cells & self.free, nodes).x
             self.work["integer_programs"] += 1
             if x is None or self._costs(x) >= self.upper * (1 - SAME):
-                return
-            if not self.master.recall(x) and not self._learn(x):
-                return
+                return None
+            if not self.master.recall(x):
+                return x
+        return None
 
     def _costs(self, x: FloatArray) -> float:
         return float(self.cost[self.free] @ x[self.free])

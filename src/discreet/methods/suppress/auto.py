@@ -1,0 +1,71 @@
+"""A ladder of methods, each beginning with the best pattern of those before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from discreet.audit.flow import network
+from discreet.methods.suppress.improve import Neighbourhoods
+from discreet.methods.suppress.kelly import Kelly
+from discreet.methods.suppress.modular import table_by_table
+from discreet.methods.suppress.optimal.search import LARGE, Search
+from discreet.problem import Problem
+from discreet.protection import Protection
+from discreet.run import Run
+
+SLICE = 20.0  # seconds for an integer program
+
+
+@dataclass(frozen=True)
+class Auto:
+    """First ``kelly``; then, as far as size and time allow, ``modular``, ``guided``, ``improve`` and ``optimal``.
+
+    None of them looks at how much time there is before it begins, and a pattern is only replaced by a cheaper one that is
+    safe: with more time the pattern is the same or better. Without a time limit ``optimal`` is left out, which may never end.
+    """
+
+    name = "auto"
+
+    def protect(self, problem: Problem, run: Run) -> Protection:
+        found = Kelly().protect(problem, run)
+        search = self._search(problem, run)
+        if search is None:
+            note = f"kelly: {len(problem):,} cells are too many for the other methods"
+        elif run.budget.over or found.report.status == "time_limit":
+            note = "kelly: there was no time for more"
+        else:
+            found, note = _climb(problem, run, search, found)
+        return replace(found, report=replace(found.report, method=self.name, note=note))
+
+    def _search(self, problem: Problem, run: Run) -> Search | None:
+        is_small = len(problem) <= LARGE or network(problem.table.relations) is not None
+        return Search(problem, run) if is_small else None
+
+
+def _climb(problem: Problem, run: Run, search: Search, found: Protection) -> tuple[Protection, str]:
+    """Rung by rung, until the pattern is proven to be the cheapest, or time is up."""
+    used, stopped = ["kelly"], False
+
+    def rung(name: str) -> bool:
+        if not search.done():
+            used.append(name)
+        return used[-1] == name
+
+    try:
+        search.settle()
+        if run.start is not None:
+            search.accept(search.forced | (run.start & search.free))
+        search.accept(found.hidden)
+        if search.parts[0] and rung("modular"):
+            search.grow(table_by_table(problem, run, 1.0).astype(float))
+        if rung("guided"):
+            search.follow()
+        if rung("improve"):
+            Neighbourhoods(search).descend()
+        if run.budget.seconds is not None and rung("optimal"):
+            search.rounds(SLICE)
+    except KeyboardInterrupt:
+        stopped = True
+    why = "is proven to be the cheapest" if search.proven else "is the cheapest found"
+    ended = "time_limit" if stopped or run.budget.over else "heuristic"
+    return search.protection("auto", ended), f"{', '.join(used)}: the pattern {why}"

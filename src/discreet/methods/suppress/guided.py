@@ -1,0 +1,33 @@
+"""Patterns that follow a linear program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from discreet.methods.suppress.optimal.search import Search
+from discreet.problem import Problem
+from discreet.protection import Protection
+from discreet.run import Run
+
+
+@dataclass(frozen=True)
+class Guided:
+    """Fischetti & Salazar-González (2000): a pattern with fractions tells which cells are worth hiding.
+
+    The linear program of ``optimal`` is solved, and primaries are protected as ``kelly`` does it, where a cell is the cheaper
+    the more of it that program hides. Of a few such patterns the cheapest is taken; the program is a bound on its cost.
+    """
+
+    name = "guided"
+
+    def protect(self, problem: Problem, run: Run) -> Protection:
+        search = Search(problem, run)
+        stopped = False
+        try:
+            search.begin(run.start)
+            search.follow()
+        except KeyboardInterrupt:
+            if search.hidden is None:
+                raise
+            stopped = True
+        return search.protection(self.name, "time_limit" if stopped or run.budget.over else "heuristic")

@@ -1,0 +1,137 @@
+"""Tables that have nothing to do with each other, protected one by one: many small problems instead of a large one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from discreet.executors import in_order
+from discreet.methods import Method
+from discreet.problem import BoolArray, Problem, Status
+from discreet.progress import Budget, Silent
+from discreet.protection import Protection, SolveReport, suppress
+from discreet.run import Run
+from discreet.table import Table
+
+IntArray = NDArray[np.int64]
+
+ROOM = 500  # cells in a bundle of small tables: for fewer it is not worth beginning, with more every step takes longer
+WORSE = ("optimal", "within_gap", "heuristic", "time_limit")  # the whole is as good as the worst of its bundles
+
+
+@dataclass(frozen=True)
+class InPieces:
+    """Another method, for cells that no relation ties to others: costs and protection simply add up.
+
+    It does not go with limits on the whole, such as a number of cells to hide at most.
+    """
+
+    method: Method
+    name = "pieces"
+
+    def protect(self, problem: Problem, run: Run) -> Protection:
+        found = bundles(problem)
+        if len(found) < 2:
+            return self.method.protect(problem, run)
+        hidden = problem.status == Status.HIDDEN
+        if run.start is not None:  # until their turn comes
+            concerned = np.concatenate(found)
+            hidden[concerned] |= run.start[concerned]
+        reports: list[SolveReport] = []
+        run.progress.stage("tables", len(found))
+        for cells, protection in self._protected(problem, run, found, hidden):
+            hidden[cells] = protection.hidden
+            reports.append(protection.report)
+            run.progress.update(len(reports), f"{int(hidden.sum()):,} hidden")
+            run.keep(hidden)
+        return _merged(problem, hidden, reports, run)
+
+    def _protected(
+        self, problem: Problem, run: Run, found: list[IntArray], hidden: BoolArray
+    ) -> Iterator[tuple[IntArray, Protection]]:
+        """Small bundles by the executor, if there is one. The others here, where they may use it themselves."""
+        lean = problem.with_columns(table=_lean(problem))
+        spread = [cells for cells in found if run.executor is not None and len(cells) <= ROOM]
+        here = [cells for cells in found if run.executor is None or len(cells) > ROOM]
+        work = [_Piece(self.method, lean.only(cells), _of(cells, found, run)) for cells in spread]
+        yield from zip(spread, in_order(run.executor, _Piece.protect, work), strict=True)
+        for k, cells in enumerate(here):
+
+            def keep(part: BoolArray, cells: IntArray = cells) -> None:
+                so_far = hidden.copy()
+                so_far[cells] = part
+                run.keep(so_far)
+
+            progress = run.progress if len(cells) > ROOM else Silent()
+            own = replace(_of(cells, here[k:], run), progress=progress, executor=run.executor, keep=keep)
+            yield cells, self.method.protect(lean.only(cells), own)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A bundle on its way to another process."""
+
+    method: Method
+    problem: Problem
+    run: Run
+
+    def protect(self) -> Protection:
+        # Its time begins now, not when it was sent.
+        budget = Budget(self.run.budget.seconds, self.run.budget.gap)
+        return self.method.protect(self.problem, replace(self.run, budget=budget))
+
+
+def bundles(problem: Problem) -> list[IntArray]:
+    """Cells that relations tie together, where some are sensitive; small sets of them in one bundle."""
+    relations = problem.table.relations
+    rows, cells = relations.shape
+    graph = sparse.block_array([[None, relations], [relations.T, None]], format="csr") if rows else None
+    group = csgraph.connected_components(graph, directed=False)[1][rows:] if rows else np.arange(cells)
+    concerned = np.flatnonzero(np.isin(group, group[problem.primaries]))
+    order = concerned[np.argsort(group[concerned], kind="stable")]
+    tables = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+    found: list[list[IntArray]] = []
+    for table in sorted(tables, key=lambda table: int(table[0]) if len(table) else 0):
+        if found and sum(map(len, found[-1])) + len(table) <= ROOM:
+            found[-1].append(table)
+        else:
+            found.append([table])
+    return [np.sort(np.concatenate(bundle)) for bundle in found]
+
+
+def _lean(problem: Problem) -> Table:
+    """Without what methods do not look at: who contributes is a long list."""
+    nothing = dict.fromkeys(("count", "top", "who", "requested"))
+    return problem.table.with_columns(**nothing, contributors=(), extra={})
+
+
+def _of(cells: IntArray, left: list[IntArray], run: Run) -> Run:
+    """The part of a run that is a bundle's, with time in proportion to its cells among those left; it can be sent away."""
+    budget = run.budget.share(len(cells) / sum(map(len, left)))
+    return Run(run.seed, budget, start=None if run.start is None else run.start[cells])
+
+
+def _merged(problem: Problem, hidden: BoolArray, reports: list[SolveReport], run: Run) -> Protection:
+    counted = float(problem.cost[hidden].sum()) - sum(report.cost for report in reports)  # elsewhere, and hidden anyway
+    bounds = [report.bound for report in reports]
+    work: dict[str, int] = {}
+    for report in reports:
+        for name, times in report.work.items():
+            work[name] = work.get(name, 0) + times
+    return suppress(
+        problem,
+        hidden,
+        method=reports[0].method,
+        status=max((report.status for report in reports), key=WORSE.index),
+        bound=None if None in bounds else counted + sum(bound for bound in bounds if bound is not None),
+        seconds=run.budget.spent,
+        solver=reports[0].solver,
+        seed=run.seed,
+        work=work,
+        note=reports[0].note,
+    )

@@ -1,0 +1,30 @@
+"""A table for each code of a dimension: its total is published nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from discreet.errors import InputError, some
+from discreet.link import RESPONSES
+from discreet.table import Table
+
+
+def separate(table: Table, dimension: str, *, shown: Sequence[Sequence[str]] = ()) -> Table:
+    """The table without the cells at the total of a dimension, so that each code below it has a table of its own.
+
+    Of linked tables some may have that total all the same, because they are not classified by the dimension: ``shown`` lists
+    the dimensions of these, and their cells stay.
+    """
+    names = list(table.dimensions)
+    unknown = [name for name in (dimension, *(name for by in shown for name in by)) if name not in names]
+    if unknown:
+        raise InputError(f"There is no dimension {unknown[0]!r}; the table has {some(names, 12)}.", unknown)
+    at_total = table.codes == 0
+    # A table by other dimensions holds what is at the total of all those that it lacks. Responses have no total.
+    others = [name for name, hierarchy in table.dimensions.items() if hierarchy.total != RESPONSES]
+    stays = [at_total[[names.index(name) for name in others if name not in by]].all(axis=0) for by in shown]
+    # What else the relations say follows: a total over the codes of one dimension adds up because each code does.
+    kept = ~at_total[names.index(dimension)] | np.any([np.zeros(len(table), dtype=bool), *stays], axis=0)
+    return table.only(np.flatnonzero(kept))
