@@ -6,19 +6,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
 
 from discreet.audit import audit
 from discreet.audit.evidence import DOWN, UP, IntArray
 from discreet.executors import in_order
 from discreet.methods.suppress.movers import movers
+from discreet.methods.suppress.restrict import restrict
 from discreet.methods.suppress.subtables import Subtable, subtables
 from discreet.problem import BoolArray, Problem, Status
 from discreet.progress import Budget
 from discreet.protection import suppress
 from discreet.relations import FloatArray
 from discreet.run import Run
-from discreet.table import Table
 
 VISITS = 4  # to one table; what is then still open is left to the end
 MORE = 1 + 1e-6  # a need that grew by less is the same
@@ -92,39 +91,22 @@ class Parts:
             taken[cells] = True  # those above come first
 
     def _part(self, table: Subtable, seconds: float | None) -> Part:
-        whole, cells = self.problem, table.cells
-        relations = sparse.csr_array(whole.table.relations[table.rows][:, cells])
-        nowhere = np.zeros((0, len(cells)), dtype=np.int32)
-        names = tuple(map(str, cells.tolist()))
-        rhs = whole.table.rhs[table.rows]
-        small = Table({}, nowhere, whole.table.value[cells], relations, names=names, rhs=rhs)
-        status = np.where(
-            self.hidden[cells] & (whole.status[cells] == Status.FREE), Status.PRIMARY, whole.status[cells]
-        )
-        need = np.where(self.hidden[cells], self.need[:, cells], 0.0)
+        cells = table.cells
+        part = restrict(self.problem, cells, table.rows)
+        hidden = self.hidden[cells]
+        need = np.where(hidden, self.need[:, cells], 0.0)
         extra = np.vstack([need, np.zeros(len(cells))])
-        others = tuple(
-            replace(
-                who,
-                lower=who.lower[cells],
-                upper=who.upper[cells],
-                levels=None if who.levels is None else np.maximum(who.levels[:, cells], extra),
-            )
-            for who in whole.others
-        )
-        problem = Problem(
-            small,
-            status,
-            whole.cost[cells],
-            np.maximum(whole.lower[cells], need[DOWN]),
-            np.maximum(whole.upper[cells], need[UP]),
-            whole.sliding[cells],
-            whole.prior_lower[cells],
-            whole.prior_upper[cells],
-            others=others,
+        others = [
+            who if who.levels is None else replace(who, levels=np.maximum(who.levels, extra)) for who in part.others
+        ]
+        part = part.with_columns(
+            status=np.where(hidden & (part.status == Status.FREE), Status.PRIMARY, part.status),
+            lower=np.maximum(part.lower, need[DOWN]),
+            upper=np.maximum(part.upper, need[UP]),
+            others=tuple(others),
         )
         tables = np.array([len(self.holders[cell]) for cell in cells.tolist()])
-        return Part(problem, table.at, tables, self.run.seed, seconds)
+        return Part(part, table.at, tables, self.run.seed, seconds)
 
     def _take(self, k: int, answer: Answer) -> None:
         """Hide what was found; other tables of cells that are new, or must move farther, have to be visited."""

@@ -1,0 +1,152 @@
+"""Hierarchies from the bottom up, and the ladder that begins with them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from discreet.audit import audit
+from discreet.methods import protect
+from discreet.methods.suppress import auto
+from discreet.methods.suppress.apart import apart
+from discreet.methods.suppress.restrict import restrict
+from discreet.methods.suppress.subtables import subtables
+from discreet.problem import Problem, Status
+from discreet.progress import Budget
+from discreet.protection import suppress
+from discreet.run import Run
+from discreet.testing import pose, random_hierarchy, random_linked_table, random_problem, random_table
+from small import insiders, need_protection_if_hidden
+
+TABLES = {
+    "2-D, two hierarchies": lambda rng: random_table(
+        rng, (random_hierarchy(rng, 7, levels=3), random_hierarchy(rng, 5, levels=2))
+    ),
+    "2-D, negative": lambda rng: random_table(
+        rng, (random_hierarchy(rng, 6, levels=2), random_hierarchy(rng, 4, levels=2)), negative=0.3
+    ),
+    "3-D, hierarchical": lambda rng: random_table(
+        rng, (random_hierarchy(rng, 5, levels=2), random_hierarchy(rng, 4, levels=2), 2), values="integer"
+    ),
+    "not nested": lambda rng: random_table(rng, (random_hierarchy(rng, 6, levels=2, trees=2), 3)),
+    "linked": random_linked_table,
+}
+
+
+@pytest.fixture(autouse=True)
+def every_audit_is_proven() -> None:
+    """Not those on the way to a pattern, of which there are many."""
+
+
+def draw(kind: str, seed: int) -> Problem:
+    """Every third has cells that need protection only if they are hidden, every third insiders."""
+    rng = np.random.default_rng([seed, list(TABLES).index(kind)])
+    problem = random_problem(rng, TABLES[kind](rng), primaries=0.15, sliding=seed % 2 == 1, already_hidden=0.03)
+    if seed % 3 == 1:
+        problem = need_protection_if_hidden(rng, problem)
+    if seed % 3 == 2:
+        problem = problem.with_columns(others=insiders(rng, problem))
+    return problem
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_moves_are_moves_of_the_whole_and_show_what_they_say(kind):
+    shown = 0
+    for seed in range(6):
+        problem = draw(kind, seed)
+        hidden, moves = apart(problem, Run())
+        relations, value = problem.table.relations, problem.table.value
+        for who, mine in zip(problem.attackers(), moves, strict=True):
+            for move in mine:
+                table = value.copy()
+                table[move.cells] += move.move
+                assert hidden[move.cells].all()
+                assert np.abs(relations @ (table - value)).max() <= 1e-6 * np.abs(move.move).max()
+                slack = 1e-6 * (1 + np.abs(move.move).max())
+                assert np.all(table >= who.lower - slack)
+                assert np.all(table <= who.upper + slack)
+                shown += 1
+        assert not hidden[problem.status == Status.PUBLISHED].any()
+        assert hidden[np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))].all()
+    assert shown > 5 or kind in ("not nested", "linked")  # where tables overlap, little can be protected in one
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_what_is_hidden_on_the_way_is_protected(kind):
+    """Only sensitive cells are left without protection, which are the ones to come."""
+    for seed in (1, 4, 7):  # with levels of cells that may be published
+        problem = draw(kind, seed)
+        hidden, _ = apart(problem, Run())
+        seen = audit(problem, suppress(problem, hidden), intervals=False)
+        assert np.all(problem.status[seen.cell[~seen.safe]] == Status.PRIMARY)
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_threads_find_what_one_finds(kind):
+    problem = draw(kind, 2)
+    alone = apart(problem, Run())
+    with ThreadPoolExecutor(2) as executor:
+        together = apart(problem, Run(executor=executor))
+    assert np.array_equal(alone[0], together[0])
+    assert [len(mine) for mine in alone[1]] == [len(mine) for mine in together[1]]
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_safe_pattern_is_left_as_it_is(kind):
+    problem = draw(kind, 0).with_columns(others=())
+    problem = problem.with_columns(status=np.where(problem.status == Status.PUBLISHED, Status.FREE, problem.status))
+    safe = protect(problem, "kelly").hidden
+    assert np.array_equal(apart(problem, Run(start=safe))[0], safe)
+
+
+def test_what_its_own_table_does_not_protect_is_left_to_a_larger_part():
+    """Cells of other tables, and totals with them, make up for a cell that is large among its own."""
+    above = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        shape = tuple(random_hierarchy(rng, 9, levels=3) for _ in range(2))
+        table = random_table(rng, shape)
+        base = np.flatnonzero(table.is_base)
+        cell = int(base[np.argsort(table.magnitude[base])[len(base) * 3 // 4]])
+        problem = pose(table, {table.label(cell): 0.9 * float(table.magnitude[cell])})
+        hidden, _ = apart(problem, Run())
+        safe = audit(problem, suppress(problem, hidden)).passed
+        above += safe and bool((hidden & ~table.is_base).any())
+    assert above >= 2
+
+
+def test_without_time_nothing_is_hidden_but_what_must_be():
+    problem = draw("3-D, hierarchical", 0)
+    hidden, moves = apart(problem, Run(budget=Budget(0.0)))
+    assert np.array_equal(hidden, np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN)))
+    assert not any(moves)
+
+
+def test_a_problem_of_some_cells_keeps_its_relations_and_levels():
+    problem = draw("3-D, hierarchical", 2)
+    table = subtables(problem.table.relations)[-1]
+    part = restrict(problem, table.cells[1:], table.rows)  # its total is published
+    part.table.check_additive()
+    assert np.array_equal(part.status, problem.status[table.cells[1:]])
+    assert np.array_equal(part.lower, problem.lower[table.cells[1:]])
+    assert [who.name for who in part.others] == [who.name for who in problem.others]
+
+
+@pytest.mark.parametrize("kind", ["2-D, two hierarchies", "3-D, hierarchical"])
+def test_the_ladder_is_no_dearer_than_its_first_rung_and_says_what_it_climbed(kind):
+    problem = draw(kind, 3)
+    first, found = protect(problem, "kelly"), protect(problem, "auto", time_limit=3.0)
+    assert found.report.cost <= first.report.cost
+    assert found.report.method == "auto"
+    assert found.report.note.startswith("kelly")
+    assert audit(problem, found).passed
+
+
+def test_large_tables_stay_on_the_first_rung(monkeypatch):
+    monkeypatch.setattr(auto, "LARGE", 10)
+    problem = draw("3-D, hierarchical", 3)
+    found = protect(problem, "auto")
+    assert "too many" in found.report.note
+    assert np.array_equal(found.hidden, protect(problem, "kelly").hidden)
