@@ -59,7 +59,9 @@ def measured(name: str, seed: int, method: str, workers: int, seconds: float | N
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @click.option("--method", type=click.Choice(list(METHODS)), default="kelly", show_default=True)
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True)
-@click.option("--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds for the protection; default: none.")
+@click.option(
+    "--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds for the protection; default: none."
+)
 @click.option("--table", "only_print", is_flag=True, help="Measure nothing; print what was measured.")
 @click.option("--out", type=click.Path(path_type=Path), default=RESULTS, help="Folder for the CSV file.")
 def main(

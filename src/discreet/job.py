@@ -24,9 +24,8 @@ from discreet.io.rda import read_microdata
 from discreet.job_file import Dimension, Job
 from discreet.job_file import read_job as read_job
 from discreet.link import link
-from discreet.methods import Method, protect, with_options
+from discreet.methods import protect, with_options
 from discreet.microdata import distinct_codes
-from discreet.pieces import InPieces
 from discreet.problem import Problem
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
@@ -75,7 +74,7 @@ def _protect(
     with spread(options.workers) as executor:
         protection = protect(
             problem,
-            _method(job),
+            with_options(options.method, at_most=options.at_most, fewest=options.fewest),
             seed=options.seed,
             time_limit=options.time_limit,
             gap=options.gap,
@@ -88,13 +87,6 @@ def _protect(
         checked = audit(problem, protection, executor=executor, progress=progress)
     say(f"audited: {'safe' if checked.passed else f'{len(checked.exposed):,} cells exposed'}")
     return protection, checked
-
-
-def _method(job: Job) -> Method:
-    """Tables without common cells one by one, unless there is a limit on all of them."""
-    options = job.protect
-    method = with_options(options.method, at_most=options.at_most, fewest=options.fewest)
-    return InPieces(method) if options.at_most is None else method
 
 
 def make_table(job: Job) -> Table:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import fields, replace
-from typing import Any, Protocol
+from typing import Any
 
 from discreet.errors import RuleError, some
+from discreet.methods.method import Method
+from discreet.methods.pieces import InPieces
 from discreet.methods.suppress.auto import Auto
 from discreet.methods.suppress.elimination import Elimination
 from discreet.methods.suppress.first_model import FirstModel
@@ -21,16 +23,6 @@ from discreet.problem import BoolArray, Problem
 from discreet.progress import Budget, Progress, Silent
 from discreet.protection import Protection
 from discreet.run import Run, beginning_with
-
-
-class Method(Protocol):
-    """A frozen dataclass of options."""
-
-    name: str
-
-    def protect(self, problem: Problem, run: Run) -> Protection:
-        """Decide what the public learns about each cell."""
-
 
 METHODS: Mapping[str, type[Method]] = {
     "auto": Auto,
@@ -73,10 +65,13 @@ def protect(
 
     Methods that prove a bound stop when the cost is within ``gap`` (a share) of it; heuristics prove none. ``start`` is a
     pattern to begin with, not safe perhaps; ``keep`` is handed the pattern so far, now and then, and the last one.
-    Independent pieces of work go to the ``executor``, any of ``concurrent.futures`` or like them.
+    Independent pieces of work go to the ``executor``, any of ``concurrent.futures`` or like them. Tables that have nothing to do
+    with each other are protected one by one, unless there is a limit on all of them.
     """
     if isinstance(method, str):
         method = with_options(method)
+    if type(method) in METHODS.values() and getattr(method, "at_most", None) is None:
+        method = InPieces(method)
     begin = None if start is None else beginning_with(problem, start)
     run = Run(seed, Budget(time_limit, gap), progress or Silent(), executor, begin)
     if keep is None:

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet import pieces
 from discreet.attackers import Attacker
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError
-from discreet.methods import METHODS, protect, with_options
-from discreet.pieces import InPieces, bundles
+from discreet.methods import METHODS, pieces, protect, with_options
+from discreet.methods.pieces import InPieces, bundles
 from discreet.problem import Problem, Status
 from discreet.separate import separate
 from discreet.testing import pose, random_problem, random_table

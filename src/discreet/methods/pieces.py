@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from discreet.executors import in_order
-from discreet.methods import Method
+from discreet.methods.method import Method
 from discreet.problem import BoolArray, Problem, Status
 from discreet.progress import Budget, Silent
 from discreet.protection import Protection, SolveReport, suppress

@@ -1,0 +1,18 @@
+"""What all methods have in common."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from discreet.problem import Problem
+from discreet.protection import Protection
+from discreet.run import Run
+
+
+class Method(Protocol):
+    """A frozen dataclass of options."""
+
+    name: str
+
+    def protect(self, problem: Problem, run: Run) -> Protection:
+        """Decide what the public learns about each cell."""
