@@ -10,7 +10,7 @@ from scipy import sparse
 
 from discreet.audit.evidence import IntArray
 from discreet.methods.suppress.modular import table_by_table
-from discreet.methods.suppress.optimal.search import NOISE, Search
+from discreet.methods.suppress.optimal.search import NOISE, PROGRAMS, Search
 from discreet.methods.suppress.terms import terms
 from discreet.problem import BoolArray, Problem
 from discreet.protection import Protection
@@ -18,7 +18,6 @@ from discreet.run import Run
 
 FIRST = 0.3  # of the time for a pattern to begin with
 SIZE = 200  # free cells of a neighbourhood
-PROGRAMS = 10  # integer programs to decide about one
 
 
 @dataclass(frozen=True)

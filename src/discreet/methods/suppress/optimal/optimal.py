@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import NoSafePatternError, RuleError, some
+from discreet.methods.suppress.kelly import Kelly
 from discreet.methods.suppress.modular import table_by_table
 from discreet.methods.suppress.optimal.search import Search
-from discreet.problem import Problem, Status
+from discreet.problem import BoolArray, Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection
 from discreet.run import Run
@@ -38,9 +39,7 @@ class Optimal:
     def protect(self, problem: Problem, run: Run) -> Protection:
         search = Search(problem, run, at_most=self.at_most, fewest=self.fewest)
         try:
-            if run.start is not None:
-                search.accept(search.forced | (run.start & search.free))
-            search.run(table_by_table(problem, run, FIRST) if search.parts[0] and run.start is None else run.start)
+            search.run(self._first(problem, run, search))
         except NoSafePatternError as error:
             raise _explained(problem, error, run.budget) from None
         except KeyboardInterrupt:
@@ -49,6 +48,16 @@ class Optimal:
         if search.hidden is None:
             raise self._without(problem, search)
         return search.protection(self.name, "time_limit")
+
+    def _first(self, problem: Problem, run: Run, search: Search) -> BoolArray | None:
+        """A pattern to begin with, not safe perhaps; a safe one that is there before it is the best so far."""
+        if run.start is not None:
+            search.accept(search.forced | (run.start & search.free))
+            return run.start
+        if not search.parts[0]:
+            return None
+        search.accept(Kelly().protect(problem, run).hidden)  # the quickest
+        return table_by_table(problem, run, FIRST) if search.easy else None
 
     def _without(self, problem: Problem, search: Search) -> NoSafePatternError:
         """Why there is no pattern, where each cell by itself could be protected."""

@@ -29,6 +29,7 @@ NOISE = 0.2  # in prices, to get another pattern
 TRIES = 3  # patterns that follow the linear program
 DEAREST = 1e6  # what the dearest cell costs
 WHOLE = 1e9  # and what it may cost where costs are whole numbers, which integer programs make use of
+PROGRAMS = 10  # integer programs to decide about some cells
 NODES = 1000  # of an integer program whose effort is counted, not timed
 SAME = 1e-9  # costs that differ by less than this share are the same
 
@@ -166,6 +167,8 @@ class Search:
             if first is not None:
                 self.grow(first.astype(float))
         self.follow()
+        if self.attacks[0].net is None and self.relaxed is not None and self.hidden is not None and not self.done():
+            self.decide(self.disputed(), PROGRAMS)
         self.rounds(20.0 if self.budget.seconds is None else max(min(20.0, self.budget.seconds / 10), 1.0))
 
     def rounds(self, slice_: float) -> None:
