@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow lint types bench bench-audit bench-audit-peers bench-optimal bench-ladder clean
+.PHONY: demo test test-slow lint types bench bench-audit bench-audit-peers bench-optimal bench-ladder bench-large clean
 
 $(VENV)/run.stamp: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -52,6 +52,9 @@ bench-audit-peers: $(VENV)/bench.stamp  ## make bench-audit-peers BENCH_DATA=pat
 
 bench-optimal: $(VENV)/bench.stamp  ## make bench-optimal BENCH_DATA=path/to/jj-folder; takes hours
 	$(BIN)/python -m benchmarks.optimal --peer $(if $(BENCH_DATA),--data $(BENCH_DATA))
+
+bench-large: $(VENV)/bench.stamp  ## how time and memory of a protection grow with the table; takes an hour or two
+	$(BIN)/python -m benchmarks.large
 
 bench-ladder: $(VENV)/bench.stamp  ## make bench-ladder BENCH_DATA=path/to/folder; takes hours
 	$(BIN)/python -m benchmarks.ladder --peer all $(if $(BENCH_DATA),--data $(BENCH_DATA))
