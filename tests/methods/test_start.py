@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.audit import audit
-from discreet.errors import InputError
+from discreet.errors import InputError, NoSafePatternError
 from discreet.methods import METHODS, protect
 from discreet.methods.suppress.parts import Parts
 from discreet.problem import Problem, Status
@@ -122,3 +122,29 @@ def test_a_safe_pattern_needs_no_look_at_single_tables():
     parts = Parts(problem, Run(start=found_by("kelly", 1).hidden))
     parts.protect(None, Budget())
     assert not parts.visits.any()
+
+
+@pytest.mark.parametrize("method", ["kelly", "eliminate"])
+def test_cells_to_begin_with_that_nothing_protects_are_published(method):
+    """What was found with their help does not hold without them."""
+    safe = 0
+    for seed in range(0, 16, 2):
+        rng = np.random.default_rng(seed)
+        shape = (random_hierarchy(rng, 6, levels=2), random_hierarchy(rng, 6, levels=2))
+        problem = random_problem(rng, random_table(rng, shape, zeros=0), prior="sign", primaries=0.15, must_publish=0)
+        is_primary = problem.status == Status.PRIMARY
+        hopeless = (problem.status == Status.FREE) & (rng.random(len(problem)) < 0.1)
+        problem = problem.with_columns(
+            lower=np.where(hopeless, 2 * problem.table.value, problem.lower * is_primary),
+            upper=problem.upper * is_primary,
+            sliding=np.zeros(len(problem)),
+        )
+        start = (rng.random(len(problem)) < 0.15) | (hopeless & (rng.random(len(problem)) < 0.7))
+        try:
+            found = protect(problem, method, start=start)
+        except NoSafePatternError:
+            continue
+        assert not found.hidden[hopeless].any()
+        assert audit(problem, found).passed
+        safe += 1
+    assert safe >= 2

@@ -90,7 +90,8 @@ class Pattern:
         done = np.zeros(len(problem), dtype=bool)
         for defence, moves in zip(self.defences, self.known, strict=False):
             for move in moves:
-                defence.evidence.add(move)
+                if self.hidden[move.cells].all():  # not if one of them turned out to be hopeless
+                    defence.evidence.add(move)
         if self.start.any() and not any(self.known):
             safe = self._safe(self.hidden)
             done[safe[0]] = True
