@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
 from contextlib import nullcontext
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -86,6 +87,12 @@ def main() -> None:
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
         _stop()
+    except BrokenExecutor:
+        click.echo(
+            "discreet: a worker process ended before its work was done, for want of memory perhaps. Take fewer workers.",
+            err=True,
+        )
+        sys.exit(2)
     except RuntimeError as error:
         if str(error) != "Query interrupted":  # which is what DuckDB makes of Ctrl-C
             raise

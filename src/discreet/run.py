@@ -32,6 +32,10 @@ class Run:
     start: BoolArray | None = None
     keep: Callable[[BoolArray], None] = _forget
 
+    def unkept(self) -> Run:
+        """The same for a step whose patterns are not to be kept: a better one is there already."""
+        return replace(self, keep=_forget)
+
     def beginning(self, start: BoolArray | None) -> Run:
         """The same with another pattern to begin with."""
         return replace(self, start=start)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from discreet.methods import protect
 from discreet.problem import Problem
 from discreet.testing import random_hierarchy, random_problem, random_table
 
-METHODS = ("modular", "hypercube")
+METHODS = ("kelly", "modular", "hypercube")
 
 
 @pytest.fixture(autouse=True)
@@ -84,3 +84,11 @@ def test_errors_of_a_dask_cluster_come_through():
 
 def too_late(_: int) -> None:
     raise TimeoutError("of the work itself")
+
+
+def test_threads_solve_integer_programs_at_the_same_time(problem):
+    """The solver has one background for all models, which only one thread may use."""
+    alone = protect(problem, "modular")
+    with ThreadPoolExecutor(2) as threads:
+        for _ in range(2):
+            assert np.array_equal(protect(problem, "modular", executor=threads).hidden, alone.hidden)

@@ -69,7 +69,11 @@ class InPieces:
 
             progress = run.progress if len(cells) > ROOM else Silent()
             own = replace(_of(cells, here[k:], run), progress=progress, executor=run.executor, keep=keep)
-            yield cells, self.method.protect(lean.only(cells), own)
+            done = self.method.protect(lean.only(cells), own)
+            is_last = k == len(here) - 1
+            if done.report.status == "time_limit" and not own.budget.over and not is_last:
+                raise KeyboardInterrupt  # somebody stopped it, who means all pieces
+            yield cells, done
 
 
 @dataclass(frozen=True)

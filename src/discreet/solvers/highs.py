@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import current_thread, main_thread
 from typing import Any, Literal
 
 import highspy
@@ -164,7 +165,8 @@ class HighsModel:
 
     def _run(self) -> tuple[Outcome, FloatArray | None]:
         """Solve; an unbounded program comes with a direction that really has no end, or None if there is none to show."""
-        if self._is_mip:
+        # Other threads hear of no interrupt, and HiGHS has only one background for all models.
+        if self._is_mip and current_thread() is main_thread():
             self._run_in_background()
         else:
             self._highs.run()

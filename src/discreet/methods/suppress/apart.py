@@ -160,7 +160,9 @@ def _protect(region: _Region) -> _Found:
     run = Run(region.seed, Budget(region.seconds))
     try:
         pattern.grow(run)
-        hidden = pattern.trim(run)[0]
+        hidden, status = pattern.trim(run)
     except NoSafePatternError:  # not in time
-        hidden = pattern.hidden
+        hidden, status = pattern.hidden, ""
+    if status == "time_limit" and not run.budget.over:  # somebody stopped it, who means all of this
+        raise KeyboardInterrupt
     return _Found(hidden, pattern.lacking(), pattern.moves(hidden))

@@ -57,7 +57,7 @@ def _climb(problem: Problem, run: Run, search: Search, found: Protection) -> tup
             search.accept(search.forced | (run.start & search.free))
         search.accept(found.hidden)
         if search.parts[0] and rung("modular"):
-            search.grow(table_by_table(problem, run, 1.0).astype(float))
+            search.grow(table_by_table(problem, run.unkept(), 1.0).astype(float))
         if rung("guided"):
             search.follow()
         if rung("improve"):

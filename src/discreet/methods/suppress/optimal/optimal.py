@@ -56,8 +56,11 @@ class Optimal:
             return run.start
         if not search.parts[0]:
             return None
-        search.accept(Kelly().protect(problem, run).hidden)  # the quickest
-        return table_by_table(problem, run, FIRST) if search.easy else None
+        found = Kelly().protect(problem, run)  # the quickest
+        search.accept(found.hidden)
+        if found.report.status == "time_limit" and not run.budget.over:  # somebody stopped it, who means all of this
+            raise KeyboardInterrupt
+        return table_by_table(problem, run.unkept(), FIRST) if search.easy else None
 
     def _without(self, problem: Problem, search: Search) -> NoSafePatternError:
         """Why there is no pattern, where each cell by itself could be protected."""
