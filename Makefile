@@ -53,7 +53,7 @@ bench-audit-peers: $(VENV)/bench.stamp  ## make bench-audit-peers BENCH_DATA=pat
 bench-optimal: $(VENV)/bench.stamp  ## make bench-optimal BENCH_DATA=path/to/jj-folder; takes hours
 	$(BIN)/python -m benchmarks.optimal --peer $(if $(BENCH_DATA),--data $(BENCH_DATA))
 
-bench-large: $(VENV)/bench.stamp  ## how time and memory of a protection grow with the table; takes an hour or two
+bench-large: $(VENV)/bench.stamp  ## how time and memory of a protection grow with the table; takes long
 	$(BIN)/python -m benchmarks.large
 
 bench-ladder: $(VENV)/bench.stamp  ## make bench-ladder BENCH_DATA=path/to/folder; takes hours

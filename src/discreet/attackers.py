@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import TableError
 from discreet.relations import FloatArray
@@ -37,6 +38,11 @@ class Attacker:
             raise TableError(f"The bounds and levels of attacker {self.name!r} do not have one entry a cell each.")
         if self.levels is not None and not np.all(np.isfinite(self.levels) & (self.levels >= 0)):
             raise TableError(f"Attacker {self.name!r} has a negative or infinite protection level.")
+
+    def only(self, cells: NDArray[np.int64]) -> Attacker:
+        """What is known about some cells."""
+        levels = None if self.levels is None else self.levels[:, cells]
+        return Attacker(self.name, self.lower[cells], self.upper[cells], levels)
 
     @cached_property
     def digest(self) -> str:

@@ -123,19 +123,12 @@ class Problem:
     def with_columns(self, **columns: Any) -> Problem:
         return replace(self, **columns)
 
-    def only(self, cells: NDArray[np.int64]) -> Problem:
-        """Some cells, in the order of the table, and the relations between them alone."""
-        others = (
-            replace(
-                who,
-                lower=who.lower[cells],
-                upper=who.upper[cells],
-                levels=None if who.levels is None else who.levels[:, cells],
-            )
-            for who in self.others
-        )
+    def only(self, cells: NDArray[np.int64], table: Table | None = None) -> Problem:
+        """Some cells, in the order of the table, and the relations between them alone; or another table of these cells."""
         columns = {name: getattr(self, name)[cells] for name in _COLUMNS}
-        return replace(self, table=self.table.only(cells), **columns, others=tuple(others))
+        others = tuple(who.only(cells) for who in self.others)
+        table = self.table.only(cells) if table is None else table
+        return replace(self, table=table, **columns, others=others)
 
 
 _COLUMNS = ("status", "cost", "lower", "upper", "sliding", "prior_lower", "prior_upper")

@@ -20,31 +20,27 @@ SLICE = 20.0  # seconds for an integer program
 class Auto:
     """First ``kelly``; then, as far as size and time allow, ``modular``, ``guided``, ``improve`` and ``optimal``.
 
-    None of them looks at how much time there is before it begins, and a pattern is only replaced by a cheaper one that is
-    safe: with more time the pattern is the same or better. Without a time limit ``optimal`` is left out, which may never end.
+    A pattern is only replaced by a cheaper one that is safe: time makes it better, never worse. Only ``modular`` shares out
+    what is left of the time, so two runs with different limits may find different ones. Without a time limit ``optimal`` is
+    left out, which may never end.
     """
 
     name = "auto"
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         found = Kelly().protect(problem, run)
-        search = self._search(problem, run)
-        if search is None:
+        if len(problem) > LARGE and network(problem.table.relations) is None:
             note = f"kelly: {len(problem):,} cells are too many for the other methods"
         elif run.budget.over or found.report.status == "time_limit":
             note = "kelly: there was no time for more"
         else:
-            found, note = _climb(problem, run, search, found)
+            found, note = _climb(problem, run, found)
         return replace(found, report=replace(found.report, method=self.name, note=note))
 
-    def _search(self, problem: Problem, run: Run) -> Search | None:
-        is_small = len(problem) <= LARGE or network(problem.table.relations) is not None
-        return Search(problem, run) if is_small else None
 
-
-def _climb(problem: Problem, run: Run, search: Search, found: Protection) -> tuple[Protection, str]:
+def _climb(problem: Problem, run: Run, found: Protection) -> tuple[Protection, str]:
     """Rung by rung, until the pattern is proven to be the cheapest, or time is up."""
-    used, stopped = ["kelly"], False
+    search, used, stopped = Search(problem, run), ["kelly"], False
 
     def rung(name: str) -> bool:
         if not search.done():
