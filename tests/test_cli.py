@@ -266,6 +266,13 @@ def test_ids_of_a_jj_file_are_kept(call, here):
     assert call("audit", "named.jj", "--pattern", "f.csv").done().code == 0
 
 
+def test_auto_says_what_it_used(here, call):
+    told = call("protect", "problem.discreet", "--method", "auto", "--out", "f.csv", "--report", "f.json").done().out
+    note = json.loads(Path("f.json").read_text(encoding="utf-8"))["note"]
+    assert note.startswith("kelly")
+    assert note in " ".join(told.split())
+
+
 def test_the_same_seed_gives_the_same_files(call, here):
     for name in ("one", "two"):
         call("protect", "problem.discreet", "--seed", 3, "--out", f"{name}.csv").done()

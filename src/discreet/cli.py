@@ -172,6 +172,8 @@ def _summary(result: Result) -> None:
     )
     grid.add_row(f"{shown:.1%}", "of the value of the finest cells is published")
     grid.add_row(f"{report.seconds:,.1f} s", f"to find the pattern with {report.method} ({report.status})")
+    if report.note:
+        grid.add_row("", escape(report.note))
     console.print()
     console.print(grid)
     console.print()
@@ -389,6 +391,8 @@ def protect_command(
             kept.finish(found.report.status)
     # The cost is for the report: where it is the value hidden, it is confidential.
     console.print(f"{found!r}, {found.report.seconds:,.1f} s, audit: {verdict(checked)}", markup=False)
+    if found.report.note:
+        console.print(found.report.note, markup=False)
     return 0 if checked.passed else 1
 
 
