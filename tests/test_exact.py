@@ -321,7 +321,10 @@ def test_optimal_solutions_become_exact_from_both_sides(kind, prior):
     """The table attains what the multipliers prove to be the end, to the last digit; and that is the true end."""
     problem, protection = case(kind, prior, seed=3)
     low, high = known(problem, protection, problem.attackers()[0])
-    program, pushes = Program(problem.table.relations, low, high), Pushes(problem, low, high, stake(problem))
+    program, pushes = (
+        Program(problem.table.relations, low, high),
+        Pushes(problem.table.relations, low, high, stake(problem)),
+    )
     for cell in problem.primaries.tolist():
         ends = infer(protection, cell)
         for sign, end in zip((-1, 1), ends, strict=True):
@@ -343,7 +346,10 @@ def test_numbers_of_very_different_size(spread):
         problem = whole_problem(rng, spread)
         protection = suppress(problem, (rng.random(len(problem)) < 0.5) | (problem.status == 1))
         low, high = known(problem, protection, problem.attackers()[0])
-        program, pushes = Program(problem.table.relations, low, high), Pushes(problem, low, high, stake(problem))
+        program, pushes = (
+            Program(problem.table.relations, low, high),
+            Pushes(problem.table.relations, low, high, stake(problem)),
+        )
         for cell in problem.primaries.tolist():
             for sign in (-1, 1):
                 shown, limit = None, program.combine(cell, sign, {})
@@ -390,10 +396,10 @@ def test_weights_other_than_one():
     low, high = known(problem, protection, problem.attackers()[0])
     program = Program(table.relations, low, high)
     for sign, end in ((-1, Fraction(4)), (1, Fraction(3, 2))):
-        primal, dual = next(iter(Pushes(problem, low, high, stake(problem)).push(0, sign)))
+        primal, dual = next(iter(Pushes(problem.table.relations, low, high, stake(problem)).push(0, sign)))
         shown, limit = redecide(program, 0, sign, primal, dual)
         assert toward(program, shown, 0, sign) == limit.bound == end
-    _, dual = next(iter(Pushes(problem, low, high, stake(problem)).push(0, 1)))
+    _, dual = next(iter(Pushes(problem.table.relations, low, high, stake(problem)).push(0, 1)))
     assert min(one.bound for one in combinations(program, 0, 1, *dual)) == Fraction(3, 2)
 
 

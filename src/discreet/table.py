@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from discreet.contributions import Contributions, largest
 from discreet.errors import TableError, some
 from discreet.hierarchy import Hierarchy, IntArray
 from discreet.relations import FloatArray, additive
@@ -62,6 +63,7 @@ class Table:
     rhs: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
     is_count: bool = False  # the response counts contributors
     complete: bool = True  # cells that are not stored are zeros; in linked tables some are tabulated nowhere
+    contributions: Contributions | None = None  # to the finest cells
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -211,6 +213,18 @@ class Table:
         base[rows.col[of_totals]] = False
         return base
 
+    def respondents(self) -> Contributions:
+        """Who contributes what to the finest cells, as far as the table knows."""
+        if self.contributions is not None:
+            return self.contributions
+        if self.top is None:
+            raise TableError(
+                "The table does not say who contributes to its cells. Tabulate it from records, or give a finished table its "
+                "largest contributions and who made them."
+            )
+        who = None if self.who is None else np.asarray(self.who, dtype=np.int64)
+        return largest(self.is_base, self.top, who, self.contributors, self.labels(np.flatnonzero(self.is_base)))
+
     def frame(self) -> pd.DataFrame:
         """All columns as a data frame. Confidential."""
         columns: dict[str, Any] = {} if self.names is None else {"cell": self.names}
@@ -278,6 +292,7 @@ class Table:
             extra={name: column[cells] for name, column in self.extra.items()},
             names=None if self.names is None else tuple(self.names[i] for i in cells),
             complete=self.complete and len(cells) == len(self),
+            contributions=self.contributions and self.contributions.only(cells),
         )
 
 

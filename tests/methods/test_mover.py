@@ -7,7 +7,7 @@ import pytest
 
 from discreet.methods.suppress.eliminate import eliminate
 from discreet.methods.suppress.evidence import DOWN, UP, Evidence, seek
-from discreet.methods.suppress.mover import Mover
+from discreet.methods.suppress.movers import programs
 from discreet.problem import Status
 from discreet.protection import suppress
 from discreet.run import Run
@@ -18,7 +18,7 @@ from discreet.testing import cross_table, infer, pose, random_problem, random_ta
 def test_a_move_is_a_congruent_table_that_reaches_the_level(seed):
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, random_table(rng, (3, 4)))
-    mover = Mover(problem, problem.attackers()[0], problem.status != Status.PUBLISHED, problem.cost)
+    mover = programs(problem, problem.status != Status.PUBLISHED, problem.cost)[0]
     for p in problem.primaries.tolist():
         for side, level in ((UP, problem.upper[p]), (DOWN, problem.lower[p])):
             move = mover.move(p, side, float(level)) if level > 0 else None
@@ -39,7 +39,7 @@ def test_evidence_never_credits_more_than_the_exact_interval(seed):
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, random_table(rng, (3, 4)))
     everything = problem.status != Status.PUBLISHED
-    mover = Mover(problem, problem.attackers()[0], everything, problem.cost)
+    mover = programs(problem, everything, problem.cost)[0]
     evidence = Evidence(problem, problem.attackers()[0])
     for p in problem.primaries.tolist():
         seek(mover, evidence, p)
@@ -53,7 +53,7 @@ def test_evidence_never_credits_more_than_the_exact_interval(seed):
 
 def test_no_move_where_there_is_no_room():
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 6.0}, upper=40)
-    mover = Mover(problem, problem.attackers()[0], problem.status == Status.PRIMARY, problem.cost)
+    mover = programs(problem, problem.status == Status.PRIMARY, problem.cost)[0]
     assert mover.move(int(problem.primaries[0]), UP, 6.0) is None
 
 
@@ -61,7 +61,7 @@ def test_the_clean_up_publishes_everything_that_protects_nobody():
     problem = pose(cross_table("abc", "def", np.arange(1.0, 10).reshape(3, 3) + 10), {"a × d": 2.0})
     everything = np.ones(len(problem), dtype=bool)
     evidence = Evidence(problem, problem.attackers()[0])
-    mover = Mover(problem, problem.attackers()[0], everything, problem.cost)
+    mover = programs(problem, everything, problem.cost)[0]
     seek(mover, evidence, int(problem.primaries[0]))
     kept, status = eliminate(problem, everything, [evidence], Run())
     assert status == "heuristic"

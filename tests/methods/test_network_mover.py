@@ -14,8 +14,7 @@ from discreet.audit.evidence import Difference
 from discreet.errors import NoSafePatternError
 from discreet.methods import protect
 from discreet.methods.suppress.evidence import DOWN, UP, Evidence, seek
-from discreet.methods.suppress.mover import Mover
-from discreet.methods.suppress.movers import movers
+from discreet.methods.suppress.movers import movers, programs
 from discreet.methods.suppress.network_mover import NetworkMover
 from discreet.methods.suppress.unpick import Unpicked
 from discreet.problem import Problem, Status
@@ -60,9 +59,9 @@ def compared(problem: Problem, rng: np.random.Generator) -> list[bool]:
     """Whether some cells can be moved, by two movers."""
     cells = problem.status != Status.PUBLISHED
     answers = []
-    for who, mover in zip(problem.attackers(), movers(problem, cells, problem.cost, 0), strict=True):
+    both = zip(movers(problem, cells, problem.cost, 0), programs(problem, cells, problem.cost), strict=True)
+    for mover, program in both:
         assert isinstance(mover, NetworkMover)
-        program = Mover(problem, who, cells, problem.cost)
         for i in rng.choice(np.flatnonzero(cells), len(problem) // 8, replace=False).tolist():
             mover.bar(i, True)
             program.bar(i, True)
@@ -86,8 +85,9 @@ def test_flows_show_what_linear_programs_show(kind, seed):
     problem = draw(kind, seed)
     cells = problem.status != Status.PUBLISHED
     everything = suppress(problem, cells)
-    for who, mover in zip(problem.attackers(), movers(problem, cells, problem.cost, 0), strict=True):
-        evidence, program = Evidence(problem, who), Mover(problem, who, cells, problem.cost)
+    both = zip(movers(problem, cells, problem.cost, 0), programs(problem, cells, problem.cost), strict=True)
+    for who, (mover, program) in zip(problem.attackers(), both, strict=True):
+        evidence = Evidence(problem, who)
         for p in problem.primaries.tolist():
             by_program = seek(program, Evidence(problem, who), p)
             assert (seek(mover, evidence, p) is None) is (by_program is None)
@@ -181,7 +181,7 @@ def test_what_single_relations_rule_out_is_unsafe(seed):
     problem = random_problem(rng, random_table(rng, (3, 3, 3)), primaries=0.2, must_publish=0.0)
     hidden = protect(problem, "kelly").hidden
     who = problem.attackers()[0]
-    unpicked = Unpicked(Mover(problem, who, hidden, problem.cost), Evidence(problem, who))
+    unpicked = Unpicked(programs(problem, hidden, problem.cost)[0], Evidence(problem, who))
     before = unpicked.low.copy(), unpicked.high.copy()
     for i in np.flatnonzero(hidden & (problem.status == Status.FREE)).tolist():
         ruled_out = unpicked.rules_out(i, hidden)

@@ -192,6 +192,8 @@ class _Job:
 
     def answer(self, question: _Question) -> _Seen:
         problem, protection, attacker, targets = self.problem, self.protection, question.attacker, question.targets
+        if not self.intervals and not self.certify and not question.required.any():
+            return self._told(question)
         low, high = known_floats(problem, protection, attacker)
         reduced = reduce(problem.table.relations, low, high, low < high)
         parts = list(self._parts(question, reduced))
@@ -199,13 +201,11 @@ class _Job:
         reach, edge, shown, tables = self._gather(targets, reduced, [columns for columns, _ in parts], found)
         hinges = np.flatnonzero(self._hinges(question, reach, edge))
         if len(hinges):
-            exact, witnesses = Decider(problem, protection, attacker).reach(targets[hinges])
+            exact, witnesses = Decider.against(problem, protection, attacker).reach(targets[hinges])
             shown[:, hinges] = len(tables) + np.arange(exact.size).reshape(-1, 2).T
             reach[:, hinges] = exact
             tables.extend(witnesses if self.certify else ())
-        # A primary whose value is simply told is exposed, however little protection it asked for.
-        told = ((protection.lower == protection.upper) & (problem.status == Status.PRIMARY))[targets]
-        safe = _suffices(question, reach) & ~told
+        safe = _suffices(question, reach) & ~self._is_told(targets)
         value = problem.table.value
         lower, upper = (_tidy(value, targets, move) for move in (-reach[0], reach[1]))
         # The truth is possible, and what was known beforehand is no news, whatever the last digit of a sum.
@@ -213,6 +213,18 @@ class _Job:
         lower = np.minimum(np.maximum(lower, lowest), value[targets])
         upper = np.maximum(np.minimum(upper, highest), value[targets])
         return _Seen(lower, upper, safe, Evidence(tuple(tables), shown))
+
+    def _is_told(self, targets: IntArray) -> BoolArray:
+        """A primary whose value is simply told is exposed, however little protection it asked for."""
+        told = (self.protection.lower == self.protection.upper) & (self.problem.status == Status.PRIMARY)
+        return np.asarray(told[targets])
+
+    def _told(self, question: _Question) -> _Seen:
+        """Where nothing is asked for but not to be told."""
+        value, targets = self.problem.table.value, question.targets
+        self._advance(len(targets))
+        shown = np.full((2, len(targets)), -1)
+        return _Seen(value[targets], value[targets], ~self._is_told(targets), Evidence((), shown))
 
     def _hinges(self, question: _Question, reach: FloatArray, edge: FloatArray) -> BoolArray:
         """Which answers are not known yet: between how far a cell is proven to go and where it must stop."""
@@ -224,7 +236,9 @@ class _Job:
 
     def _parts(self, question: _Question, reduced: Reduced) -> Iterator[tuple[IntArray, Component]]:
         """The connected components with targets in them: their columns, and what is asked about them."""
-        moving = np.flatnonzero(reduced.column[question.targets] >= 0)
+        # Cells that need not move are of no interest, unless it is asked how far they do.
+        asked = self.intervals | question.required.any(axis=0)
+        moving = np.flatnonzero((reduced.column[question.targets] >= 0) & asked)
         cells = question.targets[moving]
         *ends, sliding = question.required[:, moving]
         level = np.where(reduced.sign[cells] > 0, ends, ends[::-1])

@@ -132,7 +132,7 @@ class _Prover:
     ) -> None:
         self.problem, self.protection, self.evidence, self.exact = problem, protection, evidence, exact
         self.cells = [int(cell) for cell in cells]
-        self.decider = Decider(problem, protection, attacker)
+        self.decider = Decider.against(problem, protection, attacker)
         self.program = self.decider.program
         self.required = required(problem, protection, attacker)
         self._of_evidence: dict[int, ExactDifference | None] = {-1: None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,6 +80,21 @@ class CongruentTables:
         self._model.maximize(True)
         self._patience = patience(rows)
         self._aim = np.zeros(0, dtype=np.int64)
+
+    @contextmanager
+    def narrowed(self, cells: IntArray, low: FloatArray, high: FloatArray) -> Iterator[None]:
+        """For a while, less room for some cells. What is congruent then is so anyway."""
+        before = [bound[cells] for bound in (self.low, self.high, self._lower, self._upper)]
+        self.low[cells], self.high[cells] = np.maximum(before[0], low), np.minimum(before[1], high)
+        on_grid = np.ceil(self.low[cells] * self.grid.scale), np.floor(self.high[cells] * self.grid.scale)
+        self._lower[cells] = np.maximum(before[2], on_grid[0] / self._unit)
+        self._upper[cells] = np.minimum(before[3], on_grid[1] / self._unit)
+        self._model.set_bounds(cells, self._lower[cells], self._upper[cells])
+        try:
+            yield
+        finally:
+            self.low[cells], self.high[cells], self._lower[cells], self._upper[cells] = before
+            self._model.set_bounds(cells, self._lower[cells], self._upper[cells])
 
     def push(self, cell: int, sign: float, goal: float = np.inf, starts: Sequence[Start] = ()) -> Push:
         """Move ``cell`` as far as it goes, but not beyond ``goal``, up (``sign`` 1) or down (−1). It must not be endless.

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from scipy import sparse
 
 from discreet.attackers import Attacker
 from discreet.audit.evidence import Difference, IntArray
 from discreet.audit.exact import Combination, ExactDifference, Program
 from discreet.audit.known import known, required
+from discreet.audit.numbers import Bound
 from discreet.audit.pushes import Pushes
 from discreet.audit.rationalize import at_once, redecide, toward
 from discreet.audit.simplex import farthest
@@ -19,12 +23,21 @@ SIGNS = (-1, 1)  # down and up
 
 
 class Decider:
-    """What one attacker can infer, exactly."""
+    """What somebody can infer, exactly, who holds cells possible so far below and above their true values.
 
-    def __init__(self, problem: Problem, protection: Protection, attacker: Attacker) -> None:
-        low, high = known(problem, protection, attacker)
-        self.program = Program(problem.table.relations, low, high)
-        self._pushes = Pushes(problem, low, high, required(problem, protection, attacker).max(axis=0))
+    ``stake`` is the protection that each cell needs.
+    """
+
+    def __init__(
+        self, relations: sparse.csr_array, low: Sequence[Bound], high: Sequence[Bound], stake: FloatArray
+    ) -> None:
+        self.program = Program(relations, low, high)
+        self._pushes = Pushes(relations, low, high, stake)
+
+    @classmethod
+    def against(cls, problem: Problem, protection: Protection, attacker: Attacker) -> Decider:
+        stake = required(problem, protection, attacker).max(axis=0)
+        return cls(problem.table.relations, *known(problem, protection, attacker), stake)
 
     def settle(
         self, cell: int, sign: int, shown: ExactDifference | None = None

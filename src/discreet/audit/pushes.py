@@ -12,7 +12,6 @@ from scipy import sparse
 from discreet.audit.congruent import components, patience
 from discreet.audit.evidence import IntArray
 from discreet.audit.numbers import Bound
-from discreet.problem import Problem
 from discreet.relations import FloatArray
 from discreet.solvers import HighsModel
 
@@ -23,16 +22,18 @@ Dual = tuple[Sequence[int], FloatArray]  # relations and their multipliers
 class Pushes:
     """What an attacker cannot rule out, a linear program a connected component. ``stake`` is the protection a cell needs."""
 
-    def __init__(self, problem: Problem, low: Sequence[Bound], high: Sequence[Bound], stake: FloatArray) -> None:
-        self.problem, self.stake = problem, stake
+    def __init__(
+        self, relations: sparse.csr_array, low: Sequence[Bound], high: Sequence[Bound], stake: FloatArray
+    ) -> None:
+        self.relations, self.stake = relations, stake
         self.low, self.high = (np.array([float(bound) for bound in side]) for side in (low, high))
 
     @cached_property
     def _components(self) -> dict[int, _Component]:
         """By cell; worked out when first needed, which for safe tables may be never."""
-        relations = sparse.csc_array(self.problem.table.relations)
+        relations = sparse.csc_array(self.relations)
         found = {}
-        for cells, _ in components(self.problem.table.relations, self.low < self.high):
+        for cells, _ in components(self.relations, self.low < self.high):
             component = _Component(relations, cells, self.low[cells], self.high[cells])
             found.update(dict.fromkeys(cells.tolist(), component))
         return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, Literal
 
 from discreet.errors import RuleError, some
 from discreet.methods.method import Method
@@ -22,7 +22,10 @@ from discreet.methods.suppress.optimal.optimal import Optimal
 from discreet.problem import BoolArray, Problem
 from discreet.progress import Budget, Progress, Silent
 from discreet.protection import Protection
+from discreet.respondents.construct import ForRespondents
 from discreet.run import Run, beginning_with
+
+Level = Literal["cells", "contributions"]
 
 METHODS: Mapping[str, type[Method]] = {
     "auto": Auto,
@@ -60,8 +63,12 @@ def protect(
     executor: Executor | None = None,
     start: BoolArray | None = None,
     keep: Callable[[BoolArray], None] | None = None,
+    level: Level = "cells",
 ) -> Protection:
     """Protect every primary cell of a problem. Audit the result before publishing it.
+
+    At the ``level`` of cells, that is from what an outsider can infer about their values; at that of contributions, every single
+    respondent from all others, see :mod:`discreet.respondents`.
 
     Methods that prove a bound stop when the cost is within ``gap`` (a share) of it; heuristics prove none. ``start`` is a
     pattern to begin with, not safe perhaps; ``keep`` is handed the pattern so far, now and then, and the last one.
@@ -72,6 +79,8 @@ def protect(
         method = with_options(method)
     if type(method) in METHODS.values() and getattr(method, "at_most", None) is None:
         method = InPieces(method)
+    if level == "contributions":
+        method = ForRespondents(method, InPieces(Kelly()))
     begin = None if start is None else beginning_with(problem, start)
     run = Run(seed, Budget(time_limit, gap), progress or Silent(), executor, begin)
     if keep is None:

@@ -40,7 +40,7 @@ class _Found:
 
     hidden: BoolArray
     stuck: IntArray
-    moves: list[list[Difference]]  # by attacker
+    moves: list[list[Difference]]  # by attacker who matters there
 
 
 def apart(problem: Problem, run: Run) -> tuple[BoolArray, Moves]:
@@ -54,7 +54,8 @@ def apart(problem: Problem, run: Run) -> tuple[BoolArray, Moves]:
     hidden = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
     if run.start is not None:
         hidden |= run.start & (problem.status == Status.FREE)
-    moves: list[list[Difference]] = [[] for _ in problem.attackers()]
+    place = {who.name: number for number, who in enumerate(problem.attackers())}
+    moves: list[list[Difference]] = [[] for _ in place]
     # Flows are as quick in all of a hierarchy as in a part of it.
     tables = [] if network(problem.table.relations) is not None else subtables(problem.table.relations)
     if len(tables) < 2:
@@ -73,8 +74,8 @@ def apart(problem: Problem, run: Run) -> tuple[BoolArray, Moves]:
             hidden[cells] |= found.hidden
             stuck[cells] = False
             stuck[cells[found.stuck]] = True
-            for mine, new in zip(moves, found.moves, strict=True):
-                mine += [Difference(cells[move.cells], move.move) for move in new]
+            for who, new in zip(region.problem.attackers(), found.moves, strict=True):
+                moves[place[who.name]] += [Difference(cells[move.cells], move.move) for move in new]
         run.progress.update(int((~stuck[problem.primaries]).sum()), f"{int(hidden.sum()):,} hidden")
         run.keep(hidden)
     return hidden, moves

@@ -52,7 +52,7 @@ def _climb(problem: Problem, run: Run, found: Protection) -> tuple[Protection, s
         if run.start is not None:
             search.accept(search.forced | (run.start & search.free))
         search.accept(found.hidden)
-        if search.parts[0] and rung("modular"):
+        if search.has_tables and rung("modular"):
             search.grow(table_by_table(problem, run.unkept(), 1.0).astype(float))
         if rung("guided"):
             search.follow()

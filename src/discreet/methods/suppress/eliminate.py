@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -40,8 +41,8 @@ def eliminate(problem: Problem, hidden: BoolArray, evidence: Sequence[Evidence],
             for done, i in enumerate(candidates.tolist(), start=1):
                 if run.budget.over:
                     return hidden, "time_limit"
-                not_ruled_out = [side.publish(i, hidden) for side in sides]
-                if all(not_ruled_out) and all(side.has_other(i, hidden) for side in sides):
+                asked = [side for side in sides if side.publish(i, hidden)]
+                if not any(side.ruled_out(i, hidden) for side in asked) and all(s.has_other(i, hidden) for s in asked):
                     hidden[i] = False
                     left -= 1
                     run.keep(hidden)
@@ -61,8 +62,12 @@ class _Side:
     def __init__(self, evidence: Evidence, mover: AnyMover) -> None:
         self.evidence = evidence
         self.mover = mover
-        # A flow is found, or not, as quickly as single relations are looked at.
-        self.unpicked = Unpicked(mover, evidence) if isinstance(mover, Mover) else None
+        self.looked = False  # at what single relations say without the cell in question
+
+    @cached_property
+    def unpicked(self) -> Unpicked | None:
+        """A flow is found, or not, as quickly as single relations are looked at."""
+        return Unpicked(self.mover, self.evidence) if isinstance(self.mover, Mover) else None
 
     def shows_all(self, hidden: BoolArray, budget: Budget) -> bool:
         """Find evidence for every cell that lacks it; False if there is no time, or if only the audit can tell."""
@@ -72,14 +77,21 @@ class _Side:
         return True
 
     def publish(self, i: int, hidden: BoolArray) -> bool:
-        """Take a cell out of play; False if single relations already rule that out, much quicker than a linear program."""
+        """Take a cell out of play; whether there is evidence that moves it."""
         self.mover.bar(i, True)
-        return self.unpicked is None or not self.unpicked.rules_out(i, hidden)
+        self.looked = False
+        _, p = self.evidence.relying_on(i)
+        return bool(self.evidence.counts(p, hidden, i).any())
+
+    def ruled_out(self, i: int, hidden: BoolArray) -> bool:
+        """Whether single relations already forbid to publish a cell, which is much quicker to see than by a linear program."""
+        self.looked = True
+        return self.unpicked is not None and self.unpicked.rules_out(i, hidden)
 
     def hide(self, i: int) -> None:
         """Put the cell back that was published last."""
         self.mover.bar(i, False)
-        if self.unpicked is not None:
+        if self.looked and self.unpicked is not None:
             self.unpicked.undo()
 
     def has_other(self, i: int, hidden: BoolArray) -> bool:

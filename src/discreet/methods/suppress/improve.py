@@ -35,7 +35,7 @@ class Improve:
         search = Search(problem, run)
         stopped = False
         try:
-            in_parts = run.start is None and bool(search.parts[0])
+            in_parts = run.start is None and search.has_tables
             search.begin(table_by_table(problem, run, FIRST) if in_parts else run.start)
             search.follow()
             Neighbourhoods(search).descend()

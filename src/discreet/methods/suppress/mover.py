@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from scipy import sparse
 
 from discreet.attackers import Attacker
 from discreet.audit.evidence import DOWN, UP, Difference, IntArray
 from discreet.audit.tolerances import REACH
-from discreet.problem import BoolArray, Problem
+from discreet.problem import Problem
 from discreet.relations import FloatArray
 from discreet.solvers import HighsModel, Outcome
 
@@ -22,7 +24,7 @@ SLIGHT = 1e-3  # cells with less room than this share of the level are priced as
 class Mover:
     """A persistent linear program over the given cells; moves up and moves down are separate columns.
 
-    ``price`` is what it costs each cell of the problem to move.
+    ``relations`` are those between these cells; ``price`` is what it costs each cell of the problem to move.
     """
 
     solver = HighsModel.name
@@ -31,30 +33,37 @@ class Mover:
         self,
         problem: Problem,
         attacker: Attacker,
-        cells: BoolArray,
+        cells: IntArray,
+        relations: sparse.csr_array,
         price: FloatArray,
         seed: int = 0,
         fares: tuple[float, ...] = FARES,
     ) -> None:
         self.fares = fares
-        self.cells = np.flatnonzero(cells)
+        self.cells = cells
         self.column = np.full(len(problem), -1)
         self.column[self.cells] = np.arange(len(self.cells))
         self.price = price[self.cells]
         self.room = rooms(problem, attacker, self.cells)
         self.left = self.room.copy()
-        relations = sparse.csr_array(problem.table.relations[:, self.cells])
-        relations = sparse.csr_array(relations[np.diff(relations.indptr) > 0])
         cost = problem.cost[self.cells]
         self.typical = float(np.median(cost[cost > 0])) if np.any(cost > 0) else 1.0
         self.relations = relations
-        self.both = sparse.csr_array(sparse.hstack([relations, -relations], format="csr"))
-        n, zero = 2 * len(self.cells), np.zeros(relations.shape[0])
-        self.columns = np.arange(n)
+        self.columns = np.arange(2 * len(self.cells))
         self.seed = seed
         self.asked: tuple[int, int, float] | None = None
-        self.model = HighsModel("dual", seed=seed)
-        self.model.load(np.zeros(n), np.zeros(n), np.ones(n), self.both, zero, zero)
+
+    @cached_property
+    def both(self) -> sparse.csr_array:
+        return sparse.csr_array(sparse.hstack([self.relations, -self.relations], format="csr"))
+
+    @cached_property
+    def model(self) -> HighsModel:
+        """Made when first needed, which against many an attacker is never."""
+        n, zero = len(self.columns), np.zeros(self.relations.shape[0])
+        model = HighsModel("dual", seed=self.seed)
+        model.load(np.zeros(n), np.zeros(n), np.ones(n), self.both, zero, zero)
+        return model
 
     def bar(self, i: int, barred: bool) -> None:
         """Take a cell out of play, as if it were published, or put it back."""

@@ -17,4 +17,7 @@ def restrict(problem: Problem, cells: IntArray, rows: IntArray) -> Problem:
     rhs = here @ table.value[cells]
     names = tuple(map(str, cells.tolist()))
     small = Table({}, np.zeros((0, len(cells)), dtype=np.int32), table.value[cells], here, names=names, rhs=rhs)
-    return problem.only(cells, small)
+    part = problem.only(cells, small)
+    # Who has nothing to be kept from there is no matter there.
+    others = tuple(who for who in part.others if who.levels is None or who.levels.any())
+    return part.with_columns(others=others)

@@ -54,6 +54,7 @@ class Attack:
         self.forced = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
         self.room[:, problem.status == Status.PUBLISHED] = 0.0
         self.requirements = requirements(problem, attacker)
+        self._required = np.array([one.cell for one in self.requirements], dtype=np.int64)
         self._rng = np.random.default_rng(0)
         self._over(problem.table.relations)
 
@@ -74,6 +75,10 @@ class Attack:
             self._first = np.searchsorted(ends[order], np.arange(self.net.nodes + 1))
         self._view: _View | None = None
         self._flow: dict[tuple[int, int], tuple[IntArray, FloatArray]] = {}
+
+    def concerns(self, relations: sparse.csr_array) -> bool:
+        """Whether there is a requirement for a cell of these relations."""
+        return bool(np.isin(self._required, relations.indices).any())
 
     def within(self, relations: sparse.csr_array) -> Attack:
         """The same attack by somebody who knows only some of the relations: what stops him stops everybody."""

@@ -54,7 +54,7 @@ class Optimal:
         if run.start is not None:
             search.accept(search.forced | (run.start & search.free))
             return run.start
-        if not search.parts[0]:
+        if not search.has_tables:
             return None
         found = Kelly().protect(problem, run)  # the quickest
         search.accept(found.hidden)

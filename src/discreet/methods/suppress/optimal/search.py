@@ -54,7 +54,11 @@ class Search:
         relations = problem.table.relations
         tables = subtables(relations) if any(attack.net is None for attack in self.attacks) else []
         parts = [sparse.csr_array(relations[table.rows]) for table in tables] if len(tables) > 1 else []
-        self.parts = [[attack.within(part) for part in parts if attack.net is None] for attack in self.attacks]
+        self.has_tables = bool(parts)  # more than one, of which it is made
+        self.parts = [
+            [attack.within(part) for part in parts if attack.net is None and attack.concerns(part)]
+            for attack in self.attacks
+        ]
         self.forced = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
         movable = np.any([attack.room.any(axis=0) for attack in self.attacks], axis=0)
         self.free = (problem.status == Status.FREE) & movable

@@ -1,0 +1,380 @@
+"""Is any combination of what is published sensitive for somebody? An exact answer for every respondent and insider."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from discreet.audit import tolerances
+from discreet.audit.congruent import CongruentTables, components
+from discreet.audit.decide import Decider
+from discreet.audit.evidence import IntArray
+from discreet.audit.numbers import Bound
+from discreet.audit.rationalize import toward
+from discreet.audit.reduce import reduce
+from discreet.errors import InputError, TableError
+from discreet.problem import BoolArray, Problem, Status
+from discreet.progress import Progress, Silent
+from discreet.protection import Decision, Protection
+from discreet.relations import FloatArray
+from discreet.respondents.aggregation import Aggregation
+from discreet.respondents.insiders import Group, Insiders
+from discreet.respondents.measure import Measure, measures
+from discreet.table import Table
+
+SIGNS = 10  # cells that one respondent dominates: beyond that, signs are too many to try them all
+
+
+@dataclass(frozen=True, eq=False)
+class Exposed:
+    """A respondent of whom an aggregation says too much to some insiders, or to everybody if there are none."""
+
+    measure: Measure
+    group: Group
+    cells: tuple[int, ...]  # that the group makes sensitive
+    signs: tuple[int, ...]
+    respondent: str
+    insiders: tuple[str, ...]
+    aggregation: Aggregation | None  # None where it was not found out whether there is one
+
+    @property
+    def precision(self) -> float:
+        """To within which share of its contribution it can be told; under dominance, what share others have of the sum."""
+        return 0.0 if self.aggregation is None else float(self.aggregation.precision(self.measure))
+
+    def words(self, table: Table) -> str:
+        """Which sum gives the respondent away, and to whom. Confidential."""
+        if self.aggregation is None:
+            return f"{self.respondent} dominates {len(self.cells)} cells, too many to find out what sums of them tell."
+        return self.aggregation.words(table, self.respondent, self.insiders, self.measure)
+
+
+@dataclass(frozen=True, eq=False)
+class RespondentAudit:
+    """The verdict: who is exposed, to whom, by which aggregation. Confidential: it tells names and amounts."""
+
+    problem: Problem
+    protection: str
+    rules: tuple[str, ...]
+    targets: int  # respondents who need protection
+    programs: int  # linear programs it took
+    exposed: tuple[Exposed, ...]  # for each respondent and rule, to those who learn most
+
+    @property
+    def passed(self) -> bool:
+        return not self.exposed
+
+    @property
+    def respondents(self) -> list[str]:
+        """Who is exposed."""
+        return sorted({one.respondent for one in self.exposed})
+
+    def frame(self) -> pd.DataFrame:
+        """One row an exposed respondent, the worst first. Confidential."""
+        rows = [
+            {
+                "respondent": one.respondent,
+                "rule": one.measure.rule,
+                "insiders": ", ".join(one.insiders),
+                "precision": one.precision,
+                "cells": ", ".join(self.problem.table.labels(one.cells)),
+                "aggregation": one.words(self.problem.table),
+            }
+            for one in sorted(self.exposed, key=lambda one: (one.precision, one.respondent))
+        ]
+        return pd.DataFrame(rows, columns=["respondent", "rule", "insiders", "precision", "cells", "aggregation"])
+
+
+def audit_respondents(
+    problem: Problem,
+    protection: Protection,
+    *,
+    rules: Sequence[str] | None = None,
+    insiders: bool = True,
+    progress: Progress | None = None,
+) -> RespondentAudit:
+    """Ask of every respondent whether others, or several together, can make out too much of it: Operational criterion 2.
+
+    ``rules`` are those the problem was assessed by. Without ``insiders`` only the largest contributors to a cell of the target
+    attack it, as the rules say of single cells: what classical software protects against.
+    """
+    if protection.problem.digest != problem.digest:
+        raise TableError("The protection belongs to another problem. Audit it with the problem it was made for.")
+    if np.any(protection.decision == Decision.ADJUSTED) or np.any(
+        protection.hidden & (np.isfinite(protection.lower) | np.isfinite(protection.upper))
+    ):
+        raise InputError("Aggregations are audited where cells are published or suppressed, not as intervals.")
+    progress = progress or Silent()
+    exposed: list[Exposed] = []
+    targets, programs = set[int](), 0
+    for measure in measures(problem.rules if rules is None else rules):
+        seen = Search(problem, protection.hidden, measure, insiders=insiders)
+        found = seen.targets()
+        progress.stage("respondents", len(found))
+        for done, target in enumerate(found, start=1):
+            worst = seen.worst(target)
+            exposed += [] if worst is None else [worst]
+            progress.update(done, f"{len(exposed):,} exposed")
+        targets |= set(found)
+        programs += seen.programs
+    rules = problem.rules if rules is None else rules
+    return RespondentAudit(problem, protection.digest, tuple(rules), len(targets), programs, tuple(exposed))
+
+
+@dataclass(frozen=True, eq=False)
+class _Move:
+    """A way for the hidden base cells to move, all relations kept."""
+
+    by: FloatArray  # per base cell in play
+
+
+class Search:
+    """One pattern and one rule: whom can whom make out?
+
+    A respondent is safe from some insiders if hidden cells can move, all relations kept, so that its own contribution moves by
+    what the rule asks for, and the others no more than their share: by duality no combination of published cells then
+    tells more. Moves found once serve for all insiders who do not spoil them; only for those who do another one is sought.
+    """
+
+    def __init__(self, problem: Problem, hidden: BoolArray, measure: Measure, *, insiders: bool = True) -> None:
+        self.problem, self.measure, self.inner_only = problem, measure, not insiders
+        table = problem.table
+        self.insiders = Insiders(problem, measure)
+        self.base = np.flatnonzero(table.is_base & hidden)  # cells in play
+        self.place = np.full(len(table), -1)
+        self.place[self.base] = np.arange(len(self.base))
+        self.in_play = self.place >= 0
+        room = np.where(hidden, np.inf, 0.0)
+        room[self.base] = table.magnitude[self.base]
+        self.room = room
+        self.reduced = reduce(table.relations, -room, room, room > 0)
+        self.programs = 0
+        self._together = np.full(len(table), -1)  # which component a hidden cell is in
+        for number, (members, _) in enumerate(components(table.relations, room > 0)):
+            self._together[members] = number
+        self._parts: dict[int, _Part] = {}
+        for members, relations in components(self.reduced.relations, np.ones(len(self.reduced.low), dtype=bool)):
+            part = _Part(members, relations, self.reduced.low[members], self.reduced.high[members])
+            self._parts.update(dict.fromkeys(members.tolist(), part))
+
+    def targets(self) -> list[int]:
+        return self.insiders.targets()
+
+    def worst(self, target: int) -> Exposed | None:
+        """The group that learns most about a respondent; None if it is safe from everybody."""
+        found = list(self.exposures(target))
+        return min(found, key=lambda one: one.precision, default=None)
+
+    def exposures(self, target: int) -> Iterator[Exposed]:
+        """Groups that learn too much about a respondent; those with further insiders, who learn even more, are left out."""
+        pool: list[_Move] = [_Move(np.zeros(len(self.base)))]
+        seen, left = {Group(target)}, [Group(target)]
+        while left:
+            group = left.pop()
+            found = self._moves(group, pool)
+            if isinstance(found, Exposed):
+                yield found
+                continue
+            more = self.measure.others - len(group.insiders)
+            for who in sorted({who for move in found for who in self._breaks(group, move, more)}):
+                further = group.with_insider(who)
+                if further not in seen:
+                    seen.add(further)
+                    left.append(further)
+
+    # -- one group ---------------------------------------------------------------------------------------------
+
+    def _moves(self, group: Group, pool: list[_Move]) -> list[_Move] | Exposed:
+        """Moves that show a respondent safe from these insiders, one for each choice of signs; or why it is not."""
+        rest = self.insiders.rest(group, self.base)
+        sensitive = self.problem.status[self.base] == Status.PRIMARY
+        at = np.flatnonzero((rest < 0) & sensitive)
+        rest = np.where(
+            (rest < 0) & ~sensitive, 0.0, rest
+        )  # who waived protection there is not protected, nor protects
+        cells = [int(cell) for cell in self.base[at]]
+        # Cells that are published, though the group makes them sensitive, tell it all.
+        told = [c for c in self.insiders.cells_of(group).tolist() if not self.in_play[c] and self._is_told(group, c)]
+        if told:
+            return self._exposed(group, (told[0],), (1,), Aggregation.of_cell(self.insiders, group, told[0]))
+        if len(cells) > SIGNS:
+            return self._exposed(group, tuple(cells), (1,) * len(cells), None)
+        found = []
+        for others in product((1, -1), repeat=max(len(cells) - 1, 0)):
+            signs = (1, *others)[: len(cells)]
+            move = next((move for move in pool if self._holds(move, rest, at, signs)), None)
+            if move is None:
+                made = self._seek(group, cells, signs, rest, at)
+                if not isinstance(made, _Move):
+                    return self._exposed(group, tuple(cells), signs, made)
+                pool.append(made)
+                move = made
+            found.append(move)
+        return found
+
+    def _is_told(self, group: Group, cell: int) -> bool:
+        if self.problem.status[cell] != Status.PRIMARY:
+            return False
+        return bool(self.insiders.rest(group, np.array([cell]))[0] < 0)
+
+    def _exposed(
+        self, group: Group, cells: tuple[int, ...], signs: tuple[int, ...], aggregation: Aggregation | None
+    ) -> Exposed:
+        names = self.insiders.given.names
+        insiders = tuple(names[who] for who in group.insiders)
+        return Exposed(self.measure, group, cells, signs, names[group.target], insiders, aggregation)
+
+    def _holds(self, move: _Move, rest: FloatArray, at: IntArray, signs: tuple[int, ...]) -> bool:
+        """Whether a move, or its reverse, is one for a group that leaves this rest."""
+        turned = 1.0 if not len(at) or move.by[at[0]] * signs[0] >= 0 else -1.0
+        by = turned * move.by
+        enough = np.array(signs, dtype=float) * by[at] >= -rest[at] * (1 - tolerances.REACH)
+        return bool(np.all(enough) and np.all(np.abs(np.delete(by, at)) <= np.delete(rest + self._noise, at)))
+
+    @property
+    def _noise(self) -> FloatArray:
+        return np.asarray(self.insiders.noise[self.base])
+
+    def _breaks(self, group: Group, move: _Move, more: int) -> list[int]:
+        """Respondents who, with others, could spoil a move."""
+        if more == 0:
+            return []
+        rest = self.insiders.rest(group, self.base)
+        # Where the move stays within the rest, that may shrink to the move; where the group is exposed, it may grow until
+        # the move is no more enough. A cell that becomes one of the latter takes moves in both directions.
+        holds = np.where(rest >= 0, rest - np.abs(move.by), np.abs(move.by) + rest)
+        in_play = self.in_play
+        if self.inner_only:
+            in_play = np.zeros_like(self.in_play)
+            in_play[self.insiders.given.of(group.target)[0]] = True
+            in_play &= self.in_play
+        return self.insiders.breaks(group, self.base, np.maximum(holds, 0.0), more, in_play)
+
+    # -- programs ----------------------------------------------------------------------------------------------
+
+    def _seek(
+        self, group: Group, cells: list[int], signs: tuple[int, ...], rest: FloatArray, at: IntArray
+    ) -> _Move | Aggregation | None:
+        """A move that shows the target safe from the insiders; or the aggregation that shows that it is not, if found."""
+        if len(cells) == 1:
+            level = float(-rest[at[0]])
+            for wary in (True, False):  # a move that hardly anybody spoils spares many others
+                move = self._push(group, cells[0], level, rest, wary)
+                if move is not None and self._holds(move, rest, at, signs):
+                    return move
+        return self._exactly(group, cells, signs)
+
+    def _push(self, group: Group, cell: int, level: float, rest: FloatArray, wary: bool) -> _Move | None:
+        """A proven move of a cell by its level, other cells keeping to what the group leaves of them."""
+        column = int(self.reduced.column[cell])
+        if column < 0:
+            return None
+        part = self._parts[column]
+        room = rest.copy()
+        if wary:
+            others = self._largest_others(group)
+            room, level = room - others, level + float(others[self.place[cell]])
+        room = np.maximum(room, 0.0)
+        room[self.place[cell]] = np.inf  # what it needs is no more than it can
+        columns, low, high = part.bounds(self.reduced.column[self.base], room)
+        self.programs += 1
+        at = part.place(column)
+        sign = float(self.reduced.sign[cell])
+        with part.tables.narrowed(columns, low, high):
+            push = part.tables.push(at, sign, level)
+        if not push.proven:
+            return None
+        mine = self.reduced.column[self.base]
+        moved = np.zeros(len(self.reduced.low) + 1)
+        moved[part.members] = push.difference
+        by = np.where(mine >= 0, self.reduced.sign[self.base] * moved[mine], 0.0)
+        return _Move(by)
+
+    def _largest_others(self, group: Group) -> FloatArray:
+        """What the largest further insiders know of each cell, at most."""
+        given, more = self.insiders.given, self.measure.others - len(group.insiders)
+        able = self.in_play[given.cell] & ~np.isin(given.who, (group.target, *group.insiders))
+        at = np.flatnonzero(able)
+        first = np.searchsorted(given.cell[at], given.cell[at])
+        at = at[np.arange(len(at)) - first < more]
+        return np.asarray(
+            np.bincount(self.place[given.cell[at]], self.measure.other * given.amount[at], len(self.base))
+        )
+
+    def _exactly(self, group: Group, cells: list[int], signs: tuple[int, ...]) -> _Move | Aggregation | None:
+        """Decided in rational arithmetic; None if that takes too long."""
+        self.programs += 1
+        rest = dict(zip(self.base.tolist(), self.insiders.exact_rest(group, self.base), strict=True))
+        inside = np.flatnonzero(np.isin(self._together, np.unique(self._together[cells])))
+        relations = sparse.csr_array(self.problem.table.relations[:, inside])
+        low: list[Bound] = []
+        high: list[Bound] = []
+        for cell in inside.tolist():
+            left: Bound = max(rest[cell], Fraction(0)) if cell in rest else float("inf")
+            low.append(-left)
+            high.append(left)
+        column = {int(cell): k for k, cell in enumerate(inside)}
+        needed = [-rest[cell] for cell in cells]
+        # The target moves all its cells by what each needs, times a number that must reach one; each may move farther.
+        unit = max(needed)
+        joint = np.zeros(len(inside))
+        for cell, sign, need in zip(cells, signs, needed, strict=True):
+            k = column[cell]
+            joint[k] = sign * float(need / unit)
+            low[k], high[k] = (Fraction(0), float("inf")) if sign > 0 else (-float("inf"), Fraction(0))
+        extended = sparse.csr_array(sparse.hstack([relations, (relations @ joint).reshape(-1, 1)], format="csr"))
+        low.append(-unit)
+        high.append(unit)
+        stake = np.zeros(len(low))
+        stake[-1] = float(unit)
+        decider = Decider(extended, low, high, stake)
+        shown, limit = decider.settle(len(inside), 1)
+        reach = toward(decider.program, shown, len(inside), 1)
+        if reach >= unit * (1 - Fraction(tolerances.REACH)) and shown is not None:
+            moves = {i: Fraction(move, shown.over) for i, move in shown.moves.items()}
+            times = moves.pop(len(inside), Fraction(0))
+            by = np.zeros(len(self.base))
+            for i, move in moves.items():
+                if self.place[inside[i]] >= 0:
+                    by[self.place[inside[i]]] += float(move)
+            for cell in cells:
+                by[self.place[cell]] += joint[column[cell]] * float(times)
+            by *= float(min(Fraction(1), unit / times))
+            return _Move(by)
+        found = Aggregation.of(self.insiders, group, limit.multipliers, self.in_play)
+        return found if found.sensitive else None
+
+
+class _Part:
+    """A connected component as a program."""
+
+    def __init__(self, members: IntArray, relations: sparse.csr_array, low: FloatArray, high: FloatArray) -> None:
+        self.members, self.relations, self.low, self.high = members, relations, low, high
+        self._tables: CongruentTables | None = None
+
+    @property
+    def tables(self) -> CongruentTables:
+        if self._tables is None:
+            sizes = np.concatenate([-self.low, self.high])
+            sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+            self._tables = CongruentTables(self.relations, self.low, self.high, float(np.median(sizes)))
+        return self._tables
+
+    def place(self, column: int) -> int:
+        return int(np.searchsorted(self.members, column))
+
+    def bounds(self, column: IntArray, room: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+        """The columns of this component that have less room than usual, and how much."""
+        least = np.full(len(self.members), np.inf)
+        at = np.searchsorted(self.members, column)
+        here = (at < len(self.members)) & (column >= 0)
+        here[here] = self.members[at[here]] == column[here]
+        np.minimum.at(least, at[here], room[here])
+        narrow = np.flatnonzero((least < self.high) | (-least > self.low))
+        return narrow, -least[narrow], least[narrow]

@@ -1,0 +1,247 @@
+"""Patterns that are safe for every respondent: protect, audit, add what is missing, until nothing is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from discreet.attackers import Attacker
+from discreet.errors import NoSafePatternError
+from discreet.methods.method import Method
+from discreet.methods.pieces import InPieces
+from discreet.problem import BoolArray, Problem, Status
+from discreet.protection import Protection, suppress
+from discreet.relations import FloatArray
+from discreet.respondents.audit import Exposed, Search
+from discreet.respondents.insiders import Group, Insiders
+from discreet.respondents.measure import Measure, measures
+from discreet.rules import parse_rules
+from discreet.run import Run
+from discreet.table import Table
+
+SHARE = 0.6  # of the time that is left, for the method itself
+SAME = 1e-9  # costs that differ by less than this share are the same
+
+
+@dataclass(frozen=True)
+class ForRespondents:
+    """A method of suppression, asked for patterns in which no aggregation is sensitive for anybody.
+
+    That a respondent is safe from some insiders is a matter of how hidden cells can move for all they know (see
+    :class:`~discreet.respondents.audit.Search`): one attacker more of the kind that every method protects against. There are too
+    many of them to begin with all. So a quick method goes first, and whoever still learns too much from its pattern becomes an
+    attacker, until nobody does; then the method itself, in the same way. All attackers are such that any safe pattern must
+    withstand them, so bounds and proofs of optimality hold.
+    """
+
+    method: Method
+    quick: Method
+    name = "for respondents"
+
+    def protect(self, problem: Problem, run: Run) -> Protection:
+        posed = Posed(problem)
+        keep = run.keep
+        run = replace(run, keep=lambda hidden: keep(hidden[: len(problem)]))
+        best = self._repaired(posed, run, run.start)
+        bound = None
+        while self.method != self.quick and not run.budget.over:
+            # What is left of the time is for a pattern that still lets somebody learn too much.
+            limited = replace(run, budget=run.budget.share(SHARE), start=posed.extended(best.hidden))
+            found = self.method.protect(posed.problem, limited.unkept())
+            bound = found.report.bound if bound is None else max(bound, found.report.bound or bound)
+            exposed = posed.exposed(found.hidden, run)
+            if not exposed:
+                best = min(posed.protection(found, run), best, key=lambda one: one.report.cost)
+                break
+            posed.add(exposed)
+            best = min(self._repaired(posed, run, found.hidden, best), best, key=lambda one: one.report.cost)
+        status = "optimal" if bound is not None and bound >= best.report.cost * (1 - SAME) else best.report.status
+        method = self.method.method.name if isinstance(self.method, InPieces) else self.method.name
+        report = replace(best.report, method=method, status=status, bound=bound, seconds=run.budget.spent)
+        return replace(best, report=report)
+
+    def _repaired(self, posed: Posed, run: Run, start: BoolArray | None, best: Protection | None = None) -> Protection:
+        """A pattern made safe for everybody by the quick method; the best so far if there is no time for that."""
+        while True:
+            found = self.quick.protect(posed.problem, replace(run, start=posed.extended(start)))
+            exposed = posed.exposed(found.hidden, run)
+            if not exposed:
+                return posed.protection(found, run)
+            if run.budget.over and best is not None:
+                return best
+            if run.budget.over:
+                raise NoSafePatternError(
+                    f"The time limit ended with {len({one.respondent for one in exposed}):,} respondents exposed: there is no "
+                    "safe pattern yet. Allow more time."
+                )
+            posed.add(exposed)
+            start = found.hidden
+
+
+class Posed:
+    """A problem with the attackers that are known so far to matter, in terms of cells."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.original = problem
+        self.measures = measures(problem.rules)
+        self.insiders = {measure.rule: Insiders(problem, measure) for measure in self.measures}
+        self.attackers: dict[tuple[str, tuple[int, ...], int], dict[int, float]] = {}  # levels by cell
+        self.joint: dict[tuple[str, Group, tuple[int, ...]], Exposed] = {}  # who dominates several cells
+        self.problem = self._problem()
+
+    def exposed(self, hidden: BoolArray, run: Run) -> list[Exposed]:
+        """Everybody who still learns too much."""
+        found: list[Exposed] = []
+        for measure in self.measures:
+            search = Search(self.original, hidden[: len(self.original)], measure)
+            targets = search.targets()
+            run.progress.stage("respondents", len(targets))
+            for done, target in enumerate(targets, start=1):
+                found += search.exposures(target)
+                run.progress.update(done, f"{len(found):,} to be kept from learning too much")
+        return found
+
+    def add(self, exposed: Sequence[Exposed]) -> None:
+        """Take in those who learn too much as attackers."""
+        before = len(self.joint) + sum(map(len, self.attackers.values()))
+        for one in exposed:
+            insiders, rule = self.insiders[one.measure.rule], one.measure.rule
+            if len(one.cells) == 1:
+                cell, single = one.cells[0], insiders.given.is_single[one.group.target]
+                key = (rule, one.group.insiders, -1 if single else one.group.target)
+                level = -float(insiders.rest(one.group, np.array(one.cells))[0])
+                self.attackers.setdefault(key, {})[cell] = level
+            else:
+                self.joint[rule, one.group, one.signs] = one
+        if len(self.joint) + sum(map(len, self.attackers.values())) == before:
+            raise NoSafePatternError(
+                f"No way was found to protect {exposed[0].respondent!r}, who can be told in spite of all that was hidden for it.",
+                [exposed[0].respondent],
+            )
+        self.problem = self._problem()
+
+    def extended(self, start: BoolArray | None) -> BoolArray | None:
+        """A pattern to begin with, in terms of the problem posed."""
+        if start is None:
+            return None
+        start = start[: len(self.original)]
+        return np.concatenate([start & (self.original.status == Status.FREE), np.zeros(len(self.joint), dtype=bool)])
+
+    def protection(self, found: Protection, run: Run) -> Protection:
+        """What was found for the problem posed, as an answer to the original one."""
+        report = found.report
+        return suppress(
+            self.original,
+            found.hidden[: len(self.original)],
+            method=report.method,
+            status=report.status,
+            bound=report.bound,
+            seconds=run.budget.spent,
+            solver=report.solver,
+            seed=run.seed,
+            work={**report.work, "insiders": len(self.attackers) + len(self.joint)},
+            note=report.note,
+        )
+
+    # -- in terms of cells -------------------------------------------------------------------------------------
+
+    def _problem(self) -> Problem:
+        problem, n, extra = self.original, len(self.original), len(self.joint)
+        value = problem.table.value
+        attackers = [self._rule(measure) for measure in self.measures]
+        for (rule, group, target), levels in self.attackers.items():
+            room = self._room(rule, Group(target, group) if target >= 0 else None, group)
+            need = np.zeros(n)
+            need[list(levels)] = list(levels.values())
+            names = [self.insiders[rule].given.names[who] for who in (*group, *([target] if target >= 0 else []))]
+            attackers.append(_attacker(f"{rule} {names}", value, room, room, need))
+        others = tuple(problem.others)
+        # Where all rules are about contributions, protection of cells as such follows from that of contributions.
+        if len(parse_rules(problem.rules)) == len(self.measures):
+            first, *attackers = attackers
+            assert first.levels is not None
+            problem = problem.with_columns(
+                prior_lower=first.lower,
+                prior_upper=first.upper,
+                lower=first.levels[0],
+                upper=first.levels[1],
+                sliding=np.zeros(n),
+            )
+        problem = problem.with_columns(others=(*others, *attackers))
+        return problem if not extra else self._with_joint(problem)
+
+    def _rule(self, measure: Measure) -> Attacker:
+        """The largest contributors to each cell attack it, as the rule says of single cells."""
+        need = self.insiders[measure.rule].levels()
+        room = self._room(measure.rule, None, ())
+        return _attacker(f"{measure.rule} within cells", self.original.table.value, room, room, need)
+
+    def _room(self, rule: str, group: Group | None, known: tuple[int, ...]) -> FloatArray:
+        """How far cells can move for all that somebody knows: base cells by what is left of them, totals as those do."""
+        table, insiders = self.original.table, self.insiders[rule]
+        room = np.full(len(table), np.inf)
+        base = np.flatnonzero(table.is_base)
+        left = insiders.known_less(known, base) if group is None else insiders.rest(group, base)
+        room[base] = np.abs(left)  # where it is negative, that is how far the cell must move
+        return room
+
+    def _with_joint(self, problem: Problem) -> Problem:
+        """A cell more for each respondent who dominates several cells: it stands for what that one contributes to all of them.
+
+        Only the attackers in question hold it possible that it moves, and then all its cells move with it.
+        """
+        table, n, extra = problem.table, len(problem), len(self.joint)
+        columns, attackers = np.zeros((table.relations.shape[0], extra)), []
+        for k, ((rule, group, signs), one) in enumerate(self.joint.items()):
+            insiders = self.insiders[rule]
+            cells = np.array(one.cells)
+            need = -insiders.rest(group, cells)
+            unit = float(need.max())
+            move = np.zeros(n)
+            move[cells] = np.array(signs) * need / unit
+            columns[:, k] = table.relations @ move
+            room = self._room(rule, group, ())
+            low, high = (np.concatenate([room, np.zeros(extra)]) for _ in range(2))
+            low[cells], high[cells] = (np.where(np.array(signs) * way > 0, 0.0, np.inf) for way in (1, -1))
+            low[n + k] = high[n + k] = unit
+            levels = np.zeros(n + extra)
+            levels[n + k] = unit
+            value = np.concatenate([table.value, np.zeros(extra)])
+            attackers.append(
+                _attacker(f"{rule} {one.respondent} {one.insiders} {signs}", value, low, high, levels, (1,))
+            )
+        names = (
+            *table.labels(),
+            *(f"{one.respondent} in several cells, {k + 1}" for k, one in enumerate(self.joint.values())),
+        )
+        relations = sparse.csr_array(sparse.hstack([table.relations, sparse.csr_array(columns)], format="csr"))
+        wide = Table({}, np.zeros((0, n + extra), dtype=np.int32), value, relations, names=names, rhs=table.rhs)
+        nothing = np.zeros(extra)
+
+        def longer(who: Attacker) -> Attacker:
+            levels = None if who.levels is None else np.pad(who.levels, ((0, 0), (0, extra)))
+            return Attacker(who.name, np.append(who.lower, nothing), np.append(who.upper, nothing), levels)
+
+        return replace(
+            problem,
+            table=wide,
+            status=np.append(problem.status, np.full(extra, Status.PRIMARY, dtype=np.int8)),
+            cost=np.append(problem.cost, nothing),
+            lower=np.append(problem.lower, nothing),
+            upper=np.append(problem.upper, nothing),
+            sliding=np.append(problem.sliding, nothing),
+            prior_lower=np.append(problem.prior_lower, nothing),
+            prior_upper=np.append(problem.prior_upper, nothing),
+            others=(*map(longer, problem.others), *attackers),
+        )
+
+
+def _attacker(
+    name: str, value: FloatArray, down: FloatArray, up: FloatArray, need: FloatArray, sides: tuple[int, ...] = (0, 1)
+) -> Attacker:
+    levels = np.zeros((3, len(value)))
+    levels[list(sides)] = need
+    return Attacker(name, value - down, value + up, levels)

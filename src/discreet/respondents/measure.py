@@ -1,0 +1,51 @@
+"""Sensitivity of a sum of contributions, whether it is a cell or an aggregation of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from discreet.errors import RuleError
+from discreet.rules import Dominance, Percent, PriorPosterior, Rule, parse_rules
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A sum X is sensitive if ``lead`` times one contribution and ``other`` times some ``others`` exceed X.
+
+    Contributions count by their absolute value times that of the weight they have in the sum, as in Daalmans & de Waal (2010),
+    section 5. For the rule PQ(p, q) the lead is 1 + p/q and others weigh 1: q times what the rest contribute does not reach p
+    times what the target does. For NK(n, k) all n weigh 100/k.
+    """
+
+    rule: str
+    lead: float
+    other: float
+    others: int
+    known: float = 1.0  # share to within which everybody knows each contribution beforehand
+
+    @property
+    def has_target(self) -> bool:
+        """One respondent is estimated by others; under dominance all are alike."""
+        return self.lead > self.other
+
+
+def measures(rules: str | Rule | Iterable[str | Rule]) -> list[Measure]:
+    """Of the rules that are about contributions; others say nothing about aggregations."""
+    found = [measure for rule in parse_rules(rules) if (measure := _measure(rule)) is not None]
+    if not found:
+        raise RuleError(
+            "Safety of single respondents takes a rule about contributions: P, PQ or NK. Assess the table by one of them."
+        )
+    return found
+
+
+def _measure(rule: Rule) -> Measure | None:
+    match rule:
+        case Percent(p, coalition):
+            return Measure(str(rule), 1 + p / 100, 1.0, coalition)
+        case PriorPosterior(p, q, coalition):
+            return Measure(str(rule), 1 + p / q, 1.0, coalition, q / 100)
+        case Dominance(n, k):
+            return Measure(str(rule), 100 / k, 100 / k, n - 1)
+    return None
