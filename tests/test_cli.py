@@ -27,6 +27,7 @@ from discreet.cli import cli, main
 from discreet.costs import COSTS
 from discreet.errors import NoSafePatternError
 from discreet.io import FORMATS, bundle, write_problem
+from discreet.io.pattern import write_pattern
 from discreet.methods import METHODS
 from discreet.problem import Status
 from discreet.protection import suppress
@@ -1037,3 +1038,77 @@ def test_demo_with_a_smaller_survey(call, here, monkeypatch):
     assert call("run", "[x]/job.toml").code == 0
     again = contents(Path("[x]"))
     assert all(first[name] == again[name] for name in ("release.csv", "pattern.csv", "intervals.csv", "audit.json"))
+
+
+# -- the level of contributions -----------------------------------------------------------------------------------
+
+EACH = ["--level", "contributions"]
+
+
+@pytest.fixture
+def insiders(here, call) -> Path:
+    """Example 4 of Daalmans & de Waal (2010): a pattern that is safe for cells, but not for the firm with 155."""
+    cells = {"A,I": [155, 4, 1], "B,I": [28, 10, 2], "C,I": [61] * 10, "A,II": [38] * 10, "B,II": [8] * 10}
+    lines = [f"{cell},{cell[0]}{k},{x}" for cell, xs in (cells | {"C,II": [80] * 10}).items() for k, x in enumerate(xs)]
+    # Firms of different columns are different.
+    lines = [line.replace("II,", "II,s") for line in lines]
+    (here / "firms.csv").write_text("row,column,firm,x\n" + "\n".join(lines) + "\n")
+    who = ["--response", "x", "--contributor", "firm", "--contributions", "--out", "t.discreet"]
+    call("tabulate", "firms.csv", "--by", "row", "--by", "column", *who).done()
+    call("assess", "t.discreet", "--rule", "P(20)", "--out", "p.discreet").done()
+    problem = read_problem(here / "p.discreet")
+    hidden = np.isin(problem.table.labels(), ["A × I", "A × II", "B × I", "B × II"])
+    write_pattern(suppress(problem, hidden), here / "four.csv")
+    return here
+
+
+def test_an_audit_of_respondents_says_who_is_exposed_to_whom_and_how(insiders, call):
+    call("audit", "p.discreet", "--pattern", "four.csv").done()
+    told = call("audit", "p.discreet", "--pattern", "four.csv", *EACH, "--report", "seen.json")
+    assert (told.code, told.err) == (1, "")
+    assert told.out.startswith("exposed: 1 of 2 respondents can be told too closely\n  1 to one other respondent\n")
+    assert "B0 learns what A0 contributes to within 11.0%" in " ".join(told.out.split())
+    seen = json.loads((insiders / "seen.json").read_text())
+    assert (seen["safe"], seen["level"], seen["n_respondents"], seen["n_exposed"]) == (False, "contributions", 2, 1)
+    (one,) = seen["exposed"]
+    assert (one["respondent"], one["insiders"], one["precision"]) == ("A0", ["B0"], "17/155")
+    assert one["hidden"] == {"A × I": "1", "B × I": "1"}
+    assert one["published"] == {"Total × I": "1", "C × I": "-1"}
+    assert one["multipliers"] == [{"relation": one["multipliers"][0]["relation"], "total": "Total × I", "times": "1"}]
+
+
+def test_a_pattern_for_every_respondent_passes_and_is_published(insiders, call):
+    told = call("protect", "p.discreet", *EACH, "--out", "each.csv", "--report", "report.json").done()
+    assert "safe: 2 respondents keep their protection" in told.out
+    assert json.loads((insiders / "report.json").read_text())["n_exposed_respondents"] == 0
+    told = call("audit", "p.discreet", "--pattern", "each.csv", *EACH).done()
+    assert told.out == "safe: 2 respondents keep their protection\n"
+    call("publish", "p.discreet", "--pattern", "each.csv", *EACH, "--out", "release.csv").done()
+    refused = call("publish", "p.discreet", "--pattern", "four.csv", *EACH, "--out", "other.csv")
+    assert (refused.code, refused.out) == (1, "")
+    assert "1 of 2 respondents can be told too closely" in refused.err
+    assert not (insiders / "other.csv").exists()
+
+
+@pytest.mark.parametrize("option", ["--whole", "--intervals=i.csv", "--certificate=c.json", "--attackers=firms.csv"])
+def test_what_is_about_cells_does_not_go_with_an_audit_of_respondents(insiders, call, option):
+    told = call("audit", "p.discreet", "--pattern", "four.csv", *EACH, option)
+    assert (told.code, told.out) == (2, "")
+    assert f"{option.partition('=')[0]} is about cells" in told.err
+
+
+def test_a_table_that_lists_the_largest_contributions_only_is_audited_as_far_as_it_goes(here, call):
+    told = call("audit", "problem.discreet", "--pattern", "found.csv", *EACH)
+    assert "the table lists the largest contributions only" not in told.out  # all three contributors to each cell
+    by = ["--by", "industry=industry.hrc", "--by", "region=region.csv", "--contributor", "firm", "--holding", "group"]
+    call("tabulate", "survey.csv", *by, "--response", "turnover", "--top", "2", "--out", "two.discreet").done()
+    call("assess", "two.discreet", "--rule", "P(10)", "--out", "two.discreet").done()
+    call("protect", "two.discreet", "--out", "two.csv").done()
+    told = call("audit", "two.discreet", "--pattern", "two.csv", *EACH)
+    assert "the table lists the largest contributions only" in told.out
+
+
+def test_without_contributions_there_is_no_audit_of_respondents(here, call):
+    told = call("audit", "problem.jj", "--pattern", "pattern.csv", *EACH)
+    assert told.code == 2
+    assert "rule about contributions" in told.err

@@ -529,7 +529,7 @@ WRONG: dict[str, tuple[str, str]] = {
         DATA + 'respons = "turnover"\n' + REST,
         r"\[data\] has an unknown entry 'respons'.*'response'",
     ),
-    "nothing like it": (DATA + REST + "[protect]\nxyz = 1\n", r"\[protect\].*'xyz'. Known are 'method', 'cost'"),
+    "nothing like it": (DATA + REST + "[protect]\nxyz = 1\n", r"\[protect\].*'xyz'. Known are 'method', 'level'"),
     "an unknown entry of a dimension": (
         DATA + '[dimensions.region]\nhierachy = "x"\n',
         r"\[dimensions.region\].*'hierarchy'",
@@ -694,3 +694,84 @@ def test_every_section_of_a_job_is_checked_and_described():
     """What is not read from the file is worked out from it."""
     sections = {field.name for field in fields(Job)} - {"path"}
     assert sections == {"title", "data", "table", "dimensions", "tables", "rules", "protect", "output"}
+
+
+# -- the level of contributions ------------------------------------------------------------------------------------------
+
+EACH = JOB + '[protect]\nlevel = "contributions"\n'
+
+
+def test_a_job_for_every_respondent_audits_cells_and_respondents(run, folder):
+    result = run(EACH)
+    assert result.respondents.passed
+    assert result.passed
+    assert result.release is not None
+    assert result.problem.table.contributions is not None
+    output = folder / "output"
+    report, checked = (json.loads((output / name).read_text()) for name in ("report.json", "audit.json"))
+    assert (report["safe"], report["n_exposed_respondents"]) == (True, 0)
+    assert report["n_respondents"] == result.respondents.targets > 0
+    assert checked["respondents"]["safe"]
+    assert checked["respondents"]["complete"]
+    assert "respondents who need protection" in (output / "report.html").read_text(encoding="utf-8")
+    assert run(JOB).respondents is None
+
+
+def test_a_job_that_exposes_a_respondent_publishes_nothing(run, folder, monkeypatch):
+    """As if the method had protected cells only: two firms alone in cells of one row hide each other."""
+    sizes = {(i, r): [50.0] * 10 for i in ("A1", "A2", "B1", "B2") for r in ("N1", "N2", "S1")}
+    sizes |= {("A1", "N1"): [100.0], ("A1", "N2"): [120.0], ("A1", "S1"): [1000.0] * 10}
+    rows = [(f"F{i}{r}{k}", i, r, x) for (i, r), amounts in sizes.items() for k, x in enumerate(amounts)]
+    frame = pd.DataFrame(rows, columns=["firm", "industry", "region", "turnover"])
+    frame.to_csv(folder / "data" / "survey.csv", index=False)
+    protect = jobs.protect
+    monkeypatch.setattr(jobs, "protect", lambda *words, level, **options: protect(*words, **options))
+    result = run(EACH)
+    assert result.audit.passed
+    assert not result.respondents.passed
+    assert not result.passed
+    assert result.release is None
+    output = folder / "output"
+    assert not (output / "release.csv").exists()
+    report, checked = (json.loads((output / name).read_text()) for name in ("report.json", "audit.json"))
+    assert (report["safe"], checked["safe"], checked["respondents"]["safe"]) == (False, False, False)
+    assert report["n_exposed_respondents"] == checked["respondents"]["n_exposed"] == len(result.respondents.respondents)
+    page = (output / "report.html").read_text(encoding="utf-8")
+    assert not [name for name in result.respondents.respondents if name in page]
+    monkeypatch.setattr(sys, "argv", ["discreet", "run", str(folder / "job.toml")])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 1
+
+
+def test_a_finished_table_protects_the_respondents_it_knows(run, folder):
+    text = FINISHED.replace("sensitive = []", 'sensitive = ["P(10)"]').replace('statuses = "statuses.csv"', "")
+    text = text.replace(
+        "[dimensions.row]", 'count = "n"\ntop = ["first", "second"]\nwho = ["maker", "none"]\n[dimensions.row]'
+    )
+    (folder / "table.csv").write_text(
+        CELLS.replace("maker", "maker,none").replace("Ann", "Ann,").replace("Bob", "Bob,")
+    )
+    result = run(text + '[protect]\nlevel = "contributions"\n')
+    assert result.passed
+    assert not result.problem.table.knows_respondents
+    assert json.loads((folder / "output" / "audit.json").read_text())["respondents"]["complete"] is False
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (EACH.replace('"contributions"', '"firms"'), "level is 'cells' or 'contributions', not 'firms'"),
+        (EACH.replace('"P(20)", ', ""), "takes a rule about contributions"),
+        ('tables = [["industry"], ["region"]]\n' + EACH, "one of 'tables' must have all dimensions of the others"),
+    ],
+)
+def test_what_the_level_of_contributions_needs_is_said_before_any_work(run, text, message):
+    with pytest.raises(JobError, match=message):
+        run(text)
+
+
+def test_linked_tables_one_of_which_is_finer_go_with_the_level_of_contributions(run):
+    result = run('tables = [["industry"], ["industry", "region"]]\n' + EACH)
+    assert result.passed
+    assert result.problem.table.contributions is not None

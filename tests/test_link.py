@@ -19,7 +19,9 @@ from discreet.errors import InputError, TableError
 from discreet.hierarchy import Hierarchy
 from discreet.link import link
 from discreet.protection import suppress
+from discreet.separate import separate
 from discreet.table import Table
+from discreet.tabulate import tabulate
 from discreet.testing import pose
 
 REGION = Hierarchy.from_pairs([("N", ""), ("S", ""), ("N1", "N"), ("N2", "N"), ("S1", "S")])
@@ -508,3 +510,46 @@ def test_everybody_knows_that_turnover_is_not_negative_even_beside_profit():
     assert problem.prior_lower[linked.index("turnover × x")] == 0
     assert problem.prior_lower[linked.index("cost × x")] == 0
     assert problem.prior_lower[linked.index("profit × y")] == -np.inf
+
+
+# -- who contributes ---------------------------------------------------------------------------------------------------
+
+
+def counted(by: Sequence[str], response: str = "turnover", seed: int = 3) -> Table:
+    return tabulate(records(seed), {name: ALL[name] for name in by}, response, contributor="who", contributions=True)
+
+
+def test_contributions_are_those_of_a_table_that_is_finer_than_all_others():
+    coarse, fine = counted(["size"]), counted(["region", "size"])
+    for tables in ((coarse, fine), (fine, coarse)):
+        linked = link(*tables)
+        given, mine = linked.respondents(), fine.contributions
+        assert linked.is_base[given.cell].all()
+        amounts = {
+            (linked.label(i), given.names[w]): x for i, w, x in zip(given.cell, given.who, given.amount, strict=True)
+        }
+        expected = {(fine.label(i), mine.names[w]): x for i, w, x in zip(mine.cell, mine.who, mine.amount, strict=True)}
+        turned = {(" × ".join(sorted(cell.split(" × "))), who): x for (cell, who), x in amounts.items()}
+        assert turned == {(" × ".join(sorted(cell.split(" × "))), who): x for (cell, who), x in expected.items()}
+
+
+def test_tables_that_classify_the_same_contributions_in_two_ways_do_not_tell_respondents_apart():
+    linked = link(counted(["region"]), counted(["size"]))
+    assert linked.contributions is None
+    with pytest.raises(TableError, match="classifies the same contributions in several ways"):
+        linked.respondents()
+
+
+def test_equations_between_responses_do_not_tell_respondents_apart():
+    tables = [counted(["size"], name) for name in ("profit", "turnover", "cost")]
+    with pytest.raises(TableError, match="equations between responses"):
+        link(*tables, equations=["profit = turnover - cost"]).respondents()
+
+
+def test_a_table_for_each_code_keeps_its_contributions():
+    table = counted(["region", "size"])
+    parts = separate(table, "region")
+    given, before = parts.respondents(), table.contributions
+    assert parts.is_base[given.cell].all()
+    assert given.amount.tolist() == before.amount.tolist()
+    assert parts.labels(given.cell) == table.labels(before.cell)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
 from discreet.relations import from_equations
 from discreet.report import render_report, view, words, write_report
+from discreet.respondents import audit_respondents
 from discreet.table import Table
 
 
@@ -379,3 +381,20 @@ def test_times(time, shown):
 )
 def test_lists_of_names_end(names, shown):
     assert words.listed(names) == shown
+
+
+def test_the_report_tells_whether_respondents_are_safe_in_numbers_only(square):
+    problem, protection, audited = square
+    table = problem.table.with_columns(top=np.stack([problem.table.value, np.zeros(len(problem.table))], axis=1))
+    problem = problem.with_columns(table=table, rules=("P(15)",))
+    protection = hide(problem, "a0 × b1", "a1 × b0", "a1 × b1")
+    seen = audit_respondents(problem, protection)
+    page = render_report(problem, protection, audit(problem, protection), seen)
+    assert len(seen.respondents) == 1
+    assert "Exposed: 1 of 1 respondent who need protection" in page
+    assert seen.respondents[0] not in page
+    with pytest.raises(TableError, match="another protection"):
+        render_report(problem, hide(problem, "a0 × b2", "a1 × b0", "a1 × b2"), audited, seen)
+    safe = view.respondents_verdict(replace(seen, exposed=()))
+    assert [kind for kind, *_ in safe] == ["safe"]
+    assert view.respondents_verdict(None) == []

@@ -367,3 +367,29 @@ def test_terms_given_in_parts_are_added_up():
     assert table.relations.nnz == 3
     assert table.digest == plain.digest
     assert parts.nnz == before  # the caller's own is left alone
+
+
+# -- who contributes ---------------------------------------------------------------------------------------------------
+
+
+def test_without_contributions_the_largest_tell_who_is_in_the_finest_cells():
+    who = np.array([[-1, -1], [0, 1], [1, -1], [0, -1]])
+    table = one_way([60, 30, 20, 10], top=[[41, 19], [30, -1], [20, 0], [10, 0]], who=who, contributors=("f", "g"))
+    given = table.respondents()
+    assert given.names == ("f", "g")
+    assert [given.of(0)[0].tolist(), given.of(0)[1].tolist()] == [[1, 3], [30, 10]]
+    assert given.of(1)[1].tolist() == [1, 20]  # in absolute value
+    nameless = one_way([60, 30, 20, 10], top=[[41, 19], [29, 1], [20, 0], [10, 0]]).respondents()
+    assert nameless.names == ("respondent 1 of A", "respondent 2 of A", "respondent 1 of B", "respondent 1 of C")
+
+
+def test_a_table_knows_its_respondents_if_it_lists_all_contributors():
+    values, top = [60, 30, 20, 10], [[41, 19], [29, 1], [20, 0], [10, 0]]
+    assert one_way(values, top=top, count=[4, 2, 1, 1]).knows_respondents
+    assert not one_way(values, top=top, count=[5, 3, 1, 1]).knows_respondents
+    assert not one_way(values, top=top).knows_respondents
+
+
+def test_a_table_that_knows_nobody_says_so():
+    with pytest.raises(TableError, match="does not say who contributes"):
+        two_way().respondents()

@@ -346,6 +346,87 @@ def test_every_cell_is_what_counting_by_hand_gives(survey):
             assert shown == (who[1] if who[0] == 0 else None)
 
 
+def listed(table: Table) -> set[tuple[str, str, float]]:
+    """Cell, respondent and amount of all contributions that are kept."""
+    given = table.contributions
+    return {
+        (table.label(i), given.names[who], float(x))
+        for i, who, x in zip(given.cell, given.who, given.amount, strict=True)
+    }
+
+
+def test_of_a_firm_in_several_cells_all_contributions_are_kept_and_of_others_the_largest(firms):
+    """f1's 2 in the South is its smallest; f3 is small and in one cell only, where top=1 leaves it out."""
+    more = pd.DataFrame({"region": ["South"], "branch": ["02"], "firm": ["f9"], "turnover": [50.0]})
+    records = pd.concat([firms, more], ignore_index=True)
+    by = {"region": REGIONS, "branch": None}
+    table = tabulate(records, by, "turnover", contributor="firm", top=1, contributions=True)
+    kept = {("N1 × 01", "f1", 10.0), ("N2 × 02", "f1", 5.0), ("South × 02", "f1", 2.0)}
+    assert listed(table) == kept | {("N2 × 01", "f2", 3.5), ("South × 02", "f9", 50.0)}
+    assert table.is_base[table.contributions.cell].all()
+    assert table.respondents() is table.contributions
+    assert table.knows_respondents
+    without = tabulate(records, by, "turnover", contributor="firm", top=1)
+    assert without.contributions is None
+    assert not without.knows_respondents
+    assert len(without.respondents()) == 4  # the 2 is missing
+
+
+def test_contributions_are_net_absolute_and_as_reported_and_none_is_zero():
+    records = pd.DataFrame(
+        {
+            "at": ["a", "a", "b", "a", "b", "a"],
+            "firm": ["f", "f", "f", "g", "h", "k"],
+            "group": ["H", "H", "H", "", "", "H"],
+            "x": [5.0, -2, -4, 0, 7, 1],
+            "w": [2.0, 2, 2, 1, 1, 2],
+        }
+    )
+    table = tabulate(records, "at", "x", contributor="firm", holding="group", weight="w", contributions=True)
+    assert listed(table) == {("a", "H", 4.0), ("b", "H", 4.0), ("b", "h", 7.0)}
+
+
+def test_records_without_a_name_are_respondents_of_their_own():
+    records = pd.DataFrame(
+        {"at": ["a", "a", "a", "b", "b"], "group": [None, "H", None, "H", None], "x": [3.0, 9, 3, 1, 2]}
+    )
+    table = tabulate(records, "at", "x", contributions=True)
+    first = {("a", "respondent 1 of a", 9.0), ("a", "respondent 2 of a", 3.0)}
+    assert listed(table) == first | {("b", "respondent 1 of b", 2.0), ("b", "respondent 2 of b", 1.0)}
+    held = tabulate(records, "at", "x", holding="group", contributions=True)
+    own = {("a", "respondent 2 of a", 3.0), ("a", "respondent 3 of a", 3.0), ("b", "respondent 1 of b", 2.0)}
+    assert listed(held) == own | {("a", "H", 9.0), ("b", "H", 1.0)}
+    assert len(set(held.contributions.names)) == len(held.contributions.names)
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(surveys())
+def test_contributions_are_what_counting_by_hand_gives(survey):
+    options, top = survey["options"] | {"count_zeros": True}, survey["options"]["top"]
+    records, dimensions = survey["records"], survey["dimensions"]
+    table = tabulate(pd.DataFrame(records), dimensions, "x", **options, contributions=True)
+    leaves = {name: {c for c, leaf in zip(h.codes, h.is_leaf, strict=True) if leaf} for name, h in dimensions.items()}
+    everybody = by_hand(records, dimensions, options | {"top": len(records)})
+    finest = {
+        where: [(who, abs(x)) for who, x, _ in largest]
+        for where, (*_, largest) in everybody.items()
+        if all(code in leaves[name] for name, code in zip(dimensions, where, strict=True))
+    }
+    cells = defaultdict(set)
+    for where, largest in finest.items():
+        for who, _ in largest:
+            cells[who].add(where)
+    given = table.contributions
+    assert (table.is_base[given.cell]).all()
+    for where, largest in finest.items():
+        mine = given.cell == table.index(where)
+        alone = [x for who, x in largest if len(cells[who]) == 1][:top]
+        several = [x for who, x in largest if len(cells[who]) > 1]
+        expected = sorted((x for x in alone + several if x), reverse=True)
+        assert given.amount[mine].tolist() == pytest.approx(expected)
+        assert len(set(given.who[mine])) == int(mine.sum())
+
+
 # -- where the records come from -------------------------------------------------------------------------------
 
 

@@ -21,30 +21,33 @@ from discreet import __version__
 from discreet.assess import assess
 from discreet.audit import audit
 from discreet.checkpoint import Checkpoint
-from discreet.cli_audit import attack_command, audit_command, verify_command
+from discreet.cli_audit import attack_command, audit_command, show_respondents, verify_command
 from discreet.cli_common import (
     ExistingFile,
     NewFile,
     attackers_option,
     console,
     keep_apart,
+    level_option,
     pattern_option,
     problem_against,
     problem_argument,
     quiet_option,
+    respondents_verdict,
     verdict,
     workers_option,
 )
 from discreet.costs import COSTS
 from discreet.costs import usage as cost_usage
 from discreet.demo import write_demo
-from discreet.errors import DiscreetError, FormatError, InputError
+from discreet.errors import DiscreetError, FormatError, InputError, NotSafeError
 from discreet.executors import spread
 from discreet.hierarchy import Hierarchy
 from discreet.io import FORMATS, bundle, read_problem, write_problem, write_release, writing
 from discreet.io.pattern import read_pattern, write_pattern
 from discreet.job import (
     Result,
+    both_passed,
     hierarchy_file,
     protect_report,
     read_statuses,
@@ -54,12 +57,13 @@ from discreet.job import (
     write_together,
 )
 from discreet.job_file import MOST_DECIMALS, read_job
-from discreet.methods import METHODS, protect, with_options
+from discreet.methods import METHODS, Level, protect, with_options
 from discreet.microdata import distinct_codes
 from discreet.progress import on_terminal
 from discreet.protection import suppress
 from discreet.release import SYMBOL, publish
 from discreet.report.words import listed
+from discreet.respondents import audit_respondents
 from discreet.rules import RULES, usage
 from discreet.show import show
 from discreet.tabulate import tabulate
@@ -146,7 +150,7 @@ def _run(path: Path, quiet: bool) -> int:
         # print() and not the console, which would write into the progress bars.
         result = run_job(job, progress=progress, say=_say)
     _summary(result)
-    return 0 if result.audit.passed else 1
+    return 0 if result.passed else 1
 
 
 def _say(line: str) -> None:
@@ -177,14 +181,18 @@ def _summary(result: Result) -> None:
     console.print()
     console.print(grid)
     console.print()
-    if result.audit.passed:
+    respondents = result.respondents
+    if result.passed:
         console.print(
             "[bold green]Safe[/]: every sensitive cell keeps its protection against the "
             + escape(listed(result.audit.attackers))
-            + "."
+            + ("." if respondents is None else f", and each of {respondents.targets:,} respondents against all others.")
         )
-    else:
+    elif not result.audit.passed:
         console.print(f"[bold red]Not published[/]: {len(result.audit.exposed):,} cells are exposed; see audit.json.")
+    elif respondents is not None:
+        exposed = len(respondents.respondents)
+        console.print(f"[bold red]Not published[/]: {exposed:,} respondents are exposed; see audit.json.")
     console.print("Written:")
     for file in result.files:
         note = "" if file.name.startswith("release") else "  [dim]confidential[/]"
@@ -211,6 +219,7 @@ def _summary(result: Result) -> None:
 @click.option("--request", help="Column that says who asked for protection.")
 @click.option("--extra", multiple=True, help="Further column to add up, for costs; repeat for more.")
 @click.option("--top", type=click.IntRange(1), default=3, show_default=True, help="Largest contributions to keep.")
+@click.option("--contributions", is_flag=True, help="Keep who contributes what to the finest cells, to protect each.")
 @click.option("--ignore-zeros", is_flag=True, help="Contributors of zero do not count.")
 @click.option(
     "--unknown",
@@ -230,6 +239,7 @@ def tabulate_command(
     request: str | None,
     extra: tuple[str, ...],
     top: int,
+    contributions: bool,
     ignore_zeros: bool,
     unknown: str,
     out: Path,
@@ -251,6 +261,7 @@ def tabulate_command(
         extra=list(extra),
         count_zeros=not ignore_zeros,
         unknown=unknown,
+        contributions=contributions,
     )
     with writing(out) as draft:
         bundle.write_table(table, draft)
@@ -330,6 +341,7 @@ def assess_command(
 @click.option(
     "--method", type=click.Choice(list(METHODS)), default="kelly", show_default=True, help="See `discreet methods`."
 )
+@level_option
 @click.option(
     "--time-limit", type=click.FloatRange(0), metavar="SECONDS", help="Stop then, with the best safe pattern."
 )
@@ -352,6 +364,7 @@ def assess_command(
 def protect_command(
     problem: Path,
     method: str,
+    level: Level,
     time_limit: float | None,
     gap: float,
     seed: int,
@@ -381,24 +394,30 @@ def protect_command(
                 executor=executor,
                 start=kept and kept.start,
                 keep=kept and kept.keep,
+                level=level,
             )
             checked = audit(given, found, intervals=False, executor=executor, progress=progress)
+            seen = audit_respondents(given, found, progress=progress) if level == "contributions" else None
+        passed = both_passed(checked, seen)
         files: dict[Path, Callable[[Path], None]] = {out: lambda draft: write_pattern(found, draft)}
         if report:
-            files[report] = lambda draft: write_json(protect_report(found, checked), draft)
+            files[report] = lambda draft: write_json(protect_report(found, checked, seen), draft)
         write_together(files)
-        if kept and checked.passed:
+        if kept and passed:
             kept.finish(found.report.status)
     # The cost is for the report: where it is the value hidden, it is confidential.
     console.print(f"{found!r}, {found.report.seconds:,.1f} s, audit: {verdict(checked)}", markup=False)
     if found.report.note:
         console.print(found.report.note, markup=False)
-    return 0 if checked.passed else 1
+    if seen is not None:
+        show_respondents(seen)
+    return 0 if passed else 1
 
 
 @cli.command("publish")
 @problem_argument
 @pattern_option
+@level_option
 @attackers_option
 @click.option("--symbol", default=SYMBOL, show_default=True, help="What stands in hidden cells.")
 @click.option("--decimals", type=click.IntRange(-MOST_DECIMALS, MOST_DECIMALS), help="Round published values.")
@@ -407,6 +426,7 @@ def protect_command(
 def publish_command(
     problem: Path,
     pattern: Path,
+    level: Level,
     attackers: Path | None,
     symbol: str,
     decimals: int | None,
@@ -419,6 +439,9 @@ def publish_command(
     found = suppress(given, read_pattern(given, pattern))
     with on_terminal(quiet) as progress:
         checked = audit(given, found, intervals=False, progress=progress)
+        seen = audit_respondents(given, found, progress=progress) if level == "contributions" else None
+    if seen is not None and not seen.passed:
+        raise NotSafeError(f"Not published: {respondents_verdict(seen).removeprefix('exposed: ')}.", seen.respondents)
     release = publish(given, found, checked, symbol=symbol, decimals=decimals)
     write_release(release, out)
     console.print(f"{release!r}", markup=False)

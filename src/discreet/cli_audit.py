@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import click
 import numpy as np
+from rich.markup import escape
 from rich.table import Table as Grid
 
 from discreet.audit import (
@@ -26,25 +28,31 @@ from discreet.cli_common import (
     attackers_option,
     console,
     keep_apart,
+    level_option,
     pattern_option,
     problem_against,
     problem_argument,
     quiet_option,
+    respondents_verdict,
     verdict,
     workers_option,
 )
 from discreet.executors import spread
 from discreet.io import writing
 from discreet.io.pattern import read_pattern
-from discreet.job import audit_report, write_json, write_together
-from discreet.problem import Status
+from discreet.job import audit_report, respondents_report, worst_first, write_json, write_together
+from discreet.problem import Problem, Status
 from discreet.progress import on_terminal
-from discreet.protection import suppress
+from discreet.protection import Protection, suppress
+from discreet.respondents import RespondentAudit, audit_respondents
+
+WORST = 10  # exposed respondents, or cells, that are printed
 
 
 @click.command("audit")
 @problem_argument
 @pattern_option
+@level_option
 @attackers_option
 @click.option("--intervals", type=NewFile(), help="Exact interval of every protected cell to write (.csv).")
 @click.option("--report", type=NewFile(), help="Verdict to write (.json).")
@@ -60,6 +68,7 @@ from discreet.protection import suppress
 def audit_command(
     problem: Path,
     pattern: Path,
+    level: str,
     attackers: Path | None,
     intervals: Path | None,
     report: Path | None,
@@ -71,9 +80,16 @@ def audit_command(
     """Check whether a pattern is safe."""
     if counts and proof:
         raise click.UsageError("Certificates do not cover whole numbers: leave out --whole or --certificate.")
+    if level == "contributions":
+        others = {"--attackers": attackers, "--intervals": intervals, "--certificate": proof, "--whole": counts}
+        strange = [option for option, value in others.items() if value]
+        if strange:
+            raise click.UsageError(f"{strange[0]} is about cells: leave it out, or --level contributions.")
     keep_apart(problem, pattern, attackers, intervals, report, proof)
     given = problem_against(problem, attackers)
     found = suppress(given, read_pattern(given, pattern))
+    if level == "contributions":
+        return _audit_respondents(given, found, report, quiet)
     files: dict[Path, Callable[[Path], None]] = {}
     with on_terminal(quiet) as progress, spread(workers) as executor:
         exact = counts or intervals is not None
@@ -90,9 +106,42 @@ def audit_command(
     console.print(verdict(seen))
     if isinstance(seen, IntegerAudit):
         console.print(f"  {int(seen.differs.sum()):,} intervals are narrower than they would be without whole numbers")
-    for label in seen.exposed[:10]:
+    for label in seen.exposed[:WORST]:
         console.print(f"  exposed: {label}", markup=False)
     return 0 if seen.passed else 1
+
+
+def _audit_respondents(given: Problem, found: Protection, report: Path | None, quiet: bool) -> int:
+    with on_terminal(quiet) as progress:
+        seen = audit_respondents(given, found, progress=progress)
+    if report:
+        with writing(report) as draft:
+            write_json(respondents_report(seen), draft)
+    show_respondents(seen)
+    return 0 if seen.passed else 1
+
+
+def show_respondents(seen: RespondentAudit) -> None:
+    """The verdict, to how many insiders respondents are exposed, and what gives the worst of them away."""
+    console.print(respondents_verdict(seen))
+    if not seen.problem.table.knows_respondents:
+        console.print(
+            "  of each cell the table lists the largest contributions only; smaller ones of holdings are left out"
+        )
+    if seen.passed:
+        return
+    worst = worst_first(seen)
+    fewest: dict[str, int] = {}
+    for one in worst:
+        fewest[one.respondent] = min(len(one.insiders), fewest.get(one.respondent, len(one.insiders)))
+    for insiders, exposed in sorted(Counter(fewest.values()).items()):
+        whom = f"{insiders:,} others together" if insiders > 1 else "one other respondent" if insiders else "anybody"
+        console.print(f"  {exposed:,} to {whom}")
+    grid = Grid("respondent", "how it can be told", box=None, pad_edge=False)
+    for one in worst[:WORST]:
+        grid.add_row(escape(one.respondent), escape(one.words(seen.problem.table)))
+    console.print()
+    console.print(grid, soft_wrap=False)
 
 
 @click.command("verify")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 import click
 import numpy as np
@@ -14,7 +14,9 @@ from rich.console import Console
 from discreet.errors import InputError
 from discreet.io import read_problem
 from discreet.io.attackers import with_attackers
+from discreet.methods import Level
 from discreet.problem import Problem
+from discreet.respondents import RespondentAudit
 
 
 class _Output(Console):
@@ -55,6 +57,13 @@ attackers_option = click.option(
     type=ExistingFile,
     help="Further attackers: CSV attacker,cell,lower,upper with levels if they differ.",
 )
+level_option = click.option(
+    "--level",
+    type=click.Choice(get_args(Level)),
+    default="cells",
+    show_default=True,
+    help="What is to be safe: the values of sensitive cells, or every single respondent's contributions.",
+)
 workers_option = click.option(
     "--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes to spread the work over."
 )
@@ -91,3 +100,10 @@ def verdict(checked: Checked) -> str:
     if checked.passed:
         return f"safe: {cells:,} cells keep their protection"
     return f"exposed: {len(checked.exposed):,} of {cells:,} cells can be inferred too closely"
+
+
+def respondents_verdict(seen: RespondentAudit) -> str:
+    """The same at the level of contributions."""
+    if seen.passed:
+        return f"safe: {seen.targets:,} respondents keep their protection"
+    return f"exposed: {len(seen.respondents):,} of {seen.targets:,} respondents can be told too closely"

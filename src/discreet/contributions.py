@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -64,19 +65,30 @@ class Contributions:
         here = place[self.cell] >= 0
         return Contributions(place[self.cell[here]], self.who[here], self.amount[here], self.names)
 
+    def moved(self, place: IntArray) -> Contributions:
+        """The same in a table where each cell has another place."""
+        return Contributions(place[self.cell], self.who, self.amount, self.names)
+
+
+def named(
+    cell: IntArray, who: IntArray, amount: FloatArray, names: tuple[str, ...], label: Callable[[int], str]
+) -> Contributions:
+    """Contributions, also of those without a name (−1): each is by somebody else, who is in one cell only."""
+    nameless = who < 0
+    number = np.where(nameless, len(names) + np.cumsum(nameless) - 1, who)
+    order = np.lexsort((number, -amount, cell))
+    rank = np.empty(len(cell), dtype=np.int64)
+    rank[order] = np.arange(len(cell)) - np.searchsorted(cell[order], cell[order])
+    called = [f"respondent {rank[k] + 1} of {label(int(cell[k]))}" for k in np.flatnonzero(nameless)]
+    return Contributions(cell, number, amount, (*names, *called))
+
 
 def largest(
-    base: NDArray[np.bool_], top: FloatArray, who: IntArray | None, names: tuple[str, ...], labels: list[str]
+    base: NDArray[np.bool_], top: FloatArray, who: IntArray | None, names: tuple[str, ...], label: Callable[[int], str]
 ) -> Contributions:
-    """What the largest contributions to each cell tell: all there is to know if nobody else is in several cells.
-
-    Contributions without a name are by somebody who is in one cell only; ``labels`` are those of the base cells.
-    """
+    """What the largest contributions to each cell tell: all there is to know if nobody else is in several cells."""
     cells = np.flatnonzero(base)
     amount = np.abs(top[cells])
     row, rank = np.nonzero(amount)
     number = np.full(len(row), -1) if who is None else np.asarray(who)[cells[row], rank]
-    nameless = number < 0
-    number = np.where(nameless, len(names) + np.cumsum(nameless) - 1, number)
-    called = [f"respondent {rank[k] + 1} of {labels[row[k]]}" for k in np.flatnonzero(nameless)]
-    return Contributions(cells[row], number, amount[row, rank], (*names, *called))
+    return named(cells[row], number, amount[row, rank], names, label)

@@ -12,6 +12,7 @@ from typing import Any
 
 from discreet.assess import assess
 from discreet.audit import Audit, IntegerAudit, audit
+from discreet.audit.numbers import text
 from discreet.checkpoint import Checkpoint
 from discreet.errors import FormatError, InputError, JobError, some
 from discreet.executors import spread
@@ -31,6 +32,7 @@ from discreet.progress import Progress, Silent
 from discreet.protection import Protection
 from discreet.release import Release, publish
 from discreet.report import write_report
+from discreet.respondents import Exposed, RespondentAudit, audit_respondents
 from discreet.rules import parse_rules
 from discreet.separate import separate
 from discreet.table import Table
@@ -39,13 +41,22 @@ from discreet.tabulate import tabulate
 
 @dataclass(frozen=True)
 class Result:
-    """Everything a job made, and where it was written. ``release`` is missing if the audit did not pass."""
+    """Everything a job made, and where it was written. ``release`` is missing if an audit did not pass."""
 
     problem: Problem
     protection: Protection
     audit: Audit
     release: Release | None
     files: tuple[Path, ...]
+    respondents: RespondentAudit | None = None  # where the job asks for safety of each
+
+    @property
+    def passed(self) -> bool:
+        return both_passed(self.audit, self.respondents)
+
+
+def both_passed(checked: Audit, respondents: RespondentAudit | None) -> bool:
+    return checked.passed and (respondents is None or respondents.passed)
 
 
 def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], None] = lambda _: None) -> Result:
@@ -57,19 +68,19 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
     say(f"assessed: {len(problem.primaries):,} cells are sensitive")
     kept = Checkpoint(job.resolve(job.protect.checkpoint), problem, say) if job.protect.checkpoint else None
     with kept or nullcontext():
-        protection, checked = _protect(job, problem, kept, progress or Silent(), say)
-        release = None
-        if checked.passed:
+        protection, checked, respondents = _protect(job, problem, kept, progress or Silent(), say)
+        release, passed = None, both_passed(checked, respondents)
+        if passed:
             release = publish(problem, protection, checked, symbol=job.output.symbol, decimals=job.output.decimals)
-        files = _write(job, problem, protection, checked, release)
-        if kept and checked.passed:
+        files = _write(job, problem, protection, checked, respondents, release)
+        if kept and passed:
             kept.finish(protection.report.status)
-    return Result(problem, protection, checked, release, files)
+    return Result(problem, protection, checked, release, files, respondents)
 
 
 def _protect(
     job: Job, problem: Problem, kept: Checkpoint | None, progress: Progress, say: Callable[[str], None]
-) -> tuple[Protection, Audit]:
+) -> tuple[Protection, Audit, RespondentAudit | None]:
     options = job.protect
     with spread(options.workers) as executor:
         protection = protect(
@@ -82,11 +93,16 @@ def _protect(
             executor=executor,
             start=kept and kept.start,
             keep=kept and kept.keep,
+            level=options.level,  # type: ignore[arg-type]  # checked when the job was read
         )
         say(f"protected: {protection.report.n_secondary:,} further cells are hidden")
         checked = audit(problem, protection, executor=executor, progress=progress)
     say(f"audited: {'safe' if checked.passed else f'{len(checked.exposed):,} cells exposed'}")
-    return protection, checked
+    respondents = audit_respondents(problem, protection, progress=progress) if job.at_contributions else None
+    if respondents is not None:
+        found = "safe" if respondents.passed else f"{len(respondents.respondents):,} exposed"
+        say(f"audited {respondents.targets:,} respondents who need protection: {found}")
+    return protection, checked, respondents
 
 
 def make_table(job: Job) -> Table:
@@ -112,6 +128,7 @@ def make_table(job: Job) -> Table:
     hierarchies = {name: _hierarchy(job, name, dimension, source) for name, dimension in job.dimensions.items()}
     depth = max((rule.depth for rule in parse_rules(job.rules.sensitive)), default=1)
     depth += 2 if job.rules.waivers else 0  # a consenting respondent makes the next one the target
+    depth += 1 if job.at_contributions else 0
     tables = [
         tabulate(
             source,
@@ -125,6 +142,7 @@ def make_table(job: Job) -> Table:
             extra=d.extra,
             count_zeros=d.count_zeros,
             unknown=d.unknown,
+            contributions=job.at_contributions,
         )
         for by in job.tables or [list(job.dimensions)]
     ]
@@ -222,9 +240,14 @@ def _small_csv(path: Path, *headers: list[str]) -> list[tuple[int, list[str]]]:
     return rows[1:]
 
 
-def protect_report(protection: Protection, checked: Audit) -> dict[str, Any]:
+def protect_report(
+    protection: Protection, checked: Audit, respondents: RespondentAudit | None = None
+) -> dict[str, Any]:
     """What ``report.json`` holds."""
-    return {**protection.report.as_dict(), "safe": checked.passed}
+    report = {**protection.report.as_dict(), "safe": both_passed(checked, respondents)}
+    if respondents is not None:
+        report |= {"n_respondents": respondents.targets, "n_exposed_respondents": len(respondents.respondents)}
+    return report
 
 
 def audit_report(seen: Audit | IntegerAudit) -> dict[str, Any]:
@@ -242,6 +265,49 @@ def audit_report(seen: Audit | IntegerAudit) -> dict[str, Any]:
     }
 
 
+def worst_first(seen: RespondentAudit) -> list[Exposed]:
+    """Who is exposed, those who can be told most closely before the others."""
+    return sorted(seen.exposed, key=lambda one: (one.precision, one.respondent))
+
+
+def respondents_report(seen: RespondentAudit) -> dict[str, Any]:
+    """What ``audit.json`` holds at the level of contributions. It tells names, and by the sentences amounts."""
+    table = seen.problem.table
+    return {
+        "safe": seen.passed,
+        "level": "contributions",
+        "n_respondents": seen.targets,
+        "n_exposed": len(seen.respondents),
+        "complete": table.knows_respondents,
+        "exposed": [_exposed(table, one) for one in worst_first(seen)],
+        "problem": seen.problem.digest,
+        "protection": seen.protection,
+    }
+
+
+def _exposed(table: Table, one: Exposed) -> dict[str, Any]:
+    """Numbers are written as ``2.5`` or ``7/3``: exactly, so that the sum can be checked by hand."""
+    entry: dict[str, Any] = {
+        "respondent": one.respondent,
+        "rule": one.measure.rule,
+        "insiders": list(one.insiders),
+        "cells": table.labels(one.cells),
+        "words": one.words(table),
+    }
+    if one.aggregation is None:
+        return entry
+    found = one.aggregation
+    return entry | {
+        "precision": text(found.precision(one.measure)),
+        "multipliers": [
+            {"relation": row, "total": table.relation_label(row), "times": text(times)}
+            for row, times in found.multipliers.items()
+        ],
+        "hidden": {table.label(cell): text(weight) for cell, weight in found.hidden.items()},
+        "published": {table.label(cell): text(weight) for cell, weight in found.published.items()},
+    }
+
+
 def write_json(content: Mapping[str, Any], path: Path) -> None:
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -254,16 +320,24 @@ def write_together(files: Mapping[Path, Callable[[Path], None]]) -> None:
 
 
 def _write(
-    job: Job, problem: Problem, protection: Protection, checked: Audit, release: Release | None
+    job: Job,
+    problem: Problem,
+    protection: Protection,
+    checked: Audit,
+    respondents: RespondentAudit | None,
+    release: Release | None,
 ) -> tuple[Path, ...]:
     settings = {"job": job.path.name, "cost": job.protect.cost, "boundary": job.rules.boundary}
+    verdicts = audit_report(checked)
+    if respondents is not None:
+        verdicts |= {"safe": both_passed(checked, respondents), "respondents": respondents_report(respondents)}
     writers: dict[str, Callable[[Path], None]] = {
         "pattern.csv": lambda draft: write_pattern(protection, draft),
         "intervals.csv": lambda draft: checked.frame().to_csv(draft, index=False),
-        "report.json": lambda draft: write_json(protect_report(protection, checked), draft),
-        "audit.json": lambda draft: write_json(audit_report(checked), draft),
+        "report.json": lambda draft: write_json(protect_report(protection, checked, respondents), draft),
+        "audit.json": lambda draft: write_json(verdicts, draft),
         "report.html": lambda draft: write_report(
-            draft, problem, protection, checked, title=job.title, settings=settings
+            draft, problem, protection, checked, respondents, title=job.title, settings=settings
         ),
     }
     if release is not None:

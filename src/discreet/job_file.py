@@ -13,8 +13,9 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from discreet.errors import JobError, RuleError, some
 from discreet.io import FORMATS
-from discreet.methods import METHODS, with_options
+from discreet.methods import METHODS, Level, with_options
 from discreet.release import SYMBOL
+from discreet.respondents.measure import measures
 from discreet.rules import parse_rules
 
 MOST_DECIMALS = 15  # what a double holds
@@ -77,6 +78,7 @@ class Rules:
 @dataclass(frozen=True)
 class Protect:
     method: str = "kelly"
+    level: str = "cells"  # or "contributions": every single respondent is protected
     cost: str = "value"
     seed: int = 0
     time_limit: float | None = None
@@ -115,6 +117,11 @@ class Job:
     @property
     def folder(self) -> Path:
         return self.resolve(self.output.folder)
+
+    @property
+    def at_contributions(self) -> bool:
+        """Every single respondent is to be protected, not only cells."""
+        return self.protect.level == "contributions"
 
     def reads(self) -> dict[str, str]:
         """The files the job reads, by the entry that names them."""
@@ -172,6 +179,7 @@ def _check(job: Job) -> None:
     _check_dimensions(job)
     _check_rules(job)
     _check_method(job)
+    _check_level(job)
     _check_choices(job)
     _check_numbers(job)
     _check_files(job)
@@ -222,6 +230,24 @@ def _check_method(job: Job) -> None:
         with_options(job.protect.method, at_most=job.protect.at_most, fewest=job.protect.fewest)
     except RuleError as error:
         raise JobError(f"{path}: {error}", error.offenders) from None
+
+
+def _check_level(job: Job) -> None:
+    path, levels = job.path, get_args(Level)
+    if job.protect.level not in levels:
+        raise JobError(f"{path}: level is {' or '.join(map(repr, levels))}, not {job.protect.level!r}.")
+    if not job.at_contributions:
+        return
+    try:
+        measures(job.rules.sensitive)
+    except RuleError as error:
+        raise JobError(f"{path}: {error}", error.offenders) from None
+    tables = [set(by) for by in job.tables or []]
+    if tables and set.union(*tables) not in tables:
+        raise JobError(
+            f"{path}: at the level of contributions one of 'tables' must have all dimensions of the others. Where tables "
+            "classify the same contributions in different ways, respondents cannot be told apart."
+        )
 
 
 def _check_choices(job: Job) -> None:

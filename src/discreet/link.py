@@ -26,6 +26,8 @@ def link(*tables: Table, equations: Sequence[str] = ()) -> Table:
     Dimensions are matched by name; a table without one of them stands at its total. Cells of the same response with the same
     codes are one cell, and must agree. Tables of different responses get a dimension ``response``, and
     ``equations`` such as ``"profit = turnover - cost"`` tie them together wherever all their cells are tabulated.
+
+    What respondents contribute is kept if one of the tables is finer than all others.
     """
     if not tables:
         raise InputError("link() needs at least one table.")
@@ -53,7 +55,7 @@ def link(*tables: Table, equations: Sequence[str] = ()) -> Table:
     order = np.lexsort(keys[::-1])
     rank = np.empty(n, dtype=np.int64)
     rank[order] = np.arange(n)
-    return Table(
+    linked = Table(
         dimensions,
         keys[:, order],
         relations=_moved(stack(relations), rank, n),
@@ -62,6 +64,13 @@ def link(*tables: Table, equations: Sequence[str] = ()) -> Table:
         complete=len(tables) == 1 and tables[0].complete,
         **{name: _take(column, order) for name, column in columns.items()},
     ).check_additive()
+    # Where one table is finer than all others, it knows what respondents contribute.
+    base = np.flatnonzero(linked.is_base)
+    for table, at in zip(tables, where, strict=True):
+        place = rank[at]
+        if table.contributions is not None and np.isin(base, place[table.is_base]).all():
+            return linked.with_columns(contributions=table.contributions.moved(place))
+    return linked
 
 
 def _implied(

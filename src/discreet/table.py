@@ -214,7 +214,27 @@ class Table:
         return base
 
     def respondents(self) -> Contributions:
-        """Who contributes what to the finest cells, as far as the table knows."""
+        """Who contributes what to the finest cells, as far as the table knows.
+
+        Where it was not tabulated with its contributions, those are the largest of each cell: what somebody contributes to a cell
+        without being among them is missing, though it may help a holding that is in several cells.
+        """
+        return self._respondents
+
+    @property
+    def knows_respondents(self) -> bool:
+        """Whether :meth:`respondents` leaves out nobody who matters."""
+        if self.contributions is not None or self.top is None or self.count is None:
+            return self.contributions is not None
+        return bool(np.all(self.count[self.is_base] <= self.top.shape[1]))
+
+    @cached_property
+    def _respondents(self) -> Contributions:
+        if not self._base_is_free():
+            raise TableError(
+                "The table classifies the same contributions in several ways, or has equations between responses: its finest "
+                "cells are not independent, so respondents cannot be told apart by them. Take the tables one by one."
+            )
         if self.contributions is not None:
             return self.contributions
         if self.top is None:
@@ -223,7 +243,21 @@ class Table:
                 "largest contributions and who made them."
             )
         who = None if self.who is None else np.asarray(self.who, dtype=np.int64)
-        return largest(self.is_base, self.top, who, self.contributors, self.labels(np.flatnonzero(self.is_base)))
+        return largest(self.is_base, self.top, who, self.contributors, self.label)
+
+    def _base_is_free(self) -> bool:
+        """Whether any values of the finest cells, here drawn at random, have totals that keep all relations."""
+        known, value = self.is_base.copy(), np.zeros(len(self))
+        value[known] = np.random.default_rng(0).integers(1, 1 << 20, int(known.sum()))
+        parts = self.relations.maximum(0.0)
+        totals = (parts - self.relations).tocsr()
+        while True:
+            ready = (parts @ ~known == 0) & (totals @ ~known > 0) & (np.diff(totals.indptr) == 1)
+            if not ready.any():
+                return bool(np.all(np.abs(self.relations @ value) <= 1e-9 * (abs(self.relations) @ np.abs(value))))
+            rows = totals[ready]
+            value[rows.indices] = (parts[ready] @ value) / rows.data
+            known[rows.indices] = True
 
     def frame(self) -> pd.DataFrame:
         """All columns as a data frame. Confidential."""

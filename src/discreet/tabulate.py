@@ -24,11 +24,12 @@ import pandas as pd
 from ibis import _
 from scipy import sparse
 
+from discreet.contributions import named
 from discreet.errors import HierarchyError, InputError, TableError, some
 from discreet.hierarchy import ABSENT, Hierarchy
 from discreet.microdata import Columns, Expr, as_number, as_text, is_marked, opened
 from discreet.relations import additive
-from discreet.table import Table
+from discreet.table import BETWEEN, Table
 
 By: TypeAlias = str | Sequence[str] | Mapping[str, Hierarchy | None]
 
@@ -53,6 +54,7 @@ def tabulate(
     count_zeros: bool = True,
     unknown: str = "error",
     store_empty: bool = False,
+    contributions: bool = False,
 ) -> Table:
     """Add up microdata to a table with all its totals, and per cell the contributors and the largest of them.
 
@@ -70,6 +72,9 @@ def tabulate(
     its count and its largest.
 
     Codes that are not in their hierarchy are an error, or with ``unknown="drop"`` their records are left out.
+
+    With ``contributions`` the table also keeps who contributes what to its finest cells: all of it where a contributor is in
+    several of them, otherwise the ``top`` largest of each cell. That is what it takes to protect every single respondent.
     """
     by, extra = [by] if isinstance(by, str) else by, [extra] if isinstance(extra, str) else extra
     columns = Columns(tuple(by), response, weight, tuple(extra), contributor, holding, request)
@@ -85,12 +90,12 @@ def tabulate(
         _check_numbers(survey, columns)
         climbs = [_Climb.of(name, h, survey[f"d{d}"].unique()) for d, (name, h) in enumerate(dimensions.items())]
         signed = response is not None and bool(survey["negative0"].any())
-        plan = _Plan(columns, climbs, top, count_zeros, signed)
+        plan = _Plan(columns, climbs, top, count_zeros, signed, contributions)
         records = _records(source, survey, plan)
         if contributor is not None:
             records = _units(records, plan)
-        cells, entries, names = _add_up(records, plan)
-    return _table(dimensions, plan, cells, entries, names, store_empty)
+        found = _add_up(records, plan)
+    return _table(dimensions, plan, found, store_empty)
 
 
 # -- checking them ---------------------------------------------------------------------------------------------
@@ -233,6 +238,7 @@ class _Plan:
     top: int
     count_zeros: bool
     signed: bool  # some contributions are negative
+    contributions: bool  # who contributes what to leaf cells is to be kept
 
     @property
     def codes(self) -> list[str]:
@@ -310,8 +316,17 @@ def _units(records: Expr, plan: _Plan) -> Expr:
 # -- adding up -------------------------------------------------------------------------------------------------
 
 
-def _add_up(records: Expr, plan: _Plan) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """The cells of every level with their sums; the largest contributions; and the names of who made them."""
+@dataclass(frozen=True)
+class _Sums:
+    """What the records add up to."""
+
+    cells: pd.DataFrame  # of every level
+    entries: pd.DataFrame  # their largest contributions
+    names: pd.DataFrame  # of who made them
+    leaves: pd.DataFrame  # contributions to leaf cells: all of who is in several, and the largest of the others
+
+
+def _add_up(records: Expr, plan: _Plan) -> _Sums:
     wanted = [*plan.codes, "x", *plan.sums, "asked"]
     found = []
     if plan.columns.contributor is None:
@@ -320,7 +335,7 @@ def _add_up(records: Expr, plan: _Plan) -> tuple[pd.DataFrame, pd.DataFrame, pd.
         if plan.columns.holding is None:
             cells, entries = found[0]
             nobody = pd.DataFrame(columns=["id", "name", "held", "asked"])
-            return _carried_up(cells, plan, _added), _carried_up(entries, plan, _largest), nobody
+            return _Sums(_carried_up(cells, plan, _added), _carried_up(entries, plan, _largest), nobody, entries)
     with _kept(_respondents(records, plan)) as respondents:
         stays = ibis.and_(*(respondents[f"low{c}"] == respondents[c] for c in plan.codes))
         found.append(_condensed(respondents.filter(stays).select(*wanted, "id"), plan, plan.sums))
@@ -329,12 +344,17 @@ def _add_up(records: Expr, plan: _Plan) -> tuple[pd.DataFrame, pd.DataFrame, pd.
             sums = {name: _[name].sum().cast("float64") for name in plan.sums}
             shares = pairs.group_by(plan.codes).agg(**sums, pairs=_.count()).to_pandas()
             levels = [_condensed(level, plan, []) for level in _levels(pairs, plan, int(shares.pop("pairs").sum()))]
+            exact = pairs.select(*plan.codes, "id", x=_.x.cast("float64"))
+            several = [exact.to_pandas()] if plan.contributions else []
         cells = _added(pd.concat([*(cells for cells, _entries in found), shares]), plan)
         entries = _largest(pd.concat([entries for _cells, entries in found]), plan)
+        leaves = pd.concat([entries[[*plan.codes, "id", "x"]], *several])
         cells = _added(pd.concat([_carried_up(cells, plan, _added), *(c for c, _e in levels)]), plan)
         entries = _largest(pd.concat([_carried_up(entries, plan, _largest), *(e for _c, e in levels)]), plan)
-        used = ibis.memtable(pd.DataFrame({"id": entries.id.unique()}))
-        return cells, entries, respondents.semi_join(used, "id").select("id", "name", "held", "asked").to_pandas()
+        known = pd.concat([entries.id, leaves.id]) if plan.contributions else entries.id
+        used = ibis.memtable(pd.DataFrame({"id": known.unique()}))
+        names = respondents.semi_join(used, "id").select("id", "name", "held", "asked").to_pandas()
+        return _Sums(cells, entries, names, leaves)
 
 
 @contextmanager
@@ -433,14 +453,8 @@ def _largest(entries: pd.DataFrame, plan: _Plan) -> pd.DataFrame:
     return ranked.assign(rank=rank)[rank < plan.top]
 
 
-def _table(
-    dimensions: Mapping[str, Hierarchy],
-    plan: _Plan,
-    cells: pd.DataFrame,
-    entries: pd.DataFrame,
-    names: pd.DataFrame,
-    store_empty: bool,
-) -> Table:
+def _table(dimensions: Mapping[str, Hierarchy], plan: _Plan, found: _Sums, store_empty: bool) -> Table:
+    cells, entries, names = found.cells, found.entries, found.names
     codes, place = cells[plan.codes].to_numpy().T, np.arange(len(cells))
     if store_empty:
         shape = tuple(len(hierarchy) for hierarchy in dimensions.values())
@@ -460,7 +474,8 @@ def _table(
     # A holding is called by its id, unless a contributor goes by the same one.
     both = names.name.duplicated(keep=False) & (names.held > 0)
     names = names.assign(name=names.name.where(~both, names.name + " (holding)")).sort_values("name", ignore_index=True)
-    entries = entries.merge(cells[plan.codes].assign(place=place), on=plan.codes)
+    places = cells[plan.codes].assign(place=place)
+    entries = entries.merge(places, on=plan.codes)
     known = names.set_index("id").assign(who=names.index.to_numpy())
     at = (entries.place.to_numpy(), entries["rank"].to_numpy())
     top, who = np.zeros((codes.shape[1], plan.top)), np.full((codes.shape[1], plan.top), -1)
@@ -468,6 +483,15 @@ def _table(
     who[at] = known.who.reindex(entries.id, fill_value=-1)
     requested = np.zeros(top.shape, dtype=bool)
     requested[at] = known.asked.reindex(entries.id).eq(True).to_numpy() | entries.asked.to_numpy(bool)
+    contributions = None
+    if plan.contributions:
+        leaves = found.leaves[found.leaves.x != 0].merge(places, on=plan.codes)
+
+        def label(cell: int) -> str:
+            return BETWEEN.join(h.codes[code] for h, code in zip(dimensions.values(), codes[:, cell], strict=True))
+
+        number = known.who.reindex(leaves.id, fill_value=-1).to_numpy(np.int64)
+        contributions = named(leaves.place.to_numpy(), number, np.abs(leaves.x.to_numpy()), tuple(names.name), label)
     return Table.from_cells(
         dimensions,
         codes,
@@ -481,4 +505,5 @@ def _table(
         requested=requested if plan.columns.request else None,
         extra={name: column(f"e{i}") for i, name in enumerate(plan.columns.extra)},
         is_count=plan.columns.response is None,
+        contributions=contributions,
     )

@@ -28,6 +28,7 @@ from discreet.problem import Problem
 from discreet.relations import from_equations
 from discreet.release import Release, publish
 from discreet.table import Table
+from discreet.tabulate import tabulate
 from discreet.testing import (
     cross_table,
     hide,
@@ -552,3 +553,25 @@ def test_equal_problems_make_equal_jj_files(tmp_path):
         write_problem(problem, tmp_path / name)
     assert (tmp_path / "a.jj.gz").read_bytes() == (tmp_path / "b.jj.gz").read_bytes()
     assert not re.search(rb"[ab]\.jj", (tmp_path / "a.jj.gz").read_bytes()), "neither clock nor file name in it"
+
+
+# -- who contributes -------------------------------------------------------------------------------------------
+
+
+def test_a_bundle_keeps_who_contributes_what(tmp_path):
+    records = pd.DataFrame({"at": list("aabbc"), "firm": list("fgfhk"), "x": [5.0, 2, 4, 1.25, 7]})
+    table = tabulate(records, "at", "x", contributor="firm", contributions=True)
+    bundle.write_problem(assess(table, "P(10)"), tmp_path / "problem.discreet")
+    given = read_problem(tmp_path / "problem.discreet").table.contributions
+    for name in ("cell", "who", "amount"):
+        assert getattr(given, name).tolist() == getattr(table.contributions, name).tolist()
+    assert given.names == table.contributions.names
+
+
+def test_a_bundle_without_contributions_is_read_as_before(tmp_path):
+    records = pd.DataFrame({"at": list("aab"), "firm": list("fgf"), "x": [5.0, 2, 4]})
+    bundle.write_table(tabulate(records, "at", "x", contributor="firm"), tmp_path / "table.discreet")
+    assert "contributions.parquet" not in zipfile.ZipFile(tmp_path / "table.discreet").namelist()
+    table = bundle.read_table(tmp_path / "table.discreet")
+    assert table.contributions is None
+    assert len(table.respondents()) == 3

@@ -16,6 +16,7 @@ import pandas as pd
 from scipy import sparse
 
 from discreet.attackers import Attacker
+from discreet.contributions import Contributions
 from discreet.errors import FormatError
 from discreet.hierarchy import Hierarchy
 from discreet.problem import Problem
@@ -25,6 +26,7 @@ PLAIN, VERSION = 1, 2  # the second has attackers of its own, whom older readers
 
 DAMAGE = (zipfile.BadZipFile, zlib.error, AttributeError, EOFError, LookupError, OSError, TypeError, ValueError)
 
+_RESPONDENTS = ("contributions", "respondents")  # only in bundles of tables that know them
 _LEVELS = ("status", "cost", "lower", "upper", "sliding", "prior_lower", "prior_upper")
 
 
@@ -103,6 +105,11 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
         rhs = io.BytesIO()
         np.save(rhs, table.rhs)
         bundle.writestr("rhs.npy", rhs.getvalue())
+        if (given := table.contributions) is not None:
+            listed = pd.DataFrame({"cell": given.cell, "who": given.who, "amount": given.amount})
+            named = pd.DataFrame({"name": pd.Series(given.names, dtype=object)})
+            for part, frame in zip(_RESPONDENTS, (listed, named), strict=True):
+                bundle.writestr(f"{part}.parquet", frame.to_parquet(index=False))
 
 
 def _read(path: str | Path) -> tuple[Table, pd.DataFrame, dict[str, Any]]:
@@ -113,7 +120,12 @@ def _read(path: str | Path) -> tuple[Table, pd.DataFrame, dict[str, Any]]:
         cells = pd.read_parquet(io.BytesIO(bundle.read("cells.parquet")))
         relations = sparse.csr_array(sparse.load_npz(io.BytesIO(bundle.read("relations.npz"))))
         rhs = np.load(io.BytesIO(bundle.read("rhs.npy")))
-        return _table(cells, meta, relations, rhs), cells, meta
+        contributions = None
+        if "contributions.parquet" in bundle.namelist():
+            given, names = (pd.read_parquet(io.BytesIO(bundle.read(f"{part}.parquet"))) for part in _RESPONDENTS)
+            cell, who, amount = (given[name].to_numpy() for name in ("cell", "who", "amount"))
+            contributions = Contributions(cell, who, amount, tuple(names["name"]))
+        return _table(cells, meta, relations, rhs, contributions), cells, meta
 
 
 @contextmanager
@@ -127,7 +139,13 @@ def _whole(path: str | Path) -> Iterator[None]:
         raise FormatError(f"{path} is not a .discreet bundle, or damaged. Make it again.") from None
 
 
-def _table(cells: pd.DataFrame, meta: dict[str, Any], relations: sparse.csr_array, rhs: np.ndarray) -> Table:
+def _table(
+    cells: pd.DataFrame,
+    meta: dict[str, Any],
+    relations: sparse.csr_array,
+    rhs: np.ndarray,
+    contributions: Contributions | None,
+) -> Table:
     dimensions = {name: Hierarchy(tuple(h["codes"]), np.array(h["parents"])) for name, h in meta["dimensions"].items()}
 
     def matrix(name: str) -> Any:
@@ -151,4 +169,5 @@ def _table(cells: pd.DataFrame, meta: dict[str, Any], relations: sparse.csr_arra
         rhs=rhs,
         is_count=meta["is_count"],
         complete=meta["complete"],
+        contributions=contributions,
     )

@@ -13,6 +13,7 @@ from discreet.errors import TableError
 from discreet.problem import Problem
 from discreet.protection import Protection
 from discreet.report import view, words
+from discreet.respondents import RespondentAudit
 
 __all__ = ["render_report", "write_report"]
 
@@ -24,22 +25,29 @@ def write_report(
     problem: Problem,
     protection: Protection,
     audit: Audit,
+    respondents: RespondentAudit | None = None,
     *,
     title: str = TITLE,
     settings: Mapping[str, str] = {},
 ) -> None:
     """Write the report as one file that needs nothing else. Confidential: it shows true values and levels."""
-    page = render_report(problem, protection, audit, title=title, settings=settings)
+    page = render_report(problem, protection, audit, respondents, title=title, settings=settings)
     Path(path).write_text(page, encoding="utf-8")
 
 
 def render_report(
-    problem: Problem, protection: Protection, audit: Audit, *, title: str = TITLE, settings: Mapping[str, str] = {}
+    problem: Problem,
+    protection: Protection,
+    audit: Audit,
+    respondents: RespondentAudit | None = None,
+    *,
+    title: str = TITLE,
+    settings: Mapping[str, str] = {},
 ) -> str:
     """The report as HTML. ``settings`` is what it takes to run the job again, by name."""
     if protection.problem.digest != problem.digest or audit.problem.digest != problem.digest:
         raise TableError("No report: the protection or the audit belongs to another problem.")
-    if audit.protection != protection.digest:
+    if any(seen.protection != protection.digest for seen in (audit, respondents) if seen is not None):
         raise TableError("No report: the audit is about another protection. Audit this one.")
     environment = Environment(
         loader=PackageLoader("discreet", "report"),
@@ -54,7 +62,7 @@ def render_report(
         title=title,
         date=f"{now.day} {now:%B %Y, %H:%M (UTC%z)}",
         table=problem.table,
-        verdict=view.verdict(problem, protection, audit),
+        verdicts=[view.verdict(problem, protection, audit), *view.respondents_verdict(respondents)],
         tiles=view.tiles(protection),
         exposed=view.exposed(audit),
         intervals=view.intervals(audit),

@@ -17,6 +17,7 @@ from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection
 from discreet.relations import FloatArray
 from discreet.report import words
+from discreet.respondents import RespondentAudit
 
 Row = dict[str, Any]
 
@@ -51,6 +52,22 @@ def verdict(problem: Problem, protection: Protection, audit: Audit) -> tuple[str
         f"{kept} keeps the protection it requires." if n else "No cell is sensitive: there is nothing to protect."
     )
     return "safe", f"Safe against {against}: {words.listed(audit.attackers)}", sentence
+
+
+def respondents_verdict(seen: RespondentAudit | None) -> list[tuple[str, str, str]]:
+    """The same about single respondents, in numbers only: who they are is in ``audit.json``."""
+    if seen is None:
+        return []
+    among = words.plural(seen.targets, "respondent")
+    if not seen.passed:
+        sentence = "Others can work out too closely what they contribute. Do not publish this table."
+        return [("exposed", f"Exposed: {len(seen.respondents):,} of {among} who need protection", sentence)]
+    sentence = "No combination of what is published tells anybody too much about them."
+    if not seen.problem.table.knows_respondents:
+        sentence += (
+            " Of each cell the table lists the largest contributions only: smaller ones of holdings are left out."
+        )
+    return [("safe", f"Safe for {among} who need protection", sentence)]
 
 
 def tiles(protection: Protection) -> list[tuple[str, str, str]]:

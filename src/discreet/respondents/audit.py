@@ -167,9 +167,28 @@ class Search:
         return self.insiders.targets()
 
     def worst(self, target: int) -> Exposed | None:
-        """The group that learns most about a respondent; None if it is safe from everybody."""
+        """Somebody who learns too much about a respondent, and of those found who learns most; None if it is safe.
+
+        Where few insiders are enough, those join who know most of the aggregation, as many as the rule allows.
+        """
         found = list(self.exposures(target))
+        for one in found.copy():
+            while one.aggregation is not None and len(one.group.insiders) < self.measure.others:
+                who = self._knows_most(one.group, one.aggregation)
+                again = None if who is None else self._moves(one.group.with_insider(who), [])
+                if not isinstance(again, Exposed):
+                    break
+                found.append(one := again)
         return min(found, key=lambda one: one.precision, default=None)
+
+    def _knows_most(self, group: Group, aggregation: Aggregation) -> int | None:
+        """Who else contributes most to an aggregation."""
+        given = self.insiders.given
+        weight = np.zeros(len(self.place))
+        weight[list(aggregation.hidden)] = [abs(float(times)) for times in aggregation.hidden.values()]
+        part = np.bincount(given.who, weight[given.cell] * given.amount, len(given.names))
+        part[[group.target, *group.insiders]] = 0.0
+        return int(part.argmax()) if part.any() else None
 
     def exposures(self, target: int) -> Iterator[Exposed]:
         """Groups that learn too much about a respondent; those with further insiders, who learn even more, are left out."""
@@ -312,43 +331,56 @@ class Search:
         self.programs += 1
         rest = dict(zip(self.base.tolist(), self.insiders.exact_rest(group, self.base), strict=True))
         inside = np.flatnonzero(np.isin(self._together, np.unique(self._together[cells])))
-        relations = sparse.csr_array(self.problem.table.relations[:, inside])
-        low: list[Bound] = []
-        high: list[Bound] = []
-        for cell in inside.tolist():
-            left: Bound = max(rest[cell], Fraction(0)) if cell in rest else float("inf")
-            low.append(-left)
-            high.append(left)
-        column = {int(cell): k for k, cell in enumerate(inside)}
+        relations = self.problem.table.relations[:, inside]
+        room: list[Bound] = [max(rest[cell], Fraction(0)) if cell in rest else np.inf for cell in inside.tolist()]
+        # One column stands for the target. It moves all its cells, each by what that needs, and each may move farther.
         needed = [-rest[cell] for cell in cells]
-        # The target moves all its cells by what each needs, times a number that must reach one; each may move farther.
-        unit = max(needed)
-        joint = np.zeros(len(inside))
-        for cell, sign, need in zip(cells, signs, needed, strict=True):
-            k = column[cell]
-            joint[k] = sign * float(need / unit)
-            low[k], high[k] = (Fraction(0), float("inf")) if sign > 0 else (-float("inf"), Fraction(0))
-        extended = sparse.csr_array(sparse.hstack([relations, (relations @ joint).reshape(-1, 1)], format="csr"))
-        low.append(-unit)
-        high.append(unit)
-        stake = np.zeros(len(low))
-        stake[-1] = float(unit)
-        decider = Decider(extended, low, high, stake)
-        shown, limit = decider.settle(len(inside), 1)
-        reach = toward(decider.program, shown, len(inside), 1)
-        if reach >= unit * (1 - Fraction(tolerances.REACH)) and shown is not None:
-            moves = {i: Fraction(move, shown.over) for i, move in shown.moves.items()}
-            times = moves.pop(len(inside), Fraction(0))
+        unit, target = max(needed), len(inside) + len(cells)
+        column = {int(cell): k for k, cell in enumerate(inside)}
+        low, high = [-most for most in room], room.copy()
+        for cell, sign in zip(cells, signs, strict=True):
+            low[column[cell]], high[column[cell]] = -np.inf, np.inf
+            low.append(Fraction(0) if sign > 0 else -np.inf)
+            high.append(np.inf if sign > 0 else Fraction(0))
+        tied = moves_with(
+            relations,
+            [column[cell] for cell in cells],
+            [s * float(n / unit) for s, n in zip(signs, needed, strict=True)],
+        )
+        stake = np.zeros(target + 1)
+        stake[target] = float(unit)
+        decider = Decider(tied, [*low, -unit], [*high, unit], stake)
+        shown, limit = decider.settle(target, 1)
+        reach = toward(decider.program, shown, target, 1)
+        if shown is not None and reach >= unit * (1 - Fraction(tolerances.REACH)):
             by = np.zeros(len(self.base))
-            for i, move in moves.items():
-                if self.place[inside[i]] >= 0:
-                    by[self.place[inside[i]]] += float(move)
-            for cell in cells:
-                by[self.place[cell]] += joint[column[cell]] * float(times)
-            by *= float(min(Fraction(1), unit / times))
+            far = shown.moves[target]
+            for i, move in shown.moves.items():
+                if i < len(inside) and self.place[inside[i]] >= 0:
+                    by[self.place[inside[i]]] = float(min(reach, unit) * move / far)
             return _Move(by)
-        found = Aggregation.of(self.insiders, group, limit.multipliers, self.in_play)
+        rows = self.problem.table.relations.shape[0]
+        multipliers = {row: y for row, y in limit.multipliers.items() if row < rows}
+        found = Aggregation.of(self.insiders, group, multipliers, self.in_play)
         return found if found.sensitive else None
+
+
+def moves_with(relations: sparse.csr_array, columns: list[int], weights: list[float]) -> sparse.csr_array:
+    """Relations with a column more that moves some others by its weights, each plus what it moves of its own accord.
+
+    The latter are columns, too, one each, before the last. Relations stay as they are: if some followed from others, they
+    still do.
+    """
+    k, (m, n) = len(columns), relations.shape
+    more = sparse.coo_array(
+        (
+            np.concatenate([np.ones(k), -np.ones(k), -np.array(weights)]),
+            (np.tile(np.arange(k), 3), np.concatenate([columns, n + np.arange(k), np.full(k, n + k)])),
+        ),
+        shape=(k, n + k + 1),
+    )
+    wide = sparse.csr_array((relations.data, relations.indices, relations.indptr), shape=(m, n + k + 1))
+    return sparse.csr_array(sparse.vstack([wide, more], format="csr"))
 
 
 class _Part:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
 
 from discreet.attackers import Attacker
 from discreet.errors import NoSafePatternError
@@ -15,12 +14,12 @@ from discreet.methods.pieces import InPieces
 from discreet.problem import BoolArray, Problem, Status
 from discreet.protection import Protection, suppress
 from discreet.relations import FloatArray
-from discreet.respondents.audit import Exposed, Search
+from discreet.respondents.audit import Exposed, Search, moves_with
 from discreet.respondents.insiders import Group, Insiders
 from discreet.respondents.measure import Measure, measures
 from discreet.rules import parse_rules
 from discreet.run import Run
-from discreet.table import Table
+from discreet.table import ADDITIVITY, Table
 
 SHARE = 0.6  # of the time that is left, for the method itself
 SAME = 1e-9  # costs that differ by less than this share are the same
@@ -127,8 +126,9 @@ class Posed:
         """A pattern to begin with, in terms of the problem posed."""
         if start is None:
             return None
-        start = start[: len(self.original)]
-        return np.concatenate([start & (self.original.status == Status.FREE), np.zeros(len(self.joint), dtype=bool)])
+        longer = np.zeros(len(self.problem), dtype=bool)
+        longer[: len(self.original)] = start[: len(self.original)] & (self.original.status == Status.FREE)
+        return longer
 
     def protection(self, found: Protection, run: Run) -> Protection:
         """What was found for the problem posed, as an answer to the original one."""
@@ -149,29 +149,43 @@ class Posed:
     # -- in terms of cells -------------------------------------------------------------------------------------
 
     def _problem(self) -> Problem:
-        problem, n, extra = self.original, len(self.original), len(self.joint)
-        value = problem.table.value
+        problem, n = self.original, len(self.original)
+        value, nothing = problem.table.value, np.zeros(n)
         attackers = [self._rule(measure) for measure in self.measures]
-        for (rule, group, target), levels in self.attackers.items():
+        for number, ((rule, group, target), levels) in enumerate(self.attackers.items()):
             room = self._room(rule, Group(target, group) if target >= 0 else None, group)
             need = np.zeros(n)
             need[list(levels)] = list(levels.values())
-            names = [self.insiders[rule].given.names[who] for who in (*group, *([target] if target >= 0 else []))]
-            attackers.append(_attacker(f"{rule} {names}", value, room, room, need))
-        others = tuple(problem.others)
-        # Where all rules are about contributions, protection of cells as such follows from that of contributions.
-        if len(parse_rules(problem.rules)) == len(self.measures):
-            first, *attackers = attackers
-            assert first.levels is not None
-            problem = problem.with_columns(
-                prior_lower=first.lower,
-                prior_upper=first.upper,
-                lower=first.levels[0],
-                upper=first.levels[1],
-                sliding=np.zeros(n),
-            )
-        problem = problem.with_columns(others=(*others, *attackers))
-        return problem if not extra else self._with_joint(problem)
+            attackers.append(_attacker(f"{rule} insider {number + 1}", value, room, room, need))
+        if not self._implies_cells():
+            attackers += [
+                replace(who, name=f"cells from {who.name}", levels=problem.levels(who)) for who in problem.attackers()
+            ]
+        # Attackers know what everybody does. What that is differs here: moves are in units of what a rule says they know.
+        posed = problem.with_columns(
+            prior_lower=np.full(n, -np.inf),
+            prior_upper=np.full(n, np.inf),
+            lower=nothing,
+            upper=nothing,
+            sliding=nothing,
+            others=tuple(attackers),
+        )
+        return self._with_joint(posed)
+
+    def _implies_cells(self) -> bool:
+        """Whether protection of cells as such follows from that of contributions.
+
+        It does where all rules are about these, where contributions to totals are not netted, and where people know no more than
+        the rules say.
+        """
+        problem, table = self.original, self.original.table
+        if problem.others or len(parse_rules(problem.rules)) > len(self.measures):
+            return False
+        gap = np.abs(table.relations @ table.magnitude)
+        netted = np.any(gap > ADDITIVITY * np.maximum(abs(table.relations) @ table.magnitude, 1e-300))
+        noise = ADDITIVITY * table.magnitude
+        wide = np.all(problem.prior_lower <= table.value - table.magnitude + noise)
+        return bool(wide and np.all(problem.prior_upper >= table.value + table.magnitude - noise) and not netted)
 
     def _rule(self, measure: Measure) -> Attacker:
         """The largest contributors to each cell attack it, as the rule says of single cells."""
@@ -189,53 +203,56 @@ class Posed:
         return room
 
     def _with_joint(self, problem: Problem) -> Problem:
-        """A cell more for each respondent who dominates several cells: it stands for what that one contributes to all of them.
+        """Further cells for respondents who dominate several: one stands for what such a respondent contributes to all.
 
-        Only the attackers in question hold it possible that it moves, and then all its cells move with it.
+        Only the attackers in question hold it possible that it moves, and then all its cells move with it, each by what it needs.
+        Each may move farther: by how much is one further cell each, see :func:`~discreet.respondents.audit.moves_with`.
         """
-        table, n, extra = problem.table, len(problem), len(self.joint)
-        columns, attackers = np.zeros((table.relations.shape[0], extra)), []
-        for k, ((rule, group, signs), one) in enumerate(self.joint.items()):
-            insiders = self.insiders[rule]
-            cells = np.array(one.cells)
-            need = -insiders.rest(group, cells)
-            unit = float(need.max())
-            move = np.zeros(n)
-            move[cells] = np.array(signs) * need / unit
-            columns[:, k] = table.relations @ move
-            room = self._room(rule, group, ())
-            low, high = (np.concatenate([room, np.zeros(extra)]) for _ in range(2))
-            low[cells], high[cells] = (np.where(np.array(signs) * way > 0, 0.0, np.inf) for way in (1, -1))
-            low[n + k] = high[n + k] = unit
-            levels = np.zeros(n + extra)
-            levels[n + k] = unit
-            value = np.concatenate([table.value, np.zeros(extra)])
-            attackers.append(
-                _attacker(f"{rule} {one.respondent} {one.insiders} {signs}", value, low, high, levels, (1,))
-            )
-        names = (
-            *table.labels(),
-            *(f"{one.respondent} in several cells, {k + 1}" for k, one in enumerate(self.joint.values())),
-        )
-        relations = sparse.csr_array(sparse.hstack([table.relations, sparse.csr_array(columns)], format="csr"))
-        wide = Table({}, np.zeros((0, n + extra), dtype=np.int32), value, relations, names=names, rhs=table.rhs)
-        nothing = np.zeros(extra)
+        for (rule, group, signs), one in self.joint.items():
+            problem = self._with_one(problem, rule, group, np.array(signs), one)
+        return problem
+
+    def _with_one(self, problem: Problem, rule: str, group: Group, signs: FloatArray, one: Exposed) -> Problem:
+        table, n, cells = problem.table, len(problem), np.array(one.cells)
+        k = len(cells)
+        need = -self.insiders[rule].rest(group, cells)
+        unit = float(np.sqrt(need.max() * need.min()))
+        relations = moves_with(table.relations, list(one.cells), (signs * need / unit).tolist())
+        value = np.concatenate([table.value, table.value[cells], [0.0]])
+        names = (*table.labels(), *(f"part {i + 1} of {one.respondent}, {n}" for i in range(k + 1)))
+        rhs = np.append(table.rhs, np.zeros(k))
+        wide = Table({}, np.zeros((0, n + k + 1), dtype=np.int32), value, relations, names=names, rhs=rhs)
+        # Everybody else holds all possible for how far cells move of their own accord, and nothing for the respondent.
+        room = np.append(np.full(k, np.inf), 0.0)
 
         def longer(who: Attacker) -> Attacker:
-            levels = None if who.levels is None else np.pad(who.levels, ((0, 0), (0, extra)))
-            return Attacker(who.name, np.append(who.lower, nothing), np.append(who.upper, nothing), levels)
+            levels = None if who.levels is None else np.pad(who.levels, ((0, 0), (0, k + 1)))
+            new = value[n:]
+            return Attacker(who.name, np.append(who.lower, new - room), np.append(who.upper, new + room), levels)
 
+        others = tuple(map(longer, problem.others))
+        room = np.full(n + k + 1, np.inf)
+        room[: len(self.original)] = self._room(rule, group, ())
+        room[cells] = np.inf
+        low, high = room.copy(), room.copy()
+        low[n : n + k], high[n : n + k] = (np.where(signs * way > 0, 0.0, np.inf) for way in (1, -1))
+        low[-1] = high[-1] = unit
+        levels = np.zeros(n + k + 1)
+        levels[-1] = unit
+        name = f"{rule} insiders with {n} cells"
+        nothing = np.zeros(k + 1)
+        status = np.append(np.full(k, Status.HIDDEN), Status.PRIMARY).astype(np.int8)
         return replace(
             problem,
             table=wide,
-            status=np.append(problem.status, np.full(extra, Status.PRIMARY, dtype=np.int8)),
+            status=np.append(problem.status, status),
             cost=np.append(problem.cost, nothing),
             lower=np.append(problem.lower, nothing),
             upper=np.append(problem.upper, nothing),
             sliding=np.append(problem.sliding, nothing),
-            prior_lower=np.append(problem.prior_lower, nothing),
-            prior_upper=np.append(problem.prior_upper, nothing),
-            others=(*map(longer, problem.others), *attackers),
+            prior_lower=np.full(n + k + 1, -np.inf),
+            prior_upper=np.full(n + k + 1, np.inf),
+            others=(*others, _attacker(name, value, low, high, levels, (1,))),
         )
 
 
