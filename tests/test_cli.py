@@ -905,10 +905,19 @@ def terminal(tmp_path) -> Iterator[Callable[..., Terminal]]:
 
 @pytest.fixture(scope="module")
 def hard(tmp_path_factory) -> Path:
-    """A problem that takes long enough to be stopped."""
+    """A problem whose clean-up takes long enough to be stopped."""
+    return drawn(tmp_path_factory.mktemp("hard") / "hard.jj", 10)
+
+
+@pytest.fixture(scope="module")
+def harder(tmp_path_factory) -> Path:
+    """A problem that takes long enough to be stopped before there is a safe pattern."""
+    return drawn(tmp_path_factory.mktemp("harder") / "harder.jj", 16)
+
+
+def drawn(path: Path, size: int) -> Path:
     rng = np.random.default_rng(2)
-    table = random_table(rng, (10, 10, 10), zeros=0.02)
-    path = tmp_path_factory.mktemp("hard") / "hard.jj"
+    table = random_table(rng, (size, size, size), zeros=0.02)
     write_problem(random_problem(rng, table, must_publish=0, primaries=0.1), path)
     return path
 
@@ -934,10 +943,10 @@ def test_a_terminal_that_knows_no_such_signs_gets_others(tmp_path):
     assert ran.stdout.splitlines() == [b"cell  value", b"?         ?"]
 
 
-def test_ctrl_c_while_protecting(terminal, hard, tmp_path):
+def test_ctrl_c_while_protecting(terminal, harder, tmp_path):
     """No safe pattern yet: nothing is written."""
     (tmp_path / "f.csv").write_text(KEEP)
-    program = terminal("protect", str(hard), "--out", "f.csv", "--report", "f.json")
+    program = terminal("protect", str(harder), "--out", "f.csv", "--report", "f.json")
     program.wait_for(r"protect ━* +\d+/")
     program.process.send_signal(signal.SIGINT)
     assert program.finish() == 1
@@ -946,16 +955,16 @@ def test_ctrl_c_while_protecting(terminal, hard, tmp_path):
     assert contents(tmp_path) == {"f.csv": KEEP.encode()}
 
 
-def test_ctrl_c_while_protecting_with_a_checkpoint(terminal, hard, tmp_path):
+def test_ctrl_c_while_protecting_with_a_checkpoint(terminal, harder, tmp_path):
     """What is hidden so far is kept, and said to be."""
-    program = terminal("protect", str(hard), "--checkpoint", "so-far", "--out", "f.csv")
+    program = terminal("protect", str(harder), "--checkpoint", "so-far", "--out", "f.csv")
     program.wait_for(r"protect [━╸╺]+ [1-9]\d*/")
     program.process.send_signal(signal.SIGINT)
     assert program.finish() == 1
     assert "what is hidden so far is in so-far; another run goes on from it" in program.text
     assert "discreet: stopped; no result was written." in program.text
     assert set(contents(tmp_path)) == {"so-far"}
-    assert Checkpoint(tmp_path / "so-far", read_problem(hard)).start is not None
+    assert Checkpoint(tmp_path / "so-far", read_problem(harder)).start is not None
 
 
 def test_ctrl_c_while_cleaning_up(terminal, hard, tmp_path):
