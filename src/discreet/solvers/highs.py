@@ -76,7 +76,6 @@ class HighsModel:
         self._sense = 1.0
         self._is_mip = integer is not None and bool(integer.any())
         self._highs.setOptionValue("presolve", "on" if self._is_mip else "off")
-        self._highs.setOptionValue("mip_allow_restart", False)  # it rarely pays, and takes longer than all the rest
         self._check(self._highs.passModel(lp), "load the model")
 
     def add_rows(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
