@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow lint types bench bench-audit bench-audit-peers bench-optimal bench-ladder bench-large clean
+.PHONY: demo test test-slow lint types bench bench-audit bench-audit-peers bench-optimal bench-ladder bench-large bench-respondents clean
 
 $(VENV)/run.stamp: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -59,6 +59,9 @@ bench-large: $(VENV)/bench.stamp  ## how time and memory of a protection grow wi
 bench-ladder: $(VENV)/bench.stamp  ## make bench-ladder BENCH_DATA=path/to/folder; takes hours
 	$(BIN)/python -m benchmarks.ladder --peer all $(if $(BENCH_DATA),--data $(BENCH_DATA))
 	$(BIN)/python -m benchmarks.ladder --part files $(if $(BENCH_DATA),--data $(BENCH_DATA))
+
+bench-respondents: $(VENV)/bench.stamp  ## make bench-respondents BENCH_DATA=path/to/folder; takes an hour
+	$(BIN)/python -m benchmarks.respondents --peer $(if $(BENCH_DATA),--data $(BENCH_DATA))
 
 clean:
 	rm -rf $(VENV) demo-output .mypy_cache .pytest_cache .ruff_cache

@@ -40,7 +40,7 @@ from discreet.cli_common import (
 from discreet.executors import spread
 from discreet.io import writing
 from discreet.io.pattern import read_pattern
-from discreet.job import audit_report, respondents_report, worst_first, write_json, write_together
+from discreet.job import audit_report, respondents_report, write_json, write_together
 from discreet.problem import Problem, Status
 from discreet.progress import on_terminal
 from discreet.protection import Protection, suppress
@@ -130,7 +130,7 @@ def show_respondents(seen: RespondentAudit) -> None:
         )
     if seen.passed:
         return
-    worst = worst_first(seen)
+    worst = seen.exposed
     fewest: dict[str, int] = {}
     for one in worst:
         fewest[one.respondent] = min(len(one.insiders), fewest.get(one.respondent, len(one.insiders)))

@@ -265,11 +265,6 @@ def audit_report(seen: Audit | IntegerAudit) -> dict[str, Any]:
     }
 
 
-def worst_first(seen: RespondentAudit) -> list[Exposed]:
-    """Who is exposed, those who can be told most closely before the others."""
-    return sorted(seen.exposed, key=lambda one: (one.precision, one.respondent))
-
-
 def respondents_report(seen: RespondentAudit) -> dict[str, Any]:
     """What ``audit.json`` holds at the level of contributions. It tells names, and by the sentences amounts."""
     table = seen.problem.table
@@ -279,7 +274,7 @@ def respondents_report(seen: RespondentAudit) -> dict[str, Any]:
         "n_respondents": seen.targets,
         "n_exposed": len(seen.respondents),
         "complete": table.knows_respondents,
-        "exposed": [_exposed(table, one) for one in worst_first(seen)],
+        "exposed": [_exposed(table, one) for one in seen.exposed],
         "problem": seen.problem.digest,
         "protection": seen.protection,
     }

@@ -259,3 +259,6 @@ def test_what_is_missing_is_said():
     nobody = problem.with_columns(table=problem.table.with_columns(top=None, who=None, contributions=None))
     with pytest.raises(TableError, match="does not say who contributes"):
         audit_respondents(nobody, suppress(nobody, nobody.status == Status.PRIMARY))
+    many = problem.with_columns(table=problem.table.with_columns(count=problem.table.count + 9))
+    with pytest.raises(RuleError, match="looks at the 6 largest contributions"):
+        audit_respondents(many, suppress(many, many.status == Status.PRIMARY), rules=["P(20,5)"])

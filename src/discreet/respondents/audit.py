@@ -64,7 +64,7 @@ class RespondentAudit:
     rules: tuple[str, ...]
     targets: int  # respondents who need protection
     programs: int  # linear programs it took
-    exposed: tuple[Exposed, ...]  # for each respondent and rule, to those who learn most
+    exposed: tuple[Exposed, ...]  # for each respondent and rule one, the worst first
 
     @property
     def passed(self) -> bool:
@@ -86,7 +86,7 @@ class RespondentAudit:
                 "cells": ", ".join(self.problem.table.labels(one.cells)),
                 "aggregation": one.words(self.problem.table),
             }
-            for one in sorted(self.exposed, key=lambda one: (one.precision, one.respondent))
+            for one in self.exposed
         ]
         return pd.DataFrame(rows, columns=["respondent", "rule", "insiders", "precision", "cells", "aggregation"])
 
@@ -124,6 +124,7 @@ def audit_respondents(
         targets |= set(found)
         programs += seen.programs
     rules = problem.rules if rules is None else rules
+    exposed.sort(key=lambda one: (one.precision, one.respondent))
     return RespondentAudit(problem, protection.digest, tuple(rules), len(targets), programs, tuple(exposed))
 
 

@@ -9,10 +9,12 @@ import numpy as np
 
 from discreet.audit.numbers import decimal, ratio
 from discreet.contributions import Contributions, IntArray
+from discreet.errors import RuleError
 from discreet.problem import BoolArray, Problem, Status
 from discreet.relations import FloatArray
 from discreet.respondents.measure import Measure
 from discreet.rules.base import CLOSE
+from discreet.table import Table
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,18 @@ class Insiders:
     def __init__(self, problem: Problem, measure: Measure) -> None:
         self.problem, self.measure = problem, measure
         self.given: Contributions = problem.table.respondents()
+        self._check_depth(problem.table, 0 if problem.table.top is None else problem.table.top.shape[1])
         self.magnitude = problem.table.magnitude
         self.noise = CLOSE * self.magnitude
+
+    def _check_depth(self, table: Table, stored: int) -> None:
+        """Of those who are in one cell only, the table must know the largest, as many as the rule looks at."""
+        needed = self.measure.others + 1
+        if stored < needed and (table.count is None or np.any(table.count[table.is_base] > stored)):
+            raise RuleError(
+                f"The rule looks at the {needed} largest contributions to a cell, and the table stores {stored}. Make it with "
+                f"tabulate(..., top={needed}, contributions=True)."
+            )
 
     def rest(self, group: Group, cells: IntArray) -> FloatArray:
         """What a group leaves of these cells."""
