@@ -12,10 +12,13 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError, RuleError, TableError
 from discreet.methods import protect
+from discreet.methods.suppress.kelly import Kelly
 from discreet.problem import Status
 from discreet.protection import suppress
 from discreet.respondents import audit_respondents
+from discreet.respondents.construct import ForRespondents
 from discreet.respondents.measure import measures
+from discreet.run import Run
 from drawn import hidden_in, is_exposed, posed
 
 RULES = ("P(20)", "PQ(10,40)", "P(15)")
@@ -220,6 +223,29 @@ def test_patterns_are_safe_for_everybody(seed):
     assert audit_respondents(problem, found).passed
     assert not is_exposed(problem, found.hidden, measure)
     assert audit(problem, found).passed  # safe respondents make safe cells
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cells_may_have_to_move_by_more_than_they_are(seed):
+    """Where less than half of a sum makes it sensitive."""
+    problem = posed(np.random.default_rng(7000 + seed), "NK(1,40)", shape=(3, 3), respondents=30)
+    try:
+        found = protect(problem, level="contributions")
+    except NoSafePatternError:
+        assert is_exposed(problem, problem.status != Status.PUBLISHED, measures("NK(1,40)")[0])
+        return
+    assert audit_respondents(problem, found).passed
+
+
+def test_whoever_stops_a_step_stops_all_of_it(monkeypatch):
+    """Before there is a safe pattern nothing is returned."""
+    problem = posed(np.random.default_rng(5001), "P(20)", shape=(3, 3), respondents=10)
+    safe = protect(problem, level="contributions")
+    monkeypatch.setattr(
+        Kelly, "protect", lambda self, problem, run: suppress(problem, safe.hidden, status="time_limit")
+    )
+    with pytest.raises(KeyboardInterrupt):
+        ForRespondents(Kelly(), Kelly()).protect(problem, Run())
 
 
 @pytest.mark.parametrize("seed", range(10))

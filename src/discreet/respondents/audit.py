@@ -96,13 +96,11 @@ def audit_respondents(
     protection: Protection,
     *,
     rules: Sequence[str] | None = None,
-    insiders: bool = True,
     progress: Progress | None = None,
 ) -> RespondentAudit:
     """Ask of every respondent whether others, or several together, can make out too much of it: Operational criterion 2.
 
-    ``rules`` are those the problem was assessed by. Without ``insiders`` only the largest contributors to a cell of the target
-    attack it, as the rules say of single cells: what classical software protects against.
+    ``rules`` are those the problem was assessed by, unless others are given.
     """
     if protection.problem.digest != problem.digest:
         raise TableError("The protection belongs to another problem. Audit it with the problem it was made for.")
@@ -114,7 +112,7 @@ def audit_respondents(
     exposed: list[Exposed] = []
     targets, programs = set[int](), 0
     for measure in measures(problem.rules if rules is None else rules):
-        seen = Search(problem, protection.hidden, measure, insiders=insiders)
+        seen = Search(problem, protection.hidden, measure)
         found = seen.targets()
         progress.stage("respondents", len(found))
         for done, target in enumerate(found, start=1):
@@ -143,8 +141,8 @@ class Search:
     tells more. Moves found once serve for all insiders who do not spoil them; only for those who do another one is sought.
     """
 
-    def __init__(self, problem: Problem, hidden: BoolArray, measure: Measure, *, insiders: bool = True) -> None:
-        self.problem, self.measure, self.inner_only = problem, measure, not insiders
+    def __init__(self, problem: Problem, hidden: BoolArray, measure: Measure) -> None:
+        self.problem, self.measure = problem, measure
         table = problem.table
         self.insiders = Insiders(problem, measure)
         self.base = np.flatnonzero(table.is_base & hidden)  # cells in play
@@ -153,7 +151,6 @@ class Search:
         self.in_play = self.place >= 0
         room = np.where(hidden, np.inf, 0.0)
         room[self.base] = table.magnitude[self.base]
-        self.room = room
         self.reduced = reduce(table.relations, -room, room, room > 0)
         self.programs = 0
         self._together = np.full(len(table), -1)  # which component a hidden cell is in
@@ -215,9 +212,7 @@ class Search:
         rest = self.insiders.rest(group, self.base)
         sensitive = self.problem.status[self.base] == Status.PRIMARY
         at = np.flatnonzero((rest < 0) & sensitive)
-        rest = np.where(
-            (rest < 0) & ~sensitive, 0.0, rest
-        )  # who waived protection there is not protected, nor protects
+        rest = np.where(sensitive, rest, np.maximum(rest, 0.0))  # who waived protection there does not protect, either
         cells = [int(cell) for cell in self.base[at]]
         # Cells that are published, though the group makes them sensitive, tell it all.
         told = [c for c in self.insiders.cells_of(group).tolist() if not self.in_play[c] and self._is_told(group, c)]
@@ -269,12 +264,7 @@ class Search:
         # Where the move stays within the rest, that may shrink to the move; where the group is exposed, it may grow until
         # the move is no more enough. A cell that becomes one of the latter takes moves in both directions.
         holds = np.where(rest >= 0, rest - np.abs(move.by), np.abs(move.by) + rest)
-        in_play = self.in_play
-        if self.inner_only:
-            in_play = np.zeros_like(self.in_play)
-            in_play[self.insiders.given.of(group.target)[0]] = True
-            in_play &= self.in_play
-        return self.insiders.breaks(group, self.base, np.maximum(holds, 0.0), more, in_play)
+        return self.insiders.breaks(group, self.base, np.maximum(holds, 0.0), more, self.in_play)
 
     # -- programs ----------------------------------------------------------------------------------------------
 

@@ -50,6 +50,8 @@ class ForRespondents:
             # What is left of the time is for a pattern that still lets somebody learn too much.
             limited = replace(run, budget=run.budget.share(SHARE), start=posed.extended(best.hidden))
             found = self.method.protect(posed.problem, limited.unkept())
+            if _stopped(found, limited):
+                break
             bound = found.report.bound if bound is None else max(bound, found.report.bound or bound)
             exposed = posed.exposed(found.hidden, run)
             if not exposed:
@@ -66,6 +68,10 @@ class ForRespondents:
         """A pattern made safe for everybody by the quick method; the best so far if there is no time for that."""
         while True:
             found = self.quick.protect(posed.problem, replace(run, start=posed.extended(start)))
+            if _stopped(found, run):
+                if best is None:
+                    raise KeyboardInterrupt
+                return best
             exposed = posed.exposed(found.hidden, run)
             if not exposed:
                 return posed.protection(found, run)
@@ -78,6 +84,11 @@ class ForRespondents:
                 )
             posed.add(exposed)
             start = found.hidden
+
+
+def _stopped(found: Protection, run: Run) -> bool:
+    """Whether somebody stopped a step, who means all of it."""
+    return found.report.status == "time_limit" and not run.budget.over
 
 
 class Posed:
@@ -156,6 +167,7 @@ class Posed:
             room = self._room(rule, Group(target, group) if target >= 0 else None, group)
             need = np.zeros(n)
             need[list(levels)] = list(levels.values())
+            room = np.maximum(room, need)
             attackers.append(_attacker(f"{rule} insider {number + 1}", value, room, room, need))
         if not self._implies_cells():
             attackers += [
@@ -190,7 +202,7 @@ class Posed:
     def _rule(self, measure: Measure) -> Attacker:
         """The largest contributors to each cell attack it, as the rule says of single cells."""
         need = self.insiders[measure.rule].levels()
-        room = self._room(measure.rule, None, ())
+        room = np.maximum(self._room(measure.rule, None, ()), need)  # a cell may have to move by more than it is
         return _attacker(f"{measure.rule} within cells", self.original.table.value, room, room, need)
 
     def _room(self, rule: str, group: Group | None, known: tuple[int, ...]) -> FloatArray:
@@ -199,7 +211,7 @@ class Posed:
         room = np.full(len(table), np.inf)
         base = np.flatnonzero(table.is_base)
         left = insiders.known_less(known, base) if group is None else insiders.rest(group, base)
-        room[base] = np.abs(left)  # where it is negative, that is how far the cell must move
+        room[base] = np.maximum(left, 0.0)
         return room
 
     def _with_joint(self, problem: Problem) -> Problem:
