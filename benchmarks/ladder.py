@@ -27,7 +27,7 @@ from benchmarks.second_opinion import under_protected
 from discreet.assess import assess
 from discreet.audit import audit
 from discreet.errors import DiscreetError, NoSafePatternError
-from discreet.methods import METHODS, protect
+from discreet.methods import SUPPRESSION, protect
 from discreet.problem import BoolArray, Problem
 from discreet.protection import Decision, suppress
 
@@ -37,7 +37,7 @@ INSTANCES = {"surveys": SURVEYS, "files": FILES}
 RUNGS = (3.0, 10.0, 30.0, 120.0, 300.0)  # seconds
 LONGEST = 300.0  # for a file
 GRACE = 120.0  # processor seconds beyond its limit after which a run is ended
-OURS = tuple(name for name in METHODS if name != "first-model")  # which is an oracle for small tables
+OURS = tuple(name for name in SUPPRESSION if name != "first-model")  # which is an oracle for small tables
 WARM_UP = (shaped("flat", (12,), (12,)), shaped("deep", (2, 3), (2, 3), (3,)))
 KEY = ("instance", "who", "limit_s")
 COLUMNS = (
@@ -147,7 +147,7 @@ def outcome(line: Line | None) -> str:
 def of_instance(lines: Sequence[Line], name: str) -> tuple[dict[str, list[Line]], dict[str, Line]]:
     """Our runs by method, and the peers' points."""
     here = [line for line in lines if line["instance"] == name]
-    methods = {who: [line for line in here if line["who"] == who] for who in METHODS}
+    methods = {who: [line for line in here if line["who"] == who] for who in SUPPRESSION}
     peers = {line["who"]: line for line in here if line["who"] in PEERS}
     return {who: runs for who, runs in methods.items() if runs}, {who: peers[who] for who in PEERS if who in peers}
 
@@ -164,7 +164,7 @@ def curves(lines: Sequence[Line]) -> list[dict[str, str]]:
 
 def points(lines: Sequence[Line]) -> list[dict[str, str]]:
     """A row an instance and peer; for each of our methods, when it first costs no more."""
-    measured_methods = [who for who in METHODS if any(line["who"] == who for line in lines)]
+    measured_methods = [who for who in SUPPRESSION if any(line["who"] == who for line in lines)]
     rows = []
     for name in SURVEYS:
         methods, peers = of_instance(lines, name)
@@ -180,7 +180,7 @@ def points(lines: Sequence[Line]) -> list[dict[str, str]]:
 
 
 def files_table(lines: Sequence[Line]) -> list[dict[str, str]]:
-    order = [(name, who) for name in FILES for who in METHODS]
+    order = [(name, who) for name in FILES for who in SUPPRESSION]
     known = [line for line in lines if (line["instance"], line["who"]) in order]
     known.sort(key=lambda line: (order.index((line["instance"], line["who"])), float(line["limit_s"])))
     return [
@@ -233,7 +233,11 @@ def runs(
     "--instance", "names", multiple=True, type=click.Choice([*SURVEYS, *FILES]), help="Default: all of the part."
 )
 @click.option(
-    "--method", "methods", multiple=True, type=click.Choice([*METHODS, "none"]), help="Default: all but first-model."
+    "--method",
+    "methods",
+    multiple=True,
+    type=click.Choice([*SUPPRESSION, "none"]),
+    help="Default: all but first-model.",
 )
 @click.option(
     "--peer",
@@ -283,7 +287,7 @@ def main(
     exposed = [
         f"{line['instance']} by {line['who']}"
         for line in lines
-        if line["who"] in METHODS and line["cost"] and not is_safe(line)
+        if line["who"] in SUPPRESSION and line["cost"] and not is_safe(line)
     ]
     if exposed:
         raise click.ClickException(f"NOT SAFE: {', '.join(exposed)}.")

@@ -16,7 +16,7 @@ from benchmarks.patterns import GROWTH
 from benchmarks.record import RESULTS, machine, markdown, read_csv, update_csv
 from discreet.audit import audit
 from discreet.executors import spread
-from discreet.methods import METHODS, protect
+from discreet.methods import SUPPRESSION, protect
 from discreet.problem import Status
 
 TABLES = {
@@ -57,7 +57,7 @@ def measured(name: str, seed: int, method: str, workers: int, seconds: float | N
 @click.command()
 @click.option("--instance", "names", multiple=True, type=click.Choice(list(TABLES)), help="Default: all.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
-@click.option("--method", type=click.Choice(list(METHODS)), default="kelly", show_default=True)
+@click.option("--method", type=click.Choice(list(SUPPRESSION)), default="kelly", show_default=True)
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True)
 @click.option(
     "--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds for the protection; default: none."

@@ -15,7 +15,7 @@ import pandas as pd
 from benchmarks.alone import alone, cpu_seconds
 from benchmarks.record import RESULTS, machine, markdown, read_csv, update_csv
 from discreet.job import read_job, run_job
-from discreet.methods import METHODS
+from discreet.methods import SUPPRESSION
 
 RECORDS = {2: 60, 3: 150}  # a table, by its dimensions
 CODES = {"branch": ("ABCD", (0.4, 0.3, 0.2, 0.1)), "size": ("sml", (0.5, 0.3, 0.2)), "form": ("xy", (0.6, 0.4))}
@@ -88,7 +88,7 @@ def measured(tables: int, dimensions: int, linked: bool, method: str, workers: i
 @click.option("--tables", "counts", multiple=True, type=click.IntRange(1), default=[100, 1000], show_default=True)
 @click.option("--dimensions", type=click.IntRange(2, 3), default=2, show_default=True, help="Of each table.")
 @click.option("--linked", is_flag=True, help="The total over all tables is published, too.")
-@click.option("--method", type=click.Choice(list(METHODS)), default="kelly", show_default=True)
+@click.option("--method", type=click.Choice(list(SUPPRESSION)), default="kelly", show_default=True)
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), default=RESULTS, help="Folder for the CSV file.")
 def main(counts: tuple[int, ...], dimensions: int, linked: bool, method: str, workers: int, out: Path) -> None:

@@ -21,7 +21,7 @@ from benchmarks.record import RESULTS, machine, markdown, read_csv, update_csv
 from discreet.assess import assess
 from discreet.errors import NoSafePatternError
 from discreet.hierarchy import Hierarchy
-from discreet.methods import METHODS, protect
+from discreet.methods import SUPPRESSION, protect
 from discreet.problem import BoolArray, Problem, Status
 from discreet.protection import suppress
 from discreet.respondents import audit_respondents
@@ -125,7 +125,9 @@ COLUMNS = ("status", "hidden", "cost", "bound", "targets", "exposed", "of_sample
     help="Folder with the folders surveys and microdata.",
 )
 @click.option("--instance", "names", multiple=True, type=click.Choice(SURVEYS), help="Default: all.")
-@click.option("--method", "methods", multiple=True, type=click.Choice(list(METHODS)), help="Default: kelly and auto.")
+@click.option(
+    "--method", "methods", multiple=True, type=click.Choice(list(SUPPRESSION)), help="Default: kelly and auto."
+)
 @click.option("--time-limit", type=click.FloatRange(0, min_open=True), default=600.0, show_default=True)
 @click.option(
     "--peer", "with_peers", is_flag=True, help="Beside pytauargus, with and without its singleton options, and gconfid."

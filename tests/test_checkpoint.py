@@ -17,7 +17,7 @@ from discreet.audit import audit
 from discreet.checkpoint import EVERY, Checkpoint
 from discreet.errors import FormatError
 from discreet.io import write_problem
-from discreet.methods import METHODS, protect
+from discreet.methods import SUPPRESSION, protect
 from discreet.problem import Problem, Status
 from discreet.protection import suppress
 from discreet.testing import cross_table, pose, random_hierarchy, random_problem, random_table
@@ -252,7 +252,7 @@ def draw(seed: int) -> Problem:
     return random_problem(rng, random_table(rng, shape), **options)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SUPPRESSION)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_killed_and_resumed_it_is_safe(method, seed, file, monkeypatch):
     """After any call of keep, as kill -9 would: only what is in the file is left."""
@@ -276,7 +276,7 @@ def check_resumed(problem: Problem, method: str, checkpoint: Checkpoint) -> None
         assert found.report.cost <= problem.cost[checkpoint.start].sum() * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SUPPRESSION)
 def test_ctrl_c_again_and_again_comes_to_an_end(method, file, monkeypatch):
     """Each run goes on from the one before. Some methods have a safe pattern when they are stopped, and return it."""
     monkeypatch.setattr(module, "EVERY", 0.0)
@@ -294,7 +294,7 @@ def test_ctrl_c_again_and_again_comes_to_an_end(method, file, monkeypatch):
     raise AssertionError("no progress is made")
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SUPPRESSION)
 def test_the_last_pattern_is_kept(method, file):
     problem = draw(2)
     with Checkpoint(file, problem) as checkpoint:

@@ -140,7 +140,7 @@ def test_a_total_over_districts_that_another_table_shows_is_part_of_the_system(h
 
 
 def test_a_limit_on_all_tables_is_kept(home):
-    text = EACH.replace("[output]", '[protect]\nmethod = "optimal"\nat_most = 1\n[output]')
+    text = EACH.replace("[output]", '[protect]\nmethod = "optimal"\noptions = {at_most = 1}\n[output]')
     read = read_job(job(home, text, "limit"))
     sensitive = len(make_problem(read, make_table(read)).primaries)
     with pytest.raises(NoSafePatternError, match=f"{sensitive} are hidden anyway"):

@@ -16,7 +16,7 @@ from discreet.audit import audit
 from discreet.errors import InputError, NotSafeError
 from discreet.methods import protect
 from discreet.problem import Problem
-from discreet.protection import Decision, Protection
+from discreet.protection import Decision, Protection, tell
 from discreet.release import SYMBOL, Release, publish
 from discreet.table import Table
 from discreet.testing import cross_table, hide, pose, random_problem, random_table
@@ -185,8 +185,10 @@ def test_no_hidden_value_anywhere_in_random_tables(seed):
 def test_a_release_has_no_way_back(problem, safe):
     """Only codes, a name, published numbers and a symbol: no table, no protection, no view of their arrays."""
     release = publish(problem, safe, audit(problem, safe))
-    assert {field.name for field in fields(release)} == {"codes", "response", "value", "symbol", "complete"}
-    assert set(vars(release)) == {"codes", "response", "value", "symbol", "complete"}
+    assert {field.name for field in fields(release)} == {
+        *("codes", "response", "value", "symbol", "complete", "lower", "upper")
+    }
+    assert set(vars(release)) == {*("codes", "response", "value", "symbol", "complete", "lower", "upper")}
     assert release.value.base is None
     for array in (problem.table.value, safe.published):
         assert not np.shares_memory(release.value, array)
@@ -243,3 +245,31 @@ def test_sums_of_decimals_are_published_without_the_noise_of_adding_them_up():
     assert sorted(map(str, release.value)) == sorted(
         ["0.1", "0.2", "0.3", "0.7", "0.8", "100000.1", "100000.3", "100000.8", "100001.1"]
     )
+
+
+def test_intervals_are_published_beside_values_and_never_narrowed():
+    problem = pose(cross_table("AB", "12", [[5.25, 3.5], [3.5, 5.25]]), {"A × 1": 1.0})
+    value = problem.table.value
+    n = len(value)
+    published = np.where(np.arange(n) == n - 1, np.nan, value)
+    told = tell(problem, published, value - 2.123456, value + 2.123456, cost=0.0)
+    release = publish(problem, told, audit(problem, told))
+    assert np.all(release.lower <= told.lower)
+    assert np.all(release.upper >= told.upper)
+    assert np.all(told.lower - release.lower < 0.01)
+    frame = release.frame(symbols=True)
+    assert list(frame.columns) == ["row", "column", "value", "value lower", "value upper"]
+    assert frame["value"].iloc[-1] == release.symbol
+    plain = hide(problem, *problem.table.labels())
+    assert list(publish(problem, plain, audit(problem, plain)).frame().columns) == ["row", "column", "value"]
+
+
+def test_a_hidden_cell_without_an_interval_has_no_ends():
+    problem = pose(cross_table("AB", "12", [[5, 3], [3, 5]]), {"A × 1": 1.0})
+    value = problem.table.value
+    hidden = np.arange(len(value)) >= 3
+    lower, upper = np.where(hidden, -np.inf, value - 2), np.where(hidden, np.inf, value + 2)
+    told = tell(problem, np.where(hidden, np.nan, value), lower, upper, cost=0.0)
+    frame = publish(problem, told, audit(problem, told)).frame()
+    assert frame[frame.value.isna()].iloc[:, 2:].isna().all().all()
+    assert frame[frame.value.notna()]["value upper"].dtype == "Int64"

@@ -25,6 +25,7 @@ from discreet.cli_audit import attack_command, audit_command, show_respondents, 
 from discreet.cli_common import (
     ExistingFile,
     NewFile,
+    Setting,
     attackers_option,
     console,
     keep_apart,
@@ -57,10 +58,9 @@ from discreet.job import (
     write_together,
 )
 from discreet.job_file import MOST_DECIMALS, read_job
-from discreet.methods import METHODS, Level, protect, with_options
+from discreet.methods import METHODS, SUPPRESSION, Level, protect, with_options
 from discreet.microdata import distinct_codes
 from discreet.progress import on_terminal
-from discreet.protection import suppress
 from discreet.release import SYMBOL, publish
 from discreet.report.words import listed
 from discreet.respondents import audit_respondents
@@ -174,6 +174,8 @@ def _summary(result: Result) -> None:
     grid.add_row(
         f"{report.n_secondary:,}", f"hidden to protect those; {hidden / max(len(table), 1):.1%} of cells in all"
     )
+    if report.n_adjusted:
+        grid.add_row(f"{report.n_adjusted:,}", "published with values that stand for an interval")
     grid.add_row(f"{shown:.1%}", "of the value of the finest cells is published")
     grid.add_row(f"{report.seconds:,.1f} s", f"to find the pattern with {report.method} ({report.status})")
     if report.note:
@@ -353,8 +355,14 @@ def assess_command(
     help="Stop when the cost is proven to be within this share of the best; heuristics have no bound and ignore it.",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Breaks ties.")
-@click.option("--at-most", type=click.IntRange(0), metavar="CELLS", help="Hide so many at most. For `optimal`.")
-@click.option("--fewest", is_flag=True, help="Of the cheapest patterns, one with the fewest cells. For `optimal`.")
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    type=Setting(),
+    metavar="NAME=VALUE",
+    help="An option of the method, e.g. base=5; see `discreet methods`. Repeat for more.",
+)
 @attackers_option
 @click.option("--out", type=NewFile(), required=True, help="Pattern to write (.csv).")
 @click.option("--report", type=NewFile(), help="Report to write (.json).")
@@ -368,8 +376,7 @@ def protect_command(
     time_limit: float | None,
     gap: float,
     seed: int,
-    at_most: int | None,
-    fewest: bool,
+    options: tuple[tuple[str, str], ...],
     attackers: Path | None,
     out: Path,
     report: Path | None,
@@ -377,9 +384,11 @@ def protect_command(
     workers: int,
     quiet: bool,
 ) -> int:
-    """Find a safe pattern and audit it."""
+    """Protect the sensitive cells, and audit the result."""
     keep_apart(problem, attackers, out, report, checkpoint)
-    chosen = with_options(method, at_most=at_most, fewest=fewest)
+    chosen = with_options(method, **dict(options))
+    if checkpoint and method not in SUPPRESSION:
+        raise InputError(f"--checkpoint keeps suppression patterns; the method {method!r} makes none.")
     given = problem_against(problem, attackers)
     kept = Checkpoint(checkpoint, given, _tell) if checkpoint else None
     with kept or nullcontext():
@@ -436,7 +445,7 @@ def publish_command(
     """Write the release, if the pattern passes the audit."""
     keep_apart(problem, pattern, attackers, out)
     given = problem_against(problem, attackers)
-    found = suppress(given, read_pattern(given, pattern))
+    found = read_pattern(given, pattern)
     with on_terminal(quiet) as progress:
         checked = audit(given, found, intervals=False, progress=progress)
         seen = audit_respondents(given, found, progress=progress) if level == "contributions" else None

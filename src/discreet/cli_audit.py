@@ -87,7 +87,7 @@ def audit_command(
             raise click.UsageError(f"{strange[0]} is about cells: leave it out, or --level contributions.")
     keep_apart(problem, pattern, attackers, intervals, report, proof)
     given = problem_against(problem, attackers)
-    found = suppress(given, read_pattern(given, pattern))
+    found = read_pattern(given, pattern)
     if level == "contributions":
         return _audit_respondents(given, found, report, quiet)
     files: dict[Path, Callable[[Path], None]] = {}
@@ -152,7 +152,7 @@ def show_respondents(seen: RespondentAudit) -> None:
 def verify_command(certificate: Path, problem: Path, pattern: Path, attackers: Path | None) -> int:
     """Check a certificate in exact arithmetic, without a solver."""
     given = problem_against(problem, attackers)
-    seen = verify(read_certificate(certificate), given, suppress(given, read_pattern(given, pattern)))
+    seen = verify(read_certificate(certificate), given, read_pattern(given, pattern))
     if not seen.passed:
         console.print("certificate does not hold:")
         for reason in seen.problems[:10]:
@@ -177,7 +177,7 @@ def attack_command(problem: Path, pattern: Path | None, attackers: Path | None, 
     keep_apart(problem, pattern, attackers, out)
     given = problem_against(problem, attackers)
     must = np.isin(given.status, (Status.PRIMARY, Status.HIDDEN))
-    found = suppress(given, read_pattern(given, pattern) if pattern else must)
+    found = read_pattern(given, pattern) if pattern else suppress(given, must)
     with on_terminal(quiet) as progress:
         seen = audit(
             given, found, cells=np.flatnonzero(found.hidden | (given.status == Status.PRIMARY)), progress=progress

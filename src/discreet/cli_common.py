@@ -46,6 +46,18 @@ class NewFile(click.Path):
         return path
 
 
+class Setting(click.ParamType[tuple[str, str]]):
+    """``name=value``."""
+
+    name = "setting"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        name, equals, text = value.partition("=")
+        if not (name and equals):
+            self.fail(f"write {value!r} as name=value.", param, ctx)
+        return name.replace("-", "_"), text
+
+
 ExistingFile = click.Path(exists=True, dir_okay=False, path_type=Path)
 quiet_option = click.option("--quiet", is_flag=True, help="No progress bars.")
 problem_argument = click.argument("problem", type=ExistingFile)

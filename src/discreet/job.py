@@ -25,7 +25,7 @@ from discreet.io.rda import read_microdata
 from discreet.job_file import Dimension, Job
 from discreet.job_file import read_job as read_job
 from discreet.link import link
-from discreet.methods import protect, with_options
+from discreet.methods import protect
 from discreet.microdata import distinct_codes
 from discreet.problem import Problem
 from discreet.progress import Progress, Silent
@@ -85,7 +85,7 @@ def _protect(
     with spread(options.workers) as executor:
         protection = protect(
             problem,
-            with_options(options.method, at_most=options.at_most, fewest=options.fewest),
+            options.chosen(),
             seed=options.seed,
             time_limit=options.time_limit,
             gap=options.gap,
@@ -95,7 +95,9 @@ def _protect(
             keep=kept and kept.keep,
             level=options.level,  # type: ignore[arg-type]  # checked when the job was read
         )
-        say(f"protected: {protection.report.n_secondary:,} further cells are hidden")
+        report = protection.report
+        adjusted = f", {report.n_adjusted:,} get other values" if report.n_adjusted else ""
+        say(f"protected: {report.n_secondary:,} further cells are hidden{adjusted}")
         checked = audit(problem, protection, executor=executor, progress=progress)
     say(f"audited: {'safe' if checked.passed else f'{len(checked.exposed):,} cells exposed'}")
     respondents = audit_respondents(problem, protection, progress=progress) if job.at_contributions else None

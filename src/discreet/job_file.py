@@ -13,7 +13,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from discreet.errors import JobError, RuleError, some
 from discreet.io import FORMATS
-from discreet.methods import METHODS, Level, with_options
+from discreet.methods import METHODS, SUPPRESSION, Level, with_options
+from discreet.methods.method import Method
 from discreet.release import SYMBOL
 from discreet.respondents.measure import measures
 from discreet.rules import parse_rules
@@ -83,10 +84,12 @@ class Protect:
     seed: int = 0
     time_limit: float | None = None
     gap: float = 0.0
-    at_most: int | None = None
-    fewest: bool = False
+    options: dict[str, Any] = field(default_factory=dict)  # of the method, see `discreet methods`
     workers: int = 1
     checkpoint: str | None = None  # the pattern so far, for another run to go on from
+
+    def chosen(self) -> Method:
+        return with_options(self.method, **self.options)
 
 
 @dataclass(frozen=True)
@@ -227,9 +230,13 @@ def _check_method(job: Job) -> None:
     if job.protect.method not in METHODS:
         raise JobError(f"{path}: there is no method {job.protect.method!r}. Choose from {some(list(METHODS), 20)}.")
     try:
-        with_options(job.protect.method, at_most=job.protect.at_most, fewest=job.protect.fewest)
+        job.protect.chosen()
     except RuleError as error:
         raise JobError(f"{path}: {error}", error.offenders) from None
+    if job.protect.method not in SUPPRESSION:
+        for entry, given in (("checkpoint", job.protect.checkpoint), ("level", job.at_contributions)):
+            if given:
+                raise JobError(f"{path}: {entry} is for suppression; the method {job.protect.method!r} hides no cells.")
 
 
 def _check_level(job: Job) -> None:
@@ -341,6 +348,8 @@ def _typed(path: Path, where: str, value: Any, hint: Any, whole: Any = None) -> 
     """The value, if it is of the kind the field declares."""
     if isinstance(hint, UnionType):
         hint = next(option for option in get_args(hint) if option is not NoneType)
+    if get_origin(hint) is dict:
+        hint = dict  # of what it likes
     if get_origin(hint) is list:
         if isinstance(value, list):
             return [_typed(path, where, item, get_args(hint)[0], hint) for item in value]

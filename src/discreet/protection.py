@@ -36,11 +36,12 @@ class SolveReport:
 
     method: str
     status: str  # optimal, within_gap, time_limit, heuristic, infeasible
-    cost: float  # of all hidden cells, primaries included
+    cost: float  # of all hidden cells, primaries included; methods that hide none say what they count
     bound: float | None  # no safe pattern costs less
     seconds: float
     n_primary: int
     n_secondary: int
+    n_adjusted: int = 0  # cells published with another value, which stands for an interval
     solver: str = ""
     seed: int = 0
     problem: str = ""  # digest of the input
@@ -93,11 +94,18 @@ class Protection:
 
     def __repr__(self) -> str:
         r = self.report
-        return f"Protection({r.method}: {r.n_primary:,} primary, {r.n_secondary:,} secondary, {r.status})"
+        adjusted = f"{r.n_adjusted:,} adjusted, " if r.n_adjusted else ""
+        return f"Protection({r.method}: {r.n_primary:,} primary, {r.n_secondary:,} secondary, {adjusted}{r.status})"
 
     @property
     def hidden(self) -> BoolArray:
         return np.isin(self.decision, (Decision.PRIMARY, Decision.SECONDARY))
+
+    @property
+    def only_hides(self) -> bool:
+        """A suppression pattern: every cell is published as it is, or nothing is told about it."""
+        told = self.hidden & (np.isfinite(self.lower) | np.isfinite(self.upper))
+        return not np.any(told | (self.decision == Decision.ADJUSTED))
 
     @cached_property
     def digest(self) -> str:
@@ -114,31 +122,63 @@ def suppress(problem: Problem, hidden: BoolArray, *, method: str = "manual", **r
     ``report`` fills in the :class:`SolveReport`: status, bound, seconds, solver, seed, work.
     """
     hidden = np.asarray(hidden, dtype=bool)
-    open_cells = np.flatnonzero((problem.status == Status.HIDDEN) & ~hidden)
-    if len(open_cells):
-        labels = problem.table.labels(open_cells)
-        raise TableError(f"{len(labels)} cells that are hidden already are published, e.g. {labels[0]!r}.", labels)
-    frozen = np.flatnonzero((problem.status == Status.PUBLISHED) & hidden)
-    if len(frozen):
-        labels = problem.table.labels(frozen)
-        raise TableError(f"{len(labels)} cells that must be published are hidden, e.g. {labels[0]!r}.", labels)
     value = problem.table.value
-    decision = np.where(problem.status == Status.PRIMARY, Decision.PRIMARY, Decision.SECONDARY)
-    decision = np.where(hidden, decision, Decision.PUBLISHED).astype(np.int8)
-    return Protection(
+    return tell(
         problem,
-        decision,
         published=np.where(hidden, np.nan, value),
         lower=np.where(hidden, -np.inf, value),
         upper=np.where(hidden, np.inf, value),
+        cost=float(problem.cost[hidden].sum()),
+        method=method,
+        **report,
+    )
+
+
+def tell(
+    problem: Problem,
+    published: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    *,
+    cost: float,
+    method: str = "manual",
+    **report: Any,
+) -> Protection:
+    """The protection that tells readers these values, NaN where there is none, and that cells lie in these intervals.
+
+    Where the interval is the value alone a cell is published as it is; otherwise it is hidden if it has no value, and
+    adjusted if it has one. Cells that must be published keep their values, and no interval may leave the truth out.
+    """
+    value = problem.table.value
+    published, lower, upper = (np.array(column, dtype=np.float64) for column in (published, lower, upper))
+    hidden = np.isnan(published)
+    exactly = (lower == value) & (upper == value) & (published == value)
+    decision = np.where(problem.status == Status.PRIMARY, Decision.PRIMARY, Decision.SECONDARY)
+    decision = np.where(hidden, decision, np.where(exactly, Decision.PUBLISHED, Decision.ADJUSTED)).astype(np.int8)
+    for wrong, what in (
+        ((problem.status == Status.HIDDEN) & ~hidden, "that are hidden already are published"),
+        ((problem.status == Status.PUBLISHED) & hidden, "that must be published are hidden"),
+        ((problem.status == Status.PUBLISHED) & ~exactly, "that must be published as they are get other values"),
+        (~((lower <= value) & (value <= upper)), "lie outside the intervals that readers are told"),
+    ):
+        if wrong.any():
+            labels = problem.table.labels(np.flatnonzero(wrong))
+            raise TableError(f"{len(labels)} cells {what}, e.g. {labels[0]!r}.", labels)
+    return Protection(
+        problem,
+        decision,
+        published,
+        lower,
+        upper,
         report=SolveReport(
             method=method,
             status=report.pop("status", "heuristic"),
-            cost=float(problem.cost[hidden].sum()),
+            cost=cost,
             bound=report.pop("bound", None),
             seconds=report.pop("seconds", 0.0),
             n_primary=int((decision == Decision.PRIMARY).sum()),
             n_secondary=int((decision == Decision.SECONDARY).sum()),
+            n_adjusted=int((decision == Decision.ADJUSTED).sum()),
             problem=problem.digest,
             **report,
         ),

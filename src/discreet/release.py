@@ -24,12 +24,15 @@ class Release:
     """Codes and published values. A hidden cell is NaN: there is no column that could hold its value.
 
     Why a cell is hidden is not said: telling sensitive cells from those that protect them would help an intruder.
+    Where readers are told more than values, ``lower`` and ``upper`` are the ends of the intervals, NaN where there are none.
     """
 
     codes: Mapping[str, tuple[str, ...]]
     response: str
     value: FloatArray
     symbol: str = SYMBOL
+    lower: FloatArray | None = None
+    upper: FloatArray | None = None
     complete: bool = True  # cells that are not listed are zeros; otherwise some are tabulated nowhere
 
     def __len__(self) -> int:
@@ -44,13 +47,14 @@ class Release:
 
     def frame(self, symbols: bool = False) -> pd.DataFrame:
         """One row a cell. Hidden values are missing, or with ``symbols`` the suppression symbol."""
-        column: pd.Series = pd.Series(self.value)
-        shown = self.value[~self.hidden]
-        if np.all(shown == np.round(shown)) and np.all(np.abs(shown) < 2**53):
-            column = column.astype("Int64")  # whole numbers are written without a decimal point
+        column = _column(self.value)
         if symbols:
             column = column.astype(object).where(~self.hidden, self.symbol)
-        return pd.DataFrame({**self.codes, self.response: column})
+        frame = pd.DataFrame({**self.codes, self.response: column})
+        for end, of in (("lower", self.lower), ("upper", self.upper)):
+            if of is not None:
+                frame[f"{self.response} {end}"] = _column(of)
+        return frame
 
 
 def publish(
@@ -75,8 +79,34 @@ def publish(
     for d, (name, hierarchy) in enumerate(table.dimensions.items()):
         codes[name] = tuple(hierarchy.codes[c] for c in table.codes[d])
     decimals = digits_of(table.value) if decimals is None else decimals
-    value = protection.published if decimals is None else np.round(protection.published, decimals)
-    return Release(codes, table.response, np.where(protection.hidden, np.nan, value), symbol, table.complete)
+    value = protection.published
+    ends: dict[str, FloatArray] = {}
+    if not protection.only_hides:
+        ends = {"lower": protection.lower, "upper": protection.upper}
+        ends = {side: np.where(np.isfinite(end), end, np.nan) for side, end in ends.items()}
+    if decimals is not None:
+        value = np.round(value, decimals)
+        # Wider intervals tell less, so they are safe as well.
+        ends = {
+            side: _away(end, np.round(end, decimals), -1 if side == "lower" else 1, 10.0**-decimals)
+            for side, end in ends.items()
+        }
+    value = np.where(protection.hidden, np.nan, value)
+    return Release(codes, table.response, value, symbol, complete=table.complete, **ends)
+
+
+def _away(end: FloatArray, rounded: FloatArray, sign: int, step: float) -> FloatArray:
+    """Rounded outwards; what the last digit of a float says does not count."""
+    inwards = sign * (end - rounded) > 1e-9 * np.maximum(np.abs(end), step)
+    return np.where(inwards, rounded + sign * step, rounded)
+
+
+def _column(values: FloatArray) -> pd.Series:
+    """Whole numbers are written without a decimal point."""
+    told = values[~np.isnan(values)]
+    if np.all(told == np.round(told)) and np.all(np.abs(told) < 2**53):
+        return pd.Series(values).astype("Int64")
+    return pd.Series(values)
 
 
 def _is_number(text: str) -> bool:

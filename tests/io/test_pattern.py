@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.errors import FormatError
+from discreet.audit import audit
+from discreet.errors import FormatError, TableError
 from discreet.hierarchy import Hierarchy
 from discreet.io.pattern import read_pattern, write_pattern
 from discreet.problem import Problem
-from discreet.protection import Decision, suppress
+from discreet.protection import suppress, tell
 from discreet.table import Table
 from discreet.testing import cross_table, hide, pose
 
@@ -72,13 +72,13 @@ def test_any_pattern_of_any_labels_is_read_back(tmp_path_factory, codes, data):
     problem = Problem(table, free, free, free, free, free, free, np.full(n, np.inf))
     path = tmp_path_factory.mktemp("pattern") / "pattern.csv"
     write_pattern(suppress(problem, hidden), path)
-    assert read_pattern(problem, path).tolist() == hidden.tolist()
+    assert read_pattern(problem, path).hidden.tolist() == hidden.tolist()
 
 
 @pytest.mark.parametrize("word", ["primary", "secondary"])
 def test_both_kinds_of_hiding_hide(file, word):
     path = file("\n".join(LINES).replace("A × I,published", f"A × I,{word}"))
-    assert np.flatnonzero(read_pattern(PROBLEM, path)).tolist() == [SMALL.index("A × I")]
+    assert np.flatnonzero(read_pattern(PROBLEM, path).hidden).tolist() == [SMALL.index("A × I")]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_both_kinds_of_hiding_hide(file, word):
     ],
 )
 def test_patterns_as_others_write_them(file, text):
-    assert not read_pattern(PROBLEM, file(text)).any()
+    assert not read_pattern(PROBLEM, file(text)).hidden.any()
 
 
 @pytest.mark.parametrize(
@@ -132,16 +132,57 @@ def test_files_that_are_not_there(tmp_path):
         read_pattern(PROBLEM, tmp_path)
 
 
-def test_values_that_were_adjusted_do_not_fit_a_pattern(tmp_path):
+def rounded(problem):
+    """One cell a secret, one an interval, the others rounded."""
+    value, labels = problem.table.value, problem.table.labels()
+    published, lower, upper = np.round(value / 3) * 3, value - 2.5, value + 2.5
+    published[labels.index("A × 1")], lower[labels.index("A × 1")], upper[labels.index("A × 1")] = (
+        np.nan,
+        -np.inf,
+        np.inf,
+    )
+    published[labels.index("B × 2")] = np.nan
+    return tell(problem, published, lower, upper, cost=7.0)
+
+
+def test_other_values_and_intervals_are_read_back(tmp_path):
+    problem = pose(cross_table("AB", "12", [[5, 3], [3, 5.25]]), {"A × 1": 1.0})
+    given = rounded(problem)
+    write_pattern(given, tmp_path / "pattern.csv")
+    assert (tmp_path / "pattern.csv").read_text().splitlines()[0] == "cell,status,value,lower,upper"
+    found = read_pattern(problem, tmp_path / "pattern.csv")
+    assert found.digest == given.digest
+    assert found.report.n_adjusted == 7
+    assert audit(problem, found).passed == audit(problem, given).passed
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("A × 1,primary,,,", "A × 1,primary,5,,", "cells have a value unless they are hidden"),
+        ("A × 2,adjusted,3.0", "A × 2,adjusted,", "cells have a value unless they are hidden"),
+        ("A × 2,adjusted,3.0", "A × 2,adjusted,three", "numbers, or empty"),
+        ("A × 2,adjusted,3.0", "A × 2,adjusted,nan", "numbers, or empty"),
+        ("A × 2,adjusted,3.0", "A × 2,rounded,3.0", "one of 'adjusted', 'primary', 'published'"),
+        ("value,lower,upper", "value,upper,lower", "begins with the line"),
+        ("A × 2,adjusted,3.0,0.5,5.5", "A × 2,adjusted,3.0,3.5,5.5", "outside the intervals"),
+        ("A × 2,adjusted,3.0,0.5,5.5", "A × 2,adjusted,6.0,0.5,5.5", "other than their intervals say"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_intervals_are_found(tmp_path, old, new, message):
+    problem = pose(cross_table("AB", "12", [[5, 3], [3, 5.25]]), {"A × 1": 1.0})
+    path = tmp_path / "pattern.csv"
+    write_pattern(rounded(problem), path)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises((FormatError, TableError), match=message):
+        read_pattern(problem, path)
+
+
+def test_values_that_were_adjusted_do_not_fit_a_plain_pattern(tmp_path):
     """A pattern that called them published or hidden would be audited as something else."""
     problem = pose(cross_table("AB", "12", [[5, 3], [3, 5]]), {"A × 1": 1.0})
-    plain = hide(problem, "A × 2", "B × 1", "B × 2")
-    decision = np.where(plain.hidden, Decision.ADJUSTED, plain.decision).astype(np.int8)
-    value = problem.table.value
-    room = np.where(plain.hidden, 5.0, 0.0)
-    rounded = replace(plain, decision=decision, published=value, lower=value - room, upper=value + room)
-    with pytest.raises(FormatError, match="adjusts values"):
-        write_pattern(rounded, tmp_path / "pattern.csv")
     (tmp_path / "pattern.csv").write_text("cell,status\n" + "".join(f"{c},adjusted\n" for c in problem.table.labels()))
     with pytest.raises(FormatError, match="line 2"):
         read_pattern(problem, tmp_path / "pattern.csv")

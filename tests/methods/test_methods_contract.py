@@ -10,7 +10,7 @@ from scipy import sparse
 
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError, RuleError
-from discreet.methods import METHODS, protect
+from discreet.methods import SUPPRESSION, protect
 from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection, suppress
 from discreet.table import Table
@@ -45,7 +45,7 @@ COMPOSED = ("auto", "eliminate", "guided", "hypercube", "improve", "modular")  #
 STATUSES = {"optimal", "within_gap", "time_limit", "heuristic"}
 
 
-@pytest.fixture(params=METHODS)
+@pytest.fixture(params=SUPPRESSION)
 def method(request, monkeypatch) -> str:
     if request.param == "first-model":
         for kind, smaller in SMALLER.items():
@@ -330,11 +330,11 @@ def test_an_unknown_method_is_refused():
         protect(pose(cross_table("ab", "cd", [[5, 1], [2, 7]]), {}), "kely")
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", SUPPRESSION)
 def test_methods_can_be_handed_in_and_are_documented(name):
-    chosen = METHODS[name]()
+    chosen = SUPPRESSION[name]()
     assert chosen.name == name
-    assert METHODS[name].__doc__
+    assert SUPPRESSION[name].__doc__
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 1.0})
     assert protect(problem, chosen).report.method == name
 

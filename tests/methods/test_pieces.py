@@ -13,7 +13,7 @@ import pytest
 from discreet.attackers import Attacker
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError
-from discreet.methods import METHODS, pieces, protect, with_options
+from discreet.methods import SUPPRESSION, pieces, protect, with_options
 from discreet.methods.pieces import InPieces, bundles
 from discreet.problem import Problem, Status
 from discreet.separate import separate
@@ -55,7 +55,7 @@ def test_cells_without_relations_are_tables_of_their_own():
     assert protect(problem, InPieces(with_options("kelly"))).hidden.all()
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SUPPRESSION)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_whole_is_safe_and_costs_what_the_tables_cost(method, seed):
     problem = several(seed)

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.audit import audit
 from discreet.errors import InputError, NoSafePatternError
-from discreet.methods import METHODS, protect
+from discreet.methods import SUPPRESSION, protect
 from discreet.methods.suppress.parts import Parts
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
@@ -17,7 +17,7 @@ from discreet.protection import Protection
 from discreet.run import Run
 from discreet.testing import cross_table, pose, random_hierarchy, random_problem, random_table
 
-BEGINNERS = [name for name in METHODS if name != "first-model"]  # which is exact, and ignores where to begin
+BEGINNERS = [name for name in SUPPRESSION if name != "first-model"]  # which is exact, and ignores where to begin
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +62,7 @@ def test_a_pattern_of_another_kind_is_refused(start, has):
         protect(problem, start=start)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SUPPRESSION)
 @pytest.mark.parametrize("kind", ["nothing", "everything", "half", "what must be published"])
 def test_any_pattern_to_begin_with_leads_to_a_safe_one(method, kind):
     for seed in (1, 2):
@@ -81,7 +81,7 @@ def test_any_pattern_to_begin_with_leads_to_a_safe_one(method, kind):
         assert np.array_equal(start, before)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", SUPPRESSION)
 def test_where_there_is_nothing_to_begin_with_it_is_as_without(method):
     problem = draw(1)
     start = problem.status != Status.FREE

@@ -52,7 +52,7 @@ def test_the_command_writes_the_same_pattern(problem, tmp_path):
     write_problem(problem, tmp_path / "p.discreet")
     words = ["protect", "p.discreet", "--method", "modular", "--workers", "2", "--out", "f.csv"]
     subprocess.run([sys.executable, "-m", "discreet", *words], cwd=tmp_path, check=True, timeout=300)
-    assert np.array_equal(read_pattern(problem, tmp_path / "f.csv"), protect(problem, "modular").hidden)
+    assert np.array_equal(read_pattern(problem, tmp_path / "f.csv").hidden, protect(problem, "modular").hidden)
 
 
 @pytest.mark.slow

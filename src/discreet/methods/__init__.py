@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from dataclasses import fields, replace
+from contextlib import suppress
+from dataclasses import Field, fields, replace
 from typing import Any, Literal
 
-from discreet.errors import RuleError, some
+from discreet.errors import InputError, RuleError, some
 from discreet.methods.method import Method
 from discreet.methods.pieces import InPieces
 from discreet.methods.suppress.auto import Auto
@@ -27,7 +28,7 @@ from discreet.run import Run, beginning_with
 
 Level = Literal["cells", "contributions"]
 
-METHODS: Mapping[str, type[Method]] = {
+SUPPRESSION: Mapping[str, type[Method]] = {
     "auto": Auto,
     "kelly": Kelly,
     "hypercube": Hypercube,
@@ -38,18 +39,36 @@ METHODS: Mapping[str, type[Method]] = {
     "optimal": Optimal,
     "first-model": FirstModel,
 }
+OTHERS: Mapping[str, type[Method]] = {}  # that tell readers intervals, or other values
+METHODS: Mapping[str, type[Method]] = {**SUPPRESSION, **OTHERS}
 
 
 def with_options(name: str, **options: Any) -> Method:
-    """A method by name; options that are None or False are as good as not given."""
+    """A method by name. Options that are texts, as on the command line, become what they should be."""
     if name not in METHODS:
         raise RuleError(f"There is no method {name!r}. Choose from {some(list(METHODS), limit=20)}.", [name])
-    given = {option: value for option, value in options.items() if value is not None and value is not False}
-    known = {field.name for field in fields(METHODS[name])}  # type: ignore[arg-type]
-    strange = [option for option in given if option not in known]
+    known = {field.name: field for field in fields(METHODS[name])}  # type: ignore[arg-type]
+    strange = [option for option in options if option not in known]
     if strange:
         raise RuleError(f"The method {name!r} has no option {some(strange)}. See `discreet methods`.", strange)
-    return METHODS[name](**given)
+    return METHODS[name](**{option: _read(value, known[option]) for option, value in options.items()})
+
+
+def _read(value: Any, option: Field[Any]) -> Any:
+    """An option of the right kind; from the command line it is a text. Other kinds than these the method checks itself."""
+    kinds = [kind.strip() for kind in str(option.type).split("|")]
+    simple = {"bool": bool, "int": int, "float": float, "str": str}
+    for kind in kinds:
+        if isinstance(value, str) and kind == "bool" and value.lower() in ("true", "false"):
+            return value.lower() == "true"
+        if isinstance(value, str) and kind in ("int", "float"):
+            with suppress(ValueError):
+                return simple[kind](value)
+        if kind in simple and (type(value) is simple[kind] or (kind, type(value)) == ("float", int)):
+            return value
+    if not isinstance(value, str) and any(kind not in simple and kind != "None" for kind in kinds):
+        return value
+    raise RuleError(f"The option {option.name!r} takes {' or '.join(kinds)}, not {value!r}.", [option.name])
 
 
 def protect(
@@ -68,7 +87,7 @@ def protect(
     """Protect every primary cell of a problem. Audit the result before publishing it.
 
     At the ``level`` of cells, that is from what an outsider can infer about their values; at that of contributions, every single
-    respondent from all others, see :mod:`discreet.respondents`.
+    respondent from all others, see :mod:`discreet.respondents`. It is for suppression, as are ``start`` and ``keep``.
 
     Methods that prove a bound stop when the cost is within ``gap`` (a share) of it; heuristics prove none. ``start`` is a
     pattern to begin with, not safe perhaps; ``keep`` is handed the pattern so far, now and then, and the last one.
@@ -77,13 +96,15 @@ def protect(
     """
     if isinstance(method, str):
         method = with_options(method)
-    if type(method) in METHODS.values() and getattr(method, "at_most", None) is None:
+    if type(method) in OTHERS.values() and (start is not None or level != "cells"):
+        raise InputError(f"The method {method.name!r} hides no cells: start= and level= are for suppression.")
+    if type(method) in SUPPRESSION.values() and getattr(method, "at_most", None) is None:
         method = InPieces(method)
     if level == "contributions":
         method = ForRespondents(method, InPieces(Kelly()))
     begin = None if start is None else beginning_with(problem, start)
     run = Run(seed, Budget(time_limit, gap), progress or Silent(), executor, begin)
-    if keep is None:
+    if keep is None or type(method) in OTHERS.values():
         return method.protect(problem, run)
     found = method.protect(problem, replace(run, keep=keep))
     keep(found.hidden)

@@ -67,6 +67,7 @@ def render_report(
         exposed=view.exposed(audit),
         intervals=view.intervals(audit),
         exact=audit.exact,
+        adjusted=protection.report.n_adjusted > 0,
         map=view.status_map(protection, audit),
         losses=view.losses(protection),
         settings=settings,

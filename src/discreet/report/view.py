@@ -23,7 +23,7 @@ Row = dict[str, Any]
 
 MAX_EXPOSED, MAX_INTERVALS, MAX_LOSSES, MAX_ROWS, MAX_COLUMNS = 50, 200, 60, 400, 80
 
-MARKS = {"published": "o", "primary": "p", "secondary": "s", "empty": "e"}  # short, as a map has many
+MARKS = {"published": "o", "primary": "p", "secondary": "s", "adjusted": "a", "empty": "e"}  # short, as a map has many
 
 SHOWN = 2.2  # bars show this many times the largest protection level on either side of the value
 
@@ -84,6 +84,7 @@ def tiles(protection: Protection) -> list[tuple[str, str, str]]:
         ("Cells", f"{n:,}", f"{base:,} at the finest level, {words.plural(n - base, 'total')}"),
         ("Primary", f"{report.n_primary:,}", "hidden because sensitive"),
         ("Secondary", f"{report.n_secondary:,}", others),
+        *([("Adjusted", f"{report.n_adjusted:,}", "published with other values")] if report.n_adjusted else []),
         ("Cells hidden", words.percent(hidden / n if n else None), f"{hidden:,} of {n:,}"),
         ("Value hidden", words.percent(value), "of the value at the finest level"),
         ("Cost", words.number(report.cost), f"of which primary cells {primary_cost}"),

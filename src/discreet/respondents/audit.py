@@ -21,7 +21,7 @@ from discreet.audit.reduce import reduce
 from discreet.errors import InputError, TableError
 from discreet.problem import BoolArray, Problem, Status
 from discreet.progress import Progress, Silent
-from discreet.protection import Decision, Protection
+from discreet.protection import Protection
 from discreet.relations import FloatArray
 from discreet.respondents.aggregation import Aggregation
 from discreet.respondents.insiders import Group, Insiders
@@ -104,9 +104,7 @@ def audit_respondents(
     """
     if protection.problem.digest != problem.digest:
         raise TableError("The protection belongs to another problem. Audit it with the problem it was made for.")
-    if np.any(protection.decision == Decision.ADJUSTED) or np.any(
-        protection.hidden & (np.isfinite(protection.lower) | np.isfinite(protection.upper))
-    ):
+    if not protection.only_hides:
         raise InputError("Aggregations are audited where cells are published or suppressed, not as intervals.")
     progress = progress or Silent()
     exposed: list[Exposed] = []
