@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -26,6 +27,7 @@ from discreet.relations import FloatArray
 from discreet.respondents.aggregation import Aggregation
 from discreet.respondents.insiders import Group, Insiders
 from discreet.respondents.measure import Measure, measures
+from discreet.respondents.sparing import Sparing
 from discreet.table import Table
 
 SIGNS = 10  # cells that one respondent dominates: beyond that, signs are too many to try them all
@@ -248,9 +250,11 @@ class Search:
         turned = 1.0 if not len(at) or move.by[at[0]] * signs[0] >= 0 else -1.0
         by = turned * move.by
         enough = np.array(signs, dtype=float) * by[at] >= -rest[at] * (1 - tolerances.REACH)
-        return bool(np.all(enough) and np.all(np.abs(np.delete(by, at)) <= np.delete(rest + self._noise, at)))
+        within = np.abs(by) <= rest + self._noise
+        within[at] = True
+        return bool(enough.all() and within.all())
 
-    @property
+    @cached_property
     def _noise(self) -> FloatArray:
         return np.asarray(self.insiders.noise[self.base])
 
@@ -271,24 +275,54 @@ class Search:
     ) -> _Move | Aggregation | None:
         """A move that shows the target safe from the insiders; or the aggregation that shows that it is not, if found."""
         if len(cells) == 1:
-            level = float(-rest[at[0]])
-            for wary in (True, False):  # a move that hardly anybody spoils spares many others
-                move = self._push(group, cells[0], level, rest, wary)
+            for level, room in self._ways(group, cells[0], rest):
+                move = self._push(cells[0], level, room)
                 if move is not None and self._holds(move, rest, at, signs):
                     return move
         return self._exactly(group, cells, signs)
 
-    def _push(self, group: Group, cell: int, level: float, rest: FloatArray, wary: bool) -> _Move | None:
-        """A proven move of a cell by its level, other cells keeping to what the group leaves of them."""
+    def _ways(self, group: Group, cell: int, rest: FloatArray) -> Iterator[tuple[float, FloatArray]]:
+        """How far to move a cell and which room to leave to others: at first so that nobody spoils the move, then few."""
+        here = self.place[cell]
+        level, others = float(-rest[here]), self._largest_others(group)
+        if others.any():  # a move that hardly anybody spoils spares many others
+            if not group.insiders:  # later it is known that there is none that nobody spoils
+                yield level + float(others[here]), np.maximum(rest - others, 0.0)
+            beyond = self._beyond(cell, level, others, rest)
+            if beyond is not None:
+                known = np.where(beyond, 0.0, others)
+                yield level + float(known[here]), np.maximum(rest - known, 0.0)
+        yield level, np.maximum(rest, 0.0)
+
+    def _beyond(self, cell: int, level: float, others: FloatArray, rest: FloatArray) -> BoolArray | None:
+        """Cells that move into what their largest insiders know, as few as possible."""
+        column, mine = int(self.reduced.column[cell]), self.reduced.column[self.base]
+        if column < 0:
+            return None
+        part = self._parts[column]
+        here = self.place[cell]
+        full, wary = rest.copy(), rest - others
+        full[here] = wary[here] = np.inf
+        found = part.sparing.beyond(
+            part.place(column),
+            level,
+            float(others[here]),
+            *(part.least(mine, np.maximum(room, 0.0)) for room in (wary, full)),
+        )
+        self.programs += 1
+        if found is None:
+            return None
+        used = np.zeros(len(self.reduced.low) + 1, dtype=bool)
+        used[part.members] = found
+        return np.asarray(used[mine])
+
+    def _push(self, cell: int, level: float, room: FloatArray) -> _Move | None:
+        """A proven move of a cell by its level, other cells keeping to their room."""
         column = int(self.reduced.column[cell])
         if column < 0:
             return None
         part = self._parts[column]
-        room = rest.copy()
-        if wary:
-            others = self._largest_others(group)
-            room, level = room - others, level + float(others[self.place[cell]])
-        room = np.maximum(room, 0.0)
+        room = room.copy()
         room[self.place[cell]] = np.inf  # what it needs is no more than it can
         columns, low, high = part.bounds(self.reduced.column[self.base], room)
         self.programs += 1
@@ -305,8 +339,8 @@ class Search:
         return _Move(by)
 
     def _largest_others(self, group: Group) -> FloatArray:
-        """What the largest further insiders know of each cell, at most."""
-        given, more = self.insiders.given, self.measure.others - len(group.insiders)
+        """What the largest others know of each cell, at most, if the rule allows for any: further insiders, or other ones."""
+        given, more = self.insiders.given, self.measure.others
         able = self.in_play[given.cell] & ~np.isin(given.who, (group.target, *group.insiders))
         at = np.flatnonzero(able)
         first = np.searchsorted(given.cell[at], given.cell[at])
@@ -377,25 +411,28 @@ class _Part:
 
     def __init__(self, members: IntArray, relations: sparse.csr_array, low: FloatArray, high: FloatArray) -> None:
         self.members, self.relations, self.low, self.high = members, relations, low, high
-        self._tables: CongruentTables | None = None
+        sizes = np.concatenate([-low, high])
+        self.scale = float(np.median(sizes[np.isfinite(sizes) & (sizes > 0)]))
+        self.sparing = Sparing(relations, self.scale)
 
-    @property
+    @cached_property
     def tables(self) -> CongruentTables:
-        if self._tables is None:
-            sizes = np.concatenate([-self.low, self.high])
-            sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
-            self._tables = CongruentTables(self.relations, self.low, self.high, float(np.median(sizes)))
-        return self._tables
+        return CongruentTables(self.relations, self.low, self.high, self.scale)
 
     def place(self, column: int) -> int:
         return int(np.searchsorted(self.members, column))
 
-    def bounds(self, column: IntArray, room: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
-        """The columns of this component that have less room than usual, and how much."""
+    def least(self, column: IntArray, room: FloatArray) -> FloatArray:
+        """The room of each column of this component: that of the cell in it that has least."""
         least = np.full(len(self.members), np.inf)
         at = np.searchsorted(self.members, column)
         here = (at < len(self.members)) & (column >= 0)
         here[here] = self.members[at[here]] == column[here]
         np.minimum.at(least, at[here], room[here])
+        return np.minimum(least, self.high)
+
+    def bounds(self, column: IntArray, room: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+        """The columns of this component that have less room than usual, and how much."""
+        least = self.least(column, room)
         narrow = np.flatnonzero((least < self.high) | (-least > self.low))
         return narrow, -least[narrow], least[narrow]
