@@ -429,7 +429,7 @@ class _Part:
         here = (at < len(self.members)) & (column >= 0)
         here[here] = self.members[at[here]] == column[here]
         np.minimum.at(least, at[here], room[here])
-        return np.minimum(least, self.high)
+        return np.asarray(np.minimum(least, self.high))
 
     def bounds(self, column: IntArray, room: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
         """The columns of this component that have less room than usual, and how much."""
