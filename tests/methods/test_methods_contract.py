@@ -355,7 +355,7 @@ def superfluous(problem: Problem, protection: Protection) -> list[str]:
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_kelly_hides_nothing_without_need(kind):
-    for seed in range(30, 34):
+    for seed in (30, 31):
         problem = draw(kind, seed, sliding=False)
         protection = solved("kelly", problem)
         if protection is not None:
@@ -364,7 +364,7 @@ def test_kelly_hides_nothing_without_need(kind):
 
 @pytest.mark.parametrize("kind", ["2-D, hierarchical", "2-D, negative", "4-D", "not nested"])
 def test_kelly_hides_nothing_without_need_for_width(kind):
-    for seed in range(30, 34):
+    for seed in (32, 33):
         problem = draw(kind, seed, sliding=True)
         protection = protect(problem, "kelly")
         assert superfluous(problem, protection) == []
