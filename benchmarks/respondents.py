@@ -15,6 +15,7 @@ from scipy.optimize import linprog
 
 from benchmarks.alone import alone, cpu_seconds
 from benchmarks.known import tau_test
+from benchmarks.microdata import survey_rows
 from benchmarks.peers.environment import environment
 from benchmarks.peers.suppression import PEERS, Case, Peer, from_records
 from benchmarks.record import RESULTS, machine, markdown, read_csv, update_csv
@@ -25,9 +26,16 @@ from discreet.methods import SUPPRESSION, protect
 from discreet.problem import BoolArray, Problem, Status
 from discreet.protection import suppress
 from discreet.respondents import audit_respondents
+from discreet.survey import business_survey
 from discreet.tabulate import tabulate
+from discreet.testing import random_problem, random_table
 
-SURVEYS = ("tau_testW", "h2_1k", "h2_5k", "f3_10", "h3_5k")
+GROWTH = {  # names after the cells that are hidden, more or less
+    "grow_1k": ((3, 3), (3, 3), (3, 4)),
+    "grow_2k": ((4, 4), (4, 3), (3, 4)),
+    "grow_5k": ((5, 4), (5, 4), (3, 6)),
+}
+SURVEYS = ("demo", "tau_testW", "h2_1k", "h2_5k", "f3_10", "h3_5k")
 RULE = "P(15)"
 P = 0.15
 SAMPLE = 200  # pairs of a respondent and an insider that are checked a second time
@@ -35,8 +43,17 @@ SINGLETONS = {"pytauargus MOD, singletons": from_records("MOD(1,5,1,1,1)")}
 BESIDE: dict[str, Peer] = {"pytauargus MOD": PEERS["pytauargus MOD"], **SINGLETONS, "gconfid": PEERS["gconfid"]}
 
 
-def survey(name: str, data: Path) -> Problem:
-    """With all its cells, empty ones, too, in the order of the JJ file."""
+def survey(name: str, data: Path | None) -> Problem:
+    """Surveys in files with all their cells, empty ones, too, in the order of the JJ file."""
+    if name in GROWTH:
+        records, hierarchies = survey_rows(GROWTH[name], 1)
+        return assess(tabulate(records, hierarchies, "value", contributor="firm", top=3, contributions=True), RULE)
+    if name == "demo":
+        given = business_survey()
+        by = {"industry": given.industry, "region": given.region}
+        who = {"contributor": "firm", "holding": "holding"}
+        return assess(tabulate(given.records, by, "turnover", **who, top=3, contributions=True), ["P(10)", "FREQ(3)"])
+    assert data is not None
     if name == "tau_testW":
         return assess(tau_test(data), RULE)
     home = data / "surveys" / name
@@ -46,9 +63,10 @@ def survey(name: str, data: Path) -> Problem:
     return assess(table, RULE)
 
 
-def measured(name: str, data: Path, method: str, level: str, seconds: float) -> dict[str, Any]:
+def measured(name: str, data: Path | None, method: str, level: str, seconds: float) -> dict[str, Any]:
     """To be run alone."""
-    protect(survey("tau_testW", data), method, level=level, time_limit=20)  # compiles what is to be compiled
+    small = random_problem(np.random.default_rng(1), random_table(np.random.default_rng(1), (4, 4)))
+    protect(small, method, time_limit=20)  # compiles what is to be compiled
     problem = survey(name, data)
     cpu = cpu_seconds()
     try:
@@ -74,7 +92,7 @@ def judged(problem: Problem, hidden: BoolArray) -> dict[str, Any]:
         "exposed": len(seen.respondents),
         "programs": seen.programs,
         "audit_s": round(spent, 2),
-        "of_sample": sum(pairs(problem, hidden)) if seen.passed else "",
+        "of_sample": sum(pairs(problem, hidden)) if seen.passed and RULE in problem.rules else "",
     }
 
 
@@ -124,7 +142,7 @@ COLUMNS = ("status", "hidden", "cost", "bound", "targets", "exposed", "of_sample
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder with the folders surveys and microdata.",
 )
-@click.option("--instance", "names", multiple=True, type=click.Choice(SURVEYS), help="Default: all.")
+@click.option("--instance", "names", multiple=True, type=click.Choice([*SURVEYS, *GROWTH]), help="Default: all.")
 @click.option(
     "--method", "methods", multiple=True, type=click.Choice(list(SUPPRESSION)), help="Default: kelly and auto."
 )
@@ -145,21 +163,22 @@ def main(
 ) -> None:
     """Measure both levels of safety. Lines of earlier runs stay in the CSV file unless they are measured again."""
     path, here = out / "respondents.csv", machine()
-    if data is None and not only_table:
+    chosen = () if only_table else names or (*SURVEYS, *GROWTH)
+    if data is None and not set(chosen) <= {"demo", *GROWTH}:
         raise click.UsageError("Say where the surveys are by --data.")
-    for name in names or SURVEYS if data is not None and not only_table else ():
-        assert data is not None
-        for method in methods or ("kelly", "auto"):
-            for level in ("cells", "contributions"):
+    for name in chosen:
+        for method in ("kelly",) if name in GROWTH else methods or ("kelly", "auto"):
+            for level in ("cells",) if name in GROWTH else ("cells", "contributions"):
                 figures = alone(measured, name, data, method, level, time_limit)
                 assert figures is not None
                 _keep(path, {"instance": name, "who": method, "level": level}, figures, here)
-        for peer in BESIDE if with_peers and name != "tau_testW" else ():
+        for peer in BESIDE if with_peers and name in SURVEYS[2:] else ():
+            assert data is not None
             _keep(path, {"instance": name, "who": peer, "level": ""}, theirs(name, data, peer, environment()), here)
     lines = read_csv(path)
     if not lines:
         raise click.UsageError("Nothing was measured yet.")
-    lines.sort(key=lambda line: SURVEYS.index(line["instance"]))
+    lines.sort(key=lambda line: [*SURVEYS, *GROWTH].index(line["instance"]))
     click.echo(markdown([{k: v or "–" for k, v in line.items() if k not in here} for line in lines]))
     exposed = [line for line in lines if line["level"] == "contributions" and line["exposed"] not in ("", "0")]
     if exposed or any(line["of_sample"] not in ("", "0") for line in lines):

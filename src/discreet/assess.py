@@ -81,6 +81,7 @@ def assess(
         prior_lower=prior_lower,
         prior_upper=prior_upper,
         rules=tuple(str(rule) for rule in chosen),
+        boundary=boundary,
     )
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import TableError
 from discreet.relations import FloatArray
 
 IntArray = NDArray[np.int64]
@@ -34,6 +35,20 @@ class Contributions:
             column = np.asarray(getattr(self, name), dtype=kind)[order]
             column.flags.writeable = False
             object.__setattr__(self, name, column)
+
+    def check(self, base: NDArray[np.bool_]) -> None:
+        """Refuse what does not fit a table with these base cells."""
+        known = (self.cell >= 0) & (self.cell < len(base)) & (self.who >= 0) & (self.who < len(self.names))
+        if not known.all():
+            raise TableError(
+                "The contributions name cells or respondents that the table does not have. Tabulate it anew."
+            )
+        if not np.all(np.isfinite(self.amount) & (self.amount >= 0)):
+            raise TableError("The contributions are not all numbers, or some are negative: they are absolute amounts.")
+        if not base[self.cell].all():
+            raise TableError(
+                "The contributions name totals: they are listed with the finest cells only. Tabulate it anew."
+            )
 
     def __len__(self) -> int:
         return len(self.cell)

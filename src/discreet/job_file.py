@@ -16,7 +16,7 @@ from discreet.io import FORMATS
 from discreet.methods import METHODS, SUPPRESSION, Level, with_options
 from discreet.methods.method import Method
 from discreet.release import SYMBOL
-from discreet.respondents.measure import measures
+from discreet.respondents.measure import measures_of
 from discreet.rules import parse_rules
 
 MOST_DECIMALS = 15  # what a double holds
@@ -246,7 +246,7 @@ def _check_level(job: Job) -> None:
     if not job.at_contributions:
         return
     try:
-        measures(job.rules.sensitive)
+        measures_of(job.rules.sensitive)
     except RuleError as error:
         raise JobError(f"{path}: {error}", error.offenders) from None
     tables = [set(by) for by in job.tables or []]

@@ -47,6 +47,7 @@ class Problem:
     prior_lower: FloatArray
     prior_upper: FloatArray
     rules: tuple[str, ...] = field(default=())
+    boundary: str = "strict"  # whether cells on the boundary of a rule are safe, or sensitive: "inclusive"
     others: tuple[Attacker, ...] = field(default=())
 
     def __post_init__(self) -> None:

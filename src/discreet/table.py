@@ -99,6 +99,8 @@ class Table:
         self._check_names()
         self._check_relations()
         self._check_values()
+        if self.contributions is not None:
+            self.contributions.check(self.is_base)
 
     def _check_names(self) -> None:
         if self.response in self.dimensions:

@@ -17,7 +17,7 @@ from discreet.problem import Status
 from discreet.protection import suppress
 from discreet.respondents import audit_respondents
 from discreet.respondents.construct import ForRespondents
-from discreet.respondents.measure import measures
+from discreet.respondents.measure import measures_of
 from discreet.run import Run
 from drawn import hidden_in, is_exposed, posed
 
@@ -32,7 +32,7 @@ def test_the_audit_finds_what_exhaustive_search_finds(seed):
     shape = (3, 3) if seed % 3 else (2, 4)
     problem = posed(rng, rule, shape=shape, negative=0.3 * (seed % 2), deep=seed % 5 == 0)
     hidden = hidden_in(rng, problem, most=7)
-    (measure,) = measures(rule)
+    (measure,) = measures_of(rule)
     truth = is_exposed(problem, hidden, measure)
     found = audit_respondents(problem, suppress(problem, hidden))
     check_verdict(problem, found, truth)
@@ -76,7 +76,7 @@ def test_coalitions_of_two(seed):
     rng = np.random.default_rng(1000 + seed)
     problem = posed(rng, "P(20,2)", shape=(2, 3), respondents=6)
     hidden = hidden_in(rng, problem, most=5)
-    (measure,) = measures("P(20,2)")
+    (measure,) = measures_of("P(20,2)")
     found = audit_respondents(problem, suppress(problem, hidden))
     check_verdict(problem, found, is_exposed(problem, hidden, measure))
 
@@ -88,7 +88,7 @@ def test_dominance(seed):
     rule = ("NK(1,75)", "NK(2,85)")[seed % 2]
     problem = posed(rng, rule, shape=(2, 3), respondents=7)
     hidden = hidden_in(rng, problem, most=5)
-    (measure,) = measures(rule)
+    (measure,) = measures_of(rule)
     truth = is_exposed(problem, hidden, measure)
     found = audit_respondents(problem, suppress(problem, hidden))
     assert found.passed is (not truth)
@@ -213,7 +213,7 @@ def test_patterns_are_safe_for_everybody(seed):
     method = ("kelly", "hypercube", "optimal")[seed % 3]
     shape = (2, 3) if method == "optimal" else (3, 3)
     problem = posed(rng, rule, shape=shape, respondents=10, negative=0.2 * (seed % 2), deep=seed % 5 == 0)
-    (measure,) = measures(rule)
+    (measure,) = measures_of(rule)
     try:
         found = protect(problem, method, level="contributions")
     except NoSafePatternError:
@@ -232,7 +232,7 @@ def test_cells_may_have_to_move_by_more_than_they_are(seed):
     try:
         found = protect(problem, level="contributions")
     except NoSafePatternError:
-        assert is_exposed(problem, problem.status != Status.PUBLISHED, measures("NK(1,40)")[0])
+        assert is_exposed(problem, problem.status != Status.PUBLISHED, measures_of("NK(1,40)")[0])
         return
     assert audit_respondents(problem, found).passed
 
@@ -252,7 +252,7 @@ def test_whoever_stops_a_step_stops_all_of_it(monkeypatch):
 def test_the_cheapest_pattern_is_found(seed):
     rng = np.random.default_rng(6000 + seed)
     problem = posed(rng, "P(20)", shape=(2, 3), respondents=9)
-    (measure,) = measures("P(20)")
+    (measure,) = measures_of("P(20)")
     free = problem.free.tolist()
     best = np.inf
     for chosen in product((False, True), repeat=len(free)):
@@ -278,7 +278,7 @@ def test_what_is_missing_is_said():
     problem = posed(np.random.default_rng(1), "P(20)")
     pattern = suppress(problem, problem.status == Status.PRIMARY)
     with pytest.raises(RuleError, match="rule about contributions"):
-        audit_respondents(problem, pattern, rules=["FREQ(3)"])
+        audit_respondents(problem.with_columns(rules=("FREQ(3)",)), pattern)
     other = posed(np.random.default_rng(2), "P(20)")
     with pytest.raises(TableError, match="another problem"):
         audit_respondents(other, pattern)
@@ -287,4 +287,4 @@ def test_what_is_missing_is_said():
         audit_respondents(nobody, suppress(nobody, nobody.status == Status.PRIMARY))
     many = problem.with_columns(table=problem.table.with_columns(count=problem.table.count + 9))
     with pytest.raises(RuleError, match="looks at the 6 largest contributions"):
-        audit_respondents(many, suppress(many, many.status == Status.PRIMARY), rules=["P(20,5)"])
+        audit_respondents(many.with_columns(rules=("P(20,5)",)), suppress(many, many.status == Status.PRIMARY))

@@ -50,7 +50,8 @@ def read_problem(path: str | Path) -> Problem:
     with _whole(path):
         levels = {name: cells[f"problem:{name}"].to_numpy() for name in _LEVELS}
         others = tuple(_attackers(cells, meta["attackers"])) if meta["discreet"] == VERSION else ()
-        return Problem(table, **levels, rules=tuple(meta["rules"]), others=others)
+        boundary = str(meta.get("boundary", "strict"))
+        return Problem(table, **levels, rules=tuple(meta["rules"]), boundary=boundary, others=others)
 
 
 def _attackers(cells: pd.DataFrame, named: list[dict[str, Any]]) -> Iterator[Attacker]:
@@ -88,7 +89,7 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
     }
     if problem is not None:
         cells |= {f"problem:{name}": getattr(problem, name) for name in _LEVELS}
-        meta["rules"] = list(problem.rules)
+        meta |= {"rules": list(problem.rules), "boundary": problem.boundary}
         for k, who in enumerate(problem.others):
             known = (who.lower, who.upper, *(() if who.levels is None else who.levels))
             names = _columns(who.levels is not None)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import Field, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from discreet.errors import InputError, RuleError, some
 from discreet.methods.method import Method
@@ -94,6 +94,8 @@ def protect(
     Independent pieces of work go to the ``executor``, any of ``concurrent.futures`` or like them. Tables that have nothing to do
     with each other are protected one by one, unless there is a limit on all of them.
     """
+    if level not in get_args(Level):
+        raise InputError(f"level is {' or '.join(map(repr, get_args(Level)))}, not {level!r}.")
     if isinstance(method, str):
         method = with_options(method)
     if type(method) in OTHERS.values() and (start is not None or level != "cells"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -28,6 +28,7 @@ from discreet.respondents.aggregation import Aggregation
 from discreet.respondents.insiders import Group, Insiders
 from discreet.respondents.measure import Measure, measures
 from discreet.respondents.sparing import Sparing
+from discreet.respondents.telling import Telling
 from discreet.table import Table
 
 SIGNS = 10  # cells that one respondent dominates: beyond that, signs are too many to try them all
@@ -97,12 +98,11 @@ def audit_respondents(
     problem: Problem,
     protection: Protection,
     *,
-    rules: Sequence[str] | None = None,
     progress: Progress | None = None,
 ) -> RespondentAudit:
     """Ask of every respondent whether others, or several together, can make out too much of it: Operational criterion 2.
 
-    ``rules`` are those the problem was assessed by, unless others are given.
+    By the rules that the problem was assessed by.
     """
     if protection.problem.digest != problem.digest:
         raise TableError("The protection belongs to another problem. Audit it with the problem it was made for.")
@@ -111,7 +111,7 @@ def audit_respondents(
     progress = progress or Silent()
     exposed: list[Exposed] = []
     targets, programs = set[int](), 0
-    for measure in measures(problem.rules if rules is None else rules):
+    for measure in measures(problem):
         seen = Search(problem, protection.hidden, measure)
         found = seen.targets()
         progress.stage("respondents", len(found))
@@ -121,16 +121,24 @@ def audit_respondents(
             progress.update(done, f"{len(exposed):,} exposed")
         targets |= set(found)
         programs += seen.programs
-    rules = problem.rules if rules is None else rules
     exposed.sort(key=lambda one: (one.precision, one.respondent))
-    return RespondentAudit(problem, protection.digest, tuple(rules), len(targets), programs, tuple(exposed))
+    return RespondentAudit(problem, protection.digest, problem.rules, len(targets), programs, tuple(exposed))
 
 
 @dataclass(frozen=True, eq=False)
 class _Move:
-    """A way for the hidden base cells to move, all relations kept."""
+    """A way for the hidden base cells to move, all relations kept.
+
+    Where several cells must move, there may be one way for each that leaves the others alone. Any signs of them then go
+    together: ``by`` is what they add up to at most, and ``each`` are the cells.
+    """
 
     by: FloatArray  # per base cell in play
+    each: IntArray | None = None
+
+    def serves(self, at: IntArray) -> bool:
+        """Whether it is about the cells that must move."""
+        return self.each is None or np.array_equal(self.each, at)
 
 
 class Search:
@@ -156,6 +164,7 @@ class Search:
         self._together = np.full(len(table), -1)  # which component a hidden cell is in
         for number, (members, _) in enumerate(components(table.relations, room > 0)):
             self._together[members] = number
+        self._telling: dict[int, Telling] = {}
         self._parts: dict[int, _Part] = {}
         for members, relations in components(self.reduced.relations, np.ones(len(self.reduced.low), dtype=bool)):
             part = _Part(members, relations, self.reduced.low[members], self.reduced.high[members])
@@ -190,6 +199,8 @@ class Search:
 
     def exposures(self, target: int) -> Iterator[Exposed]:
         """Groups that learn too much about a respondent; those with further insiders, who learn even more, are left out."""
+        for group, cell in self._published(target):
+            yield self._exposed(group, (cell,), (1,), Aggregation.of_cell(self.insiders, group, cell))
         pool: list[_Move] = [_Move(np.zeros(len(self.base)))]
         seen, left = {Group(target)}, [Group(target)]
         while left:
@@ -205,6 +216,16 @@ class Search:
                     seen.add(further)
                     left.append(further)
 
+    def _published(self, target: int) -> Iterator[tuple[Group, int]]:
+        """Sensitive cells that are published, and those within them who learn too much by that."""
+        given = self.insiders.given
+        for cell in given.of(target)[0].tolist():
+            if not self.in_play[cell] and self.problem.status[cell] == Status.PRIMARY:
+                inside = given.who[slice(*np.searchsorted(given.cell, [cell, cell + 1]))]  # the largest first
+                group = Group(target, tuple(sorted(inside[inside != target][: self.measure.others].tolist())))
+                if self._is_told(group, cell):
+                    yield group, cell
+
     # -- one group ---------------------------------------------------------------------------------------------
 
     def _moves(self, group: Group, pool: list[_Move]) -> list[_Move] | Exposed:
@@ -218,6 +239,12 @@ class Search:
         told = [c for c in self.insiders.cells_of(group).tolist() if not self.in_play[c] and self._is_told(group, c)]
         if told:
             return self._exposed(group, (told[0],), (1,), Aggregation.of_cell(self.insiders, group, told[0]))
+        if len(cells) > 1:
+            each = next((move for move in pool if move.each is not None and self._holds(move, rest, at, ())), None)
+            each = each or self._each(group, cells, rest, at)
+            if each is not None:
+                pool.append(each)
+                return [each]
         if len(cells) > SIGNS:
             return self._exposed(group, tuple(cells), (1,) * len(cells), None)
         found = []
@@ -247,9 +274,15 @@ class Search:
 
     def _holds(self, move: _Move, rest: FloatArray, at: IntArray, signs: tuple[int, ...]) -> bool:
         """Whether a move, or its reverse, is one for a group that leaves this rest."""
-        turned = 1.0 if not len(at) or move.by[at[0]] * signs[0] >= 0 else -1.0
-        by = turned * move.by
-        enough = np.array(signs, dtype=float) * by[at] >= -rest[at] * (1 - tolerances.REACH)
+        if not move.serves(at):
+            return False
+        if move.each is None:
+            turned = 1.0 if not len(at) or move.by[at[0]] * signs[0] >= 0 else -1.0
+            by = turned * move.by
+            far = np.array(signs, dtype=float) * by[at]
+        else:
+            by, far = move.by, move.by[at]
+        enough = far >= -rest[at] * (1 - tolerances.REACH)
         within = np.abs(by) <= rest + self._noise
         within[at] = True
         return bool(enough.all() and within.all())
@@ -279,7 +312,28 @@ class Search:
                 move = self._push(cells[0], level, room)
                 if move is not None and self._holds(move, rest, at, signs):
                     return move
+            told = self._told(group, cells[0], rest)
+            if told is not None:
+                return told
         return self._exactly(group, cells, signs)
+
+    def _each(self, group: Group, cells: list[int], rest: FloatArray, at: IntArray) -> _Move | None:
+        """A move for each of several cells that leaves the others alone, all fitting into the room together."""
+        others = self._largest_others(group)
+        for known in (others, np.zeros(len(others))) if others.any() else (others,):
+            room, total = np.maximum(rest - known, 0.0), np.zeros(len(rest))
+            room[at] = 0.0
+            for cell, place in zip(cells, at.tolist(), strict=True):
+                move = self._push(cell, float(known[place] - rest[place]), room)
+                if move is None:
+                    break
+                total += np.abs(move.by)
+                room = np.maximum(room - np.abs(move.by), 0.0)
+            else:
+                found = _Move(total, at)
+                if self._holds(found, rest, at, ()):
+                    return found
+        return None
 
     def _ways(self, group: Group, cell: int, rest: FloatArray) -> Iterator[tuple[float, FloatArray]]:
         """How far to move a cell and which room to leave to others: at first so that nobody spoils the move, then few."""
@@ -348,6 +402,21 @@ class Search:
         return np.asarray(
             np.bincount(self.place[given.cell[at]], self.measure.other * given.amount[at], len(self.base))
         )
+
+    def _told(self, group: Group, cell: int, rest: FloatArray) -> Aggregation | None:
+        """The sum that tells most about a cell, as a solver says; only if it is sensitive beyond doubt."""
+        number = int(self._together[cell])
+        if number not in self._telling:
+            members = np.flatnonzero(self._together == number)
+            self._telling[number] = Telling(self.problem.table.relations, members)
+        telling = self._telling[number]
+        self.programs += 1
+        room = np.full(len(self.place), np.inf)
+        room[self.base] = np.maximum(rest, 0.0)
+        multipliers = telling.multipliers(cell, float(-rest[self.place[cell]]), room[telling.cells])
+        found = Aggregation.of(self.insiders, group, multipliers, self.in_play)
+        leaks = any(self._together[other] >= 0 for other in found.published)  # hidden totals, by a rounded multiplier
+        return found if found.sensitive and not leaks else None
 
     def _exactly(self, group: Group, cells: list[int], signs: tuple[int, ...]) -> _Move | Aggregation | None:
         """Decided in rational arithmetic; None if that takes too long."""

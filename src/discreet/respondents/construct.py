@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from discreet.assess import assess
 from discreet.attackers import Attacker
-from discreet.errors import NoSafePatternError
+from discreet.errors import DiscreetError, NoSafePatternError, some
 from discreet.methods.method import Method
 from discreet.methods.pieces import InPieces
 from discreet.problem import BoolArray, Problem, Status
@@ -22,6 +23,7 @@ from discreet.run import Run
 from discreet.table import ADDITIVITY, Table
 
 SHARE = 0.6  # of the time that is left, for the method itself
+JUDGED = ("status", "lower", "upper", "sliding", "prior_lower", "prior_upper")
 SAME = 1e-9  # costs that differ by less than this share are the same
 
 
@@ -44,25 +46,49 @@ class ForRespondents:
         posed = Posed(problem)
         keep = run.keep
         run = replace(run, keep=lambda hidden: keep(hidden[: len(problem)]))
-        best = self._repaired(posed, run, run.start)
-        bound = None
+        try:
+            return self._protect(posed, run)
+        except NoSafePatternError as error:
+            raise posed.hopeless(error) from None
+
+    def _protect(self, posed: Posed, run: Run) -> Protection:
+        repaired = self._repaired(posed, run, run.start)
+        best, bound = repaired if self._allows(repaired) else None, None
         while self.method != self.quick and not run.budget.over:
             # What is left of the time is for a pattern that still lets somebody learn too much.
-            limited = replace(run, budget=run.budget.share(SHARE), start=posed.extended(best.hidden))
-            found = self.method.protect(posed.problem, limited.unkept())
+            limited = replace(run, budget=run.budget.share(SHARE), start=posed.extended(repaired.hidden))
+            found = self._asked(posed).protect(posed.problem, limited.unkept())
             if _stopped(found, limited):
                 break
             bound = found.report.bound if bound is None else max(bound, found.report.bound or bound)
             exposed = posed.exposed(found.hidden, run)
             if not exposed:
-                best = min(posed.protection(found, run), best, key=lambda one: one.report.cost)
+                best = _cheaper(posed.protection(found, run), best)
                 break
             posed.add(exposed)
-            best = min(self._repaired(posed, run, found.hidden, best), best, key=lambda one: one.report.cost)
+            repaired = self._repaired(posed, run, found.hidden, repaired)
+            best = _cheaper(repaired, best) if self._allows(repaired) else best
+        if best is None:
+            raise NoSafePatternError("The time limit ended without a safe pattern of so few cells. Allow more time.")
         status = "optimal" if bound is not None and bound >= best.report.cost * (1 - SAME) else best.report.status
         method = self.method.method.name if isinstance(self.method, InPieces) else self.method.name
         report = replace(best.report, method=method, status=status, bound=bound, seconds=run.budget.spent)
         return replace(best, report=report)
+
+    @property
+    def _at_most(self) -> int | None:
+        return getattr(self.method, "at_most", None)
+
+    def _allows(self, found: Protection) -> bool:
+        """Whether the method may hide so many cells: the quick one does not count."""
+        return self._at_most is None or int(found.hidden.sum()) <= self._at_most
+
+    def _asked(self, posed: Posed) -> Method:
+        """The method, which may hide the further cells of the problem posed besides."""
+        if self._at_most is None:
+            return self.method
+        more = len(posed.problem) - len(posed.original)
+        return replace(self.method, at_most=self._at_most + more)  # type: ignore[type-var]
 
     def _repaired(self, posed: Posed, run: Run, start: BoolArray | None, best: Protection | None = None) -> Protection:
         """A pattern made safe for everybody by the quick method; the best so far if there is no time for that."""
@@ -86,6 +112,10 @@ class ForRespondents:
             start = found.hidden
 
 
+def _cheaper(found: Protection, best: Protection | None) -> Protection:
+    return found if best is None or found.report.cost < best.report.cost else best
+
+
 def _stopped(found: Protection, run: Run) -> bool:
     """Whether somebody stopped a step, who means all of it."""
     return found.report.status == "time_limit" and not run.budget.over
@@ -96,7 +126,7 @@ class Posed:
 
     def __init__(self, problem: Problem) -> None:
         self.original = problem
-        self.measures = measures(problem.rules)
+        self.measures = measures(problem)
         self.insiders = {measure.rule: Insiders(problem, measure) for measure in self.measures}
         self.attackers: dict[tuple[str, tuple[int, ...], int], dict[int, float]] = {}  # levels by cell
         self.joint: dict[tuple[str, Group, tuple[int, ...]], Exposed] = {}  # who dominates several cells
@@ -127,11 +157,26 @@ class Posed:
             else:
                 self.joint[rule, one.group, one.signs] = one
         if len(self.joint) + sum(map(len, self.attackers.values())) == before:
-            raise NoSafePatternError(
-                f"No way was found to protect {exposed[0].respondent!r}, who can be told in spite of all that was hidden for it.",
-                [exposed[0].respondent],
-            )
+            labels = self.original.table.labels(exposed[0].cells)
+            why = "who can be told in spite of all that was hidden"
+            if exposed[0].aggregation is None:
+                why = f"who dominates {len(labels)} cells: too many to find out what sums of them tell"
+            raise NoSafePatternError(f"No way was found to protect a respondent of {some(labels)}, {why}.", labels)
         self.problem = self._problem()
+
+    def hopeless(self, error: NoSafePatternError) -> NoSafePatternError:
+        """Why there is no safe pattern, in terms of the original problem, without names of respondents."""
+        known = set(self.original.table.labels())
+        named = [label for label in error.offenders if label in known]
+        if not error.offenders or (error.offenders[0] in known and "insider" not in str(error)):
+            return error
+        joint = sorted({cell for one in self.joint.values() for cell in one.cells})
+        labels = named or self.original.table.labels(joint)
+        return NoSafePatternError(
+            f"No pattern keeps what somebody in {some(labels)} contributes from others who know what they contribute themselves, "
+            "even if all cells that may be hidden are. Let more cells be hidden, or protect cells instead: level cells.",
+            labels,
+        )
 
     def extended(self, start: BoolArray | None) -> BoolArray | None:
         """A pattern to begin with, in terms of the problem posed."""
@@ -168,7 +213,7 @@ class Posed:
             need = np.zeros(n)
             need[list(levels)] = list(levels.values())
             room = np.maximum(room, need)
-            attackers.append(_attacker(f"{rule} insider {number + 1}", value, room, room, need))
+            attackers.append(_attacker(f"insider {number + 1}", value, room, room, need))
         if not self._implies_cells():
             attackers += [
                 replace(who, name=f"cells from {who.name}", levels=problem.levels(who)) for who in problem.attackers()
@@ -187,23 +232,29 @@ class Posed:
     def _implies_cells(self) -> bool:
         """Whether protection of cells as such follows from that of contributions.
 
-        It does where all rules are about these, where contributions to totals are not netted, and where people know no more than
-        the rules say.
+        It does where all rules are about these and nothing else says what is sensitive, no waiver and no status set by hand;
+        where contributions to totals are not netted; and where people know no more than the rules say.
         """
         problem, table = self.original, self.original.table
         if problem.others or len(parse_rules(problem.rules)) > len(self.measures):
             return False
+        try:
+            by_rules = assess(table, problem.rules, boundary=problem.boundary)  # type: ignore[arg-type]
+        except DiscreetError:  # a table that knows less than the rules look at
+            return False
+        if not all(np.array_equal(getattr(problem, name), getattr(by_rules, name)) for name in JUDGED):
+            return False
         gap = np.abs(table.relations @ table.magnitude)
         netted = np.any(gap > ADDITIVITY * np.maximum(abs(table.relations) @ table.magnitude, 1e-300))
-        noise = ADDITIVITY * table.magnitude
-        wide = np.all(problem.prior_lower <= table.value - table.magnitude + noise)
-        return bool(wide and np.all(problem.prior_upper >= table.value + table.magnitude - noise) and not netted)
+        return not netted
 
     def _rule(self, measure: Measure) -> Attacker:
         """The largest contributors to each cell attack it, as the rule says of single cells."""
         need = self.insiders[measure.rule].levels()
         room = np.maximum(self._room(measure.rule, None, ()), need)  # a cell may have to move by more than it is
-        return _attacker(f"{measure.rule} within cells", self.original.table.value, room, room, need)
+        return _attacker(
+            f"insider by rule {self.measures.index(measure) + 1}", self.original.table.value, room, room, need
+        )
 
     def _room(self, rule: str, group: Group | None, known: tuple[int, ...]) -> FloatArray:
         """How far cells can move for all that somebody knows: base cells by what is left of them, totals as those do."""
@@ -231,7 +282,7 @@ class Posed:
         unit = float(np.sqrt(need.max() * need.min()))
         relations = moves_with(table.relations, list(one.cells), (signs * need / unit).tolist())
         value = np.concatenate([table.value, table.value[cells], [0.0]])
-        names = (*table.labels(), *(f"part {i + 1} of {one.respondent}, {n}" for i in range(k + 1)))
+        names = (*table.labels(), *(f"insider's part {i + 1}, {n}" for i in range(k + 1)))
         rhs = np.append(table.rhs, np.zeros(k))
         wide = Table({}, np.zeros((0, n + k + 1), dtype=np.int32), value, relations, names=names, rhs=rhs)
         # Everybody else holds all possible for how far cells move of their own accord, and nothing for the respondent.
@@ -251,7 +302,7 @@ class Posed:
         low[-1] = high[-1] = unit
         levels = np.zeros(n + k + 1)
         levels[-1] = unit
-        name = f"{rule} insiders with {n} cells"
+        name = f"insiders with {n} cells"
         nothing = np.zeros(k + 1)
         status = np.append(np.full(k, Status.HIDDEN), Status.PRIMARY).astype(np.int8)
         return replace(

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from discreet.audit.tolerances import REACH
 from discreet.errors import RuleError
+from discreet.problem import Problem
 from discreet.rules import Dominance, Percent, PriorPosterior, Rule, parse_rules
+
+HAIR = 1 + 4 * REACH  # more than what numerical error may cost
 
 
 @dataclass(frozen=True)
@@ -24,14 +28,24 @@ class Measure:
     others: int
     known: float = 1.0  # share to within which everybody knows each contribution beforehand
 
+    def inclusive(self) -> Measure:
+        """The same, for sums on the boundary to count as sensitive: by a hair stricter."""
+        return replace(self, lead=self.lead * HAIR, other=self.other * (1.0 if self.has_target else HAIR))
+
     @property
     def has_target(self) -> bool:
         """One respondent is estimated by others; under dominance all are alike."""
         return self.lead > self.other
 
 
-def measures(rules: str | Rule | Iterable[str | Rule]) -> list[Measure]:
-    """Of the rules that are about contributions; others say nothing about aggregations."""
+def measures(problem: Problem) -> list[Measure]:
+    """Of the rules a problem was assessed by that are about contributions; others say nothing about aggregations."""
+    found = measures_of(problem.rules)
+    return [measure.inclusive() for measure in found] if problem.boundary == "inclusive" else found
+
+
+def measures_of(rules: str | Rule | Iterable[str | Rule]) -> list[Measure]:
+    """The same of rules; without any that is about contributions there is nothing to measure."""
     found = [measure for rule in parse_rules(rules) if (measure := _measure(rule)) is not None]
     if not found:
         raise RuleError(

@@ -1,0 +1,150 @@
+"""Around the audit of respondents: sensitive cells that are published, statuses by hand, waivers, limits, words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.assess import assess
+from discreet.audit import audit
+from discreet.contributions import Contributions
+from discreet.errors import InputError, NoSafePatternError, TableError
+from discreet.hierarchy import Hierarchy
+from discreet.methods import protect
+from discreet.methods.suppress.optimal.optimal import Optimal
+from discreet.problem import Problem
+from discreet.protection import suppress
+from discreet.respondents import audit_respondents
+from discreet.table import Table
+from drawn import table_of
+
+
+def crowd(name: str, size: int = 8, amount: float = 10.0) -> dict[str, float]:
+    return {f"{name}{i}": amount for i in range(size)}
+
+
+def table(special: dict[tuple[str, str], dict[str, float]], rows: str = "ABC", columns: int = 3) -> Table:
+    """A cross table of crowds, but for some cells."""
+    names = ["I", "II", "III", "IV", "V", "VI"][:columns]
+    cells = {(row, column): crowd(row + column) for row in rows for column in names}
+    return table_of({"a": Hierarchy.flat(rows), "b": Hierarchy.flat(names)}, cells | special)
+
+
+def safe(problem: Problem, hidden: np.ndarray) -> tuple[bool, bool]:
+    found = suppress(problem, hidden)
+    return audit(problem, found).passed, audit_respondents(problem, found).passed
+
+
+@pytest.mark.parametrize("rule", ["P(20)", "NK(2,85)", "P(20,2)"])
+def test_a_sensitive_cell_that_is_published_is_not_safe(rule):
+    """Also where it takes somebody within it to make use of that."""
+    problem = assess(table({("A", "I"): {"big": 100.0, "second": 100.0, "tiny": 1.0}}), rule)
+    seen = audit_respondents(problem, suppress(problem, np.zeros(len(problem), dtype=bool)))
+    assert not seen.passed
+    assert seen.exposed[0].words(problem.table).startswith("'A × I' is 201: ")
+
+
+@pytest.mark.parametrize("method", ["kelly", "optimal", "hypercube"])
+def test_cells_that_are_sensitive_by_hand_are_protected_too(method):
+    problem = assess(table({}), "P(20)", statuses={"C × III": "primary"})
+    found = protect(problem, method, level="contributions")
+    assert safe(problem, found.hidden) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"waivers": [("big", "A × I")]},
+        {"statuses": {"A × I": "free"}},
+        {"statuses": {"A × I": "hidden"}},
+    ],
+)
+def test_totals_may_be_sensitive_where_their_parts_are_not(given):
+    special = {("A", "I"): {"big": 1000.0, "x": 1.0, "y": 1.0}, ("A", "II"): crowd("t", 3, 5.0)}
+    problem = assess(table(special | {("A", "III"): crowd("u", 3, 5.0)}), "P(20)", **given)
+    try:
+        protect(problem)
+    except NoSafePatternError:
+        with pytest.raises(NoSafePatternError):
+            protect(problem, level="contributions")
+    else:
+        assert safe(problem, protect(problem, level="contributions").hidden) == (True, True)
+
+
+@pytest.mark.parametrize("level", ["contribution", "respondents", "", None])
+def test_an_unknown_level_is_refused(level):
+    with pytest.raises(InputError, match="level is 'cells' or 'contributions'"):
+        protect(assess(table({}), "P(20)"), level=level)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_more_cells_than_allowed(seed):
+    rng = np.random.default_rng(seed)
+    special = {("A", "I"): {"one": 90.0, "two": 3.0}, ("B", "II"): {"three": 70.0 + seed, "one": 2.0}}
+    special |= {
+        (row, column): crowd(row + column, 4, float(rng.integers(5, 40))) for row in "C" for column in ("I", "II")
+    }
+    problem = assess(table(special), "P(30)")
+    least = int(protect(problem, Optimal(fewest=True), level="contributions").hidden.sum())
+    for most in (least - 1, least, least + 2):
+        try:
+            found = protect(problem, Optimal(at_most=most), level="contributions")
+        except NoSafePatternError:
+            assert most < least
+            continue
+        assert found.hidden.sum() <= most
+        assert found.report.bound <= found.report.cost * (1 + 1e-9)
+        assert safe(problem, found.hidden) == (True, True)
+
+
+def test_on_the_boundary():
+    """Of 270 the insider has 150 and the target 100: 20 are left, which is 20 percent exactly."""
+    special = {("A", "I"): {"one": 100.0, "x": 10.0}, ("B", "I"): {"two": 150.0, "y": 10.0}}
+    hidden = ["A × I", "A × II", "B × I", "B × II"]
+    for boundary, exposed in (("strict", False), ("inclusive", True)):
+        problem = assess(table(special, rows="ABC", columns=3), "P(20)", boundary=boundary)
+        pattern = np.isin(problem.table.labels(), hidden)
+        seen = audit_respondents(problem, suppress(problem, pattern))
+        assert ("one" in seen.respondents) is exposed
+
+
+def test_a_holding_in_very_many_cells_is_decided_where_each_can_move_alone():
+    special = {
+        (row, column): {"holding": 100.0, f"{row}{column}": 1.0} for row in "ABC" for column in ("I", "II", "III", "IV")
+    }
+    problem = assess(table(special, rows="ABCDEF", columns=6), "P(20)")
+    assert audit_respondents(problem, suppress(problem, np.ones(len(problem), dtype=bool))).passed
+
+
+def test_messages_name_no_respondent_and_no_parameter():
+    special = {("A", "I"): {"HOLD": 500.0, "x": 1.0}, ("B", "II"): {"HOLD": 400.0, "y": 1.0}}
+    given = table(special)
+    others = {label: "published" for label in given.labels() if label not in ("A × I", "B × II", "A × II", "B × I")}
+    problem = assess(given, "P(60)", statuses=others)
+    with pytest.raises(NoSafePatternError) as error:
+        protect(problem, level="contributions")
+    assert "HOLD" not in str(error.value)
+    assert "60" not in str(error.value)
+    assert "part" not in str(error.value)
+    assert error.value.offenders
+    assert set(error.value.offenders) <= set(given.labels())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"cell": 99}, "cells or respondents that the table does not have"),
+        ({"who": 99}, "cells or respondents that the table does not have"),
+        ({"cell": 0}, "name totals"),
+        ({"amount": np.nan}, "not all numbers"),
+        ({"amount": -1.0}, "not all numbers"),
+    ],
+)
+def test_contributions_that_do_not_fit_are_refused(change, message):
+    given = table({("A", "I"): {"one": 100.0, "two": 30.0}, ("B", "I"): {"one": 5.0}})
+    listed = given.respondents()
+    columns = {name: getattr(listed, name).copy() for name in ("cell", "who", "amount")}
+    for name, value in change.items():
+        columns[name][-1] = value
+    with pytest.raises(TableError, match=message):
+        given.with_columns(contributions=Contributions(**columns, names=listed.names))
