@@ -21,6 +21,7 @@ from discreet import __version__
 from discreet.assess import assess
 from discreet.audit import audit
 from discreet.checkpoint import Checkpoint
+from discreet.cli_advise import advise_command
 from discreet.cli_audit import attack_command, audit_command, show_respondents, verify_command
 from discreet.cli_common import (
     ExistingFile,
@@ -38,6 +39,7 @@ from discreet.cli_common import (
     verdict,
     workers_option,
 )
+from discreet.cli_edit import edit_command
 from discreet.costs import COSTS
 from discreet.costs import usage as cost_usage
 from discreet.demo import write_demo
@@ -489,7 +491,7 @@ def convert(source: Path, target: Path, attackers: Path | None) -> None:
     console.print(f"Written {target}", markup=False)
 
 
-for command in (audit_command, verify_command, attack_command):
+for command in (audit_command, verify_command, attack_command, edit_command, advise_command):
     cli.add_command(command)
 
 

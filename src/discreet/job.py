@@ -107,7 +107,13 @@ def _protect(
     return protection, checked, respondents
 
 
-def make_table(job: Job) -> Table:
+def make_table(
+    job: Job,
+    by: Mapping[str, Hierarchy] | None = None,
+    recode: Mapping[str, Mapping[str, str]] | None = None,
+    source: Any = None,
+) -> Table:
+    """The table of a job; of records also by other hierarchies, with other codes replaced, or from records read before."""
     if job.table is not None:
         t = job.table
         return read_table(
@@ -124,17 +130,16 @@ def make_table(job: Job) -> Table:
         )
     d = job.data
     assert d is not None
-    source: Any = job.resolve(d.file)
-    if d.layout is not None:
-        source = read_microdata(source, job.resolve(d.layout))
-    hierarchies = {name: _hierarchy(job, name, dimension, source) for name, dimension in job.dimensions.items()}
+    source = read_source(job) if source is None else source
+    hierarchies = by or {name: _hierarchy(job, name, dimension, source) for name, dimension in job.dimensions.items()}
+    recode = read_recodes(job) if recode is None else recode
     depth = max((rule.depth for rule in parse_rules(job.rules.sensitive)), default=1)
     depth += 2 if job.rules.waivers else 0  # a consenting respondent makes the next one the target
     depth += 1 if job.at_contributions else 0
     tables = [
         tabulate(
             source,
-            {name: hierarchies[name] for name in by},
+            {name: hierarchies[name] for name in names},
             d.response,
             contributor=d.contributor,
             holding=d.holding,
@@ -145,10 +150,18 @@ def make_table(job: Job) -> Table:
             count_zeros=d.count_zeros,
             unknown=d.unknown,
             contributions=job.at_contributions,
+            recode={name: recode[name] for name in names if name in recode},
         )
-        for by in job.tables or [list(job.dimensions)]
+        for names in job.tables or [list(job.dimensions)]
     ]
     return _separated(job, tables[0] if len(tables) == 1 else link(*tables))
+
+
+def read_source(job: Job) -> Any:
+    """The records of a job: where they are, or read if their file has a layout."""
+    assert job.data is not None
+    file = job.resolve(job.data.file)
+    return file if job.data.layout is None else read_microdata(file, job.resolve(job.data.layout))
 
 
 def _separated(job: Job, table: Table) -> Table:
@@ -221,6 +234,19 @@ def read_waivers(path: Path) -> list[str | tuple[str, str]]:
     """CSV with the header ``respondent`` or ``respondent,cell``; an empty cell means everywhere."""
     rows = _small_csv(path, ["respondent"], ["respondent", "cell"])
     return [(row[0], row[1]) if len(row) > 1 and row[1] else row[0] for _, row in rows]
+
+
+def read_recodes(job: Job) -> dict[str, dict[str, str]]:
+    """For each dimension with a CSV ``code,into``: by which code each of these is replaced."""
+    found: dict[str, dict[str, str]] = {}
+    for name, dimension in job.dimensions.items():
+        if dimension.recode is not None:
+            path, into = job.resolve(dimension.recode), found.setdefault(name, {})
+            for number, (code, new) in _small_csv(path, ["code", "into"]):
+                if code in into or not new:
+                    raise InputError(f"{path}, line {number}: {code!r} has no new code, or a second one.", [code])
+                into[code] = new
+    return found
 
 
 def _small_csv(path: Path, *headers: list[str]) -> list[tuple[int, list[str]]]:

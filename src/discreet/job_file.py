@@ -61,6 +61,7 @@ class Dimension:
     also: list[str] = field(default_factory=list)  # further groupings of the same codes
     levels: list[int] | None = None  # widths of digit-prefix levels
     columns: list[str] | None = None  # coarser columns that nest, coarsest first
+    recode: str | None = None  # CSV code,into: codes of the records that are replaced by others beforehand
     total: str = "Total"
     separate: bool = False  # a table for each code: the total is published nowhere
 
@@ -133,6 +134,7 @@ class Job:
         for name, dimension in self.dimensions.items():
             named.append((f"dimensions.{name}.hierarchy", dimension.hierarchy))
             named += [(f"dimensions.{name}.also", file) for file in dimension.also]
+            named.append((f"dimensions.{name}.recode", dimension.recode))
         named += [(f"rules.{name}", getattr(self.rules, name)) for name in ("waivers", "statuses", "attackers")]
         return {file: entry for entry, file in named if file is not None}
 
@@ -198,6 +200,10 @@ def _check_dimensions(job: Job) -> None:
             raise JobError(f"{path}: dimension {name!r} has further groupings (also) but no hierarchy.")
         if job.table is not None and (dimension.levels or dimension.columns):
             raise JobError(f"{path}: dimension {name!r} of a finished table needs a hierarchy file.")
+        if dimension.recode is not None and (dimension.hierarchy is None or job.table is not None):
+            raise JobError(
+                f"{path}: dimension {name!r}: 'recode' goes with [data] and a hierarchy file of the new codes."
+            )
     _check_separate(job)
     for by in job.tables or []:
         unknown = [name for name in by if name not in job.dimensions]

@@ -6,7 +6,7 @@ import csv
 import gzip
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -17,6 +17,7 @@ import duckdb
 import ibis
 import pandas as pd
 import pyarrow as pa
+from pyarrow import parquet
 
 from discreet.errors import InputError, some
 
@@ -169,6 +170,46 @@ def as_number(column: Expr) -> Expr:
 def is_marked(column: Expr) -> Expr:
     """Whether the record is marked: anything but nothing, zero and false, in whatever type."""
     return as_text(column).lower().notin(["0", "0.0", "false"]).fill_null(False)
+
+
+def recoded(source: Expr, recode: Mapping[str, Mapping[str, str]]) -> Expr:
+    """The table with other codes in place of some."""
+    for name, into in recode.items():
+        if into:
+            lookup = ibis.memtable(pd.DataFrame({"__code": list(into), "__into": list(into.values())}))
+            found = source.mutate(**{name: as_text(source[name])}).left_join(lookup, [(name, "__code")])
+            source = found.mutate(**{name: ibis.coalesce(found["__into"], found[name])}).drop("__code", "__into")
+    return source
+
+
+def read_records(path: str | Path) -> pd.DataFrame:
+    """All columns of a file as they are: text from CSV, so that the code 01 keeps its zero, and the types of Parquet."""
+    path = Path(path)
+    if path.name.lower().endswith(PARQUET) and path.is_file():
+        try:
+            table = parquet.read_table(path)
+        except (pa.ArrowException, OSError):  # without their words, which may quote what is in the file
+            raise InputError(f"{path}: cannot be read. Check that the file is whole.") from None
+    else:
+        connection = ibis.duckdb.connect()
+        try:
+            with _readable(path):
+                table = _file(connection, path, Columns((), None, None, (), None, None, None)).to_pyarrow()
+        finally:
+            connection.disconnect()
+    for i, name in enumerate(table.column_names):
+        first = name.removesuffix(f" ({i})")
+        if first in table.column_names[:i]:
+            raise InputError(f"{path} has several columns called {first!r}. Rename all but one.", [first])
+    return table.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def write_records(frame: pd.DataFrame, path: Path) -> None:
+    """All columns, to CSV or Parquet by the name of the file."""
+    if path.name.lower().endswith(PARQUET):
+        frame.to_parquet(path, index=False)
+    else:
+        frame.to_csv(path, index=False, encoding="utf-8")
 
 
 def distinct_codes(data: Any, columns: Sequence[str]) -> pd.DataFrame:

@@ -27,7 +27,7 @@ from scipy import sparse
 from discreet.contributions import named
 from discreet.errors import HierarchyError, InputError, TableError, some
 from discreet.hierarchy import ABSENT, Hierarchy
-from discreet.microdata import Columns, Expr, as_number, as_text, is_marked, opened
+from discreet.microdata import Columns, Expr, as_number, as_text, is_marked, opened, recoded
 from discreet.relations import additive
 from discreet.table import BETWEEN, Table
 
@@ -55,6 +55,7 @@ def tabulate(
     unknown: str = "error",
     store_empty: bool = False,
     contributions: bool = False,
+    recode: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Table:
     """Add up microdata to a table with all its totals, and per cell the contributors and the largest of them.
 
@@ -75,6 +76,8 @@ def tabulate(
 
     With ``contributions`` the table also keeps who contributes what to its finest cells: all of it where a contributor is in
     several of them, otherwise the ``top`` largest of each cell. That is what it takes to protect every single respondent.
+
+    ``recode`` says, by column, which codes of the records are replaced by which others before anything else is done.
     """
     by, extra = [by] if isinstance(by, str) else by, [extra] if isinstance(extra, str) else extra
     columns = Columns(tuple(by), response, weight, tuple(extra), contributor, holding, request)
@@ -83,7 +86,11 @@ def tabulate(
         raise InputError("top= is how many of the largest contributions to keep: a whole number from 1 up.")
     if unknown not in ("error", "drop"):
         raise InputError(f"unknown= is either 'error' or 'drop', not {unknown!r}.")
-    with opened(data, columns) as source:
+    strange = [name for name in recode or {} if name not in columns.by]
+    if strange:
+        raise InputError(f"recode= is for the columns to classify by; {strange[0]!r} is none.", strange)
+    with opened(data, columns) as given:
+        source = recoded(given, recode or {})
         survey = _survey(source, columns)
         dimensions = _dimensions(by, columns, survey)
         survey = _known_codes(survey, dimensions, unknown)
@@ -388,7 +395,7 @@ def _levels(pairs: Expr, plan: _Plan, rows: int) -> Iterator[Expr]:
     sums, room = ["x", "v"] if plan.signed else ["x"], ROWS_AT_ONCE / max(rows, 1)
     portions: list[list[pd.DataFrame | None]] = []  # per dimension: the ways up, or None for the leaves as they are
     for climb in plan.climbs:
-        levels = 1 + len(climb.layers)
+        levels = len(climb.above) / len(climb.leaves)
         portions.append([climb.above] if levels <= room else [None, *climb.layers])
         room /= levels if levels <= room else 1
 

@@ -69,6 +69,11 @@ def read_attackers(problem: Problem, path: str | Path) -> tuple[Attacker, ...]:
     )
 
 
+def cells_named(path: str | Path) -> list[str]:
+    """The cells that a file of attackers says something about, each once."""
+    return list(dict.fromkeys(row["cell"] for _, row in _rows(Path(path))))
+
+
 class _Listed:
     """What is said about one attacker so far, beginning with what everybody knows and needs."""
 

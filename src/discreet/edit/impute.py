@@ -1,0 +1,157 @@
+"""Blank and impute: values of records at risk are taken away, and filled in from other records of the same class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from discreet.edit.choose import Rates, alone, choose, random_numbers
+from discreet.edit.numbers import (
+    NOWHERE,
+    BoolArray,
+    IntArray,
+    check_columns,
+    combined,
+    group,
+    is_missing,
+    listed,
+    number,
+    records_of,
+    taken,
+)
+from discreet.edit.report import Comparison, EditReport, by_area, wanted_tables
+from discreet.errors import InputError
+
+Donors = Literal["exchange", "copy"]
+
+
+def blank_and_impute(
+    data: Any,
+    columns: str | Sequence[str],
+    *,
+    areas: str | Sequence[str],
+    keys: str | Sequence[str],
+    by: str | Sequence[str] = (),
+    donors: Donors = "exchange",
+    records: Any = None,
+    rate: float = 0.05,
+    small: float | None = None,
+    small_area: int = 100,
+    risk: float = 5.0,
+    tables: Iterable[Sequence[str]] | None = None,
+    seed: int = 0,
+) -> tuple[pd.DataFrame, EditReport]:
+    """Blank ``columns`` of chosen records, and fill them in together from a donor that agrees on the columns ``by``.
+
+    Records are chosen as by ``swap``: more in small ``areas``, and rather those that are alone there with their ``keys``;
+    or they are given as ``records``, an array of true and false. With donors ``"exchange"`` the values that were taken
+    away in a class are dealt out again among its records, each going to another one, so that every table of ``columns`` and
+    ``by`` stays the same; a record alone in its class is joined by a random other one. With ``"copy"`` a donor is
+    a random record that was not chosen, and keeps its values.
+    """
+    frame, columns, areas, keys, by = records_of(data), listed(columns), listed(areas), listed(keys), listed(by)
+    check_columns(frame, {"columns": columns, "areas": areas, "by": by}, apart=False)
+    check_columns(frame, {"areas": areas, "keys": keys})
+    _check_parts(columns, areas, keys, by, donors)
+    rates, rng = Rates(rate, small, small_area, risk), random_numbers(seed)
+    compared = wanted_tables(frame, tables, areas, [name for name in (*keys, *by) if name not in columns])
+
+    area = _areas(frame, areas)
+    risky = alone(area, group(frame, keys))
+    chosen = choose(area, risky, rates, rng) if records is None else _given(records, len(frame))
+    deal = _exchanged if donors == "exchange" else _copied
+    source, edited = deal(group(frame, by), chosen, rng)
+
+    after = frame.copy(deep=False)
+    for name in columns:
+        after[name] = taken(frame[name], source)
+    comparison = Comparison(frame, after, columns)
+    settings: dict[str, Any] = {
+        "columns": list(columns),
+        "areas": list(areas),
+        "keys": list(keys),
+        "by": list(by),
+        "donors": donors,
+        "seed": seed,
+    }
+    if records is None:
+        settings |= {"rate": rate, "small": rates.highest, "small_area": small_area, "risk": risk}
+    report = EditReport(
+        method="impute",
+        settings=settings,
+        records=len(frame),
+        units=len(frame),
+        risky=int(risky.sum()),
+        chosen=int(chosen.sum()),
+        edited=int(edited.sum()),
+        unmatched=int((chosen & ~edited).sum()),
+        without_area=int((area == NOWHERE).sum()),
+        changed_records=int(comparison.differ().sum()),
+        within={},
+        areas=by_area(frame, areas, area, risky=risky, chosen=chosen, edited=edited),
+        tables=comparison.tables([(*by, *columns)] if donors == "exchange" else [], compared),
+        untouched=comparison.untouched(),
+    )
+    return after, report
+
+
+def _check_parts(
+    columns: Sequence[str], areas: Sequence[str], keys: Sequence[str], by: Sequence[str], donors: str
+) -> None:
+    if not columns or not areas or not keys:
+        raise InputError("Name at least one column to blank, one with areas, and one key that makes records stand out.")
+    both = [name for name in columns if name in (*areas, *by)]
+    if both:
+        raise InputError(
+            f"Column {both[0]!r} is to be blanked, and is an area or a class as well: leave it out of one of them.",
+            both,
+        )
+    if donors not in get_args(Donors):
+        raise InputError(f"donors is 'exchange' or 'copy', not {donors!r}.")
+
+
+def _areas(frame: pd.DataFrame, areas: Sequence[str]) -> IntArray:
+    inside = np.flatnonzero(~np.any([is_missing(frame[name]) for name in areas], axis=0))
+    area = np.full(len(frame), NOWHERE)
+    area[inside] = combined([number(frame[name])[inside] for name in areas], len(inside))
+    return area
+
+
+def _given(records: Any, length: int) -> BoolArray:
+    chosen = np.asarray(records)
+    if chosen.dtype != bool or chosen.shape != (length,):
+        raise InputError(f"records= is an array of {length:,} values true or false, one a record.")
+    return chosen
+
+
+def _exchanged(classes: IntArray, chosen: BoolArray, rng: np.random.Generator) -> tuple[IntArray, BoolArray]:
+    """For each record whose values it gets, and who took part: in each class those chosen stand in a circle."""
+    blanked = np.bincount(classes, chosen)
+    # A record alone in its class is joined by another one, if there is any.
+    others = np.flatnonzero(~chosen & (blanked[classes] == 1))
+    others = others[np.lexsort((rng.random(len(others)), classes[others]))]
+    joined = others[np.unique(classes[others], return_index=True)[1]]
+    rows = np.concatenate([np.flatnonzero(chosen), joined])
+    rows = rows[np.lexsort((rng.random(len(rows)), classes[rows]))]
+    first = np.searchsorted(classes[rows], classes[rows], side="left")
+    last = np.searchsorted(classes[rows], classes[rows], side="right") - 1
+    at = np.arange(len(rows))
+    source = np.arange(len(classes))
+    source[rows] = rows[np.where(at == last, first, at + 1)]
+    return source, source != np.arange(len(source))
+
+
+def _copied(classes: IntArray, chosen: BoolArray, rng: np.random.Generator) -> tuple[IntArray, BoolArray]:
+    """The same with donors that were not chosen, each record's drawn anew, and who got one."""
+    donors = np.flatnonzero(~chosen)
+    donors = donors[np.argsort(classes[donors], kind="stable")]
+    rows = np.flatnonzero(chosen)
+    first = np.searchsorted(classes[donors], classes[rows], side="left")
+    there = np.searchsorted(classes[donors], classes[rows], side="right") - first
+    rows, first, there = (column[there > 0] for column in (rows, first, there))
+    source = np.arange(len(classes))
+    source[rows] = donors[first + rng.integers(0, there)] if len(rows) else rows
+    return source, source != np.arange(len(source))

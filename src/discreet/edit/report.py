@@ -1,0 +1,138 @@
+"""What an edit did: to whom, where, and how far tables move. Counted again from the records, not assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from discreet.edit.numbers import BoolArray, IntArray, check_columns, combined, listed, number
+from discreet.table import BETWEEN
+
+MOST_CODES = 100  # of a column that is compared by area without being asked for
+
+
+@dataclass(frozen=True, repr=False)
+class EditReport:
+    """Counts of records, or of units where records belong to units. Confidential, as is the seed."""
+
+    method: str
+    settings: dict[str, Any]
+    records: int
+    units: int  # records, where there are none
+    risky: int  # alone with their keys in their area
+    chosen: int
+    edited: int  # took part: those chosen, and those they needed to change with
+    unmatched: int  # chosen, but there was nobody to change with
+    without_area: int
+    changed_records: int  # records that differ from before
+    within: dict[str, int]  # units that changed with one of the same coarser area, and with one from anywhere
+    areas: pd.DataFrame  # for each area: units, risky, chosen, edited
+    tables: pd.DataFrame  # for each table: cells, changed, share, largest and mean change, promised
+    untouched: tuple[str, ...]  # columns that are the same in every record
+
+    def __repr__(self) -> str:
+        return (
+            f"EditReport({self.method}: {self.edited:,} of {self.units:,} edited, {self.unmatched:,} without partner)"
+        )
+
+    @property
+    def kept(self) -> bool:
+        """Whether all tables that must not change are the same as before, by recount."""
+        return not self.tables.changed[self.tables.promised].any()
+
+    @property
+    def unchanged(self) -> list[str]:
+        """Tables that are the same as before, by recount."""
+        return list(self.tables.table[self.tables.changed == 0])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        simple = {name: value for name, value in vars(self).items() if not isinstance(value, pd.DataFrame | tuple)}
+        return simple | {
+            "kept": self.kept,
+            "unchanged": self.unchanged,
+            "untouched": list(self.untouched),
+            "tables": self.tables.to_dict("records"),
+            "areas": self.areas.astype({name: str for name in self.areas.columns[:-4]}).to_dict("records"),
+        }
+
+
+def wanted_tables(
+    frame: pd.DataFrame, tables: Iterable[Sequence[str]] | None, areas: Sequence[str], used: Sequence[str]
+) -> list[tuple[str, ...]]:
+    """The tables asked for; otherwise each further column that has few codes, by area."""
+    if tables is not None:
+        given = [listed(table) for table in tables]
+        for table in given:
+            check_columns(frame, {"tables": table})
+        return given
+    further = [name for name in frame.columns if name not in (*areas, *used)]
+    return [(*areas, name) for name in further if int(number(frame[name]).max()) < MOST_CODES]
+
+
+class Comparison:
+    """Two versions of the same records, cell by cell of any table."""
+
+    def __init__(self, before: pd.DataFrame, after: pd.DataFrame, may_differ: Sequence[str]) -> None:
+        self.before, self.after, self.may_differ = before, after, set(may_differ)
+        self._codes: dict[str, tuple[IntArray, IntArray]] = {}
+
+    def codes(self, name: str) -> tuple[IntArray, IntArray]:
+        """A column before and after, with the same numbers for the same codes."""
+        if name not in self._codes:
+            n = len(self.before)
+            if name in self.may_differ:
+                both = number(pd.concat([self.before[name], self.after[name]], ignore_index=True))
+                self._codes[name] = both[:n], both[n:]
+            else:
+                self._codes[name] = (number(self.before[name]),) * 2
+        return self._codes[name]
+
+    def differ(self) -> BoolArray:
+        """Records that are not what they were."""
+        different = np.zeros(len(self.before), dtype=bool)
+        for name in self.may_differ:
+            before, after = self.codes(name)
+            different |= before != after
+        return different
+
+    def untouched(self) -> tuple[str, ...]:
+        """Columns that are the same in every record: the very values are compared, whatever was meant to change."""
+        return tuple(name for name in self.before.columns if self.before[name].equals(self.after[name]))
+
+    def table(self, columns: Sequence[str], promised: bool) -> dict[str, Any]:
+        """How far the cells of a table move. Cells that are empty before and after do not count."""
+        pairs = [np.concatenate(self.codes(name)) for name in columns]
+        n = len(self.before)
+        cell = combined(pairs, 2 * n)
+        cells = int(cell.max()) + 1
+        moves = np.abs(np.bincount(cell[:n], minlength=cells) - np.bincount(cell[n:], minlength=cells))
+        return {
+            "table": BETWEEN.join(columns),
+            "promised": promised,
+            "cells": cells,
+            "changed": int((moves > 0).sum()),
+            "share": float((moves > 0).mean()),
+            "largest": int(moves.max()),
+            "mean": float(moves.mean()),
+        }
+
+    def tables(self, promised: Sequence[Sequence[str]], others: Sequence[Sequence[str]]) -> pd.DataFrame:
+        rows = [self.table(columns, True) for columns in promised if columns]
+        seen = {tuple(columns) for columns in promised}
+        return pd.DataFrame(rows + [self.table(columns, False) for columns in others if tuple(columns) not in seen])
+
+
+def by_area(frame: pd.DataFrame, areas: Sequence[str], area: IntArray, **flags: BoolArray) -> pd.DataFrame:
+    """One row an area, with how many units it has, and how many with each flag; smallest areas first."""
+    inside = np.flatnonzero(area >= 0)
+    numbers, first = np.unique(area[inside], return_index=True)
+    found = frame[list(areas)].iloc[inside[first]].reset_index(drop=True)
+    found["units"] = np.bincount(area[inside])[numbers]
+    for name, flag in flags.items():
+        found[name] = np.bincount(area[inside], flag[inside])[numbers].astype(np.int64)
+    return found.sort_values("units", kind="stable", ignore_index=True)
