@@ -7,6 +7,7 @@ from discreet.errors import DiscreetError, InputError, NoSafePatternError, NotSa
 from discreet.finished import read_table
 from discreet.hierarchy import Hierarchy
 from discreet.io import read_problem, write_problem, write_release
+from discreet.keys import record_keys
 from discreet.link import link
 from discreet.methods import METHODS, protect
 from discreet.problem import Problem, Status
@@ -48,6 +49,7 @@ __all__ = [
     "publish",
     "read_problem",
     "read_table",
+    "record_keys",
     "separate",
     "suppress",
     "tabulate",

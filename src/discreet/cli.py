@@ -40,6 +40,7 @@ from discreet.cli_common import (
     workers_option,
 )
 from discreet.cli_edit import edit_command
+from discreet.cli_keys import keys_command
 from discreet.costs import COSTS
 from discreet.costs import usage as cost_usage
 from discreet.demo import write_demo
@@ -221,7 +222,7 @@ def _summary(result: Result) -> None:
 @click.option("--holding", help="Column with the group a contributor belongs to.")
 @click.option("--weight", help="Column with sampling weights.")
 @click.option("--request", help="Column that says who asked for protection.")
-@click.option("--extra", multiple=True, help="Further column to add up, for costs; repeat for more.")
+@click.option("--extra", multiple=True, help="Further column to add up, for costs or as keys; repeat for more.")
 @click.option("--top", type=click.IntRange(1), default=3, show_default=True, help="Largest contributions to keep.")
 @click.option("--contributions", is_flag=True, help="Keep who contributes what to the finest cells, to protect each.")
 @click.option("--ignore-zeros", is_flag=True, help="Contributors of zero do not count.")
@@ -491,7 +492,7 @@ def convert(source: Path, target: Path, attackers: Path | None) -> None:
     console.print(f"Written {target}", markup=False)
 
 
-for command in (audit_command, verify_command, attack_command, edit_command, advise_command):
+for command in (audit_command, verify_command, attack_command, keys_command, edit_command, advise_command):
     cli.add_command(command)
 
 

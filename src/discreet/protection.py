@@ -147,7 +147,8 @@ def tell(
     """The protection that tells readers these values, NaN where there is none, and that cells lie in these intervals.
 
     Where the interval is the value alone a cell is published as it is; otherwise it is hidden if it has no value, and
-    adjusted if it has one. Cells that must be published keep their values, and no interval may leave the truth out.
+    adjusted if it has one. Cells that must be published keep their values, though readers may not know it of each: that a
+    zero is one, where others are rounded to zero. No interval may leave the truth out.
     """
     value = problem.table.value
     published, lower, upper = (np.array(column, dtype=np.float64) for column in (published, lower, upper))
@@ -158,7 +159,10 @@ def tell(
     for wrong, what in (
         ((problem.status == Status.HIDDEN) & ~hidden, "that are hidden already are published"),
         ((problem.status == Status.PUBLISHED) & hidden, "that must be published are hidden"),
-        ((problem.status == Status.PUBLISHED) & ~exactly, "that must be published as they are get other values"),
+        (
+            (problem.status == Status.PUBLISHED) & (published != value),
+            "that must be published as they are get other values",
+        ),
         (~((lower <= value) & (value <= upper)), "lie outside the intervals that readers are told"),
     ):
         if wrong.any():

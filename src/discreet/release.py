@@ -12,7 +12,7 @@ from discreet.audit import Audit
 from discreet.audit.known import due
 from discreet.errors import InputError, NotSafeError, some
 from discreet.problem import Problem
-from discreet.protection import Protection
+from discreet.protection import Decision, Protection
 from discreet.relations import FloatArray
 from discreet.table import digits_of
 
@@ -25,6 +25,7 @@ class Release:
 
     Why a cell is hidden is not said: telling sensitive cells from those that protect them would help an intruder.
     Where readers are told more than values, ``lower`` and ``upper`` are the ends of the intervals, NaN where there are none.
+    Cells that are not listed are zeros, or are rounded to zero.
     """
 
     codes: Mapping[str, tuple[str, ...]]
@@ -75,9 +76,10 @@ def publish(
             audit.exposed,
         )
     table = problem.table
-    codes: dict[str, tuple[str, ...]] = {} if table.names is None else {"cell": table.names}
+    listed = _listed(problem, protection)
+    codes: dict[str, tuple[str, ...]] = {} if table.names is None else {"cell": tuple(table.labels(listed))}
     for d, (name, hierarchy) in enumerate(table.dimensions.items()):
-        codes[name] = tuple(hierarchy.codes[c] for c in table.codes[d])
+        codes[name] = tuple(hierarchy.codes[c] for c in table.codes[d, listed])
     decimals = digits_of(table.value) if decimals is None else decimals
     value = protection.published
     ends: dict[str, FloatArray] = {}
@@ -91,8 +93,20 @@ def publish(
             side: _away(end, np.round(end, decimals), -1 if side == "lower" else 1, 10.0**-decimals)
             for side, end in ends.items()
         }
-    value = np.where(protection.hidden, np.nan, value)
+    value = np.where(protection.hidden, np.nan, value)[listed]
+    ends = {side: end[listed] for side, end in ends.items()}
     return Release(codes, table.response, value, symbol, complete=table.complete, **ends)
+
+
+def _listed(problem: Problem, protection: Protection) -> np.ndarray:
+    """The cells of the release.
+
+    Where empty cells are not listed, a listed zero would say that it is none: what is published as zero is left out as well.
+    """
+    table, zero = problem.table, protection.published == 0
+    lists_empty_cells = table.grid == len(table) and np.any(table.magnitude == 0)
+    tells = np.any(zero & (protection.decision == Decision.ADJUSTED)) and not lists_empty_cells
+    return np.flatnonzero(~zero) if tells else np.arange(len(table))
 
 
 def _away(end: FloatArray, rounded: FloatArray, sign: int, step: float) -> FloatArray:

@@ -15,7 +15,7 @@ EXAMPLES = {
     "P": ["P(10)", "P(17.65)", "P(10,2)"],
     "PQ": ["PQ(10,50)", "PQ(10,50,3)", "PQ(12.5,100)"],
     "NK": ["NK(1,75)", "NK(2,85)", "NK(3,73.91)"],
-    "FREQ": ["FREQ(3)", "FREQ(5,30)"],
+    "FREQ": ["FREQ(3)", "FREQ(5,30)", "FREQ(3,20,2)"],
     "REQ": ["REQ(70)", "REQ(50,12.5)"],
 }
 ALL = [text for texts in EXAMPLES.values() for text in texts]

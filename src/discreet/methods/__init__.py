@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from contextlib import suppress
 from dataclasses import Field, fields, replace
 from typing import Any, Literal, get_args
 
 from discreet.errors import InputError, RuleError, some
+from discreet.methods.counts.cell_key import CellKey
+from discreet.methods.counts.small_counts import SmallCounts
 from discreet.methods.method import Method
 from discreet.methods.pieces import InPieces
 from discreet.methods.suppress.auto import Auto
@@ -39,7 +41,10 @@ SUPPRESSION: Mapping[str, type[Method]] = {
     "optimal": Optimal,
     "first-model": FirstModel,
 }
-OTHERS: Mapping[str, type[Method]] = {}  # that tell readers intervals, or other values
+OTHERS: Mapping[str, type[Method]] = {  # that tell readers intervals, or other values
+    "cell-key": CellKey,
+    "small-counts": SmallCounts,
+}
 METHODS: Mapping[str, type[Method]] = {**SUPPRESSION, **OTHERS}
 
 
@@ -62,7 +67,7 @@ def _read(value: Any, option: Field[Any]) -> Any:
         if isinstance(value, str) and kind == "bool" and value.lower() in ("true", "false"):
             return value.lower() == "true"
         if isinstance(value, str) and kind in ("int", "float"):
-            with suppress(ValueError):
+            with contextlib.suppress(ValueError):
                 return simple[kind](value)
         if kind in simple and (type(value) is simple[kind] or (kind, type(value)) == ("float", int)):
             return value

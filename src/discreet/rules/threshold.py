@@ -19,7 +19,8 @@ class Threshold(Written):
     S = n − count. The protection a small cell needs does not follow from its number of contributors. In a table of
     counts the reader must not be able to tell where between 0 and n the count lies: the levels reach down to 0 and up
     to n. In a table of magnitudes or of weighted counts they are ``margin`` percent of T; how much is a matter of
-    policy, 20 a usual choice.
+    policy, 20 a usual choice. With a ``width`` the reader's interval must only be so wide, wherever it lies: that is what
+    counts can have that are rounded or perturbed, and not hidden, as whoever is shown more than 0 is known to be there.
 
     A cell is let go if all its contributors are known and have waived protection.
 
@@ -31,10 +32,12 @@ class Threshold(Written):
 
     n: int
     margin: float = 20
+    width: float | None = None
 
     def __post_init__(self) -> None:
         self._require_whole("n")
         self._require_margin(self.margin)
+        self._require(self.width is None or 0 <= self.width < np.inf, "width must be a number, 0 or more")
 
     @property
     def depth(self) -> int:
@@ -49,6 +52,9 @@ class Threshold(Written):
             sensitive &= candidate.any(axis=1) | hidden
         missing = self.n - cells.count.astype(np.float64)
         score = np.where(sensitive, missing, np.minimum(missing, 0.0))
+        if self.width is not None:
+            nothing, width = np.zeros(len(cells)), np.where(sensitive, float(self.width), 0.0)
+            return Sensitivity(score, sensitive, nothing, nothing, sliding=width)
         level = self.margin / 100 * cells.magnitude
         # A weighted count says how many are meant, not how many answered: n is no bound for it.
         counted = cells.is_count & (cells.value == cells.count)

@@ -1,0 +1,83 @@
+"""Files of records with a column of keys added: CSV in and out, or Parquet in and out."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from discreet.errors import FormatError, InputError, some
+from discreet.keys import record_keys
+from discreet.microdata import PARQUET, TEXT
+
+RECORDS = TEXT + PARQUET
+
+
+def add_keys(source: Path, target: Path, identifier: str, *, seed: int, name: str = "key") -> int:
+    """Copy the records with a key each, in a column called ``name``; how many there are."""
+    if source.name.lower().endswith(PARQUET):
+        return _parquet(source, target, identifier, seed, name)
+    with _rows(source) as (delimiter, header, rows):
+        at = _place(source, header, identifier, name)
+        keys = record_keys((row[at] for row in rows), seed=seed)
+    with _rows(source) as (delimiter, header, rows), _opened(target, "wt") as file:
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        writer.writerow([*header, name])
+        writer.writerows([*row, key] for row, key in zip(rows, keys.tolist(), strict=True))
+    return len(keys)
+
+
+def _parquet(source: Path, target: Path, identifier: str, seed: int, name: str) -> int:
+    try:
+        table = parquet.read_table(source)
+    except (OSError, pa.ArrowException):
+        raise FormatError(f"{source} is not a Parquet file, or damaged.") from None
+    at = _place(source, table.column_names, identifier, name)
+    keys = record_keys(table.column(at).to_pylist(), seed=seed)
+    parquet.write_table(table.append_column(name, pa.array(keys)), target)
+    return len(keys)
+
+
+def _place(source: Path, header: list[str], identifier: str, name: str) -> int:
+    if identifier not in header:
+        raise InputError(f"{source} has no column {identifier!r}. It has {some(header, 8)}.", [identifier])
+    if name in header:
+        raise InputError(f"{source} has a column {name!r} already. Choose another name for the keys.", [name])
+    return header.index(identifier)
+
+
+def _opened(path: Path, mode: str) -> Any:
+    encoding = "utf-8" if "w" in mode else "utf-8-sig"
+    is_zipped = path.name.lower().endswith(".gz")
+    return (
+        gzip.open(path, mode, encoding=encoding, newline="")
+        if is_zipped
+        else path.open(mode, encoding=encoding, newline="")
+    )
+
+
+@contextmanager
+def _rows(path: Path) -> Iterator[tuple[str, list[str], Iterator[list[str]]]]:
+    """The delimiter, the header and the records of a CSV file."""
+    try:
+        with _opened(path, "rt") as file:
+            first = file.readline()
+            delimiter = max(",;\t|", key=first.count)
+            header = next(csv.reader([first], delimiter=delimiter), [])
+            yield delimiter, header, _checked(path, csv.reader(file, delimiter=delimiter), len(header))
+    except (UnicodeDecodeError, csv.Error, EOFError, gzip.BadGzipFile):
+        raise FormatError(f"{path} cannot be read: it is no CSV file in UTF-8, or damaged.") from None
+
+
+def _checked(path: Path, rows: Iterator[list[str]], fields: int) -> Iterator[list[str]]:
+    for number, row in enumerate(rows, start=2):
+        if row and len(row) != fields:
+            raise FormatError(f"{path}, record {number - 1}: expected {fields} fields, found {len(row)}.")
+        if row:
+            yield row

@@ -1,0 +1,1 @@
+"""Methods for tables of counts: other values are published, near the true ones."""

@@ -1,0 +1,116 @@
+"""Cell-key perturbation: the same records get the same noise in every table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from discreet.errors import RuleError, TableError
+from discreet.keys import KEYS
+from discreet.methods.counts.ptable import IntArray, PTable, perturbation_table
+from discreet.methods.counts.restore import restored
+from discreet.methods.counts.whole import counts_of
+from discreet.problem import Problem, Status
+from discreet.protection import Protection, tell
+from discreet.run import Run
+from discreet.table import Table
+
+EXACT = 2.0**53  # whole numbers up to here are told apart by doubles
+
+
+@dataclass(frozen=True)
+class CellKey:
+    """Cell-key perturbation of counts: noise from a table of probabilities, the same for the same records in every table.
+
+    Every record has a key, a whole number below 2²⁴; the table holds their sums, and a cell's key is the remainder of its sum.
+    """
+
+    name = "cell-key"
+
+    deviation: int = 3  # largest change of a count
+    variance: float = 1.0  # of the change
+    skip: int = 0  # counts from 1 to this are never published
+    announced: int | None = None  # largest change that readers are told; by default how the noise is made is public
+    restore: bool = False  # publish the nearest additive table
+    key: str = "key"  # the column of the table with the sums of record keys
+
+    def __post_init__(self) -> None:
+        self._ptable  # noqa: B018  # refuses what is not possible
+        told = self.announced
+        if told is not None and (isinstance(told, bool) or not isinstance(told, int) or told < self.deviation):
+            raise RuleError(
+                f"announced is a whole number, at least the deviation, {self.deviation}: less would be a lie."
+            )
+        if self.restore and self.skip:
+            raise RuleError("Restored counts may be anything: skip= and restore= do not go together.")
+
+    @cached_property
+    def _ptable(self) -> PTable:
+        return perturbation_table(self.deviation, self.variance, self.skip)
+
+    def protect(self, problem: Problem, run: Run) -> Protection:
+        count = counts_of(problem, self.name)
+        run.progress.stage("perturb", 1)
+        # What must be published as it is has no noise; zeros have none anyway.
+        fixed = problem.status == Status.PUBLISHED
+        shown = count + np.where(fixed, 0, self._ptable.change(count, cell_keys(problem.table, self.key)))
+        run.progress.update(1)
+        status, solver = "heuristic", ""
+        if self.restore:
+            shown, status, solver = restored(problem, count, shown, self.deviation, run)
+        low, high = self._interval(shown)
+        exactly = fixed & (count > 0)
+        low, high = np.where(exactly, count, low), np.where(exactly, count, high)
+        hidden = problem.status == Status.HIDDEN
+        # Where counts add up, one that is not shown follows from the others.
+        unknown = hidden & (not self.restore)
+        return tell(
+            problem,
+            published=np.where(hidden, np.nan, shown),
+            lower=np.where(unknown, -np.inf, low),
+            upper=np.where(unknown, np.inf, high),
+            cost=float(np.abs(shown - count)[~hidden].sum()),
+            method=self.name,
+            status=status,
+            seconds=run.budget.spent,
+            solver=solver,
+            seed=run.seed,
+            work={"changed": int((shown != count)[~hidden].sum())},
+            note=self._note(problem),
+        )
+
+    @property
+    def _told(self) -> int:
+        return self.deviation if self.announced is None else self.announced
+
+    def _interval(self, shown: IntArray) -> tuple[IntArray, IntArray]:
+        """What a published count can stand for. Zeros stay zero, so that whatever is shown as more is at least one."""
+        if self.announced is None and not self.restore:
+            return self._ptable.counts_behind(shown)
+        return np.maximum(shown - self._told, np.minimum(shown, 1)), shown + self._told
+
+    def _note(self, problem: Problem) -> str:
+        kept = self._told - self.deviation
+        levels = [problem.levels(who)[:, problem.primaries] for who in problem.attackers()]
+        beyond = any(bool((level > kept).any()) for level in levels)
+        advice = f"; levels above {kept} are kept up by luck, not by design" if beyond else ""
+        return f"counts change by {self.deviation} at most, readers are told {self._told}{advice}"
+
+
+def cell_keys(table: Table, column: str) -> IntArray:
+    """The keys of all cells: what is left of the sum of their records' keys modulo 2²⁴."""
+    if column not in table.extra:
+        raise TableError(
+            f"The table has no column {column!r} with the sums of record keys. Give every record a key, with record_keys() or "
+            f"`discreet keys`, and add the keys up: extra=[{column!r}] when tabulating."
+        )
+    total = table.extra[column]
+    if np.any((total < 0) | (total != np.round(total)) | (total >= EXACT)):
+        raise TableError(
+            f"The column {column!r} does not hold sums of record keys: these are whole numbers from 0 to {KEYS - 1:,}, and "
+            "negative, broken or too large sums cannot come of them. Keys between 0 and 1 are to be multiplied by "
+            f"{KEYS:,} and rounded down."
+        )
+    return (total.astype(np.int64) % KEYS).astype(np.int64)

@@ -1,0 +1,86 @@
+"""Small-count rounding: only small counts of the finest cells change, and all totals follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.errors import RuleError, TableError, some
+from discreet.methods.counts.rounding import Rounding
+from discreet.methods.counts.sums import IntArray, Sums
+from discreet.methods.counts.whole import counts_of
+from discreet.problem import BoolArray, Problem, Status
+from discreet.protection import Protection, tell
+from discreet.relations import FloatArray
+from discreet.run import Run
+
+
+@dataclass(frozen=True)
+class SmallCounts:
+    """Small-count rounding: counts below the base in the finest cells become 0 or the base, and all totals follow.
+
+    Which go down and which up is chosen so that the squares of all changes, those of totals above all, add up to little.
+    """
+
+    name = "small-counts"
+
+    base: int = 3
+
+    def __post_init__(self) -> None:
+        if isinstance(self.base, bool) or not isinstance(self.base, int) or not 2 <= self.base <= 1000:
+            raise RuleError("base is what small counts are rounded to: a whole number from 2 to 1000.")
+
+    def protect(self, problem: Problem, run: Run) -> Protection:
+        count = counts_of(problem, self.name)
+        sums = Sums.of(problem.table)
+        fixed = problem.status == Status.PUBLISHED
+        small = np.flatnonzero(problem.table.is_base & (count > 0) & (count < self.base) & ~fixed)
+        rounding = Rounding(sums.holding(small), count[small], self.base)
+        _refuse_fixed_totals(problem, rounding.touched & fixed)
+        stopped = rounding.search(run)
+        shown = sums.add_up((count + rounding.off).astype(float)).astype(np.int64)
+        low, high = self._intervals(sums, shown, fixed)
+        hidden = problem.status == Status.HIDDEN
+        change = np.abs(shown - count)
+        totals = change[~problem.table.is_base & (count > 0)]
+        return tell(
+            problem,
+            published=np.where(hidden, np.nan, shown),
+            lower=low,
+            upper=high,
+            cost=float((change.astype(float) ** 2).sum()),
+            method=self.name,
+            status="time_limit" if stopped else "heuristic",
+            seconds=run.budget.spent,
+            seed=run.seed,
+            work={"rounded": len(small), "sweeps": rounding.sweeps, "largest_change": int(change.max(initial=0))},
+            note=_note(totals),
+        )
+
+    def _intervals(self, sums: Sums, shown: IntArray, fixed: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """What a published table can stand for: 0 for 0 to b − 1, b for 1 to b; other counts of the finest cells are true.
+
+        Cells that are hidden follow from the others, so that they are told no less.
+        """
+        low = np.where((shown == self.base) & ~fixed, 1, shown).astype(float)
+        high = np.where(shown == 0, self.base - 1, shown).astype(float)
+        return sums.add_up(low), sums.add_up(high)
+
+
+def _refuse_fixed_totals(problem: Problem, changed: BoolArray) -> None:
+    cells = np.flatnonzero(changed)
+    if len(cells):
+        labels = problem.table.labels(cells[:1000])
+        raise TableError(
+            f"{len(cells):,} totals of small counts must be published as they are, e.g. {some(labels)}, but all totals are "
+            "added up anew from rounded counts. Let them be free.",
+            labels,
+        )
+
+
+def _note(change: IntArray) -> str:
+    if not len(change):
+        return "there are no totals"
+    mean, root = float(change.mean()), float(np.sqrt((change.astype(float) ** 2).mean()))
+    return f"totals change by {int(change.max())} at most, {mean:.2f} on average ({root:.2f} root mean square)"
