@@ -12,6 +12,9 @@ from discreet.errors import InputError, RuleError, some
 from discreet.methods.counts.cell_key import CellKey
 from discreet.methods.counts.small_counts import SmallCounts
 from discreet.methods.method import Method
+from discreet.methods.perturbation.adjustment import Adjustment
+from discreet.methods.perturbation.first_model import PerturbationFirstModel
+from discreet.methods.perturbation.perturbation import Perturbation
 from discreet.methods.pieces import InPieces
 from discreet.methods.suppress.auto import Auto
 from discreet.methods.suppress.elimination import Elimination
@@ -42,6 +45,9 @@ SUPPRESSION: Mapping[str, type[Method]] = {
     "first-model": FirstModel,
 }
 OTHERS: Mapping[str, type[Method]] = {  # that tell readers intervals, or other values
+    "perturb": Perturbation,
+    "perturb-first-model": PerturbationFirstModel,
+    "adjust": Adjustment,
     "cell-key": CellKey,
     "small-counts": SmallCounts,
 }
@@ -67,7 +73,7 @@ def _read(value: Any, option: Field[Any]) -> Any:
         if isinstance(value, str) and kind == "bool" and value.lower() in ("true", "false"):
             return value.lower() == "true"
         if isinstance(value, str) and kind in ("int", "float"):
-            with contextlib.suppress(ValueError):
+            with contextlib.suppress(ValueError):  # the name suppress is that of a package here
                 return simple[kind](value)
         if kind in simple and (type(value) is simple[kind] or (kind, type(value)) == ("float", int)):
             return value

@@ -1,0 +1,1 @@
+"""Other values that add up: cell perturbation and controlled tabular adjustment."""

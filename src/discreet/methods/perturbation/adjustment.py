@@ -1,0 +1,116 @@
+"""Controlled tabular adjustment: sensitive cells pushed out of their intervals, others changed as little as possible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.errors import NoSafePatternError, RuleError
+from discreet.methods.perturbation.announcement import check, strictest
+from discreet.methods.perturbation.master import Found, Infeasible, Master
+from discreet.methods.perturbation.rows import Senses
+from discreet.methods.perturbation.search import Search, first_feasible, offers
+from discreet.methods.perturbation.squares import least_squares
+from discreet.methods.perturbation.windows import HAIR, Windows
+from discreet.problem import BoolArray, Problem
+from discreet.protection import Protection
+from discreet.run import Run
+
+DISTANCES = ("L1", "L2")
+SENSES = ("best", "heuristic", "up", "down")
+
+
+@dataclass(frozen=True)
+class Adjustment:
+    """Dandekar & Cox (2002), Castro (2006): ``v ≥ a + upper`` or ``v ≤ a − lower`` for sensitive cells, at the least distance.
+
+    Readers are told by how much figures may be off at most; with that every sensitive cell is protected against all attackers.
+    """
+
+    percent: float | None = None
+    margin: float | None = None
+    distance: str = "L1"
+    senses: str = "best"
+    name = "adjust"
+
+    def __post_init__(self) -> None:
+        check(self.percent, self.margin)
+        for option, known in (("distance", DISTANCES), ("senses", SENSES)):
+            if getattr(self, option) not in known:
+                raise RuleError(
+                    f"The option {option!r} is one of {', '.join(known)}, not {getattr(self, option)!r}.", [option]
+                )
+
+    def protect(self, problem: Problem, run: Run) -> Protection:
+        run.progress.stage("adjust", 0)
+        return first_feasible(
+            offers(problem, self.percent, self.margin), lambda windows, note: self._adjust(Search(windows, run), note)
+        )
+
+    def _adjust(self, search: Search, note: str) -> Protection:
+        windows, senses = ways(search.windows)
+        found = self._pushed(search, windows, senses)
+        if self.distance == "L1":
+            return search.tell(
+                self.name, found, found.bound if self.senses == "best" or not len(senses.cells) else None, note
+            )
+        fixed = going(windows, senses, found.change[senses.cells] > 0)
+        squared, finished = least_squares(search, fixed, found)
+        cost = float(windows.weight @ squared.astype(float) ** 2) * windows.unit
+        result = Found(squared, cost, 0.0, finished)
+        return search.tell(self.name, result, None, f"{note}; the cost is the squared distance", cost)
+
+    def _pushed(self, search: Search, windows: Windows, senses: Senses) -> Found:
+        """Which way each sensitive cell goes, and the cheapest table then."""
+        run = search.run
+        if self.senses in ("up", "down"):
+            return self._fixed(search, windows, senses, np.full(len(senses.cells), self.senses == "up"))
+        start = self._guess(search, windows, senses)
+        if self.senses == "heuristic" or not len(senses.cells):
+            return start
+        try:
+            better = search.safe(Master(windows, windows.weight, senses=senses, seed=run.seed), start.change)
+        except (NoSafePatternError, KeyboardInterrupt):  # there is a safe table already
+            return Found(start.change, start.cost, 0.0, False)
+        return better if better.cost <= start.cost else Found(start.change, start.cost, better.bound, better.finished)
+
+    def _guess(self, search: Search, windows: Windows, senses: Senses) -> Found:
+        """Ways that a program with fractions leans to; where these do not go together, the first that do."""
+        master = Master(windows, windows.weight, senses=senses, seed=search.run.seed)
+        master.add(search.cuts)
+        try:
+            return self._fixed(search, windows, senses, master.lean())
+        except Infeasible:
+            some = Master(windows, windows.weight, senses=senses, seed=search.run.seed, anything=True)
+            return self._fixed(search, windows, senses, search.safe(some).change[senses.cells] > 0)
+
+    def _fixed(self, search: Search, windows: Windows, senses: Senses, up: BoolArray) -> Found:
+        fixed = going(windows, senses, up)
+        found = search.safe(Master(fixed, fixed.weight, seed=search.run.seed))
+        return Found(found.change, found.cost, 0.0 if len(senses.cells) else found.bound, found.finished)
+
+
+def ways(windows: Windows) -> tuple[Windows, Senses]:
+    """Windows of cells that can go one way only, and the others, with how far they must go."""
+    problem = windows.problem
+    cells = problem.primaries
+    down, up = (np.ceil(level[cells] / windows.unit - HAIR) for level in strictest(problem))
+    low, high = windows.low.copy(), windows.high.copy()
+    can_rise, can_fall = high[cells] >= up, -low[cells] >= down
+    if not np.all(can_rise | can_fall):
+        raise Infeasible
+    pushed = (up > 0) | (down > 0)
+    only_up, only_down = pushed & ~can_fall, pushed & ~can_rise
+    low[cells[only_up]] = np.maximum(low[cells[only_up]], up[only_up])
+    high[cells[only_down]] = np.minimum(high[cells[only_down]], -down[only_down])
+    open_ways = pushed & can_rise & can_fall
+    return windows.within(low, high), Senses(cells[open_ways], up[open_ways], down[open_ways])
+
+
+def going(windows: Windows, senses: Senses, up: BoolArray) -> Windows:
+    """The same with every sensitive cell on its way."""
+    low, high = windows.low.copy(), windows.high.copy()
+    low[senses.cells] = np.where(up, np.maximum(low[senses.cells], senses.up), low[senses.cells])
+    high[senses.cells] = np.where(up, high[senses.cells], np.minimum(high[senses.cells], -senses.down))
+    return windows.within(low, high)

@@ -1,0 +1,110 @@
+"""Cell perturbation: other values that add up, sensitive cells at given ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.errors import NoSafePatternError, RuleError, some
+from discreet.methods.perturbation.announcement import check
+from discreet.methods.perturbation.master import Found, Infeasible, Master
+from discreet.methods.perturbation.search import Offer, Search, first_feasible, offers
+from discreet.methods.perturbation.windows import HAIR, Windows
+from discreet.problem import Problem
+from discreet.protection import Protection
+from discreet.relations import FloatArray
+from discreet.run import Run
+
+FIRST = 100.0  # what sensitive cells count more than others while their values are chosen
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """Salazar-González (2002), figure 13: sensitive cells are published at given values, others change as little as possible.
+
+    With ``floor`` and ``ceiling`` the sensitive cells are published at their ceilings, and readers know how wide windows are.
+    Without them readers are told by how much figures may be off at most, and the values of sensitive cells are drawn from all
+    that this leaves, then moved to the nearest that add up.
+    """
+
+    percent: float | None = None
+    margin: float | None = None
+    at_most: int | None = None
+    floor: FloatArray | None = None
+    ceiling: FloatArray | None = None
+    name = "perturb"
+
+    def __post_init__(self) -> None:
+        check(self.percent, self.margin)
+        if self.at_most is not None and self.at_most < 0:
+            raise RuleError(f"At most {self.at_most} cells cannot be changed: give a number from 0 on.", ["at_most"])
+        given = [part is not None for part in (self.floor, self.ceiling)]
+        if any(given) and (not all(given) or self.percent is not None or self.margin is not None):
+            raise RuleError("Give floor and ceiling together, or percent and margin, not both.", ["floor", "ceiling"])
+
+    def protect(self, problem: Problem, run: Run) -> Protection:
+        run.progress.stage("perturb", 0)
+        return first_feasible(self.windows(problem), lambda windows, note: self._perturb(Search(windows, run), note))
+
+    def windows(self, problem: Problem) -> list[Offer]:
+        """Windows to try, and what to tell readers about them."""
+        if self.floor is None or self.ceiling is None:
+            return offers(problem, self.percent, self.margin)
+        windows = Windows.given(problem, self.floor, self.ceiling)
+        at = np.floor((np.asarray(self.ceiling) - problem.table.value) / windows.unit + HAIR)[problem.primaries]
+        outside = problem.primaries[(at < windows.low[problem.primaries]) | (at > windows.high[problem.primaries])]
+        if len(outside):
+            labels = problem.table.labels(outside)
+            raise NoSafePatternError(
+                f"At their ceilings {some(labels)} have no room for their levels. Widen windows.", labels
+            )
+        return [lambda: (pinned(windows, at), "readers know how wide windows are")]
+
+    def _perturb(self, search: Search, note: str) -> Protection:
+        found = self._cheapest(search, self.start(search))
+        return search.tell(self.name, found, found.bound, note)
+
+    def start(self, search: Search) -> Found | None:
+        """A safe table with drawn values of sensitive cells; where these are given, none is needed."""
+        if self.floor is not None:
+            return None
+        windows, cells = search.windows, search.windows.problem.primaries
+        rng = np.random.default_rng([search.run.seed, int(windows.problem.digest[:12], 16)])
+        wanted = np.zeros(len(windows.low))
+        wanted[cells] = rng.integers(windows.low[cells].astype(np.int64), windows.high[cells].astype(np.int64) + 1)
+        weight = np.where(
+            windows.weight > 0, windows.unit / np.maximum(np.abs(windows.problem.table.value), windows.unit), 0
+        )
+        weight[cells] *= FIRST
+        master = Master(windows, weight, reference=wanted, at_most=self.at_most, seed=search.run.seed)
+        return search.safe(master)
+
+    def _cheapest(self, search: Search, start: Found | None) -> Found:
+        """With sensitive cells as they are in ``start``, the least change of all others."""
+        if start is None:
+            return search.safe(
+                Master(search.windows, search.windows.weight, at_most=self.at_most, seed=search.run.seed)
+            )
+        windows = search.windows
+        fixed = self.keeping(windows, start)
+        least = windows.cost(np.where(fixed.low == fixed.high, start.change, 0))
+        fallback = Found(start.change, windows.cost(start.change), least, False)
+        try:
+            master = Master(fixed, fixed.weight, at_most=self.at_most, seed=search.run.seed)
+            found = search.safe(master, start.change)
+        except (Infeasible, NoSafePatternError, KeyboardInterrupt):  # what there is already is safe
+            return fallback
+        return found if found.cost <= fallback.cost else fallback
+
+    @staticmethod
+    def keeping(windows: Windows, start: Found) -> Windows:
+        """Windows in which sensitive cells are where they are in a table."""
+        return pinned(windows, start.change[windows.problem.primaries].astype(float))
+
+
+def pinned(windows: Windows, at: FloatArray) -> Windows:
+    """The same with sensitive cells where they are to be published."""
+    low, high = windows.low.copy(), windows.high.copy()
+    low[windows.problem.primaries] = high[windows.problem.primaries] = at
+    return windows.within(low, high)

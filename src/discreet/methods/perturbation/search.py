@@ -1,0 +1,142 @@
+"""Publish the cheapest table; while it leaves some cell too little room, forbid that and begin again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from discreet.audit import audit
+from discreet.audit.evidence import IntArray
+from discreet.errors import NoSafePatternError, some
+from discreet.methods.perturbation.announcement import Announcement, announcements
+from discreet.methods.perturbation.certify import shown
+from discreet.methods.perturbation.cuts import Cut, Separator, missed
+from discreet.methods.perturbation.master import PROVEN, Found, Infeasible, Master
+from discreet.methods.perturbation.windows import NoRoomError, Windows
+from discreet.problem import Problem, Status
+from discreet.protection import Protection, tell
+from discreet.relations import FloatArray
+from discreet.run import Run
+from discreet.solvers import HighsModel
+
+LARGE = 2_000  # cells from which on a quick look comes before an audit
+
+
+@dataclass(eq=False)
+class Search:
+    """What is known about one problem: cuts hold for every table, whatever program they are added to."""
+
+    windows: Windows
+    run: Run
+    cuts: list[Cut] = field(default_factory=list)
+    rounds: int = 0
+    _separators: dict[str, Separator] = field(default_factory=dict)
+
+    def safe(self, master: Master, start: IntArray | None = None) -> Found:
+        """The cheapest table that leaves every cell its room; raises :class:`Infeasible`."""
+        master.add(self.cuts)
+        while True:
+            found = master.solve(self.run.budget, start)
+            new = self.missed(found.change)
+            if not new:
+                return found
+            if self.run.budget.over:
+                raise NoSafePatternError("The time limit ended before there was a safe table. Allow more time.")
+            self.cuts += new
+            master.add(new)
+            start = None
+
+    def missed(self, change: IntArray) -> list[Cut]:
+        """Cuts that a table misses; none if it is safe."""
+        problem = self.windows.problem
+        told = self.windows.tell(change)
+        self.rounds += 1
+        if len(problem) > LARGE and shown(problem, told, self.run.budget):
+            return []
+        checked = audit(problem, told, intervals=False, executor=self.run.executor)
+        note = f"{len(checked.exposed):,} cells with too little room, {len(self.cuts):,} conditions"
+        self.run.progress.update(self.rounds, note)
+        cuts = missed(self.windows, checked, change, self._separators)
+        if not checked.passed and not cuts:
+            raise NoSafePatternError(f"It cannot be decided how to protect {some(checked.exposed)}.", checked.exposed)
+        return cuts
+
+    def tell(self, method: str, found: Found, bound: float | None, note: str, cost: float | None = None) -> Protection:
+        """The protection, and how good it is; the cost is what changes cost in all, unless it is counted otherwise."""
+        cost = self.windows.cost(found.change) if cost is None else cost
+        return self.windows.tell(
+            found.change,
+            cost=cost,
+            method=method,
+            status=status(cost, bound, found.finished, self.run),
+            bound=bound,
+            seconds=self.run.budget.spent,
+            solver=HighsModel.name,
+            seed=self.run.seed,
+            work={"rounds": self.rounds, "cuts": len(self.cuts), "changed": int(np.count_nonzero(found.change))},
+            note=note,
+        )
+
+
+def status(cost: float, bound: float | None, finished: bool, run: Run) -> str:
+    """How good a table of this cost is."""
+    if bound is not None and cost - bound <= PROVEN * cost:
+        return "optimal"
+    if bound is not None and cost - bound <= run.budget.gap * cost:
+        return "within_gap"
+    return "heuristic" if finished else "time_limit"
+
+
+Offer = Callable[[], tuple[Windows, str]]
+
+
+def offers(problem: Problem, percent: float | None, margin: float | None) -> list[Offer]:
+    """Windows for each announcement to try, made when it is its turn, and its text."""
+
+    def offer(said: Announcement) -> Offer:
+        return lambda: (Windows.announced(problem, said), said.text())
+
+    return [offer(said) for said in announcements(problem, percent, margin)]
+
+
+def first_feasible(offered: Sequence[Offer], protect: Callable[[Windows, str], Protection]) -> Protection:
+    """The protection within the first windows that hold one; if none do, what is wrong with the last."""
+    *others, last = offered
+    for offer in others:
+        with suppress(Infeasible, NoRoomError):
+            return protect(*offer())
+    windows, note = last()
+    try:
+        return protect(windows, note)
+    except Infeasible:
+        raise hopeless(windows) from None
+
+
+def hopeless(windows: Windows) -> NoSafePatternError:
+    """Why there is no table: cells that even the widest intervals do not protect, or else all sensitive ones together."""
+    problem = windows.problem
+    hidden = problem.status == Status.HIDDEN
+    far = [np.where(hidden, 0.0, bound) * windows.unit for bound in (windows.low, windows.high)]
+    ends = [windows.intervals(problem.table.value + bound) for bound in far]
+    lower, upper = np.where(hidden, -np.inf, ends[0][0]), np.where(hidden, np.inf, ends[1][1])
+    exposed = _exposed(windows, lower, upper)
+    advice = "Let figures be off by more, free cells that must stay as they are, or ask for less protection."
+    if exposed:
+        return NoSafePatternError(
+            f"No published table protects {some(exposed)}: what is told about other cells stops them. {advice}", exposed
+        )
+    labels = problem.table.labels(problem.primaries[:1000])
+    return NoSafePatternError(
+        f"No table adds up, stays within its windows and protects all of {some(labels)}. {advice}", labels
+    )
+
+
+def _exposed(windows: Windows, lower: FloatArray, upper: FloatArray) -> list[str]:
+    problem = windows.problem
+    value = problem.table.value
+    exactly = lower == upper
+    told = tell(problem, np.where(exactly, value, np.nan), lower, upper, cost=0.0)
+    return audit(problem, told, intervals=False).exposed

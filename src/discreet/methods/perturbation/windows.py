@@ -1,0 +1,175 @@
+"""Between which values each cell may be published, and what readers are told then; in whole units of the last digit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.audit.grid import rough, whole
+from discreet.errors import NoSafePatternError, RuleError, some
+from discreet.methods.perturbation.announcement import Announcement, strictest
+from discreet.problem import Problem, Status
+from discreet.protection import Protection, tell
+from discreet.relations import FloatArray
+from discreet.table import digits_of
+
+IntArray = NDArray[np.int64]
+
+HAIR = 1e-9  # of a unit: noise in what is worked out with floats
+FINER = 2  # intervals are told with so many digits more than values
+DIGITS = 6  # but with no more than these
+FINE = 1e-7  # unit of tables that are not round, as a share of the typical value
+CHEAP = 1e-6  # what changes of cells that cost nothing count, as a share of the usual
+
+
+class NoRoomError(NoSafePatternError):
+    """What readers would be told is too close to some cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Changes of cells, ``low`` to ``high`` in units, and how far from the published value ``v`` readers hold cells possible.
+
+    That is ``base + slope · v``, where ``slope`` has the sign of the cell; hidden cells have no window and nothing is told.
+    """
+
+    problem: Problem
+    unit: float
+    digits: int | None
+    low: FloatArray
+    high: FloatArray
+    base: FloatArray
+    slope: FloatArray
+    weight: FloatArray  # what a change by one unit costs
+
+    @classmethod
+    def announced(cls, problem: Problem, said: Announcement) -> Windows:
+        """As far as the announcement is true."""
+        value = problem.table.value
+        sign = np.where(
+            (value < 0) | ((value == 0) & (problem.prior_lower < 0) & (problem.prior_upper <= 0)), -1.0, 1.0
+        )
+        share = said.percent / 100
+        size = np.abs(value)
+        most, least = (size + said.margin) / (1 - share), np.maximum((size - said.margin) / (1 + share), 0.0)
+        low, high = np.where(sign > 0, least, -most), np.where(sign > 0, most, -least)
+        return cls._of(problem, low, high, np.full(len(problem), said.margin), share * sign)
+
+    @classmethod
+    def given(cls, problem: Problem, floor: FloatArray, ceiling: FloatArray) -> Windows:
+        """As the office says; readers know how wide windows are."""
+        floor, ceiling = np.asarray(floor, dtype=float), np.asarray(ceiling, dtype=float)
+        value = problem.table.value
+        if floor.shape != value.shape or ceiling.shape != value.shape:
+            raise RuleError(f"The floors and ceilings are not one number for each of the {len(value):,} cells.")
+        wrong = np.flatnonzero(~((floor <= value) & (value <= ceiling) & np.isfinite(ceiling - floor)))
+        if len(wrong):
+            labels = problem.table.labels(wrong)
+            raise RuleError(f"{len(labels)} cells lie outside their floors and ceilings: {some(labels)}.", labels)
+        return cls._of(problem, floor, ceiling, ceiling - floor, np.zeros(len(value)))
+
+    @classmethod
+    def _of(cls, problem: Problem, low: FloatArray, high: FloatArray, base: FloatArray, slope: FloatArray) -> Windows:
+        table, status = problem.table, problem.status
+        if rough(whole(table.relations)).any():
+            raise RuleError(
+                "Relations have weights that are no simple fractions: changes cannot be made to add up exactly."
+            )
+        fixed, hidden = status == Status.PUBLISHED, status == Status.HIDDEN
+        base, slope = (np.where(fixed | hidden, 0.0, part) for part in (base, slope))
+        low = np.maximum(np.where(hidden, -np.inf, low), problem.prior_lower) - table.value
+        high = np.minimum(np.where(hidden, np.inf, high), problem.prior_upper) - table.value
+        unit, digits = _unit(table.value)
+        cost = np.where(hidden, 0.0, problem.cost) / np.maximum(np.abs(table.value), unit)
+        usual = float(np.median(cost[cost > 0])) if np.any(cost > 0) else 1.0
+        weight = np.where(hidden, 0.0, np.maximum(cost, CHEAP * usual)) * unit
+        still = fixed | (~hidden & (base == 0) & ((slope == 0) | (table.value == 0)))
+        low, high = (
+            np.where(still, 0.0, part)
+            for part in (np.minimum(np.ceil(low / unit - HAIR), 0.0), np.maximum(np.floor(high / unit + HAIR), 0.0))
+        )
+        return cls(problem, unit, digits, low, high, base, slope, weight)._with_room()
+
+    def _with_room(self) -> Windows:
+        """Only values whose own interval leaves room for the levels of the cell, whatever others do."""
+        problem, value = self.problem, self.problem.table.value
+        lower, upper = (np.where(self._due(), level, 0.0) for level in strictest(problem))
+        # v − r ≤ a − lower and v + r ≥ a + upper, with r = base + slope · v
+        most = (value - lower + self.base) / (1 - self.slope) - value
+        least = (value + upper - self.base) / (1 + self.slope) - value
+        low = np.where(self._due(), np.maximum(self.low, np.ceil(least / self.unit - HAIR)), self.low)
+        high = np.where(self._due(), np.minimum(self.high, np.floor(most / self.unit + HAIR)), self.high)
+        told = self._due() & (self.reach(value) == 0) & (problem.status == Status.PRIMARY)
+        stuck = np.flatnonzero((low > high) | told)
+        if len(stuck):
+            labels = problem.table.labels(stuck)
+            raise NoRoomError(
+                f"No published value leaves {some(labels)} room for their protection levels: what readers are told is too "
+                "close. Let figures be off by more, or ask for less protection.",
+                labels,
+            )
+        return self.within(low, high)
+
+    def _due(self) -> NDArray[np.bool_]:
+        """Cells that levels are for: sensitive ones, and free ones that are not simply told."""
+        status = self.problem.status
+        free = (status == Status.FREE) & (self.reach(self.problem.table.value) > 0)
+        return np.asarray((status == Status.PRIMARY) | free)
+
+    def within(self, low: FloatArray, high: FloatArray) -> Windows:
+        """The same with other bounds."""
+        return Windows(self.problem, self.unit, self.digits, low, high, self.base, self.slope, self.weight)
+
+    def reach(self, published: FloatArray) -> FloatArray:
+        """How far from a published value readers hold the true one possible."""
+        return np.asarray(self.base + self.slope * published)
+
+    def published(self, change: IntArray) -> FloatArray:
+        value = self.problem.table.value
+        if self.digits is None:
+            return np.asarray(value + change * self.unit)
+        # Through whole numbers, so that figures are those that people would write down.
+        return np.asarray(np.round(np.rint(value / self.unit) + change, 0) / 10.0**self.digits)
+
+    def cost(self, change: IntArray) -> float:
+        return float(self.weight @ np.abs(change))
+
+    def intervals(self, published: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What readers learn: the published value and what it may be off by, rounded outwards."""
+        far = self.reach(published)
+        lower, upper = published - far, published + far
+        if self.digits is None:
+            lower, upper = np.nextafter(lower, -np.inf), np.nextafter(upper, np.inf)
+        else:
+            places = 10.0 ** min(self.digits + FINER, max(DIGITS, self.digits))
+            lower, upper = np.floor(lower * places + 1e-3) / places, np.ceil(upper * places - 1e-3) / places
+        value, exactly = self.problem.table.value, far == 0
+        lower, upper = np.minimum(lower, value), np.maximum(upper, value)
+        return np.where(exactly, value, lower), np.where(exactly, value, upper)
+
+    def tell(self, change: IntArray, *, cost: float = 0.0, **report: Any) -> Protection:
+        """The protection that publishes these changes."""
+        hidden = self.problem.status == Status.HIDDEN
+        published = self.published(change)
+        lower, upper = self.intervals(published)
+        exactly = lower == upper
+        return tell(
+            self.problem,
+            np.where(hidden, np.nan, np.where(exactly, self.problem.table.value, published)),
+            np.where(hidden, -np.inf, lower),
+            np.where(hidden, np.inf, upper),
+            cost=cost,
+            **report,
+        )
+
+
+def _unit(value: FloatArray) -> tuple[float, int | None]:
+    """The last digit of the table; where there is none, a small share of the usual value."""
+    digits = digits_of(value)
+    if digits is not None:
+        return 10.0**-digits, digits
+    sizes = np.abs(value[value != 0])
+    return float(10.0 ** np.round(np.log10(FINE * np.median(sizes)))), None

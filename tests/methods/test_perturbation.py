@@ -1,0 +1,144 @@
+"""Cell perturbation: sensitive cells at given values, other cells changed no more than that takes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.errors import NoSafePatternError, RuleError
+from discreet.methods import protect, with_options
+from discreet.methods.perturbation.first_model import PerturbationFirstModel
+from discreet.methods.perturbation.perturbation import Perturbation
+from discreet.problem import Status
+from discreet.testing import (
+    cross_table,
+    pose,
+    random_hierarchy,
+    random_linked_table,
+    random_problem,
+    random_table,
+)
+from methods.perturbed import cheapest, check, tiny
+
+TABLES = {
+    "2-D": lambda rng: random_table(rng, (4, 4)),
+    "hierarchical": lambda rng: random_table(rng, (random_hierarchy(rng, 6, levels=2), 3), values="integer"),
+    "negative": lambda rng: random_table(rng, (4, 3), negative=0.3),
+    "3-D": lambda rng: random_table(rng, (3, 3, 3), values="integer"),
+    "linked": random_linked_table,
+}
+
+
+def windows(rng, problem):
+    """Floors and ceilings some whole numbers away; sensitive cells have more room."""
+    value, n = problem.table.value, len(problem)
+    wide = np.where(problem.status == Status.PRIMARY, 3, 2)
+    floor, ceiling = value - rng.integers(1, 3, n) * wide / 2 // 1, value + rng.integers(1, 3, n)
+    fixed = problem.status == Status.PUBLISHED
+    return np.where(fixed, value, np.maximum(floor, 0)), np.where(fixed, value, ceiling)
+
+
+def test_the_cheapest_of_all_tiny_tables_and_the_first_model():
+    rng, solved, hopeless = np.random.default_rng(8), 0, 0
+    while solved < 60:
+        problem = tiny(rng)
+        floor, ceiling = windows(rng, problem)
+        value, cells = problem.table.value, problem.primaries
+
+        def at_ceiling(change, cells=cells, room=(ceiling - value)[cells]):
+            return bool(np.all(change[cells] == room))
+
+        best = cheapest(problem, floor - value, ceiling - value, ceiling - floor, at_ceiling)
+        costs = []
+        for method in (Perturbation, PerturbationFirstModel):
+            try:
+                found = protect(problem, method(floor=floor, ceiling=ceiling))
+            except NoSafePatternError:
+                costs.append(None)
+            else:
+                check(problem, found)
+                assert found.report.status == "optimal"
+                costs.append(found.report.cost)
+        assert costs == ([None, None] if best is None else [pytest.approx(best)] * 2)
+        solved, hopeless = solved + (best is not None), hopeless + (best is None)
+    assert hopeless > 5
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_what_is_published_adds_up_and_is_safe(kind):
+    solved = 0
+    for seed in range(6):
+        rng = np.random.default_rng([seed, list(TABLES).index(kind)])
+        problem = random_problem(
+            rng, TABLES[kind](rng), sliding=seed % 2 == 1, must_publish=0.02, already_hidden=0.03 * (seed % 2)
+        )
+        try:
+            found = protect(problem, "perturb", time_limit=20)
+        except NoSafePatternError:
+            continue
+        check(problem, found)
+        solved += 1
+    assert solved >= 3
+
+
+def test_drawn_values_depend_on_the_seed_and_on_the_table():
+    rng = np.random.default_rng(1)
+    problem = random_problem(rng, random_table(rng, (5, 5)), must_publish=0.0)
+    one, again, other = (protect(problem, "perturb", seed=seed) for seed in (1, 1, 2))
+    assert one.digest == again.digest != other.digest
+
+
+def test_no_more_cells_than_wanted_are_changed():
+    table = cross_table(["a", "b", "c"], ["x", "y", "z"], [[50, 40, 30], [20, 60, 45], [35, 25, 55]])
+    problem = pose(table, {"a × x": (5, 5)})
+    floor, ceiling = np.maximum(table.value - 10, 0), table.value + 10
+    for method in (Perturbation, PerturbationFirstModel):
+        found = protect(problem, method(floor=floor, ceiling=ceiling, at_most=4))
+        assert np.count_nonzero(found.published != table.value) == 4
+        check(problem, found)
+        with pytest.raises(NoSafePatternError):
+            protect(problem, method(floor=floor, ceiling=ceiling, at_most=3))
+
+
+def test_free_cells_with_levels_are_protected_as_well():
+    table = cross_table(["a", "b"], ["x", "y"], [[50, 40], [20, 60]])
+    problem = pose(table, {"a × x": (5, 5), "b × y": (20, 20)})
+    status = problem.status.copy()
+    status[table.index("b × y")] = Status.FREE
+    problem = problem.with_columns(status=status)
+    check(problem, protect(problem, Perturbation(percent=40)))
+    with pytest.raises(NoSafePatternError, match="b × y"):
+        protect(problem, Perturbation(percent=15, margin=0))
+
+
+def test_numbers_that_are_not_round():
+    rng = np.random.default_rng(4)
+    table = cross_table(["a", "b", "c"], ["x", "y", "z"], rng.lognormal(5, 1, (3, 3)))
+    problem = pose(table, {"a × x": (5, 5)})
+    found = protect(problem, "perturb")
+    check(problem, found)
+    off = np.abs(table.relations @ found.published)
+    assert off.max() <= 1e-12 * np.abs(found.published).sum()
+
+
+@pytest.mark.parametrize(
+    "options", [{"percent": -1}, {"percent": 100}, {"margin": np.inf}, {"at_most": -1}, {"floor": np.zeros(3)}]
+)
+def test_options_that_make_no_sense_are_refused(options):
+    with pytest.raises(RuleError):
+        Perturbation(**options)
+
+
+def test_options_come_as_text_as_well():
+    assert with_options("perturb", percent="30", margin="2", at_most="7") == Perturbation(30.0, 2.0, 7)
+
+
+def test_floors_and_ceilings_that_leave_the_truth_out():
+    problem = pose(cross_table(["a", "b"], ["x", "y"], [[5, 4], [2, 6]]), {"a × x": (1, 1)})
+    value = problem.table.value
+    with pytest.raises(RuleError, match="outside"):
+        protect(problem, Perturbation(floor=value + 1, ceiling=value + 2))
+    with pytest.raises(RuleError, match="one number"):
+        protect(problem, Perturbation(floor=value[:2], ceiling=value[:2]))
+    with pytest.raises(NoSafePatternError, match="a × x"):
+        protect(problem, Perturbation(floor=value, ceiling=value))
