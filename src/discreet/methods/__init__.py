@@ -11,6 +11,8 @@ from typing import Any, Literal, get_args
 from discreet.errors import InputError, RuleError, some
 from discreet.methods.counts.cell_key import CellKey
 from discreet.methods.counts.small_counts import SmallCounts
+from discreet.methods.intervals.first_model import IntervalsFirstModel
+from discreet.methods.intervals.intervals import Intervals
 from discreet.methods.method import Method
 from discreet.methods.perturbation.adjustment import Adjustment
 from discreet.methods.perturbation.first_model import PerturbationFirstModel
@@ -50,6 +52,8 @@ OTHERS: Mapping[str, type[Method]] = {  # that tell readers intervals, or other 
     "adjust": Adjustment,
     "cell-key": CellKey,
     "small-counts": SmallCounts,
+    "intervals": Intervals,
+    "intervals-first-model": IntervalsFirstModel,
 }
 METHODS: Mapping[str, type[Method]] = {**SUPPRESSION, **OTHERS}
 
@@ -73,7 +77,7 @@ def _read(value: Any, option: Field[Any]) -> Any:
         if isinstance(value, str) and kind == "bool" and value.lower() in ("true", "false"):
             return value.lower() == "true"
         if isinstance(value, str) and kind in ("int", "float"):
-            with contextlib.suppress(ValueError):  # the name suppress is that of a package here
+            with contextlib.suppress(ValueError):
                 return simple[kind](value)
         if kind in simple and (type(value) is simple[kind] or (kind, type(value)) == ("float", int)):
             return value

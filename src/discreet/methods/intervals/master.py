@@ -1,0 +1,140 @@
+"""The cheapest widths that fulfil all cuts found so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from discreet.audit.evidence import DOWN, UP, IntArray
+from discreet.errors import NoSafePatternError
+from discreet.methods.intervals.setting import Setting
+from discreet.relations import FloatArray
+from discreet.solvers import HighsModel, Outcome
+
+MISSED = 1e-6  # bridges that are missed by less, in usual levels, are fulfilled
+SMALL = 1e-9  # widths below are none
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """Widths times weights must add up to ``least``. Columns below the number of cells are widths down, then up.
+
+    ``level`` is what a demand adds to ``least``, and ``cell`` who demands it.
+    """
+
+    columns: IntArray
+    weight: FloatArray
+    least: float
+    level: float
+    cell: int
+
+
+class Master:
+    """A linear program over widths down and up, and how much each relation can take up, down and up.
+
+    Bridges say that an interval is no wider than the others in each of its relations can make up for: true of some cheapest
+    intervals, as a part of an interval that no congruent table reaches costs without protecting anything.
+    """
+
+    def __init__(self, setting: Setting, least: FloatArray, seed: int) -> None:
+        self.s = setting
+        self.entries = setting.relations.tocoo()
+        self.c, self.m = len(setting.cells), setting.relations.shape[0]
+        self.padded = np.flatnonzero(setting.floor > 0)
+        self.width = 2 * self.c + 2 * self.m + len(self.padded)
+        self.low = np.zeros(self.width)
+        self.low[: 2 * self.c] = least.ravel()
+        self.high = np.r_[setting.cap.ravel(), np.full(self.width - 2 * self.c, np.inf)]
+        # Cells with no room at all may still need an interval, of what everybody knows not to be so.
+        pad = setting.weight.min(axis=0)[self.padded]
+        self.cost = np.r_[setting.weight.ravel(), np.zeros(2 * self.m), pad]
+        rows, low, high = self._frame()
+        self.rows, self.row_low, self.row_high = [rows], [low], [high]
+        self.seen = np.zeros((2, len(self.entries.data)), dtype=bool)
+        self.bound = 0.0  # in true units
+        self.model = HighsModel("dual", seed=seed)
+        self.model.load(self.cost, self.low, self.high, rows, low, high)
+        self.cuts = self.programs = 0
+
+    def _frame(self) -> tuple[sparse.csr_array, FloatArray, FloatArray]:
+        """How much relations can take up, and how wide padded intervals are."""
+        e, c, m, q = self.entries, self.c, self.m, len(self.padded)
+        row, column, weight = [], [], []
+        for side in (DOWN, UP):
+            goes_up = (e.data > 0) == (side == UP)
+            row += [e.row + side * m, np.arange(m) + side * m]
+            column += [np.where(goes_up, c, 0) + e.col, 2 * c + side * m + np.arange(m)]
+            weight += [np.abs(e.data), -np.ones(m)]
+        row += [2 * m + np.arange(q)] * 3
+        column += [self.padded, c + self.padded, 2 * c + 2 * m + np.arange(q)]
+        weight += [np.ones(q)] * 3
+        place = np.concatenate(row), np.concatenate(column)
+        rows = sparse.csr_array((np.concatenate(weight), place), shape=(2 * m + q, self.width))
+        floor = self.s.floor[self.padded]
+        return rows, np.r_[np.zeros(2 * m), floor], np.r_[np.zeros(2 * m), np.full(q, np.inf)]
+
+    def raise_least(self, least: FloatArray) -> None:
+        """More cells demand something."""
+        columns = np.arange(2 * self.c)
+        self.low[columns] = np.maximum(self.low[columns], least.ravel())
+        self.model.set_bounds(columns, self.low[columns], self.high[columns])
+
+    def solve(self, seconds: float | None) -> FloatArray | None:
+        """The cheapest widths, by side and cell; None if time was up."""
+        solution = self.model.solve(seconds)
+        self.programs += 1
+        if solution.outcome is Outcome.STOPPED:
+            return None
+        if solution.outcome is Outcome.INFEASIBLE:
+            raise NoSafePatternError(
+                "No intervals protect all cells at once. Let more cells have intervals, widen the bounds people are said to "
+                "know, or lower protection levels, also of cells that need protection only if they get an interval.",
+                self.s.problem.table.labels(self.s.problem.primaries),
+            )
+        if not solution.optimal:
+            raise ArithmeticError(f"HiGHS could not solve the linear program over the cuts: {solution.outcome.value}.")
+        self.bound = max(self.bound, solution.objective * self.s.price)
+        self.taken = solution.primal[2 * self.c : 2 * self.c + 2 * self.m].reshape(2, -1)
+        z = solution.primal[: 2 * self.c].reshape(2, -1)
+        return np.where(z < SMALL, 0.0, z)
+
+    def bridge(self, z: FloatArray, share: float) -> int:
+        """Add bridges that widths miss by a share of themselves; how many."""
+        e = self.entries
+        both = z.sum(axis=0)[e.col] * np.abs(e.data)
+        up, down = z[UP, e.col], z[DOWN, e.col]
+        moving = np.stack([np.where(e.data > 0, up, down), np.where(e.data > 0, down, up)])
+        missed = (both - self.taken[:, e.row] > np.maximum(share * both, MISSED)) & (moving > SMALL)
+        # What is missed in one relation is likely to be missed in the next one, once widths give way.
+        cells = np.zeros(self.c, dtype=bool)
+        cells[e.col[missed.any(axis=0)]] = True
+        # What is hidden anyway may be as wide as it likes.
+        side, at = np.nonzero((cells & ~self.s.hidden)[e.col] & ~self.seen)
+        if not missed.any() or not len(at):
+            return 0
+        self.seen[side, at] = True
+        k, weight = len(at), np.abs(e.data[at])
+        column = np.concatenate([e.col[at], self.c + e.col[at], 2 * self.c + side * self.m + e.row[at]])
+        place = np.tile(np.arange(k), 3), column
+        rows = sparse.csr_array((np.concatenate([weight, weight, -np.ones(k)]), place), shape=(k, self.width))
+        self._append(rows, np.full(k, -np.inf), np.zeros(k))
+        return k
+
+    def add(self, cuts: Sequence[Cut]) -> None:
+        if cuts:
+            begin = np.r_[0, np.cumsum([len(cut.columns) for cut in cuts])]
+            column = np.concatenate([cut.columns for cut in cuts])
+            weight = np.concatenate([cut.weight for cut in cuts])
+            rows = sparse.csr_array((weight, column, begin), shape=(len(cuts), self.width))
+            rows.sum_duplicates()
+            self._append(rows, np.array([cut.least for cut in cuts]), np.full(len(cuts), np.inf))
+            self.cuts += len(cuts)
+
+    def _append(self, rows: sparse.csr_array, low: FloatArray, high: FloatArray) -> None:
+        self.rows.append(rows)
+        self.row_low.append(low)
+        self.row_high.append(high)
+        self.model.add_rows(rows, low, high)

@@ -1,0 +1,69 @@
+"""From widths to what readers are told: ends as round as the table, never narrower than needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from discreet.audit import audit
+from discreet.audit.evidence import DOWN, UP
+from discreet.methods.intervals.setting import Setting
+from discreet.problem import Status
+from discreet.protection import Protection, tell
+from discreet.relations import FloatArray
+from discreet.table import digits_of
+
+HAIR = 1e-7  # of a width, beyond a round number, is the solver's noise
+WIDER = 1e-6  # share by which widths grow where an audit found them a hair too narrow
+
+
+def published(setting: Setting, z: FloatArray, rounded: bool, fixed: float = 0.0, **report: Any) -> Protection | None:
+    """The narrowest intervals around these widths that pass the audit; None if even slightly wider ones do not."""
+    for lower, upper in _ends(setting, z, rounded):
+        told = _tell(setting, lower, upper, fixed, **report)
+        if audit(setting.problem, told, intervals=False).passed:
+            return told
+    return None
+
+
+def _ends(setting: Setting, z: FloatArray, rounded: bool) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Lower and upper ends by cell: without the solver's noise, then with it, then a little wider."""
+    value = setting.problem.table.value
+    digits = digits_of(value) if rounded else None
+    wide = np.zeros((2, len(value)))
+    wide[:, setting.cells] = _padded(setting, z) * setting.unit
+    for hair, factor in ((HAIR, 1.0), (0.0, 1.0), (0.0, 1.0 + WIDER)):
+        width = wide * factor
+        low, high = value - width[DOWN], value + width[UP]
+        if digits is not None:
+            tick = 10.0**digits
+            width = np.ceil(width * (1 - hair) * tick) / tick
+            # Rounding need not go beyond what everybody knows, unless the interval does.
+            known = setting.problem.prior_lower, setting.problem.prior_upper
+            noise = HAIR * np.maximum(width, 1 / tick)
+            down, up = np.round(value - width[DOWN], digits), np.round(value + width[UP], digits)
+            low = np.where((down < known[0]) & (low >= known[0] - noise[DOWN]), known[0], down)
+            high = np.where((up > known[1]) & (high <= known[1] + noise[UP]), known[1], up)
+        yield (
+            np.where(wide[DOWN] > 0, np.minimum(low, value), value),
+            np.where(wide[UP] > 0, np.maximum(high, value), value),
+        )
+
+
+def _padded(setting: Setting, z: FloatArray) -> FloatArray:
+    """Widths with what is missing to the least one, on the cheaper side."""
+    pad = np.maximum(setting.floor - z.sum(axis=0), 0.0)
+    up = (setting.weight[UP] <= setting.weight[DOWN]) & ((setting.cap[UP] > 0) | (setting.cap[DOWN] == 0))
+    up |= setting.weight[UP] < setting.weight[DOWN]
+    return np.asarray(z + np.stack([np.where(up, 0.0, pad), np.where(up, pad, 0.0)]))
+
+
+def _tell(setting: Setting, lower: FloatArray, upper: FloatArray, fixed: float, **report: Any) -> Protection:
+    problem, value = setting.problem, setting.problem.table.value
+    hidden = problem.status == Status.HIDDEN
+    lower, upper = np.where(hidden, -np.inf, lower), np.where(hidden, np.inf, upper)
+    wide = np.where(hidden, 0.0, np.stack([value - lower, upper - value]))
+    cost = float((setting.true_weight * wide).sum() + fixed * problem.cost[wide.any(axis=0)].sum())
+    return tell(problem, np.where(lower < upper, np.nan, value), lower, upper, cost=cost, **report)

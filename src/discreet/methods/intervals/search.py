@@ -1,0 +1,136 @@
+"""Cuts and widths in turn, until the cheapest widths that fulfil all cuts meet every demand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.methods.intervals.attack import Attack, Missed
+from discreet.methods.intervals.master import Cut, Master
+from discreet.methods.intervals.setting import Setting
+from discreet.methods.intervals.widen import Widener
+from discreet.progress import Budget
+from discreet.relations import FloatArray
+from discreet.run import Run
+
+FIRST = 0.4  # of the time for the first widths
+BRIDGED = 1e-3  # share of an interval that bridges may miss once there are cuts
+PROVEN = 1e-7  # share of the cost that a bound may miss
+WIDE = 1e-7  # in usual levels: narrower intervals are none
+
+
+class Search:
+    """The cheapest widths that meet all demands, from above, and a bound from below."""
+
+    def __init__(self, setting: Setting, run: Run, conditional: bool = True) -> None:
+        self.s = self.setting = setting
+        self.conditional = conditional and setting.has_conditional  # whether demands of free cells count
+        self.run = run
+        self.demands = [list(own) for own in setting.demands]
+        self.master = Master(setting, setting.least(self.demands), run.seed)
+        self.attacks = [Attack(setting, k) for k in range(len(setting.attackers))]
+        self.wideners = [Widener(setting, k, run.seed) for k in range(len(setting.attackers))]
+        self.chosen = np.zeros(len(setting.problem), dtype=bool)  # free cells whose demands count
+        self.z: FloatArray | None = None  # the best that meets all
+        self.cost = np.inf
+        self.bound = 0.0
+        self.rounds = 0
+        self.alone = True  # whether to look at the cheapest widths by themselves
+
+    def search(self) -> str:
+        """How it ended."""
+        z = self._first()
+        while z is not None:
+            self.rounds += 1
+            # Half-way to the best so far: where that meets all demands it is better, and what it misses makes deeper cuts.
+            at = z if self.z is None or self.alone else (z + self.z) / 2
+            found = self._separate(at)
+            if found is None:
+                break
+            cuts, missed = found
+            self.alone = not any(missed) and not self.alone
+            self._offer(at, missed)
+            self.run.progress.update(self.rounds, f"{sum(map(len, missed)):,} demands missed")
+            again = bool(cuts)
+            if self._near():
+                again = self._choose()
+                if not again:
+                    return self._proven()
+            elif self.run.budget.over:
+                break
+            if again:
+                self.master.add(cuts)
+                z = self._bridged(self.run.budget, BRIDGED, 1)
+        return "time_limit"
+
+    def work(self) -> dict[str, int]:
+        """What it took."""
+        demands = sum(map(len, self.demands))
+        return {"demands": demands, "cuts": self.master.cuts, "rounds": self.rounds, "programs": self.master.programs}
+
+    def _first(self) -> FloatArray | None:
+        """Widths that are as good as bridges can make them."""
+        self.run.progress.stage("intervals", 0)
+        return self._bridged(self.run.budget.share(FIRST), 0.0, None)
+
+    def _bridged(self, budget: Budget, share: float, passes: int | None) -> FloatArray | None:
+        """The cheapest widths, with so many passes of bridges; the last ones if time is up, None if there are none."""
+        best, done = None, 0
+        while not budget.over or best is None:
+            left = None if budget.seconds is None else max(budget.seconds - budget.spent, 0.0)
+            z = self.master.solve(left)
+            if z is None:
+                break
+            best, done = z, done + 1
+            if not self.chosen.any():
+                self.bound = self.master.bound
+            if (passes is not None and done > passes) or not self.master.bridge(z, share):
+                break
+        return best
+
+    def _separate(self, z: FloatArray) -> tuple[list[Cut], list[list[Missed]]] | None:
+        cuts, missed = [], []
+        for attack, demands in zip(self.attacks, self.demands, strict=True):
+            found = attack.separate(z, demands, None if self.z is None else self.run.budget)
+            if found is None:
+                return None
+            cuts += found[0]
+            missed.append(found[1])
+        return cuts, missed
+
+    def _offer(self, z: FloatArray, missed: list[list[Missed]]) -> None:
+        """Widen intervals until they meet all demands, the largest first; keep the cheapest."""
+        for widener, own in zip(self.wideners, missed, strict=True):
+            for one in sorted(own, key=lambda one: -one.lacking * one.demand.level):
+                if self.z is not None and self.run.budget.over:
+                    return
+                wider = widener.meet(z, one.demand)
+                if wider is None:
+                    return
+                z = wider
+        if self.s.cost(z) < self.cost:
+            self.z, self.cost = z, self.s.cost(z)
+
+    def _proven(self) -> str:
+        open_part = self.cost - self.bound
+        if open_part <= PROVEN * self.cost:
+            return "optimal"
+        # Cells that need protection only because they got an interval may be there without need.
+        return "within_gap" if open_part <= self.run.budget.gap * self.cost else "heuristic"
+
+    def _near(self) -> bool:
+        return self.cost - self.master.bound <= max(self.run.budget.gap, PROVEN) * self.cost
+
+    def _choose(self) -> bool:
+        """Whether free cells got an interval whose own demands did not count so far; from now on they do."""
+        if self.z is None or not self.conditional:
+            return False
+        wide = np.zeros(len(self.chosen), dtype=bool)
+        wide[self.s.cells[self.z.sum(axis=0) > WIDE]] = True
+        new = self.s.conditional(wide & ~self.chosen)
+        if not any(new):
+            return False
+        self.chosen |= wide
+        self.demands = [old + more for old, more in zip(self.demands, new, strict=True)]
+        self.master.raise_least(self.s.least(new))
+        self.z, self.cost = None, np.inf
+        return True

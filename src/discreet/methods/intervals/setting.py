@@ -1,0 +1,140 @@
+"""What has to be possible, how far cells can go, and what it costs: the numbers of a program for intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from discreet.audit.evidence import DOWN, UP, IntArray
+from discreet.problem import BoolArray, Problem, Status
+from discreet.relations import FloatArray
+from discreet.table import digits_of
+
+AMPLE = 1e3  # this many times the largest level are as good as endless
+SPREAD = 1e9  # cells that cost less than the dearest by this factor cost as good as nothing
+UNTOLD = 1e-6  # of its value a primary without levels is hidden in, where values are not round
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What a unit of width costs, up and down, as multiples of a cell's cost over its value."""
+
+    up: float = 1.0
+    down: float = 1.0
+
+    def weights(self, problem: Problem) -> FloatArray:
+        """By side and cell; an interval as wide as the value costs what hiding the value costs."""
+        size = np.abs(problem.table.value)
+        weight = problem.cost / np.where(size > 0, size, 1.0)
+        weight = np.where(problem.status == Status.HIDDEN, 0.0, weight)
+        return np.stack([self.down * weight, self.up * weight])
+
+
+@dataclass(frozen=True)
+class Demand:
+    """How far a cell must be able to move, down, up, or down and up together (sliding)."""
+
+    cell: int  # by its place in the setting
+    sides: tuple[int, ...]
+    level: float
+
+
+class Setting:
+    """Over the cells that may get an interval, lengths in units of a usual level, costs in those of a usual weight.
+
+    ``floor`` is how wide an interval must be, one a cell; cells that are ``barred`` get none, those ``chosen`` get one.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        sides: Sides,
+        barred: BoolArray | None = None,
+        width: float = 0.0,
+        chosen: BoolArray | None = None,
+    ) -> None:
+        self.problem, self.sides, self.share = problem, sides, width
+        self.attackers = problem.attackers()
+        value, status = problem.table.value, problem.status
+        self.barred = barred = np.zeros(len(problem), dtype=bool) if barred is None else barred
+        levels = np.array([problem.levels(who) for who in self.attackers])
+        primary = status == Status.PRIMARY
+        needed = np.where(primary | ((status == Status.FREE) & ~barred), levels.max(axis=0), 0.0)
+        asked = needed[needed > 0]
+        self.unit = float(np.median(asked)) if len(asked) else 1.0
+        most = AMPLE * float(asked.max()) if len(asked) else 0.0
+        rooms = [np.stack([value - who.lower, who.upper - value]) for who in self.attackers]
+        rooms = [np.clip(room, 0.0, most) for room in rooms]
+        for room in rooms:
+            room[:, (status == Status.PUBLISHED) | barred] = 0.0
+        self.cells = np.flatnonzero(rooms[0].any(axis=0) | primary)  # the outsider knows least
+        self.place = np.full(len(problem), -1)
+        self.place[self.cells] = np.arange(len(self.cells))
+        self.rooms = [room[:, self.cells] / self.unit for room in rooms]
+        self.cap = self.rooms[0]
+        relations = sparse.csr_array(problem.table.relations[:, self.cells])
+        self.relations = sparse.csr_array(relations[np.diff(relations.indptr) > 0])
+        self.true_weight = sides.weights(problem)
+        weight = self.true_weight[:, self.cells]
+        usual = float(np.median(weight[weight > 0])) if np.any(weight > 0) else 1.0
+        self.weight = np.where(weight * SPREAD < weight.max(initial=0.0), 0.0, weight) / usual
+        self.price = usual * self.unit
+        self.hidden = status[self.cells] == Status.HIDDEN
+        self.primary = primary[self.cells]
+        self.width = width * np.abs(value) / self.unit
+        self.demands = [self._demands(level, np.flatnonzero(primary)) for level in levels]
+        self._levels = levels
+        least = np.where(primary, np.maximum(self.width, self._untold()), 0.0)
+        least = least if chosen is None else np.where(chosen, np.maximum(self.width, least), least)
+        self.floor = least[self.cells]
+
+    def _untold(self) -> FloatArray:
+        """The least that a primary without levels is hidden in."""
+        value, digits = self.problem.table.value, digits_of(self.problem.table.value)
+        return (
+            np.where(value != 0, np.abs(value), 1.0) * UNTOLD / self.unit
+            if digits is None
+            else np.full(len(value), 10.0**-digits / self.unit)
+        )
+
+    def _demands(self, levels: FloatArray, cells: IntArray) -> list[Demand]:
+        found = []
+        for cell in cells.tolist():
+            lower, upper, sliding = (levels[:, cell] / self.unit).tolist()
+            at = int(self.place[cell])
+            found += [Demand(at, (side,), level) for side, level in ((DOWN, lower), (UP, upper)) if level > 0]
+            if sliding > lower + upper:  # else the other two imply it
+                found.append(Demand(at, (DOWN, UP), sliding))
+        return found
+
+    def conditional(self, chosen: BoolArray) -> list[list[Demand]]:
+        """What free cells demand by attacker, of which these are not told exactly."""
+        cells = np.flatnonzero(chosen & (self.problem.status == Status.FREE) & (self.place >= 0))
+        return [self._demands(level, cells) for level in self._levels]
+
+    @cached_property
+    def has_conditional(self) -> bool:
+        """Whether free cells need protection as soon as they get an interval."""
+        free = self.problem.status[self.cells] == Status.FREE
+        return bool(self._levels[:, :, self.cells[free]].any())
+
+    def forget(self, z: FloatArray) -> None:
+        """Cells that turn out to need no interval need no width."""
+        self.floor = np.where(self.primary | z.any(axis=0), self.floor, 0.0)
+
+    def least(self, demands: Sequence[Sequence[Demand]]) -> FloatArray:
+        """How far the intervals of the demanding cells must reach by themselves."""
+        least = np.zeros(self.cap.shape)
+        for one in (demand for own in demands for demand in own):
+            if len(one.sides) == 1:
+                least[one.sides[0], one.cell] = max(least[one.sides[0], one.cell], one.level)
+        return np.minimum(least, self.cap)
+
+    def cost(self, z: FloatArray) -> float:
+        """What widths cost, in true units, with what is missing to the least width."""
+        pad = np.maximum(self.floor - z.sum(axis=0), 0.0)
+        return float((self.weight * z).sum() + (self.weight.min(axis=0) * pad).sum()) * self.price
