@@ -18,6 +18,9 @@ from discreet.methods.perturbation.adjustment import Adjustment
 from discreet.methods.perturbation.first_model import PerturbationFirstModel
 from discreet.methods.perturbation.perturbation import Perturbation
 from discreet.methods.pieces import InPieces
+from discreet.methods.rounding.controlled import ControlledRounding
+from discreet.methods.rounding.first_model import RoundingFirstModel
+from discreet.methods.rounding.simple import ConventionalRounding, RandomRounding
 from discreet.methods.suppress.auto import Auto
 from discreet.methods.suppress.elimination import Elimination
 from discreet.methods.suppress.first_model import FirstModel
@@ -54,6 +57,10 @@ OTHERS: Mapping[str, type[Method]] = {  # that tell readers intervals, or other 
     "small-counts": SmallCounts,
     "intervals": Intervals,
     "intervals-first-model": IntervalsFirstModel,
+    "round": ControlledRounding,
+    "round-first-model": RoundingFirstModel,
+    "random-round": RandomRounding,
+    "conventional-round": ConventionalRounding,
 }
 METHODS: Mapping[str, type[Method]] = {**SUPPRESSION, **OTHERS}
 

@@ -35,9 +35,22 @@ _NO_LIMIT = 2**31 - 1
 
 
 class HighsModel:
+    """With ``interior`` linear programs end at no vertex: quicker for large ones of which only values and duals are wanted.
+
+    Integer programs stop after so many ``solutions``, each better than the one before.
+    """
+
     name = f"HiGHS {highspy.Highs().version()}"  # type: ignore[no-untyped-call]
 
-    def __init__(self, simplex: Literal["primal", "dual"] = "dual", *, tolerance: float = 1e-9, seed: int = 0) -> None:
+    def __init__(
+        self,
+        simplex: Literal["primal", "dual"] = "dual",
+        *,
+        tolerance: float = 1e-9,
+        seed: int = 0,
+        interior: bool = False,
+        solutions: int | None = None,
+    ) -> None:
         self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]  # its stubs lag behind it
         self._simplex = simplex
         options: dict[str, bool | int | float | str] = {
@@ -47,7 +60,11 @@ class HighsModel:
             "primal_feasibility_tolerance": tolerance,
             "dual_feasibility_tolerance": tolerance,
             "random_seed": seed,
+            "mip_max_improving_sols": _NO_LIMIT if solutions is None else solutions,
         }
+        self._interior = interior
+        if interior:
+            options |= {"solver": "ipm", "run_crossover": "off"}
         for option, setting in options.items():
             self._highs.setOptionValue(option, setting)
 
@@ -75,7 +92,7 @@ class HighsModel:
         self._cost, self._lower, self._upper = (np.array(column, dtype=float) for column in (cost, lower, upper))
         self._sense = 1.0
         self._is_mip = integer is not None and bool(integer.any())
-        self._highs.setOptionValue("presolve", "on" if self._is_mip else "off")
+        self._highs.setOptionValue("presolve", "on" if self._is_mip or self._interior else "off")
         self._check(self._highs.passModel(lp), "load the model")
 
     def add_rows(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:

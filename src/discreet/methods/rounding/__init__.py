@@ -1,0 +1,1 @@
+"""Publishing multiples of a base instead of the true values."""

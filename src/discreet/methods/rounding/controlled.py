@@ -1,0 +1,111 @@
+"""Controlled rounding: multiples of a base that add up, near to the truth, and safe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from discreet.errors import NoSafePatternError, RuleError
+from discreet.methods.rounding.attack import missed, protection
+from discreet.methods.rounding.grid import Base, Grid, check, refuse_relations
+from discreet.methods.rounding.search import Search
+from discreet.methods.rounding.unbiased import unbiased
+from discreet.problem import Problem
+from discreet.progress import Budget
+from discreet.protection import Protection
+from discreet.run import Run
+from discreet.solvers import HighsModel
+
+MOST = 0.6  # share of the time left that a rounding gets before a relaxed one is tried
+FURTHER = 2  # steps that are tried in excess of those asked for
+
+
+@dataclass(frozen=True)
+class ControlledRounding:
+    """Round every cell to a multiple of a base so that totals add up, all sensitive cells are protected, and the sum of all
+    deviations is the least.
+
+    A cell goes to a multiple less than ``steps`` bases away: with one step to one of the two next to it, and multiples stay.
+    Zeros always stay, unless it is not ``zero_restricted``: then multiples, zeros among them, may go ``steps`` bases up or down.
+    ``base`` may be a sequence, one a cell. With ``relax`` more steps are tried if there is no such rounding. ``unbiased`` draws
+    a rounding at random whose expected value is the truth: for networks, such as two-way tables.
+    """
+
+    base: float | Base = 5.0
+    zero_restricted: bool = True
+    steps: int = 1
+    unbiased: bool = False
+    relax: bool = False
+    name = "round"
+
+    def __post_init__(self) -> None:
+        check(self.base, self.steps)
+        if self.unbiased and (self.steps > 1 or not self.zero_restricted or self.relax):
+            raise RuleError(
+                "An unbiased rounding goes to the multiples next to a cell: leave out steps, zero_restricted and relax."
+            )
+
+    def protect(self, problem: Problem, run: Run) -> Protection:
+        if self.unbiased:
+            return self._drawn(problem, run)
+        for steps, zero_restricted, is_last in self._kinds():
+            try:
+                # What is asked for gets most of the time, but not all: others may be easier to find.
+                own = run if is_last else replace(run, budget=run.budget.share(MOST))
+                return self._rounded(problem, own, run.budget, steps, zero_restricted)
+            except NoSafePatternError:
+                if is_last or run.budget.over:
+                    raise
+        raise AssertionError("there is a last kind")
+
+    def _kinds(self) -> Iterator[tuple[int, bool, bool]]:
+        """Which roundings to try: zeros stay as long as possible."""
+        kinds = [(self.steps, self.zero_restricted)]
+        if self.relax:
+            tried = range(self.steps, self.steps + FURTHER + 1)
+            ways = (True, False) if self.zero_restricted else (False,)
+            kinds = [(steps, stay) for stay in ways for steps in tried]
+        for kind in kinds:
+            yield *kind, kind == kinds[-1]
+
+    def _rounded(self, problem: Problem, run: Run, whole: Budget, steps: int, zero_restricted: bool) -> Protection:
+        grid = Grid.of(problem, self.base, steps, zero_restricted)
+        refuse_relations(grid)
+        search = Search(grid.narrowed(), run)
+        found = search.best()
+        return protection(
+            grid,
+            found,
+            method=self.name,
+            status=search.status(found),
+            bound=search.proven(found),
+            seconds=whole.spent,
+            solver=HighsModel.name,
+            seed=run.seed,
+            work=search.work,
+            note=self._note(steps, zero_restricted),
+        )
+
+    def _note(self, steps: int, zero_restricted: bool) -> str:
+        """How far from the truth cells may be published; and whether that is further than was asked for."""
+        if (steps, zero_restricted) == (self.steps, self.zero_restricted):
+            return ""
+        zeros = "" if zero_restricted else ", zero_restricted=false"
+        return f"no rounding as asked for was found; this one has steps={steps}{zeros}"
+
+    def _drawn(self, problem: Problem, run: Run) -> Protection:
+        grid = Grid.of(problem, self.base, 1, True)
+        refuse_relations(grid)
+        grid.narrowed()
+        steps = unbiased(grid, run)
+        exposed = sorted({one.cell for one in missed(grid, steps, run.progress)})
+        if exposed:
+            labels = problem.table.labels(exposed)
+            raise NoSafePatternError(
+                f"The rounding that was drawn exposes {len(exposed)} cells, e.g. {labels[0]!r}. To draw until one is safe would "
+                "bias it: choose a larger base, lower the levels, or round with unbiased=false.",
+                labels,
+            )
+        return protection(
+            grid, steps, method=self.name, status="heuristic", seconds=run.budget.spent, seed=run.seed, note="unbiased"
+        )

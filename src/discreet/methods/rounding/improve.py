@@ -1,0 +1,59 @@
+"""A better rounding piece by piece: most cells stay, those around one that would rather be elsewhere are rounded anew."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from discreet.methods.rounding.grid import Grid
+from discreet.methods.rounding.program import Cuts, Program
+from discreet.problem import BoolArray
+from discreet.relations import FloatArray
+from discreet.run import Run
+
+IntArray = NDArray[np.int64]
+PIECE = 3_000  # cells that are rounded anew together
+NODES = 30  # branches for each piece
+NEAR = 1e-3  # a cell is where it wants to be if it is this near
+GAP = 0.002  # of a piece that is good enough
+
+
+def one_pass(grid: Grid, cuts: Cuts, steps: FloatArray, wish: FloatArray, run: Run) -> FloatArray:
+    """Every cell that is not where the linear program wants it gets a chance, the farthest first."""
+    movable = grid.least < grid.most
+    waiting = movable & (np.abs(steps - wish) > NEAR)
+    rng = np.random.default_rng(run.seed)
+    order = np.flatnonzero(waiting)
+    order = order[np.argsort(-np.abs(steps - wish)[order], kind="stable")]
+    run.progress.stage("improve", len(order))
+    for cell in order.tolist():
+        if run.budget.over:
+            break
+        if not waiting[cell]:
+            continue
+        piece = _around(grid.problem.table.relations, movable, cell, rng)
+        program = Program(grid, piece, steps)
+        program.add(cuts)
+        found = program.solve(run.budget, run.seed, gap=GAP, nodes=NODES, start=steps)
+        if found.steps is not None and grid.deviation(found.steps) < grid.deviation(steps):
+            steps = found.steps
+        waiting &= ~piece
+        run.progress.update(len(order) - int(waiting.sum()), f"deviation {grid.deviation(steps):,.0f}")
+    return steps
+
+
+def _around(relations: sparse.csr_array, movable: BoolArray, cell: int, rng: np.random.Generator) -> BoolArray:
+    """Cells that share relations with a cell, those that share relations with these, and so on."""
+    found = np.zeros(len(movable), dtype=bool)
+    found[cell] = True
+    size = abs(relations)
+    while True:
+        touched = np.flatnonzero(size @ found)
+        near = np.zeros(len(movable), dtype=bool)
+        near[size[touched].indices] = True
+        new = np.flatnonzero(near & movable & ~found)
+        room = PIECE - int(found.sum())
+        if not len(new) or room <= 0:
+            return found
+        found[new if len(new) <= room else rng.choice(new, room, replace=False)] = True

@@ -1,0 +1,210 @@
+"""The integer program of controlled rounding: multiples that add up, near to the truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from discreet.audit.flow import network
+from discreet.methods.rounding.grid import Grid
+from discreet.problem import BoolArray, Status
+from discreet.progress import Budget
+from discreet.relations import FloatArray
+from discreet.solvers import HighsModel, Outcome
+
+IntArray = NDArray[np.int64]
+WHOLE = 1e-6  # a solver's whole numbers are this near to one
+FLAT = 1e-7  # a reduced cost this small, in bases, is nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """What steps must fulfil so that attackers are kept out: ``rows @ steps ≥ least``."""
+
+    rows: sparse.csr_array
+    least: FloatArray
+
+    @staticmethod
+    def none(cells: int) -> Cuts:
+        return Cuts(sparse.csr_array((0, cells)), np.zeros(0))
+
+    def plus(self, others: Cuts) -> Cuts:
+        return Cuts(sparse.csr_array(sparse.vstack([self.rows, others.rows])), np.r_[self.least, others.least])
+
+
+@dataclass(frozen=True)
+class Found:
+    """A rounding, if there is one: steps of every cell, and what no other one can cost less than."""
+
+    outcome: Outcome
+    steps: FloatArray | None
+    bound: float
+
+
+class Program:
+    """Each column is a run of steps of a cell between which the deviation grows evenly; those of a cell add up.
+
+    For a cell that is no multiple and goes to the next one below or above that is one binary column. Costs grow from run to
+    run, so that the cheaper ones are used up first. ``cells`` may be rounded, all others stay where they are: at ``start``.
+    """
+
+    def __init__(self, grid: Grid, cells: BoolArray | None = None, start: FloatArray | None = None) -> None:
+        self.grid, table, base, part = grid, grid.problem.table, grid.multiples.base, grid.multiples.part
+        hidden = grid.problem.status == Status.HIDDEN
+        least, most = grid.least, grid.most
+        self.origin = np.where(hidden, 0.0, least)
+        if cells is not None and start is not None:
+            self.origin = np.where(cells, self.origin, start)
+            least, most = (np.where(cells, end, start) for end in (least, most))
+        runs = [
+            (np.minimum(most, 0.0) - np.minimum(least, 0.0), np.full(len(part), -1.0)),
+            (np.clip(most, 0.0, 1.0) - np.clip(least, 0.0, 1.0), np.where(part > 0, 1 - 2 * part, 1.0)),
+            (np.maximum(most, 1.0) - np.maximum(least, 1.0), np.ones(len(part))),
+        ]
+        rounded = ~hidden & (least < most)
+        at = [np.flatnonzero(rounded & (length > 0)) for length, _ in runs]
+        free = np.flatnonzero(hidden & (least < most))
+        self.cell: IntArray = np.concatenate([*at, free])
+        self.unit = float(base[self.cell].max(initial=0.0)) or 1.0
+        slopes = [slope[where] for (_, slope), where in zip(runs, at, strict=True)]
+        self.cost = np.concatenate([*slopes, np.zeros(len(free))]) * base[self.cell] / self.unit
+        lengths = [length[where] for (length, _), where in zip(runs, at, strict=True)]
+        self.length = np.concatenate([*lengths, np.full(len(free), np.inf)])
+        self.lower = np.r_[np.zeros(len(self.cell) - len(free)), np.full(len(free), -np.inf)]
+        self.relations = table.relations
+        each, factor = _units(grid)
+        weights = sparse.csr_array(table.relations @ sparse.diags_array(factor, format="csr"))
+        rhs = table.rhs / each - weights @ (grid.multiples.floor + self.origin)
+        rhs = np.where(np.abs(rhs - np.rint(rhs)) < WHOLE, np.rint(rhs), rhs)
+        self.rows = sparse.csr_array(weights[:, self.cell])
+        needed = (np.diff(self.rows.indptr) > 0) | (rhs != 0)
+        self.rows, self.rhs = sparse.csr_array(self.rows[needed]), rhs[needed]
+        self.cuts = Cuts.none(len(base))
+
+    def is_network(self) -> bool:
+        """Whether all vertices of the linear program are roundings: relations of a network, and one base."""
+        base = self.grid.multiples.base
+        return not len(base) or bool(np.ptp(base) == 0 and network(self.relations) is not None)
+
+    def add(self, cuts: Cuts) -> None:
+        self.cuts = self.cuts.plus(cuts)
+
+    @property
+    def constant(self) -> float:
+        """What the steps at the start of all columns cost, in units."""
+        base, part, told = self.grid.multiples.base, self.grid.multiples.part, self.grid.told
+        return float((np.abs(self.origin - part) * base)[told].sum()) / self.unit
+
+    def _load(self, model: HighsModel, integer: bool) -> None:
+        shift = self.cuts.rows @ self.origin
+        rows = sparse.csr_array(sparse.vstack([self.rows, self.cuts.rows[:, self.cell]]))
+        least, most = np.r_[self.rhs, self.cuts.least - shift], np.r_[self.rhs, np.full(len(shift), np.inf)]
+        whole = np.full(len(self.cell), integer)
+        model.load(self.cost, self.lower, self.length, rows, least, most, whole)
+
+    def relaxed(self, budget: Budget, seed: int = 0) -> Found:
+        """The linear program, by the simplex method; steps only if they are whole numbers."""
+        model = HighsModel(seed=seed)
+        self._load(model, integer=False)
+        solution = model.solve(_left(budget))
+        bound = self.lagrangian(solution.row_dual) if solution.optimal else -np.inf
+        return Found(solution.outcome, self._steps(solution.primal) if solution.optimal else None, bound)
+
+    def interior(self, budget: Budget) -> tuple[FloatArray, float]:
+        """The linear program by interior points: where cells would like to go, and a bound."""
+        model = HighsModel(tolerance=WHOLE, interior=True)
+        self._load(model, integer=False)
+        solution = model.solve(_left(budget))
+        if not solution.optimal:
+            return self.grid.multiples.part, -np.inf
+        return self._sums(solution.primal), self.lagrangian(solution.row_dual)
+
+    def solve(
+        self,
+        budget: Budget,
+        seed: int = 0,
+        *,
+        gap: float | None = None,
+        nodes: int | None = None,
+        first: bool = False,
+        start: FloatArray | None = None,
+    ) -> Found:
+        """The integer program; with ``first`` any rounding will do."""
+        model = HighsModel(seed=seed, solutions=1 if first else None)
+        self._load(model, integer=True)
+        if start is not None:
+            model.suggest(self._columns(start))
+        solution = model.solve(_left(budget), gap=budget.gap if gap is None else gap, nodes=nodes)
+        steps = None
+        if solution.outcome in (Outcome.OPTIMAL, Outcome.STOPPED) and len(solution.primal) == len(self.cell):
+            steps = self._steps(solution.primal)
+        bound = (solution.bound + self.constant) * self.unit if solution.outcome is not Outcome.FAILED else -np.inf
+        return Found(solution.outcome, steps, bound)
+
+    def lagrangian(self, dual: FloatArray) -> float:
+        """What no rounding costs less than, from prices of the rows: right whatever a solver's tolerance."""
+        best = -np.inf
+        shift = self.cuts.rows @ self.origin
+        rows = sparse.csr_array(sparse.vstack([self.rows, self.cuts.rows[:, self.cell]]))
+        for price in (dual, -dual):
+            price = np.r_[price[: len(self.rhs)], np.maximum(price[len(self.rhs) :], 0.0)]
+            reduced = self.cost - rows.T @ price
+            endless = np.isinf(self.length)
+            if np.any(np.abs(reduced[endless]) > FLAT):
+                continue
+            gain = float(np.minimum(reduced[~endless], 0.0) @ self.length[~endless])
+            best = max(best, gain + float(price @ np.r_[self.rhs, self.cuts.least - shift]))
+        return (best + self.constant) * self.unit
+
+    def _sums(self, primal: FloatArray) -> FloatArray:
+        return self.origin + np.bincount(self.cell, primal, minlength=len(self.origin))
+
+    def _steps(self, primal: FloatArray) -> FloatArray | None:
+        """The solution as a rounding; None if it is none."""
+        whole = np.rint(primal)
+        outside = (whole < self.lower) | (whole > self.length) | (np.abs(primal - whole) > 10 * WHOLE)
+        if np.any(outside) or np.any(np.abs(self.rows @ whole - self.rhs) > WHOLE):
+            return None
+        return self._sums(whole)
+
+    def _columns(self, steps: FloatArray) -> FloatArray:
+        """The columns that add up to these steps: of each cell the cheaper ones first."""
+        left = (steps - self.origin)[self.cell]
+        found = np.zeros(len(self.cell))
+        endless = np.isinf(self.length)
+        found[endless] = left[endless]
+        # Columns of a cell come in the order of their costs.
+        used = np.zeros(len(steps))
+        order = np.lexsort((self.cost, self.cell))
+        for rank in range(3):
+            nth = order[_rank_within(self.cell[order]) == rank]
+            nth = nth[~endless[nth]]
+            found[nth] = np.clip(left[nth] - used[self.cell[nth]], 0.0, self.length[nth])
+            used[self.cell[nth]] += found[nth]
+        return found
+
+
+def _units(grid: Grid) -> tuple[float, FloatArray]:
+    """Relations in a unit in which the bases are whole numbers, if there is one: the unit, and each base in it."""
+    base, scale = grid.multiples.base, grid.multiples.scale
+    if not len(base) or np.ptp(base) == 0:
+        return float(base[0]) if len(base) else 1.0, np.ones(len(base))
+    if scale is None:
+        return 1.0, base
+    whole = np.rint(base * scale).astype(np.int64)
+    common = int(np.gcd.reduce(whole))
+    return common / scale, whole / common
+
+
+def _rank_within(sorted_groups: IntArray) -> IntArray:
+    """0, 1, … within each run of equal numbers."""
+    new = np.r_[True, sorted_groups[1:] != sorted_groups[:-1]][: len(sorted_groups)]
+    begin = np.flatnonzero(new)
+    return np.arange(len(sorted_groups)) - np.repeat(begin, np.diff(np.r_[begin, len(sorted_groups)]))
+
+
+def _left(budget: Budget) -> float | None:
+    return None if budget.seconds is None else max(budget.seconds - budget.spent, 0.0)

@@ -1,0 +1,57 @@
+"""A random controlled rounding of a network whose expected value is the truth, by a walk along cycles (Cox 1987)."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from discreet.audit.flow import network
+from discreet.errors import NoSafePatternError, RuleError, some
+from discreet.methods.rounding.grid import Grid
+from discreet.problem import Status
+from discreet.relations import FloatArray
+from discreet.run import Run
+
+
+def unbiased(grid: Grid, run: Run) -> FloatArray:
+    """Steps up of every cell, 0 or 1 where it is no multiple, drawn so that on average they are its part of a base.
+
+    As long as cells are between two multiples there is a cycle of such cells in the network. All of them move along it, one
+    way or the other, until the first one is a multiple; which way is drawn so that on average nothing moves.
+    """
+    from discreet.methods.rounding.unbiased_kernel import walk  # takes a while to load
+
+    problem, part, scale = grid.problem, grid.multiples.part, grid.multiples.scale
+    net = network(problem.table.relations)
+    if net is None or (len(part) and np.ptp(grid.multiples.base) > 0):
+        raise RuleError(
+            "Unbiased rounding is for tables that are networks, such as two-way tables with at most one hierarchy, and for one "
+            "base. Leave unbiased out, or use random-round, which is not additive."
+        )
+    if scale is None:
+        raise RuleError(
+            "Unbiased rounding counts in the last decimal of values and base, of which there are too many here."
+        )
+    hidden = problem.status == Status.HIDDEN
+    fixed = np.flatnonzero((part > 0) & ((problem.status == Status.PUBLISHED) | net.pinned))
+    if len(fixed):
+        labels = problem.table.labels(fixed)
+        raise NoSafePatternError(
+            f"Cells that must stay as they are, and are no multiples of the base, leave no unbiased rounding: {some(labels)}.",
+            labels,
+        )
+    # What is not told takes up what others leave over: the nodes at its ends count as one.
+    ends = (np.ones(int(hidden.sum())), (net.tail[hidden], net.head[hidden]))
+    _, node = csgraph.connected_components(sparse.csr_array(ends, shape=(net.nodes, net.nodes)), directed=False)
+    moving = np.flatnonzero((part > 0) & ~hidden)
+    run.progress.stage("round", 1)
+    full = round(float(grid.multiples.base[0]) * scale) if len(part) else 1
+    grains = np.rint(part[moving] * full).astype(np.int64)
+    chance = np.random.default_rng(run.seed).random(len(moving))
+    tail, head = (node[end[moving]].astype(np.int64) for end in (net.tail, net.head))
+    walk(tail, head, int(node.max(initial=-1)) + 1, grains, full, chance)
+    steps = np.zeros(len(part))
+    steps[moving] = grains / full
+    run.progress.update(1)
+    return steps
