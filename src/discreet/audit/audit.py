@@ -17,8 +17,9 @@ from discreet.audit import tolerances
 from discreet.audit.congruent import components
 from discreet.audit.decide import Decider
 from discreet.audit.evidence import Difference, Evidence, Found, IntArray
-from discreet.audit.explore import CHUNK, Component, open_targets, reaches, settle, survey
+from discreet.audit.explore import CHUNK, Component, open_targets, reaches, settle, survey, unknown
 from discreet.audit.known import against, due, known_floats, limits, required
+from discreet.audit.parts import NEAR, Part, is_vast, parts, take_in
 from discreet.audit.reduce import Reduced, reduce
 from discreet.errors import InputError, TableError, some
 from discreet.executors import in_order
@@ -289,21 +290,31 @@ class _Job:
         if small:
             yield _joined(small)
 
-    def _explore(self, parts: list[Component]) -> list[Found]:
+    def _explore(self, whole: list[Component]) -> list[Found]:
         """Survey every component, then settle what is left in pieces of the same size, wherever they are worked on."""
         found, left = [], []
-        for part, one in zip(parts, in_order(self.executor, survey, parts), strict=True):
+        begun = [(part, self._from_parts(part) if is_vast(part) else None) for part in whole]
+        for part, one in zip(whole, in_order(self.executor, _survey, begun), strict=True):
             found.append(one)
             left.append(open_targets(part, one))
             self._advance(len(part.targets) - len(left[-1]))
         chunks = [(k, chosen[i : i + CHUNK]) for k, chosen in enumerate(left) for i in range(0, len(chosen), CHUNK)]
-        work = [(parts[k], found[k], chosen) for k, chosen in chunks]
+        work = [(whole[k], found[k], chosen) for k, chosen in chunks]
         # Each piece starts from the survey alone, so that their order does not matter.
         everything = [one.copy() for one in found]
         for (k, chosen), settled in zip(chunks, in_order(self.executor, _settle, work), strict=True):
-            _put_in(everything[k], settled, np.unique(parts[k].targets[chosen]), len(found[k].tables))
+            _put_in(everything[k], settled, np.unique(whole[k].targets[chosen]), len(found[k].tables))
             self._advance(len(chosen))
         return everything
+
+    def _from_parts(self, component: Component) -> Found:
+        """What ever larger parts of a component show, around targets that are still open."""
+        found = unknown(component)
+        for size in NEAR:
+            cut = parts(component, open_targets(component, found), size)
+            for part, settled in zip(cut, in_order(self.executor, Part.settle, cut), strict=True):
+                take_in(found, part, settled)
+        return found
 
     def _advance(self, targets: int) -> None:
         self.done += targets
@@ -358,6 +369,10 @@ def _numbers(problem: Problem, cells: Sequence[int] | NDArray[np.integer]) -> In
             f"cells= takes numbers of cells from 0 to {len(problem) - 1}; np.flatnonzero makes them of a mask."
         )
     return given.astype(np.int64)
+
+
+def _survey(work: tuple[Component, Found | None]) -> Found:
+    return survey(*work)
 
 
 def _settle(work: tuple[Component, Found, IntArray]) -> Found:

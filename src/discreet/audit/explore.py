@@ -11,7 +11,7 @@ from scipy import sparse
 from discreet.audit import tolerances
 from discreet.audit.congruent import CongruentTables, Push, endless, fitting
 from discreet.audit.evidence import DOWN, UP, Difference, Found, IntArray
-from discreet.audit.flow import explore_network, fits, network
+from discreet.audit.flow import Network, explore_network, fits, network
 from discreet.audit.grid import FITS, Grid
 from discreet.relations import FloatArray
 
@@ -41,11 +41,14 @@ class Component:
     certify: bool  # whether to keep the tables that show it
 
 
-def survey(component: Component) -> Found:
-    """Settle as many targets as possible together: by network flows, or by pushing many of them at once."""
+def survey(component: Component, before: Found | None = None) -> Found:
+    """Settle as many targets as possible together: by network flows, or by pushing many of them at once.
+
+    What was found ``before``, in parts, holds; networks have none.
+    """
     c = component
-    if len(c.targets) * len(c.low) >= NETWORK and fits(c.low, c.high):
-        net = network(c.relations)
+    if before is None:
+        net = as_network(c)
         if net is not None:
             level, sliding = np.zeros((2, len(c.low))), np.zeros(len(c.low))
             for side in (DOWN, UP):
@@ -53,11 +56,21 @@ def survey(component: Component) -> Found:
             np.maximum.at(sliding, c.targets, c.sliding)
             targets = np.unique(c.targets)
             return explore_network(net, c.low, c.high, targets, level, sliding, c.intervals, c.certify)
-    explorer = _Explorer(c)
+    explorer = _Explorer(c, before)
     for direction in endless(c.relations, c.low, c.high, np.unique(c.targets)):
         explorer.learn_direction(direction)
     explorer.burst()
     return explorer.found()
+
+
+def as_network(c: Component) -> Network | None:
+    """The network it is, if that helps."""
+    return network(c.relations) if len(c.targets) * len(c.low) >= NETWORK and fits(c.low, c.high) else None
+
+
+def unknown(component: Component) -> Found:
+    """What is known before any search."""
+    return _Explorer(component).found()
 
 
 def open_targets(component: Component, found: Found) -> IntArray:

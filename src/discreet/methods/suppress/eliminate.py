@@ -15,6 +15,9 @@ from discreet.problem import BoolArray, Problem, Status
 from discreet.progress import Budget
 from discreet.run import Run
 
+VAST = 20_000  # hidden cells, from which on other evidence is only sought
+NEAR = (300, 2_000)  # that near
+
 
 def eliminate(problem: Problem, hidden: BoolArray, evidence: Sequence[Evidence], run: Run) -> tuple[BoolArray, str]:
     """Drop every redundant secondary; the pattern stays safe after each, so it can be stopped at any time.
@@ -22,6 +25,8 @@ def eliminate(problem: Problem, hidden: BoolArray, evidence: Sequence[Evidence],
     A secondary is redundant if every protected cell whose evidence, one an attacker, moves it finds other evidence without
     it. Evidence is sought that moves as little as possible of what may still go, so most drops need no search at all. Once
     needed, always needed, as the pattern only shrinks: one pass is enough, unless it drops a cell that needed others.
+
+    In vast patterns evidence is only sought near a cell, and what is not found to be redundant that way stays hidden.
     """
     hidden = hidden.copy()
     price = np.where(problem.status == Status.FREE, problem.cost, 0.0)
@@ -31,6 +36,10 @@ def eliminate(problem: Problem, hidden: BoolArray, evidence: Sequence[Evidence],
         sides = [_Side(*both) for both in zip(evidence, found, strict=True)]
         if not all(side.shows_all(hidden, run.budget) for side in sides):
             return hidden, "time_limit" if run.budget.over else "heuristic"
+        if hidden.sum() > VAST:
+            for mover in found:
+                if isinstance(mover, Mover):
+                    mover.stay_near(*NEAR)
         again = True
         while again:
             again = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy import sparse
 
 from discreet.attackers import Attacker
 from discreet.audit.evidence import DOWN, UP, Difference, IntArray
+from discreet.audit.near import Vicinity
 from discreet.audit.tolerances import REACH
 from discreet.problem import Problem
 from discreet.relations import FloatArray
@@ -19,12 +21,16 @@ STILL = 1e-8  # moves below this share of the level are numerical noise
 STEPS = 5_000  # of the simplex method, before the fare rises
 FARES = (0.0, 3.0, 30.0, 300.0)  # in typical costs of a cell
 SLIGHT = 1e-3  # cells with less room than this share of the level are priced as if they had this much
+MANY = 100_000  # cells, from which on those around the one that is to move are tried first,
+NEAR = (30_000, 100_000)  # so many
+STEP = 0.1  # what a step away counts, in levels of cost
 
 
 class Mover:
-    """A persistent linear program over the given cells; moves up and moves down are separate columns.
+    """Linear programs over the given cells, or over some of them around the one that is to move.
 
-    ``relations`` are those between these cells; ``price`` is what it costs each cell of the problem to move.
+    ``relations`` are those between these cells; ``price`` is what it costs each cell of the problem to move. Programs are made
+    when first needed, which against many an attacker is never.
     """
 
     solver = HighsModel.name
@@ -40,30 +46,22 @@ class Mover:
         fares: tuple[float, ...] = FARES,
     ) -> None:
         self.fares = fares
+        self.seed = seed
         self.cells = cells
         self.column = np.full(len(problem), -1)
         self.column[self.cells] = np.arange(len(self.cells))
         self.price = price[self.cells]
         self.room = rooms(problem, attacker, self.cells)
         self.left = self.room.copy()
+        self.relations = relations
         cost = problem.cost[self.cells]
         self.typical = float(np.median(cost[cost > 0])) if np.any(cost > 0) else 1.0
-        self.relations = relations
-        self.columns = np.arange(2 * len(self.cells))
-        self.seed = seed
-        self.asked: tuple[int, int, float] | None = None
+        self.near: tuple[int, ...] = NEAR if len(self.cells) > MANY else ()
+        self.goes_far = True
 
-    @cached_property
-    def both(self) -> sparse.csr_array:
-        return sparse.csr_array(sparse.hstack([self.relations, -self.relations], format="csr"))
-
-    @cached_property
-    def model(self) -> HighsModel:
-        """Made when first needed, which against many an attacker is never."""
-        n, zero = len(self.columns), np.zeros(self.relations.shape[0])
-        model = HighsModel("dual", seed=self.seed)
-        model.load(np.zeros(n), np.zeros(n), np.ones(n), self.both, zero, zero)
-        return model
+    def stay_near(self, *sizes: int) -> None:
+        """From now on look no farther than so many cells around the one that is to move."""
+        self.near, self.goes_far = sizes, False
 
     def bar(self, i: int, barred: bool) -> None:
         """Take a cell out of play, as if it were published, or put it back."""
@@ -73,24 +71,88 @@ class Mover:
     def release(self, cells: IntArray) -> None:
         """These cells cost nothing any more."""
         self.price[self.column[cells]] = 0.0
-        self.asked = None
+        if "_whole" in self.__dict__:
+            self._whole.asked = None
 
     def move(self, p: int, side: int, level: float) -> Difference | None:
-        """A cheap congruent table that moves ``p`` by ``level``; None if there is none.
+        """A cheap congruent table that moves ``p`` by ``level``; None if there is none."""
+        if self.left[side, self.column[p]] < level * (1 - REACH):
+            return None
+        for cells, program, at in self._programs(p, level):
+            move = program.move(at, side, level)
+            if move is not None:
+                return _difference(cells, move)
+        return None
+
+    def stretch(self, p: int, lower: float, upper: float, sliding: float) -> tuple[Difference, Difference] | None:
+        """Two tables, one with ``p`` at least ``lower`` below and one ``upper`` above, ``sliding`` apart in all."""
+        for cells, program, at in self._programs(p, max(lower, upper, sliding)):
+            both = program.stretch(at, lower, upper, sliding)
+            if both is not None:
+                return _difference(cells, both[0]), _difference(cells, both[1])
+        return None
+
+    def _programs(self, p: int, level: float) -> Iterator[tuple[IntArray, _Program, int]]:
+        """Ever larger ones that move ``p``: the cells, and which of them it is."""
+        at = int(self.column[p])
+        if self.near:
+            room = np.minimum(self.left.min(axis=0) / level, 1.0)
+            length = np.where(self.left.any(axis=0), (self.price / level + STEP) / np.maximum(room, SLIGHT), np.inf)
+        for size in self.near:
+            near = np.sort(self._vicinity.around(at, length, size))
+            if len(near):
+                program = self._program(self._vicinity.part(near), self.left[:, near], self.price[near], self.fares[1:])
+                yield self.cells[near], program, int(np.searchsorted(near, at))
+        if self.goes_far:
+            yield self.cells, self._whole, at
+
+    def _program(
+        self, relations: sparse.csr_array, left: FloatArray, price: FloatArray, fares: tuple[float, ...]
+    ) -> _Program:
+        return _Program(relations, left, price, self.typical, self.seed, fares)
+
+    @cached_property
+    def _whole(self) -> _Program:
+        return self._program(self.relations, self.left, self.price, self.fares)
+
+    @cached_property
+    def _vicinity(self) -> Vicinity:
+        return Vicinity(self.relations)
+
+
+class _Program:
+    """A persistent linear program; moves up and moves down are separate columns."""
+
+    def __init__(
+        self,
+        relations: sparse.csr_array,
+        left: FloatArray,
+        price: FloatArray,
+        typical: float,
+        seed: int,
+        fares: tuple[float, ...],
+    ) -> None:
+        self.left, self.price, self.typical, self.seed, self.fares = left, price, typical, seed, fares
+        self.both = sparse.csr_array(sparse.hstack([relations, -relations], format="csr"))
+        n, zero = 2 * len(price), np.zeros(relations.shape[0])
+        self.columns = np.arange(n)
+        self.asked: tuple[int, int, float] | None = None
+        self.model = HighsModel("dual", seed=seed)
+        self.model.load(np.zeros(n), np.zeros(n), np.ones(n), self.both, zero, zero)
+
+    def move(self, at: int, side: int, level: float) -> FloatArray | None:
+        """How far each cell moves in a cheap table that moves one of them by ``level``.
 
         The cheapest one may wander through half the table and take a solver minutes to find. Where it takes too many steps,
         every cell is charged a fare on top of its price, a higher one each time, which makes short ways attractive.
         """
         # In units of the level, so that small levels beside large values stay exact.
         room = np.minimum(self.left / level, AMPLE)
-        at = self.column[p]
-        if room[side, at] < 1 - REACH:
-            return None
         room[1 - side, at], room[side, at] = 0.0, 1.0
         lower = np.zeros(len(self.columns))
-        lower[at + (0 if side == UP else len(self.cells))] = 1.0
+        lower[at + (0 if side == UP else len(self.price))] = 1.0
         self.model.set_bounds(self.columns, lower, np.concatenate([room[UP], room[DOWN]]))
-        again, self.asked = self.asked == (p, side, level), (p, side, level)
+        again, self.asked = self.asked == (at, side, level), (at, side, level)
         if again:  # with other cells barred than before: the last answer is a good start
             solution = self.model.solve(steps=STEPS)
             if solution.outcome is not Outcome.STOPPED:
@@ -103,11 +165,10 @@ class Mover:
                 break
         return self._net(solution.primal, level) if solution.optimal else None
 
-    def stretch(self, p: int, lower: float, upper: float, sliding: float) -> tuple[Difference, Difference] | None:
-        """Two tables, one with ``p`` at least ``lower`` below and one ``upper`` above, ``sliding`` apart in all."""
+    def stretch(self, at: int, lower: float, upper: float, sliding: float) -> tuple[FloatArray, FloatArray] | None:
         unit = max(sliding, lower, upper)
         room = np.minimum(self.left / unit, AMPLE)
-        n, at = len(self.cells), self.column[p]
+        n = len(self.price)
         # Four blocks of columns: moves up and down of the upper table, then of the lower one.
         least = np.zeros(4 * n)
         most = np.tile(np.concatenate([room[UP], room[DOWN]]), 2)
@@ -128,12 +189,16 @@ class Mover:
             return None
         return self._net(solution.primal[: 2 * n], unit), self._net(solution.primal[2 * n :], unit)
 
-    def _net(self, primal: FloatArray, unit: float) -> Difference:
+    def _net(self, primal: FloatArray, unit: float) -> FloatArray:
         """Moves up minus moves down, without noise."""
-        n = len(self.cells)
+        n = len(self.price)
         move = primal[:n] - primal[n:]
-        moves = np.abs(move) >= STILL
-        return Difference(self.cells[moves], move[moves] * unit)
+        return np.where(np.abs(move) >= STILL, move * unit, 0.0)
+
+
+def _difference(cells: IntArray, move: FloatArray) -> Difference:
+    moves = np.flatnonzero(move)
+    return Difference(cells[moves], move[moves])
 
 
 def rooms(problem: Problem, attacker: Attacker, cells: IntArray) -> FloatArray:

@@ -1,0 +1,72 @@
+"""Parts of a component too large for one program: most of its targets are settled by what moves near them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from discreet.audit.evidence import Difference, Found, IntArray
+from discreet.audit.explore import Component, as_network, open_targets, settle, survey
+from discreet.audit.near import Vicinity
+
+MANY = 20_000  # columns of a component, from which on those around its targets are tried first,
+NEAR = (4_000, 16_000)  # so many
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some columns of a component, and what is asked about those in the middle, as a component of its own."""
+
+    columns: IntArray
+    component: Component
+
+    def settle(self) -> Found:
+        """Settle what can be settled here. Columns may go farther where others move as well."""
+        found = survey(self.component)
+        more = settle(self.component, found, open_targets(self.component, found))
+        return Found(more.reach, more.edge, [*found.tables, *more.tables], more.shown)
+
+
+def is_vast(component: Component) -> bool:
+    """Whether parts are worth looking at: for a verdict, in a large component that is no network."""
+    return not component.intervals and len(component.low) > MANY and as_network(component) is None
+
+
+def parts(component: Component, chosen: IntArray, size: int) -> list[Part]:
+    """So many columns around each of the chosen targets; those in the nearer half share the part."""
+    c, vicinity, found = component, Vicinity(component.relations), []
+    steps = np.ones(len(c.low))
+    left = np.zeros(len(c.targets), dtype=bool)
+    left[chosen] = True
+    for k in chosen.tolist():
+        near = vicinity.around(int(c.targets[k]), steps, size) if left[k] else np.zeros(0, dtype=np.int64)
+        if not len(near):
+            continue
+        middle = np.zeros(len(c.low), dtype=bool)
+        middle[near[: (len(near) + 1) // 2]] = True
+        mine = np.flatnonzero(left & middle[c.targets])
+        left[mine] = False
+        columns = np.sort(near)
+        part = replace(
+            c,
+            relations=vicinity.part(columns),
+            low=c.low[columns],
+            high=c.high[columns],
+            targets=np.searchsorted(columns, c.targets[mine]),
+            level=c.level[:, mine],
+            sliding=c.sliding[mine],
+        )
+        found.append(Part(columns, part))
+    return found
+
+
+def take_in(found: Found, part: Part, settled: Found) -> None:
+    """Add how far a part shows its targets to go. How far they go at most it cannot tell."""
+    at = np.unique(part.component.targets)
+    columns, reach, shown = part.columns[at], settled.reach[:, at], settled.shown[:, at]
+    farther = reach > found.reach[:, columns]
+    shown = np.where(shown >= 0, shown + len(found.tables), -1)
+    found.reach[:, columns] = np.where(farther, reach, found.reach[:, columns])
+    found.shown[:, columns] = np.where(farther, shown, found.shown[:, columns])
+    found.tables.extend(Difference(part.columns[table.cells], table.move) for table in settled.tables)
