@@ -35,7 +35,6 @@ from discreet.cli_common import (
     problem_against,
     problem_argument,
     quiet_option,
-    respondents_verdict,
     verdict,
     workers_option,
 )
@@ -44,7 +43,7 @@ from discreet.cli_keys import keys_command
 from discreet.costs import COSTS
 from discreet.costs import usage as cost_usage
 from discreet.demo import write_demo
-from discreet.errors import DiscreetError, FormatError, InputError, NotSafeError
+from discreet.errors import DiscreetError, FormatError, InputError
 from discreet.executors import spread
 from discreet.hierarchy import Hierarchy
 from discreet.io import FORMATS, bundle, read_problem, write_problem, write_release, writing
@@ -409,7 +408,9 @@ def protect_command(
                 level=level,
             )
             checked = audit(given, found, intervals=False, executor=executor, progress=progress)
-            seen = audit_respondents(given, found, progress=progress) if level == "contributions" else None
+            seen = None
+            if level == "contributions":
+                seen = audit_respondents(given, found, executor=executor, progress=progress)
         passed = both_passed(checked, seen)
         files: dict[Path, Callable[[Path], None]] = {out: lambda draft: write_pattern(found, draft)}
         if report:
@@ -452,9 +453,7 @@ def publish_command(
     with on_terminal(quiet) as progress:
         checked = audit(given, found, intervals=False, progress=progress)
         seen = audit_respondents(given, found, progress=progress) if level == "contributions" else None
-    if seen is not None and not seen.passed:
-        raise NotSafeError(f"Not published: {respondents_verdict(seen).removeprefix('exposed: ')}.", seen.respondents)
-    release = publish(given, found, checked, symbol=symbol, decimals=decimals)
+    release = publish(given, found, checked, seen, symbol=symbol, decimals=decimals)
     write_release(release, out)
     console.print(f"{release!r}", markup=False)
 

@@ -89,7 +89,7 @@ def audit_command(
     given = problem_against(problem, attackers)
     found = read_pattern(given, pattern)
     if level == "contributions":
-        return _audit_respondents(given, found, report, quiet)
+        return _audit_respondents(given, found, report, workers, quiet)
     files: dict[Path, Callable[[Path], None]] = {}
     with on_terminal(quiet) as progress, spread(workers) as executor:
         exact = counts or intervals is not None
@@ -111,9 +111,9 @@ def audit_command(
     return 0 if seen.passed else 1
 
 
-def _audit_respondents(given: Problem, found: Protection, report: Path | None, quiet: bool) -> int:
-    with on_terminal(quiet) as progress:
-        seen = audit_respondents(given, found, progress=progress)
+def _audit_respondents(given: Problem, found: Protection, report: Path | None, workers: int, quiet: bool) -> int:
+    with on_terminal(quiet) as progress, spread(workers) as executor:
+        seen = audit_respondents(given, found, executor=executor, progress=progress)
     if report:
         with writing(report) as draft:
             write_json(respondents_report(seen), draft)

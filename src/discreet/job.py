@@ -71,7 +71,8 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
         protection, checked, respondents = _protect(job, problem, kept, progress or Silent(), say)
         release, passed = None, both_passed(checked, respondents)
         if passed:
-            release = publish(problem, protection, checked, symbol=job.output.symbol, decimals=job.output.decimals)
+            shown = {"symbol": job.output.symbol, "decimals": job.output.decimals}
+            release = publish(problem, protection, checked, respondents, **shown)  # type: ignore[arg-type]
         files = _write(job, problem, protection, checked, respondents, release)
         if kept and passed:
             kept.finish(protection.report.status)
@@ -99,8 +100,10 @@ def _protect(
         adjusted = f", {report.n_adjusted:,} get other values" if report.n_adjusted else ""
         say(f"protected: {report.n_secondary:,} further cells are hidden{adjusted}")
         checked = audit(problem, protection, executor=executor, progress=progress)
-    say(f"audited: {'safe' if checked.passed else f'{len(checked.exposed):,} cells exposed'}")
-    respondents = audit_respondents(problem, protection, progress=progress) if job.at_contributions else None
+        say(f"audited: {'safe' if checked.passed else f'{len(checked.exposed):,} cells exposed'}")
+        respondents = None
+        if job.at_contributions:
+            respondents = audit_respondents(problem, protection, executor=executor, progress=progress)
     if respondents is not None:
         found = "safe" if respondents.passed else f"{len(respondents.respondents):,} exposed"
         say(f"audited {respondents.targets:,} respondents who need protection: {found}")

@@ -14,6 +14,7 @@ from discreet.errors import InputError, NotSafeError, some
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection
 from discreet.relations import FloatArray
+from discreet.respondents import RespondentAudit
 from discreet.table import digits_of
 
 SYMBOL = "×"
@@ -59,12 +60,19 @@ class Release:
 
 
 def publish(
-    problem: Problem, protection: Protection, audit: Audit, *, symbol: str = SYMBOL, decimals: int | None = None
+    problem: Problem,
+    protection: Protection,
+    audit: Audit,
+    respondents: RespondentAudit | None = None,
+    *,
+    symbol: str = SYMBOL,
+    decimals: int | None = None,
 ) -> Release:
-    """Make the release, if the audit is about this protection and passed."""
+    """Make the release, if the audit is about this protection and passed; with one of ``respondents``, both."""
     if not symbol.strip() or _is_number(symbol):
         raise InputError("The suppression symbol must be visible and must not look like a number.")
-    if audit.protection != protection.digest or audit.problem.digest != problem.digest:
+    audits = (audit,) if respondents is None else (audit, respondents)
+    if any(seen.protection != protection.digest or seen.problem.digest != problem.digest for seen in audits):
         raise NotSafeError("Not published: the audit is about another protection. Audit this one.")
     everyone = {(who.digest, int(cell)) for who in problem.attackers() for cell in due(problem, protection, who)}
     audited = {(audit.knowledge[a], int(c)) for a, c in zip(audit.attacker, audit.cell, strict=True)}
@@ -75,6 +83,9 @@ def publish(
             f"Not published: {len(audit.exposed):,} cells can be inferred too closely, e.g. {some(audit.exposed)}.",
             audit.exposed,
         )
+    if respondents is not None and not respondents.passed:
+        exposed = f"{len(respondents.respondents):,} of {respondents.targets:,} respondents"
+        raise NotSafeError(f"Not published: {exposed} can be told too closely.", respondents.respondents)
     table = problem.table
     listed = _listed(problem, protection)
     codes: dict[str, tuple[str, ...]] = {} if table.names is None else {"cell": tuple(table.labels(listed))}

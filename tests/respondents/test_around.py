@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 from discreet.assess import assess
 from discreet.audit import audit
 from discreet.contributions import Contributions
-from discreet.errors import InputError, NoSafePatternError, TableError
+from discreet.errors import InputError, NoSafePatternError, NotSafeError, TableError
 from discreet.hierarchy import Hierarchy
 from discreet.methods import protect
 from discreet.methods.suppress.optimal.optimal import Optimal
-from discreet.problem import Problem
+from discreet.problem import Problem, Status
 from discreet.protection import suppress
+from discreet.release import publish
 from discreet.respondents import audit_respondents
 from discreet.table import Table
 from drawn import table_of
@@ -148,3 +151,34 @@ def test_contributions_that_do_not_fit_are_refused(change, message):
         columns[name][-1] = value
     with pytest.raises(TableError, match=message):
         given.with_columns(contributions=Contributions(**columns, names=listed.names))
+
+
+def test_the_audit_is_the_same_wherever_it_is_made(monkeypatch):
+    monkeypatch.setattr("discreet.respondents.audit.CHUNK", 1)
+    special = {
+        ("A", "I"): {"one": 90.0, "two": 3.0},
+        ("B", "II"): {"three": 70.0, "one": 2.0},
+        ("B", "I"): {"four": 50.0},
+    }
+    problem = assess(table(special), "P(30)")
+    pattern = suppress(problem, problem.status == Status.PRIMARY)
+    with ThreadPoolExecutor(2) as executor:
+        one, other = (audit_respondents(problem, pattern, executor=who) for who in (None, executor))
+    assert one.frame().equals(other.frame())
+    assert len(one.respondents) == 3
+
+
+def test_both_audits_must_pass_to_publish():
+    special = {("A", "I"): {"one": 90.0}, ("A", "III"): {"two": 70.0}}
+    problem = assess(table(special), "P(20)")
+    labels = ["A × I", "A × III", "B × I", "B × III"]
+    pattern = suppress(problem, np.isin(problem.table.labels(), labels))
+    seen, checked = audit_respondents(problem, pattern), audit(problem, pattern)
+    assert checked.passed
+    assert publish(problem, pattern, checked).hidden.sum() == 4
+    with pytest.raises(NotSafeError, match="2 of 2 respondents can be told too closely"):
+        publish(problem, pattern, checked, seen)
+    other = protect(problem, level="contributions")
+    assert publish(problem, other, audit(problem, other), audit_respondents(problem, other))
+    with pytest.raises(NotSafeError, match="another protection"):
+        publish(problem, pattern, checked, audit_respondents(problem, other))

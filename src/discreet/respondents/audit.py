@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -20,6 +21,7 @@ from discreet.audit.numbers import Bound
 from discreet.audit.rationalize import toward
 from discreet.audit.reduce import reduce
 from discreet.errors import InputError, TableError
+from discreet.executors import in_order
 from discreet.problem import BoolArray, Problem, Status
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
@@ -31,6 +33,7 @@ from discreet.respondents.sparing import Sparing
 from discreet.respondents.telling import Telling
 from discreet.table import Table
 
+CHUNK = 60  # respondents that are looked at in one go
 SIGNS = 10  # cells that one respondent dominates: beyond that, signs are too many to try them all
 
 
@@ -98,31 +101,68 @@ def audit_respondents(
     problem: Problem,
     protection: Protection,
     *,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> RespondentAudit:
     """Ask of every respondent whether others, or several together, can make out too much of it: Operational criterion 2.
 
-    By the rules that the problem was assessed by.
+    By the rules that the problem was assessed by. Work goes to the ``executor``, if there is one; the answer is the same.
     """
     if protection.problem.digest != problem.digest:
         raise TableError("The protection belongs to another problem. Audit it with the problem it was made for.")
     if not protection.only_hides:
         raise InputError("Aggregations are audited where cells are published or suppressed, not as intervals.")
-    progress = progress or Silent()
     exposed: list[Exposed] = []
     targets, programs = set[int](), 0
     for measure in measures(problem):
-        seen = Search(problem, protection.hidden, measure)
-        found = seen.targets()
-        progress.stage("respondents", len(found))
-        for done, target in enumerate(found, start=1):
-            worst = seen.worst(target)
-            exposed += [] if worst is None else [worst]
-            progress.update(done, f"{len(exposed):,} exposed")
+        found = Insiders(problem, measure).targets()
         targets |= set(found)
-        programs += seen.programs
+        chunks = in_chunks(problem, protection.hidden, measure, found)
+        for worst, solved in look(chunks, Chunk.worst, executor, progress or Silent()):
+            exposed += worst
+            programs += solved
     exposed.sort(key=lambda one: (one.precision, one.respondent))
     return RespondentAudit(problem, protection.digest, problem.rules, len(targets), programs, tuple(exposed))
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some respondents to look at, in another process perhaps."""
+
+    problem: Problem
+    hidden: BoolArray
+    measure: Measure
+    targets: list[int]
+
+    def worst(self) -> tuple[list[Exposed], int]:
+        """Of each of them who is exposed, to somebody who learns most; and how many programs that took."""
+        search = Search(self.problem, self.hidden, self.measure)
+        found = [search.worst(target) for target in self.targets]
+        return [one for one in found if one is not None], search.programs
+
+    def all(self) -> tuple[list[Exposed], int]:
+        """Everybody who learns too much about them."""
+        search = Search(self.problem, self.hidden, self.measure)
+        return [one for target in self.targets for one in search.exposures(target)], search.programs
+
+
+def in_chunks(problem: Problem, hidden: BoolArray, measure: Measure, targets: list[int]) -> list[Chunk]:
+    return [Chunk(problem, hidden, measure, targets[k : k + CHUNK]) for k in range(0, len(targets), CHUNK)]
+
+
+def look(
+    chunks: list[Chunk],
+    at: Callable[[Chunk], tuple[list[Exposed], int]],
+    executor: Executor | None,
+    progress: Progress,
+) -> Iterator[tuple[list[Exposed], int]]:
+    """What is found in each chunk, wherever it is looked at."""
+    progress.stage("respondents", sum(len(chunk.targets) for chunk in chunks))
+    done = exposed = 0
+    for chunk, found in zip(chunks, in_order(executor, at, chunks), strict=True):
+        done, exposed = done + len(chunk.targets), exposed + len(found[0])
+        progress.update(done, f"{exposed:,} exposed")
+        yield found
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,9 +209,6 @@ class Search:
         for members, relations in components(self.reduced.relations, np.ones(len(self.reduced.low), dtype=bool)):
             part = _Part(members, relations, self.reduced.low[members], self.reduced.high[members])
             self._parts.update(dict.fromkeys(members.tolist(), part))
-
-    def targets(self) -> list[int]:
-        return self.insiders.targets()
 
     def worst(self, target: int) -> Exposed | None:
         """Somebody who learns too much about a respondent, and of those found who learns most; None if it is safe.

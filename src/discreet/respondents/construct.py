@@ -15,7 +15,7 @@ from discreet.methods.pieces import InPieces
 from discreet.problem import BoolArray, Problem, Status
 from discreet.protection import Protection, suppress
 from discreet.relations import FloatArray
-from discreet.respondents.audit import Exposed, Search, moves_with
+from discreet.respondents.audit import Chunk, Exposed, in_chunks, look, moves_with
 from discreet.respondents.insiders import Group, Insiders
 from discreet.respondents.measure import Measure, measures
 from discreet.rules import parse_rules
@@ -136,12 +136,10 @@ class Posed:
         """Everybody who still learns too much."""
         found: list[Exposed] = []
         for measure in self.measures:
-            search = Search(self.original, hidden[: len(self.original)], measure)
-            targets = search.targets()
-            run.progress.stage("respondents", len(targets))
-            for done, target in enumerate(targets, start=1):
-                found += search.exposures(target)
-                run.progress.update(done, f"{len(found):,} to be kept from learning too much")
+            targets = self.insiders[measure.rule].targets()
+            chunks = in_chunks(self.original, hidden[: len(self.original)], measure, targets)
+            for exposed, _ in look(chunks, Chunk.all, run.executor, run.progress):
+                found += exposed
         return found
 
     def add(self, exposed: Sequence[Exposed]) -> None:
