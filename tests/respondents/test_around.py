@@ -165,7 +165,7 @@ def test_the_audit_is_the_same_wherever_it_is_made(monkeypatch):
     with ThreadPoolExecutor(2) as executor:
         one, other = (audit_respondents(problem, pattern, executor=who) for who in (None, executor))
     assert one.frame().equals(other.frame())
-    assert len(one.respondents) == 3
+    assert len(one.respondents) == 4
 
 
 def test_both_audits_must_pass_to_publish():
