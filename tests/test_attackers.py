@@ -359,7 +359,7 @@ def test_nobody_can_be_left_out_of_a_certificate():
 # -- methods ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("part", range(5))
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 5))])
 def test_kelly_protects_against_several_attackers_and_what_it_hides_on_the_way(part):
     """Twelve problems each: the audit, and plain linear programs, find every demand met."""
     rng, safe = np.random.default_rng([part, 94]), 0

@@ -180,7 +180,9 @@ def whole_problem(rng: np.random.Generator, spread: float) -> Problem:
     return pose(table, levels)
 
 
-@pytest.mark.parametrize("spread", [1, 3, 6, 9, 12])
+@pytest.mark.parametrize(
+    "spread", [1, pytest.param(3, marks=pytest.mark.slow), 6, pytest.param(9, marks=pytest.mark.slow), 12]
+)
 def test_intervals_and_verdicts_are_exact_at_any_size(spread):
     """Levels from 1 up beside values up to 10¹²; the truth is found in whole numbers."""
     rng = np.random.default_rng(spread)

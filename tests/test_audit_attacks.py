@@ -162,7 +162,7 @@ def test_amplified(seed):
     check(system, known)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", [*range(20), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(20, 40))])
 def test_attenuated(seed):
     """A group adds up to nothing, with and without a cell that is a tiny share of one of them: so none of that one is free."""
     rng = np.random.default_rng(seed)
@@ -208,7 +208,7 @@ def test_hidden_behind_a_large_group(seed):
     check(system)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", [*range(30), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(30, 60))])
 def test_gadgets(seed):
     """Short chains of all kinds, closed in all ways, with rooms of all sizes."""
     rng = np.random.default_rng(seed)

@@ -90,7 +90,7 @@ def check(problem: Problem, protection: Protection) -> None:
 
 
 @pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("seed", [0, 3])
+@pytest.mark.parametrize("seed", [0, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_pattern_is_safe_as_a_whole_or_there_is_none(method, kind, seed):
     problem = draw(kind, seed)
     protection, by_kelly = solve(problem, method), solve(problem, "kelly")
