@@ -17,6 +17,7 @@ from discreet.audit import tolerances
 from discreet.audit.congruent import CongruentTables, components
 from discreet.audit.decide import Decider
 from discreet.audit.evidence import IntArray
+from discreet.audit.near import Vicinity
 from discreet.audit.numbers import Bound
 from discreet.audit.rationalize import toward
 from discreet.audit.reduce import reduce
@@ -34,6 +35,7 @@ from discreet.respondents.telling import Telling
 from discreet.table import Table
 
 CHUNK = 60  # respondents that are looked at in one go
+NEAR = 600  # columns around the one that is to move, which are looked at first
 SIGNS = 10  # cells that one respondent dominates: beyond that, signs are too many to try them all
 
 
@@ -345,10 +347,11 @@ class Search:
     ) -> _Move | Aggregation | None:
         """A move that shows the target safe from the insiders; or the aggregation that shows that it is not, if found."""
         if len(cells) == 1:
-            for level, room in self._ways(group, cells[0], rest):
-                move = self._push(cells[0], level, room)
-                if move is not None and self._holds(move, rest, at, signs):
-                    return move
+            for part in self._around(cells[0]):
+                for level, room in self._ways(group, cells[0], rest, part):
+                    move = self._push(cells[0], level, room, part)
+                    if move is not None and self._holds(move, rest, at, signs):
+                        return move
             told = self._told(group, cells[0], rest)
             if told is not None:
                 return told
@@ -361,7 +364,8 @@ class Search:
             room, total = np.maximum(rest - known, 0.0), np.zeros(len(rest))
             room[at] = 0.0
             for cell, place in zip(cells, at.tolist(), strict=True):
-                move = self._push(cell, float(known[place] - rest[place]), room)
+                parts = list(self._around(cell))
+                move = self._push(cell, float(known[place] - rest[place]), room, parts[-1]) if parts else None
                 if move is None:
                     break
                 total += np.abs(move.by)
@@ -372,25 +376,32 @@ class Search:
                     return found
         return None
 
-    def _ways(self, group: Group, cell: int, rest: FloatArray) -> Iterator[tuple[float, FloatArray]]:
+    def _around(self, cell: int) -> Iterator[_Part]:
+        """Cells to look for moves in: those near, if there are many, then all that move with this one."""
+        column = int(self.reduced.column[cell])
+        if column >= 0:
+            whole = self._parts[column]
+            near = whole.around(column)
+            if near is not None:
+                yield near
+            yield whole
+
+    def _ways(self, group: Group, cell: int, rest: FloatArray, part: _Part) -> Iterator[tuple[float, FloatArray]]:
         """How far to move a cell and which room to leave to others: at first so that nobody spoils the move, then few."""
         here = self.place[cell]
         level, others = float(-rest[here]), self._largest_others(group)
         if others.any():  # a move that hardly anybody spoils spares many others
             if not group.insiders:  # later it is known that there is none that nobody spoils
                 yield level + float(others[here]), np.maximum(rest - others, 0.0)
-            beyond = self._beyond(cell, level, others, rest)
+            beyond = self._beyond(cell, level, others, rest, part)
             if beyond is not None:
                 known = np.where(beyond, 0.0, others)
                 yield level + float(known[here]), np.maximum(rest - known, 0.0)
         yield level, np.maximum(rest, 0.0)
 
-    def _beyond(self, cell: int, level: float, others: FloatArray, rest: FloatArray) -> BoolArray | None:
+    def _beyond(self, cell: int, level: float, others: FloatArray, rest: FloatArray, part: _Part) -> BoolArray | None:
         """Cells that move into what their largest insiders know, as few as possible."""
         column, mine = int(self.reduced.column[cell]), self.reduced.column[self.base]
-        if column < 0:
-            return None
-        part = self._parts[column]
         here = self.place[cell]
         full, wary = rest.copy(), rest - others
         full[here] = wary[here] = np.inf
@@ -407,12 +418,9 @@ class Search:
         used[part.members] = found
         return np.asarray(used[mine])
 
-    def _push(self, cell: int, level: float, room: FloatArray) -> _Move | None:
-        """A proven move of a cell by its level, other cells keeping to their room."""
+    def _push(self, cell: int, level: float, room: FloatArray, part: _Part) -> _Move | None:
+        """A proven move of a cell by its level, other cells keeping to their room, and those elsewhere to their place."""
         column = int(self.reduced.column[cell])
-        if column < 0:
-            return None
-        part = self._parts[column]
         room = room.copy()
         room[self.place[cell]] = np.inf  # what it needs is no more than it can
         columns, low, high = part.bounds(self.reduced.column[self.base], room)
@@ -520,10 +528,30 @@ class _Part:
         sizes = np.concatenate([-low, high])
         self.scale = float(np.median(sizes[np.isfinite(sizes) & (sizes > 0)]))
         self.sparing = Sparing(relations, self.scale)
+        self._near: dict[int, _Part | None] = {}
 
     @cached_property
     def tables(self) -> CongruentTables:
         return CongruentTables(self.relations, self.low, self.high, self.scale)
+
+    @cached_property
+    def _vicinity(self) -> Vicinity:
+        return Vicinity(self.relations)
+
+    def around(self, column: int) -> _Part | None:
+        """The part around a column, of a large component; those in its nearer half share it."""
+        if len(self.members) <= 2 * NEAR:
+            return None
+        if column not in self._near:
+            found = self._vicinity.around(self.place(column), np.ones(len(self.members)), NEAR)
+            here = np.sort(found)
+            part = None
+            if len(here):
+                part = _Part(self.members[here], self._vicinity.part(here), self.low[here], self.high[here])
+            for other in self.members[found[: (len(found) + 1) // 2]].tolist():
+                self._near.setdefault(other, part)
+            self._near[column] = part
+        return self._near[column]
 
     def place(self, column: int) -> int:
         return int(np.searchsorted(self.members, column))
