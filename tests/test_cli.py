@@ -166,7 +166,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_the_commands_are_those_of_the_contract():
-    steps = "keys edit advise tabulate assess protect audit verify publish attack view convert rules methods"
+    steps = "keys edit advise compare tabulate assess protect audit verify publish attack view convert rules methods"
     assert set(cli.commands) == {"demo", "run", *steps.split()}
 
 

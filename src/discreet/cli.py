@@ -38,6 +38,7 @@ from discreet.cli_common import (
     verdict,
     workers_option,
 )
+from discreet.cli_compare import compare_command
 from discreet.cli_edit import edit_command
 from discreet.cli_keys import keys_command
 from discreet.costs import COSTS
@@ -491,7 +492,15 @@ def convert(source: Path, target: Path, attackers: Path | None) -> None:
     console.print(f"Written {target}", markup=False)
 
 
-for command in (audit_command, verify_command, attack_command, keys_command, edit_command, advise_command):
+for command in (
+    audit_command,
+    verify_command,
+    attack_command,
+    keys_command,
+    edit_command,
+    advise_command,
+    compare_command,
+):
     cli.add_command(command)
 
 

@@ -101,13 +101,13 @@ def exposed(audit: Audit) -> Row:
 
 def intervals(audit: Audit) -> Row:
     """Each audited cell as seen by the attacker who comes closest."""
-    order = np.lexsort((_room(audit), audit.safe))
+    order = np.lexsort((rooms(audit), audit.safe))
     return _intervals(audit, order[np.unique(audit.cell[order], return_index=True)[1]], MAX_INTERVALS)
 
 
 def _intervals(audit: Audit, rows: NDArray[np.intp], most: int) -> Row:
     """The tightest first."""
-    room = _room(audit)
+    room = rooms(audit)
     rows = rows[np.lexsort((room[rows], audit.safe[rows]))]
     return {
         "rows": [_interval(audit, row, float(room[row])) for row in rows[:most].tolist()],
@@ -117,7 +117,7 @@ def _intervals(audit: Audit, rows: NDArray[np.intp], most: int) -> Row:
     }
 
 
-def _room(audit: Audit) -> FloatArray:
+def rooms(audit: Audit) -> FloatArray:
     """How many times the required distance is left open, where it is tightest; infinite if none is required."""
     value = audit.problem.table.value[audit.cell]
     reach = np.stack([value - audit.lower, audit.upper - value, audit.upper - audit.lower])

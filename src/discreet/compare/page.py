@@ -1,0 +1,142 @@
+"""The comparison as one HTML page for the statistician that needs nothing else."""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Mapping
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+import discreet
+from discreet.compare.charts import Point, bars, round_percent, scatter
+from discreet.compare.compare import Comparison, Outcome
+from discreet.compare.measure import CLOSE, WIDEST, Risk
+from discreet.io import writing
+from discreet.report import words
+
+TITLE = "Methods compared"
+MOST_RISKS = 200  # rows of the table by attacker
+KINDS = ("exact", "adjusted", "interval", "hidden")
+
+
+def write_comparison(
+    comparison: Comparison, path: str | Path, *, title: str = TITLE, settings: Mapping[str, str] = {}
+) -> None:
+    """Write the page. Confidential: it tells how methods and levels are chosen, and deviations of true values."""
+    page = render_comparison(comparison, title=title, settings=settings)
+    with writing(path) as draft:
+        draft.write_text(page, encoding="utf-8")
+
+
+def render_comparison(comparison: Comparison, *, title: str = TITLE, settings: Mapping[str, str] = {}) -> str:
+    """The page as HTML. ``settings`` is what else it takes to run the comparison again, by name."""
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader("discreet", "compare"), PackageLoader("discreet", "report")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(number=_number, percent=words.percent, seconds=words.seconds, room=_room, error=_error)
+    now = datetime.now().astimezone()
+    done = [one for one in comparison.outcomes if one.loss]
+    problem = comparison.problem
+    return environment.get_template("compare.html.j2").render(
+        title=title,
+        date=f"{now.day} {now:%B %Y, %H:%M (UTC%z)}",
+        table=problem.table,
+        lead=_lead(comparison),
+        outcomes=comparison.outcomes,
+        done=done,
+        scatter=scatter(_points(done)),
+        panels=_panels(done),
+        kinds=KINDS,
+        risks=_tightest(done) if len(problem.attackers()) > 1 else [],
+        more_risks=max(sum(len(one.risks) for one in done) - MOST_RISKS, 0),
+        sampled=comparison.sampled,
+        of=comparison.of,
+        close=round_percent(CLOSE),
+        widest=round_percent(WIDEST),
+        facts={**settings, **comparison.settings, **_facts(comparison)},
+    )
+
+
+def _lead(comparison: Comparison) -> str:
+    problem, done = comparison.problem, [one for one in comparison.outcomes if one.loss]
+    safe, failed = sum(bool(one.safe) for one in done), len(comparison.outcomes) - len(done)
+    attackers = words.listed([who.name for who in problem.attackers()])
+    counts = [
+        (safe, f"{safe:,} protect every cell against the {attackers}"),
+        (len(done) - safe, f"{len(done) - safe:,} leave cells exposed"),
+        (failed, f"{failed:,} gave no result"),
+    ]
+    cells = f"{words.plural(len(problem), 'cell')}, {len(problem.primaries):,} of them sensitive."
+    of = words.plural(len(comparison.outcomes), "method")
+    return f"{cells} Of {of}, {words.listed([text for many, text in counts if many])}."
+
+
+def _tightest(done: list[Outcome]) -> list[tuple[str, Risk]]:
+    """By method and attacker; of very many, those with the least room."""
+    rows = [(one.method, risk) for one in done for risk in one.risks]
+    room = [math.inf if risk.room is None else risk.room for _, risk in rows]
+    order = sorted(range(len(rows)), key=room.__getitem__)
+    return [rows[k] for k in sorted(order[:MOST_RISKS])]
+
+
+def _points(done: list[Outcome]) -> list[Point]:
+    """Where methods lie between loss and risk, if both can be measured."""
+    placed = [(one, one.loss.width, one.risk.guessed) for one in done if one.loss and one.risk]
+    return [Point(one.method, x, y, bool(one.safe)) for one, x, y in placed if x is not None and y is not None]
+
+
+def _panels(done: list[Outcome]) -> list[dict[str, Any]]:
+    names = [one.method for one in done]
+    losses = [one.loss for one in done if one.loss]
+    cells = [[getattr(loss, kind) for kind in KINDS] for loss in losses]
+    value = [[getattr(loss, f"value_{kind}") for kind in KINDS] for loss in losses]
+    one = ("",)
+    return [
+        {"title": "Cells, by what is told of them", "chart": bars(names, cells, KINDS)},
+        {"title": "Value at the finest level, by what is told of it", "chart": bars(names, value, KINDS)},
+        {"title": "Width of what readers can infer, mean", "chart": bars(names, [[x.width] for x in losses], one)},
+        {
+            "title": "Published values off by, mean",
+            "chart": bars(names, [[x.deviation_relative] for x in losses], one),
+        },
+    ]
+
+
+def _facts(comparison: Comparison) -> dict[str, str]:
+    problem = comparison.problem
+    return {
+        "Methods": ", ".join(one.method for one in comparison.outcomes),
+        "Rules": "; ".join(problem.rules) or "not recorded",
+        "Attackers": words.listed([who.name for who in problem.attackers()], 20),
+        "Versions": f"discreet {discreet.__version__}, Python {platform.python_version()}, "
+        f"numpy {np.__version__}, highspy {version('highspy')}",
+        "Table digest": problem.table.digest,
+        "Problem digest": problem.digest,
+    }
+
+
+def _number(x: float | None) -> str:
+    return "–" if x is None else words.number(x)
+
+
+def _room(risk: Risk) -> str:
+    """How many times the required distance is left open. Rounding never contradicts the verdict: 0.999 reads 0.99."""
+    if risk.room is None:
+        return "–"
+    times = min(math.floor(risk.room * 100) / 100, 0.99) if risk.exposed else max(risk.room, 1.0)
+    return "∞" if math.isinf(times) else f"{times:,.0f} ×" if times >= 100 else f"{times:.2f} ×"
+
+
+def _error(share: float | None) -> str:
+    """A relative error; without a middle of the interval there is no guess."""
+    return "no guess" if share is not None and math.isinf(share) else words.percent(share)
