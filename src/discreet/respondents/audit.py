@@ -35,7 +35,7 @@ from discreet.respondents.telling import Telling
 from discreet.table import Table
 
 CHUNK = 60  # respondents that are looked at in one go
-NEAR = 600  # columns around the one that is to move, which are looked at first
+NEAR = 400  # columns around the one that is to move, which are looked at first
 SIGNS = 10  # cells that one respondent dominates: beyond that, signs are too many to try them all
 
 
