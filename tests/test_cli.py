@@ -162,11 +162,37 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
+def test_both_editions_of_the_report(call, here):
+    told = call("report", "problem.jj", "--pattern", "pattern.csv", "--title", "Ours", "--out", "in.html").done().out
+    assert told.startswith("safe: ")
+    assert not leaked(told)
+    call("report", "problem.discreet", "--pattern", "found.csv", "--level", "contributions", "--out", "each.html")
+    assert "Ours (confidential)" in (here / "in.html").read_text(encoding="utf-8")
+    call("report", "problem.discreet", "--pattern", "found.csv", "--share", "--out", "out.html").done()
+    page = (here / "out.html").read_text(encoding="utf-8")
+    assert "(shareable)" in page
+    assert "primary" not in page[page.index("<body>") :]
+
+
+def test_the_report_of_an_unsafe_pattern_is_written_but_not_to_share(call, here):
+    pattern = (here / "found.csv").read_text(encoding="utf-8").replace("secondary", "published")
+    (here / "found.csv").write_text(pattern, encoding="utf-8")
+    told = call("report", "problem.discreet", "--pattern", "found.csv", "--out", "in.html")
+    assert told.code == 1
+    assert "Exposed cells" in (here / "in.html").read_text(encoding="utf-8")
+    told = call("report", "problem.discreet", "--pattern", "found.csv", "--share", "--out", "out.html")
+    assert told.code == 1
+    assert "Not published" in told.err
+    assert not (here / "out.html").exists()
+    assert call("report", "problem.jj", "--pattern", "pattern.csv", "--out", "pattern.csv").code == 2
+
+
 # -- the contract -----------------------------------------------------------------------------------------------
 
 
 def test_the_commands_are_those_of_the_contract():
     steps = "keys edit advise compare tabulate assess protect audit verify publish attack view convert rules methods"
+    steps += " report calibrate"
     assert set(cli.commands) == {"demo", "run", *steps.split()}
 
 

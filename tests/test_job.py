@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import sys
@@ -775,3 +776,18 @@ def test_linked_tables_one_of_which_is_finer_go_with_the_level_of_contributions(
     result = run('tables = [["industry"], ["industry", "region"]]\n' + EACH)
     assert result.passed
     assert result.problem.table.contributions is not None
+
+
+def test_a_job_shares_its_report_if_asked_and_if_there_is_a_release(run, folder, monkeypatch):
+    result = run(JOB + "[output]\nshare = true\ndecimals = -1\n")
+    page = folder / "output" / "report-shareable.html"
+    assert page in result.files
+    digest = hashlib.sha256((folder / "output" / "release.csv").read_bytes()).hexdigest()
+    text = page.read_text(encoding="utf-8")
+    assert digest in text  # it is about this very release
+    assert result.problem.digest not in text
+    page.unlink()
+    monkeypatch.setattr(jobs, "protect", lambda problem, *_, **__: suppress(problem, problem.status == Status.PRIMARY))
+    result = run(JOB + "[output]\nshare = true\n")
+    assert not result.passed
+    assert not page.exists()

@@ -23,6 +23,7 @@ from discreet.audit import audit
 from discreet.checkpoint import Checkpoint
 from discreet.cli_advise import advise_command
 from discreet.cli_audit import attack_command, audit_command, show_respondents, verify_command
+from discreet.cli_calibrate import calibrate_command
 from discreet.cli_common import (
     ExistingFile,
     NewFile,
@@ -41,6 +42,7 @@ from discreet.cli_common import (
 from discreet.cli_compare import compare_command
 from discreet.cli_edit import edit_command
 from discreet.cli_keys import keys_command
+from discreet.cli_report import report_command
 from discreet.costs import COSTS
 from discreet.costs import usage as cost_usage
 from discreet.demo import write_demo
@@ -60,7 +62,7 @@ from discreet.job import (
     write_json,
     write_together,
 )
-from discreet.job_file import MOST_DECIMALS, read_job
+from discreet.job_file import MOST_DECIMALS, SHAREABLE, read_job
 from discreet.methods import METHODS, SUPPRESSION, Level, protect, with_options
 from discreet.microdata import distinct_codes
 from discreet.progress import on_terminal
@@ -200,7 +202,8 @@ def _summary(result: Result) -> None:
         console.print(f"[bold red]Not published[/]: {exposed:,} respondents are exposed; see audit.json.")
     console.print("Written:")
     for file in result.files:
-        note = "" if file.name.startswith("release") else "  [dim]confidential[/]"
+        public = file.name.startswith("release") or file.name == SHAREABLE
+        note = "" if public else "  [dim]confidential[/]"
         console.print(f"  {escape(os.path.relpath(file))}{note}")
 
 
@@ -500,6 +503,8 @@ for command in (
     edit_command,
     advise_command,
     compare_command,
+    calibrate_command,
+    report_command,
 ):
     cli.add_command(command)
 

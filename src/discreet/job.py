@@ -22,7 +22,7 @@ from discreet.io import write_release, writing
 from discreet.io.attackers import with_attackers
 from discreet.io.pattern import write_pattern
 from discreet.io.rda import read_microdata
-from discreet.job_file import Dimension, Job
+from discreet.job_file import SHAREABLE, Dimension, Job
 from discreet.job_file import read_job as read_job
 from discreet.link import link
 from discreet.methods import protect
@@ -31,7 +31,7 @@ from discreet.problem import Problem
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
 from discreet.release import Release, publish
-from discreet.report import write_report
+from discreet.report import write_report, write_shareable
 from discreet.respondents import Exposed, RespondentAudit, audit_respondents
 from discreet.rules import parse_rules
 from discreet.separate import separate
@@ -71,8 +71,7 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
         protection, checked, respondents = _protect(job, problem, kept, progress or Silent(), say)
         release, passed = None, both_passed(checked, respondents)
         if passed:
-            shown = {"symbol": job.output.symbol, "decimals": job.output.decimals}
-            release = publish(problem, protection, checked, respondents, **shown)  # type: ignore[arg-type]
+            release = publish(problem, protection, checked, respondents, **_style(job))
         files = _write(job, problem, protection, checked, respondents, release)
         if kept and passed:
             kept.finish(protection.report.status)
@@ -334,6 +333,11 @@ def _exposed(table: Table, one: Exposed) -> dict[str, Any]:
     }
 
 
+def _style(job: Job) -> dict[str, Any]:
+    """How a release is written; the shareable report must be about the same one."""
+    return {"symbol": job.output.symbol, "decimals": job.output.decimals}
+
+
 def write_json(content: Mapping[str, Any], path: Path) -> None:
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -367,6 +371,9 @@ def _write(
         ),
     }
     if release is not None:
+        writers[SHAREABLE] = lambda draft: write_shareable(
+            draft, problem, protection, checked, respondents, title=job.title, **_style(job)
+        )
         writers |= {name: lambda draft: write_release(release, draft) for name in job.writes() if name not in writers}
     files = {job.folder / name: writers[name] for name in job.writes() if name in writers}
     write_together(files)

@@ -19,6 +19,7 @@ from discreet.release import SYMBOL
 from discreet.respondents.measure import measures_of
 from discreet.rules import parse_rules
 
+SHAREABLE = "report-shareable.html"  # besides the release, the only file a job writes that may be published
 MOST_DECIMALS = 15  # what a double holds
 MOST_CONTRIBUTIONS = 100  # a rule may look at
 
@@ -99,6 +100,7 @@ class Output:
     formats: list[str] = field(default_factory=lambda: ["csv", "xlsx"])
     symbol: str = SYMBOL
     decimals: int | None = None
+    share: bool = False  # write the edition of the report that may be published, too
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,8 @@ class Job:
     def writes(self) -> list[str]:
         """The files the job writes into its folder."""
         releases = [f"release.{kind}" for kind in dict.fromkeys(self.output.formats)]
-        return [*releases, "pattern.csv", "intervals.csv", "report.json", "audit.json", "report.html"]
+        shared = [SHAREABLE] if self.output.share else []
+        return [*releases, *shared, "pattern.csv", "intervals.csv", "report.json", "audit.json", "report.html"]
 
 
 def read_job(path: str | Path) -> Job:

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attackers import Attacker
+from discreet.display import card
 from discreet.errors import TableError, some
 from discreet.relations import FloatArray
-from discreet.table import Table, read_only
+from discreet.table import BETWEEN, Table, read_only
 
 BoolArray = NDArray[np.bool_]
 
@@ -88,6 +89,16 @@ class Problem:
 
     def __repr__(self) -> str:
         return f"Problem({self.table!r}, {len(self.primaries):,} primary)"
+
+    def _repr_html_(self) -> str:
+        table = self.table
+        facts = {"cells": f"{len(self):,}", "primary": f"{len(self.primaries):,}", "free": f"{len(self.free):,}"}
+        for word, status in (("to be published", Status.PUBLISHED), ("hidden already", Status.HIDDEN)):
+            many = int((self.status == status).sum())
+            facts |= {word: f"{many:,}"} if many else {}
+        facts["attackers"] = f"{1 + len(self.others):,}"
+        by = f" by {BETWEEN.join(table.dimensions)}" if table.dimensions else ""
+        return card(f"Problem: {table.response}{by}", facts, "Confidential: values, levels and rules are not shown.")
 
     @cached_property
     def primaries(self) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.display import card
 from discreet.errors import TableError, some
 from discreet.problem import BoolArray, Problem, Status
 from discreet.relations import FloatArray
@@ -96,6 +97,14 @@ class Protection:
         r = self.report
         adjusted = f"{r.n_adjusted:,} adjusted, " if r.n_adjusted else ""
         return f"Protection({r.method}: {r.n_primary:,} primary, {r.n_secondary:,} secondary, {adjusted}{r.status})"
+
+    def _repr_html_(self) -> str:
+        r = self.report
+        exactly = int((self.decision == Decision.PUBLISHED).sum())
+        facts = {"published": f"{exactly:,}", "primary": f"{r.n_primary:,}", "secondary": f"{r.n_secondary:,}"}
+        facts |= {"adjusted": f"{r.n_adjusted:,}"} if r.n_adjusted else {}
+        facts["status"] = r.status
+        return card(f"Protection by {r.method}", facts, "Confidential: values and costs are not shown.")
 
     @property
     def hidden(self) -> BoolArray:

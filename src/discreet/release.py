@@ -10,6 +10,7 @@ import pandas as pd
 
 from discreet.audit import Audit
 from discreet.audit.known import due
+from discreet.display import crossed, grid
 from discreet.errors import InputError, NotSafeError, some
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection
@@ -42,6 +43,17 @@ class Release:
 
     def __repr__(self) -> str:
         return f"Release({self.response}: {len(self):,} cells, {int(np.isnan(self.value).sum()):,} hidden)"
+
+    def _repr_html_(self) -> str:
+        frame = self.frame(symbols=True)
+        columns = [[str(name), *frame[name].astype(object).where(frame[name].notna(), "").map(str)] for name in frame]
+        hidden = int(self.hidden.sum())
+        note = (
+            f"{self.symbol} hidden: {hidden:,} of {len(self):,} cells"
+            if hidden
+            else f"{len(self):,} cells, none hidden"
+        )
+        return grid(f"Release: {self.response}", crossed(columns), note)
 
     @property
     def hidden(self) -> np.ndarray:

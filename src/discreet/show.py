@@ -9,6 +9,7 @@ import pandas as pd
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 
+from discreet.display import crossed
 from discreet.release import SYMBOL
 
 
@@ -37,9 +38,4 @@ def _columns(frame: pd.DataFrame) -> list[list[str]]:
     if hidden is not None:
         text[-1] = text[-1].mask(hidden.astype(str) == "True", SYMBOL)
     listed = [[str(name), *column] for name, column in zip(frame, text, strict=True)]
-    if len(listed) != 3 or frame.iloc[:, :2].duplicated().any():
-        return listed
-    (title, *rows), (_, *across), (_, *values) = listed
-    at = dict(zip(zip(rows, across, strict=True), values, strict=True))
-    codes = list(dict.fromkeys(rows))
-    return [[title, *codes], *([c, *(at.get((r, c), "") for r in codes)] for c in dict.fromkeys(across))]
+    return crossed(listed)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.contributions import Contributions, largest
+from discreet.display import card
 from discreet.errors import TableError, some
 from discreet.hierarchy import Hierarchy, IntArray
 from discreet.relations import FloatArray, additive
@@ -173,6 +174,11 @@ class Table:
     def __repr__(self) -> str:
         by = f" by {BETWEEN.join(self.dimensions)}" if self.dimensions else ""
         return f"Table({self.response}{by}: {len(self):,} cells, {self.relations.shape[0]:,} relations)"
+
+    def _repr_html_(self) -> str:
+        facts = {name: f"{len(h):,} codes" for name, h in self.dimensions.items()}
+        facts |= {"cells": f"{len(self):,}", "relations": f"{self.relations.shape[0]:,}"}
+        return card(f"Table: {self.response}", facts, "Confidential: values are not shown.")
 
     @property
     def grid(self) -> int:

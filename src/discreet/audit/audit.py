@@ -21,6 +21,7 @@ from discreet.audit.explore import CHUNK, Component, open_targets, reaches, sett
 from discreet.audit.known import against, due, known_floats, limits, required
 from discreet.audit.parts import NEAR, Part, is_vast, parts, take_in
 from discreet.audit.reduce import Reduced, reduce
+from discreet.display import card
 from discreet.errors import InputError, TableError, some
 from discreet.executors import in_order
 from discreet.problem import BoolArray, Problem, Status
@@ -58,6 +59,18 @@ class Audit:
     def __repr__(self) -> str:
         verdict = "safe" if self.passed else f"{len(self.exposed):,} of {len(np.unique(self.cell)):,} cells exposed"
         return f"Audit({len(self.attackers)} attacker(s), {verdict})"
+
+    def _repr_html_(self) -> str:
+        cells = len(np.unique(self.cell))
+        exposed = len(np.unique(self.cell[~self.safe]))
+        facts = {
+            "verdict": "safe" if self.passed else "exposed",
+            "audited cells": f"{cells:,}",
+            "exposed cells": f"{exposed:,}",
+            "attackers": f"{len(self.attackers):,}",
+            "intervals": "exact" if self.exact else "as far as the verdict needs",
+        }
+        return card("Audit", facts, "Confidential: intervals are not shown.")
 
     @property
     def passed(self) -> bool:

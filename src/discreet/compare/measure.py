@@ -15,7 +15,7 @@ from discreet.problem import BoolArray, Problem, Status
 from discreet.progress import Progress
 from discreet.protection import Decision, Protection
 from discreet.relations import FloatArray
-from discreet.report.view import rooms
+from discreet.report.intervals import rooms
 
 WIDEST = 2.0  # a cell known to within 100 percent of its value either way, or less closely: there is no more to lose
 CLOSE = 0.1  # a guess this near to the value, as a share of it, is a close one

@@ -1,23 +1,38 @@
-"""The confidential report: one HTML file for the statistician, with everything the verdict rests on."""
+"""The report: one HTML file with what the verdict rests on, in an edition for the house and one to share."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from discreet.audit import Audit
-from discreet.errors import TableError
+from discreet.errors import NotSafeError, TableError
 from discreet.problem import Problem
 from discreet.protection import Protection
+from discreet.release import SYMBOL, publish
 from discreet.report import view, words
+from discreet.report.cover import cover
+from discreet.report.intervals import exposed, intervals, tightest, told
+from discreet.report.share import public
 from discreet.respondents import RespondentAudit
 
-__all__ = ["render_report", "write_report"]
+__all__ = ["Finding", "render_report", "render_shareable", "write_report", "write_shareable"]
 
 TITLE = "Disclosure control report"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An attack that was tried, what came of it in words, and whether the table withstood it."""
+
+    attack: str
+    outcome: str
+    withstood: bool
 
 
 def write_report(
@@ -29,9 +44,10 @@ def write_report(
     *,
     title: str = TITLE,
     settings: Mapping[str, str] = {},
+    findings: Sequence[Finding] = (),
 ) -> None:
     """Write the report as one file that needs nothing else. Confidential: it shows true values and levels."""
-    page = render_report(problem, protection, audit, respondents, title=title, settings=settings)
+    page = render_report(problem, protection, audit, respondents, title=title, settings=settings, findings=findings)
     Path(path).write_text(page, encoding="utf-8")
 
 
@@ -43,12 +59,82 @@ def render_report(
     *,
     title: str = TITLE,
     settings: Mapping[str, str] = {},
+    findings: Sequence[Finding] = (),
 ) -> str:
     """The report as HTML. ``settings`` is what it takes to run the job again, by name."""
+    _check(problem, protection, audit, respondents)
+    closest = tightest(audit)
+    return _render(
+        "report.html.j2",
+        title=title,
+        response=problem.table.response,
+        dimensions=list(problem.table.dimensions),
+        verdicts=[view.verdict(problem, protection, audit), *view.respondents_verdict(respondents)],
+        tiles=view.tiles(protection),
+        exposed=exposed(audit),
+        intervals=intervals(audit, closest),
+        exact=audit.exact,
+        told=told(protection),
+        kinds=view.kinds(protection),
+        map=view.status_map(protection, audit),
+        cover=cover(protection, audit.cell[closest].tolist()),
+        losses=view.losses(protection),
+        findings=findings,
+        settings=settings,
+        facts=view.facts(protection, audit),
+    )
+
+
+def write_shareable(
+    path: str | Path,
+    problem: Problem,
+    protection: Protection,
+    audit: Audit,
+    respondents: RespondentAudit | None = None,
+    *,
+    title: str = TITLE,
+    symbol: str = SYMBOL,
+    decimals: int | None = None,
+) -> None:
+    """Write the edition that may be published with the release."""
+    page = render_shareable(problem, protection, audit, respondents, title=title, symbol=symbol, decimals=decimals)
+    Path(path).write_text(page, encoding="utf-8")
+
+
+def render_shareable(
+    problem: Problem,
+    protection: Protection,
+    audit: Audit,
+    respondents: RespondentAudit | None = None,
+    *,
+    title: str = TITLE,
+    symbol: str = SYMBOL,
+    decimals: int | None = None,
+) -> str:
+    """The report for readers of the release: which cells are hidden, and that it was checked. Refused unless it may be published.
+
+    It is made from the release, which holds no hidden value, and does not tell sensitive cells from others.
+    """
+    _check(problem, protection, audit, respondents)
+    if respondents is not None and not respondents.passed:
+        raise NotSafeError("No report to share: respondents can be told too closely.", respondents.respondents)
+    release = publish(problem, protection, audit, symbol=symbol, decimals=decimals)
+    method = protection.report.method
+    return _render(
+        "shareable.html.j2",
+        title=title,
+        **public(release, problem.table.dimensions, problem.rules, method, respondents is not None),
+    )
+
+
+def _check(problem: Problem, protection: Protection, audit: Audit, respondents: RespondentAudit | None) -> None:
     if protection.problem.digest != problem.digest or audit.problem.digest != problem.digest:
         raise TableError("No report: the protection or the audit belongs to another problem.")
     if any(seen.protection != protection.digest for seen in (audit, respondents) if seen is not None):
         raise TableError("No report: the audit is about another protection. Audit this one.")
+
+
+def _render(template: str, **content: Any) -> str:
     environment = Environment(
         loader=PackageLoader("discreet", "report"),
         autoescape=True,
@@ -58,18 +144,4 @@ def render_report(
     )
     environment.filters.update(number=words.number, percent=words.percent)
     now = datetime.now().astimezone()
-    return environment.get_template("report.html.j2").render(
-        title=title,
-        date=f"{now.day} {now:%B %Y, %H:%M (UTC%z)}",
-        table=problem.table,
-        verdicts=[view.verdict(problem, protection, audit), *view.respondents_verdict(respondents)],
-        tiles=view.tiles(protection),
-        exposed=view.exposed(audit),
-        intervals=view.intervals(audit),
-        exact=audit.exact,
-        adjusted=protection.report.n_adjusted > 0,
-        map=view.status_map(protection, audit),
-        losses=view.losses(protection),
-        settings=settings,
-        facts=view.facts(protection, audit),
-    )
+    return environment.get_template(template).render(date=f"{now.day} {now:%B %Y, %H:%M (UTC%z)}", **content)

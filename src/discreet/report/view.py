@@ -10,22 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 import discreet
-from discreet.audit import Audit, tolerances
+from discreet.audit import Audit
 from discreet.audit.known import due
-from discreet.hierarchy import ROOT, Hierarchy
+from discreet.hierarchy import Hierarchy
 from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection
 from discreet.relations import FloatArray
 from discreet.report import words
+from discreet.report.maps import maps
 from discreet.respondents import RespondentAudit
 
 Row = dict[str, Any]
 
-MAX_EXPOSED, MAX_INTERVALS, MAX_LOSSES, MAX_ROWS, MAX_COLUMNS = 50, 200, 60, 400, 80
+MAX_LOSSES = 60
 
-MARKS = {"published": "o", "primary": "p", "secondary": "s", "adjusted": "a", "empty": "e"}  # short, as a map has many
-
-SHOWN = 2.2  # bars show this many times the largest protection level on either side of the value
+# Classes of squares in a map: short, as it has many.
+MARKS = {Decision.PUBLISHED: "o", Decision.PRIMARY: "p", Decision.SECONDARY: "s", Decision.ADJUSTED: "a"}
 
 
 def verdict(problem: Problem, protection: Protection, audit: Audit) -> tuple[str, str, str]:
@@ -79,7 +79,8 @@ def tiles(protection: Protection) -> list[tuple[str, str, str]]:
     others = f"{before:,} fixed beforehand" if before else "hidden to protect others"
     bound = "no bound is known" if report.bound is None else f"no pattern costs less than {words.number(report.bound)}"
     time = (words.seconds(report.seconds), "to find the pattern") if report.seconds else ("–", "not recorded")
-    value = _value_hidden(protection, np.zeros(n, np.int64), 1)[0]
+    worth = _worth(protection)
+    value = worth[protection.hidden].sum() / worth.sum() if worth.any() else None
     return [
         ("Cells", f"{n:,}", f"{base:,} at the finest level, {words.plural(n - base, 'total')}"),
         ("Primary", f"{report.n_primary:,}", "hidden because sensitive"),
@@ -94,157 +95,85 @@ def tiles(protection: Protection) -> list[tuple[str, str, str]]:
     ]
 
 
-def exposed(audit: Audit) -> Row:
-    """Every attacker's view of every exposed cell."""
-    return _intervals(audit, np.flatnonzero(~audit.safe), MAX_EXPOSED)
-
-
-def intervals(audit: Audit) -> Row:
-    """Each audited cell as seen by the attacker who comes closest."""
-    order = np.lexsort((rooms(audit), audit.safe))
-    return _intervals(audit, order[np.unique(audit.cell[order], return_index=True)[1]], MAX_INTERVALS)
-
-
-def _intervals(audit: Audit, rows: NDArray[np.intp], most: int) -> Row:
-    """The tightest first."""
-    room = rooms(audit)
-    rows = rows[np.lexsort((room[rows], audit.safe[rows]))]
-    return {
-        "rows": [_interval(audit, row, float(room[row])) for row in rows[:most].tolist()],
-        "of": len(rows),
-        "attackers": len(audit.attackers) > 1,
-        "sliding": bool(audit.required[2, rows].any()),
-    }
-
-
-def rooms(audit: Audit) -> FloatArray:
-    """How many times the required distance is left open, where it is tightest; infinite if none is required."""
-    value = audit.problem.table.value[audit.cell]
-    reach = np.stack([value - audit.lower, audit.upper - value, audit.upper - audit.lower])
-    level = audit.required
-    room: FloatArray = np.divide(reach, level, out=np.full(reach.shape, np.inf), where=level > 0)
-    return np.asarray(room.min(axis=0))
-
-
-def _interval(audit: Audit, row: int, room: float) -> Row:
-    problem, cell, safe = audit.problem, int(audit.cell[row]), bool(audit.safe[row])
-    value = float(problem.table.value[cell])
-    # Float noise around zero is not a bound.
-    lower, upper = (0.0 if abs(end) < 1e-9 * abs(value) else float(end) for end in (audit.lower[row], audit.upper[row]))
-    levels = [float(level) for level in audit.required[:, row]]
-    reaches = [value - lower, upper - value, upper - lower]
-    short = [
-        f"{end} {words.number(level - reach)} short"
-        for end, level, reach in zip(("lower end", "upper end", "width"), levels, reaches, strict=True)
-        if reach < level * (1 - tolerances.REACH)
-    ]
-    # Rounding never contradicts the verdict: 0.999 times what is required reads 0.99, not 1.00.
-    times = max(room, 1.0) if safe else min(np.floor(room * 100) / 100, 0.99)
-    finite = f"{times:,.0f} ×" if times >= 100 else f"{times:.2f} ×"
-    return {
-        "label": problem.table.label(cell),
-        "attacker": audit.attackers[audit.attacker[row]],
-        "value": value,
-        "lower": lower,
-        "upper": upper,
-        "needed_lower": value - levels[0],
-        "needed_upper": value + levels[1],
-        "sliding": levels[2],
-        "room": finite if np.isfinite(times) else "∞" if any(levels) else "–",
-        "safe": safe,
-        "short": "known exactly" if reaches[2] <= 1e-6 * max(levels) else ", ".join(short),
-        "bar": _bar(reaches, levels),
-    }
-
-
-def _bar(reaches: list[float], levels: list[float]) -> Row:
-    """Positions from 0 to 200 with the value at 100, the same for all cells in units of what each requires."""
-    scale = SHOWN * max(*levels[:2], levels[2] / 2) or max(filter(np.isfinite, reaches), default=0) or 1.0
-    down, up, needed_down, needed_up = (100 * min(d / scale, 1.0) for d in (*reaches[:2], *levels[:2]))
-    return {
-        "lower": 100 - down,
-        "upper": 100 + up,
-        "needed_lower": 100 - needed_down,
-        "needed_upper": 100 + needed_up,
-        "beyond": [reach > scale for reach in reaches[:2]],
-    }
+def kinds(protection: Protection) -> list[str]:
+    """What a map may show besides published cells."""
+    interval = protection.hidden & (np.isfinite(protection.lower) | np.isfinite(protection.upper))
+    found = [MARKS[Decision(d)] for d in np.unique(protection.decision).tolist() if d != Decision.PUBLISHED]
+    return [*found, "i"] if interval.any() else found
 
 
 def status_map(protection: Protection, audit: Audit) -> Row | None:
-    """The first two dimensions at the totals of the others; nothing if there are no dimensions or no such totals."""
+    """Every cell with what becomes of it and its value."""
     table = protection.problem.table
-    cells = np.flatnonzero((table.codes[2:] == 0).all(axis=0))
-    if not table.dimensions or not len(cells):
-        return None
-    # One more dimension with a single code: the only column of a table that has just rows.
-    alone = Hierarchy((table.response,), np.array([ROOT]))
-    (down_name, down), (across_name, across), *_ = (*table.dimensions.items(), (table.response, alone))
-    codes = np.vstack([table.codes, np.zeros(len(table), np.int32)])
-    at = {(r, c): i for r, c, i in zip(*codes[:2, cells].tolist(), cells.tolist(), strict=True)}
-    rows, columns = (h.order()[np.isin(h.order(), codes[d, cells])].tolist() for d, h in enumerate((down, across)))
-    unsafe = set(audit.cell[~audit.safe].tolist())
+    unsafe = np.zeros(len(table), dtype=bool)
+    unsafe[audit.cell[~audit.safe]] = True
+    interval = protection.hidden & (np.isfinite(protection.lower) | np.isfinite(protection.upper))
 
-    def mark(row: int, column: int) -> tuple[str, str]:
-        if (row, column) not in at:
-            return MARKS[
-                "empty"
-            ], f"{down.codes[row]} × {across.codes[column]}: {'empty' if table.complete else 'no cell'}"
-        i = at[row, column]
-        word = Decision(protection.decision[i]).word
-        if i in unsafe:
-            return f"{MARKS[word]} x", f"{table.label(i)}: {word}, exposed"
-        return MARKS[word], f"{table.label(i)}: {word}"
+    def describe(i: int) -> tuple[str, str]:
+        decision = Decision(protection.decision[i])
+        said = f"{decision.word}, {words.number(table.value[i])}"
+        if decision == Decision.ADJUSTED:
+            said += f" told as {words.number(protection.published[i])}"
+        if interval[i] or decision == Decision.ADJUSTED:
+            said += f" ({words.number(protection.lower[i])} to {words.number(protection.upper[i])})"
+        mark = MARKS[decision] + " i" * bool(interval[i]) + " x" * bool(unsafe[i])
+        return mark, said + ", exposed" * bool(unsafe[i])
 
-    others = list(table.dimensions)[2:]
-    notes = []
-    if others:
-        seen, hidden = int(protection.hidden[cells].sum()), words.plural(int(protection.hidden.sum()), "hidden cell")
-        part = f"At the totals of {words.listed(others)}: {len(cells):,} of {len(table):,} cells"
-        notes.append(f"{part}, {seen:,} of {hidden}.")
-    for what, have, most in (("rows", rows, MAX_ROWS), ("columns", columns, MAX_COLUMNS)):
-        if len(have) > most:
-            notes.append(f"The first {most:,} of {len(have):,} {what} are shown.")
-    rows, columns = rows[:MAX_ROWS], columns[:MAX_COLUMNS]
-    return {
-        "down": down_name,
-        "across": across_name,
-        "columns": [(across.codes[c], not across.is_leaf[c]) for c in columns],
-        "rows": [(down.codes[r], int(down.depth[r]), not down.is_leaf[r], [mark(r, c) for c in columns]) for r in rows],
-        "head": min(30, max(len(down.codes[r]) + 2 * int(down.depth[r]) for r in rows) + 2),  # characters
-        "notes": notes,
-    }
+    empty = "empty" if table.complete else "no cell"
+    return maps(table.dimensions, table.codes, describe, protection.hidden, empty=empty, response=table.response)
 
 
 def losses(protection: Protection) -> list[Row]:
     """Per dimension and code right below the total: how much of what belongs to it is hidden."""
-    table, found = protection.problem.table, []
-    for d, (name, hierarchy) in enumerate(table.dimensions.items()):
-        rows: dict[int, Row] = {}
-        for parent in hierarchy.parents:
-            top = np.arange(len(hierarchy))
-            while np.any(parent[top] > 0):
-                top = np.where(parent[top] > 0, parent[top], top)
-            group = np.where(parent[top] == 0, top, -1)[table.codes[d]]
-            cells = np.bincount(group[group >= 0], minlength=len(hierarchy))
-            hidden = np.bincount(group[(group >= 0) & protection.hidden], minlength=len(hierarchy))
-            value = _value_hidden(protection, group, len(hierarchy))
-            for c in np.flatnonzero(cells).tolist():
-                counts = {"cells": cells[c], "hidden": hidden[c], "share": hidden[c] / cells[c]}
-                rows.setdefault(c, {"code": hierarchy.codes[c], **counts, "value": value[c]})
-        # Where not all can be shown, those that lose most are.
-        order = sorted(rows, key=lambda c: -rows[c]["share"])[:MAX_LOSSES] if len(rows) > MAX_LOSSES else list(rows)
-        found.append({"dimension": name, "rows": [rows[c] for c in order], "of": len(rows)})
-    return found
-
-
-def _value_hidden(protection: Protection, group: NDArray[np.int64], groups: int) -> list[float | None]:
-    """The share hidden of each group: the finest level only, as totals count twice; absolute, lest signs cancel."""
     table = protection.problem.table
-    base = table.is_base & (group >= 0)
-    size = np.abs(table.value)
-    whole = np.bincount(group[base], size[base], groups)
-    gone = np.bincount(group[base & protection.hidden], size[base & protection.hidden], groups)
-    return [g / w if w > 0 else None for g, w in zip(gone.tolist(), whole.tolist(), strict=True)]
+    return [
+        hidden_by_code(name, hierarchy, table.codes[d], protection.hidden, _worth(protection))
+        for d, (name, hierarchy) in enumerate(table.dimensions.items())
+    ]
+
+
+def hidden_by_code(
+    name: str,
+    hierarchy: Hierarchy,
+    codes: NDArray[np.integer],
+    hidden: NDArray[np.bool_],
+    worth: FloatArray | None = None,
+) -> Row:
+    """For each code right below the total, how many cells belong to it, how many of them are hidden, and what these are worth."""
+    rows: dict[int, Row] = {}
+    for parent in hierarchy.parents:
+        top = np.arange(len(hierarchy))
+        while np.any(parent[top] > 0):
+            top = np.where(parent[top] > 0, parent[top], top)
+        group = np.where(parent[top] == 0, top, -1)[codes]
+        inside = group >= 0
+
+        def add_up(of: NDArray[np.bool_], weight: FloatArray, group: NDArray[np.int64] = group) -> FloatArray:
+            return np.asarray(np.bincount(group[of], weight[of], len(hierarchy)), dtype=np.float64)
+
+        one = np.ones(len(group))
+        cells, gone = add_up(inside, one), add_up(inside & hidden, one)
+        for c in np.flatnonzero(cells).tolist():
+            row = {
+                "code": hierarchy.codes[c],
+                "cells": int(cells[c]),
+                "hidden": int(gone[c]),
+                "share": gone[c] / cells[c],
+            }
+            rows.setdefault(c, row)
+        if worth is not None:
+            whole, lost = add_up(inside, worth), add_up(inside & hidden, worth)
+            for c in np.flatnonzero(cells).tolist():
+                rows[c].setdefault("value", lost[c] / whole[c] if whole[c] > 0 else None)
+    # Where not all can be shown, those that lose most are.
+    order = sorted(rows.values(), key=lambda row: -row["share"])[:MAX_LOSSES]
+    return {"dimension": name, "rows": order if len(rows) > MAX_LOSSES else list(rows.values()), "of": len(rows)}
+
+
+def _worth(protection: Protection) -> FloatArray:
+    """The finest level only, as totals count twice; absolute, lest signs cancel."""
+    table = protection.problem.table
+    return np.where(table.is_base, np.abs(table.value), 0.0)
 
 
 def facts(protection: Protection, audit: Audit) -> dict[str, str]:
@@ -257,9 +186,13 @@ def facts(protection: Protection, audit: Audit) -> dict[str, str]:
         "Method": f"{report.method} ({report.status})",
         "Solver": report.solver or "none",
         "Seed": str(report.seed),
-        "Versions": f"discreet {discreet.__version__}, Python {platform.python_version()}, "
-        f"numpy {np.__version__}, highspy {version('highspy')}",
+        "Versions": versions(),
         "Table digest": problem.table.digest,
         "Problem digest": problem.digest,
         "Protection digest": protection.digest,
     }
+
+
+def versions() -> str:
+    numbers = f"Python {platform.python_version()}, numpy {np.__version__}, highspy {version('highspy')}"
+    return f"discreet {discreet.__version__}, {numbers}"

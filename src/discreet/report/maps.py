@@ -1,0 +1,109 @@
+"""The table as a picture: a square a cell, coloured by what becomes of it, one map for each code of further dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.hierarchy import ROOT, Hierarchy
+from discreet.report import words
+
+Row = dict[str, Any]
+Describe = Callable[[int], tuple[str, str]]
+
+MAX_ROWS, MAX_COLUMNS = 400, 80  # of a map
+MAX_SQUARES = 30_000  # of all maps together
+LONG = 200  # rows from which groups begin closed
+
+
+def maps(
+    dimensions: Mapping[str, Hierarchy],
+    codes: NDArray[np.integer],
+    describe: Describe,
+    hidden: NDArray[np.bool_],
+    *,
+    empty: str,
+    response: str,
+) -> Row | None:
+    """Maps of cells given by their codes (dimension × cell); nothing if there are no dimensions.
+
+    ``describe`` gives the class of a cell's square, and what is said of it besides its codes; ``empty`` is for none.
+    """
+    if not dimensions or not codes.shape[1]:
+        return None
+    # One more dimension with a single code: the only column of a table that has just rows.
+    names, trees = [*dimensions, response], [*dimensions.values(), Hierarchy((response,), np.array([ROOT]))]
+    codes = np.vstack([codes, np.zeros(codes.shape[1], codes.dtype)])
+    axes = [0, 1]
+    if len(dimensions) > 1 and len(trees[0]) < len(trees[1]) and len(trees[1]) > MAX_COLUMNS:
+        axes = [1, 0]  # what is long goes down the page
+    others = list(range(2, len(dimensions)))
+    slices, squares, left = [], 0, 0
+    for picked in _slices(trees, codes, others):
+        if squares >= MAX_SQUARES:
+            left += 1
+            continue
+        cells = np.flatnonzero((codes[others] == np.array(picked, dtype=int)[:, None]).all(axis=0))
+        title = ", ".join(f"{names[d]} {trees[d].codes[c]}" for d, c in zip(others, picked, strict=True))
+        drawn = _grid([trees[d] for d in axes], codes[axes][:, cells], cells, describe, hidden, empty)
+        squares += len(drawn["columns"]) * sum(len(group["rows"]) for group in drawn["groups"])
+        slices.append({"title": title, "cells": len(cells), "hidden": int(hidden[cells].sum()), **drawn})
+    return {
+        "down": names[axes[0]],
+        "across": names[axes[1]],
+        "slices": slices,
+        "left": left,
+        "folds": any(len(group["rows"]) > 1 for drawn in slices for group in drawn["groups"]),
+        "others": words.listed([names[d] for d in others]),
+    }
+
+
+def _slices(trees: Sequence[Hierarchy], codes: NDArray[np.integer], others: Sequence[int]) -> list[tuple[int, ...]]:
+    """Codes of the further dimensions that occur, totals first."""
+    found = np.unique(codes[others], axis=1).T.tolist() if others else [()]
+    place = [np.argsort(trees[d].order()).tolist() for d in others]
+    return sorted(map(tuple, found), key=lambda picked: [rank[c] for rank, c in zip(place, picked, strict=True)])
+
+
+def _grid(
+    trees: Sequence[Hierarchy],
+    codes: NDArray[np.integer],
+    cells: NDArray[np.integer],
+    describe: Describe,
+    hidden: NDArray[np.bool_],
+    empty: str,
+) -> Row:
+    """Rows in groups of a code right below the total and what belongs to it."""
+    down, across = trees
+    at = {(r, c): i for r, c, i in zip(*codes.tolist(), cells.tolist(), strict=True)}
+    rows, columns = (h.order()[np.isin(h.order(), codes[d])].tolist() for d, h in enumerate(trees))
+    notes = [
+        f"The first {most:,} of {len(have):,} {what} are shown."
+        for what, have, most in (("rows", rows, MAX_ROWS), ("columns", columns, MAX_COLUMNS))
+        if len(have) > most
+    ]
+    rows, columns = rows[:MAX_ROWS], columns[:MAX_COLUMNS]
+
+    def square(row: int, column: int) -> tuple[str, str]:
+        place = f"{down.codes[row]} × {across.codes[column]}"
+        i = at.get((row, column))
+        mark, said = ("e", empty) if i is None else describe(i)
+        return mark, f"{place}: {said}"
+
+    groups: list[Row] = []
+    for row in rows:
+        if not groups or down.depth[row] <= 1:
+            groups.append({"rows": [], "hidden": 0})
+        squares = [square(row, column) for column in columns]
+        groups[-1]["hidden"] += sum(bool(hidden[at[row, c]]) for c in columns if (row, c) in at)
+        groups[-1]["rows"].append((down.codes[row], int(down.depth[row]), not down.is_leaf[row], squares))
+    return {
+        "columns": [(across.codes[c], not across.is_leaf[c]) for c in columns],
+        "groups": groups,
+        "open": len(rows) <= LONG,
+        "head": min(30, max(len(down.codes[r]) + 2 * int(down.depth[r]) for r in rows) + 4),  # characters
+        "notes": notes,
+    }

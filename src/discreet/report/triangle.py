@@ -1,0 +1,165 @@
+"""The triangle of the two largest shares as SVG: regions of rules, and cells as dots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import pandas as pd
+
+from discreet.rules.regions import TRIANGLE, Point, Region
+
+# Apart in hue for colour-blind readers; the dashes tell lines apart on black-and-white paper.
+COLOURS = ("#a83408", "#1f6fa8", "#0b6b52", "#8a5a00", "#6b3fa0", "#44617a")
+DASHES = ("", "9 4", "3 3", "12 3 3 3", "1 4", "6 2")
+
+SCALE, LEFT, TOP, BELOW = 6.2, 58, 44, 56  # pixels a percentage point, and the margins
+NAMED = 1000  # dots that show a label when pointed at
+Dot = tuple[float, float, bool, int, str]
+
+STYLE = """
+svg { background: #fff; font: 13px system-ui, "Segoe UI", "Liberation Sans", Arial, sans-serif; }
+text { fill: #1d2733; } .soft { fill: #5a6775; } .title { font-size: 15px; font-weight: 600; }
+.grid { stroke: #e3e8ed; } .edge { fill: none; stroke: #1d2733; stroke-width: 1.2; }
+.dot { fill: #5a6775; fill-opacity: .55; } .hit { fill: #000; fill-opacity: .75; }
+.many-dot { stroke: #5a6775; stroke-opacity: .55; stroke-linecap: round; }
+.many-hit { stroke: #000; stroke-opacity: .75; stroke-linecap: round; }
+"""
+
+PAGE_STYLE = """
+body {
+  margin: 0 auto; max-width: 900px; padding: 0 32px 48px; color: #1d2733;
+  font: 15px/1.5 system-ui, "Segoe UI", "Liberation Sans", Arial, sans-serif;
+}
+.banner { margin: 0 -32px 24px; padding: 9px 32px; background: #1d2733; color: #fff; font-size: 13px; }
+h1 { font-size: 26px; } svg { width: 100%; height: auto; }
+table { border-collapse: collapse; width: 100%; font-size: 13.5px; margin: 12px 0; }
+td, th { text-align: left; padding: 5px 12px 5px 0; border-bottom: 1px solid #d5dbe1; vertical-align: top; }
+td.n, th.n { text-align: right; }
+@media print {
+  body { padding: 0; } .banner { background: none; color: inherit; border: 1.5pt solid; margin: 0; padding: 4px 10px; }
+}
+"""
+
+
+def draw(regions: Sequence[Region], dots: Sequence[Dot] = (), title: str = "") -> str:
+    """Largest share across, second largest up; what a rule calls sensitive lies to the right of its line."""
+    width, height = LEFT + 100 * SCALE + 24, TOP + 50 * SCALE + BELOW
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
+        f'height="{height:.0f}" role="img"><title>{escape(title or "Sensitivity regions")}</title><style>{STYLE}</style>',
+        f'<text x="{LEFT}" y="24" class="title">{escape(title)}</text>' if title else "",
+        *_axes(),
+        *(_region(region, i, max(0.06, 0.32 / (1 + len(regions)))) for i, region in enumerate(regions)),
+        f'<path class="edge" d="{_path(TRIANGLE)}"/>',
+        *_dots(dots),
+        *_legend(regions, dots),
+        "</svg>",
+    ]
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def _place(point: Point) -> Point:
+    return LEFT + SCALE * point[0], TOP + SCALE * (50 - point[1])
+
+
+def _path(polygon: Sequence[Point]) -> str:
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in map(_place, polygon)) + "Z"
+
+
+def _axes() -> list[str]:
+    found = []
+    for z in range(0, 101, 10):
+        x, y = _place((z, 0))
+        up = _place((z, min(z, 100 - z)))[1]
+        found.append(f'<path class="grid" d="M{x:.1f} {y:.1f}V{up:.1f}"/>')
+        found.append(f'<text x="{x:.1f}" y="{y + 18:.1f}" text-anchor="middle" class="soft">{z}</text>')
+    for z in range(0, 51, 10):
+        x, y = _place((0, z))
+        found.append(f'<path class="grid" d="M{_place((z, z))[0]:.1f} {y:.1f}H{_place((100 - z, z))[0]:.1f}"/>')
+        found.append(f'<text x="{x - 8:.1f}" y="{y + 4.5:.1f}" text-anchor="end" class="soft">{z}</text>')
+    x, y = _place((50, 0))
+    found.append(f'<text x="{x:.1f}" y="{y + 40:.1f}" text-anchor="middle">largest contributor, % of the cell</text>')
+    x, y = _place((0, 25))
+    turned = f'transform="rotate(-90 {x - 38:.1f} {y:.1f})"'
+    return [*found, f'<text x="{x - 38:.1f}" y="{y:.1f}" text-anchor="middle" {turned}>second largest, %</text>']
+
+
+def _look(i: int) -> tuple[str, str]:
+    return COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)]
+
+
+def _region(region: Region, i: int, strength: float) -> str:
+    colour, dash = _look(i)
+    shape, edges = "", ""
+    for (a, b, c), part in zip(region.lines, region.parts(), strict=True):
+        on = [point for point in part if abs(a * point[0] + b * point[1] - c) < 1e-6]
+        shape += _path(part) if part else ""
+        edges += _path(on).rstrip("Z") if len(on) > 1 else ""
+    dashed = f' stroke-dasharray="{dash}"' if dash else ""
+    return (
+        f'<path d="{shape}" fill="{colour}" fill-opacity="{strength:.2f}"/>'
+        f'<path d="{edges}" fill="none" stroke="{colour}" stroke-width="2.2"{dashed}/>'
+    )
+
+
+def _dots(dots: Sequence[Dot]) -> list[str]:
+    """Larger where many cells are; sensitive ones black. Many dots make one path a size, which is a tenth of the text."""
+    found: list[str] = []
+    paths: dict[tuple[str, float], str] = {}
+    for x, y, hit, many, label in dots:
+        u, v = _place((x, y))
+        kind, size = "hit" if hit else "dot", min(1.6 + 0.5 * round((many - 1) ** 0.5), 7)
+        if len(dots) > NAMED:
+            paths[kind, size] = f"{paths.get((kind, size), '')}M{u:.0f} {v:.0f}h0"
+            continue
+        more = f" and {many - 1:,} more" if many > 1 else ""
+        circle = f'<circle class="{kind}" cx="{u:.1f}" cy="{v:.1f}" r="{size:.1f}">'
+        found.append(f"{circle}<title>{escape(label)}{more}</title></circle>")
+    drawn = (
+        f'<path class="many-{kind}" stroke-width="{2 * size:.1f}" d="{path}"/>' for (kind, size), path in paths.items()
+    )
+    return [*found, *drawn]
+
+
+def _legend(regions: Sequence[Region], dots: Sequence[Dot]) -> list[str]:
+    found, y = [], TOP + 6
+    for i, region in enumerate(regions):
+        colour, dash = _look(i)
+        dashed = f' stroke-dasharray="{dash}"' if dash else ""
+        found.append(
+            f'<path d="M{LEFT + 12} {y}h30" stroke="{colour}" stroke-width="2.2"{dashed}/>'
+            f'<text x="{LEFT + 50}" y="{y + 4.5}">{escape(str(region))}</text>'
+        )
+        y += 20
+    right, y = LEFT + 100 * SCALE, TOP + 6
+    for kind, words in (("hit", "cells that a rule calls sensitive"), ("dot", "other cells")) if dots else ():
+        many = sum(n for _, _, hit, n, _ in dots if hit == (kind == "hit"))
+        found.append(
+            f'<circle class="{kind}" cx="{right:.0f}" cy="{y}" r="3"/>'
+            f'<text x="{right - 10:.0f}" y="{y + 4.5}" text-anchor="end">{many:,} {words}</text>'
+        )
+        y += 20
+    return found
+
+
+def page(title: str, svg: str, frame: pd.DataFrame, covers: Sequence[tuple[str, str]], cells: bool) -> str:
+    """The drawing, the neighbours of every rule, and which covers which. Numbers of rules are confidential."""
+    why = "parameters of rules and shares of respondents" if cells else "parameters of rules"
+    head = "".join(f"<th{_right(name)}>{escape(name)}</th>" for name in frame)
+    rows = "".join(
+        "<tr>" + "".join(f"<td{_right(n)}>{escape(str(v))}</td>" for n, v in zip(frame, row, strict=True)) + "</tr>"
+        for row in frame.itertuples(index=False)
+    )
+    pairs = "".join(f"<li>{escape(a)} covers {escape(b)}" for a, b in covers) or "<li>none covers another"
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)} (confidential)</title>'
+        f'<style>{PAGE_STYLE}</style></head><body><div class="banner"><b>CONFIDENTIAL</b> This page shows {why}.</div>'
+        f"<h1>{escape(title)}</h1>\n{svg}<p>What a rule calls sensitive lies to the right of its line. One rule covers another "
+        f"if it calls sensitive whatever the other does.</p><ul>{pairs}</ul>\n"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></body></html>\n"
+    )
+
+
+def _right(name: str) -> str:
+    return ' class="n"' if name == "sensitive cells" else ""
