@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -37,6 +38,7 @@ from discreet.cli_common import (
     verdict,
     workers_option,
 )
+from discreet.cli_lab import attack_as, chosen_attacks, lab_options, show_lab, write_details
 from discreet.executors import spread
 from discreet.io import writing
 from discreet.io.pattern import read_pattern
@@ -171,10 +173,21 @@ def verify_command(certificate: Path, problem: Path, pattern: Path, attackers: P
 @click.option("--pattern", type=ExistingFile, help="The pattern; without it only the sensitive cells are hidden.")
 @attackers_option
 @click.option("--out", type=NewFile(), help="Interval of every hidden cell to write (.csv). Confidential.")
+@lab_options
 @quiet_option
-def attack_command(problem: Path, pattern: Path | None, attackers: Path | None, out: Path | None, quiet: bool) -> int:
+def attack_command(
+    problem: Path,
+    pattern: Path | None,
+    attackers: Path | None,
+    out: Path | None,
+    quiet: bool,
+    earlier: Path | None,
+    details: Path | None,
+    **lab: Any,
+) -> int:
     """Attack a pattern as a reader would: the exact interval of every hidden cell, and how sensitive ones are exposed."""
-    keep_apart(problem, pattern, attackers, out)
+    keep_apart(problem, pattern, attackers, out, earlier, details)
+    names = chosen_attacks(earlier=earlier, details=details, **lab)
     given = problem_against(problem, attackers)
     must = np.isin(given.status, (Status.PRIMARY, Status.HIDDEN))
     found = read_pattern(given, pattern) if pattern else suppress(given, must)
@@ -183,10 +196,14 @@ def attack_command(problem: Path, pattern: Path | None, attackers: Path | None, 
             given, found, cells=np.flatnonzero(found.hidden | (given.status == Status.PRIMARY)), progress=progress
         )
         how = exposure(given, found, checked=seen, progress=progress)
-    frame = seen.frame()
+        report = attack_as(found, names, earlier, progress=progress, **lab) if names else None
+    files: dict[Path, Callable[[Path], None]] = {}
     if out:
-        with writing(out) as draft:
-            frame.merge(how.frame(), on="cell", how="left").to_csv(draft, index=False)
+        frame = seen.frame().merge(how.frame(), on="cell", how="left")
+        files[out] = lambda draft: frame.to_csv(draft, index=False)
+    if details and report:
+        files[details] = lambda draft: write_details(report, draft, details.suffix)
+    write_together(files)
     exactly = seen.upper - seen.lower <= 1e-9 * np.maximum(given.table.magnitude[seen.cell], 1e-300)
     hidden, pinned = np.unique(seen.cell), np.unique(seen.cell[exactly])
     sensitive = int(np.isin(pinned, given.primaries).sum())
@@ -194,7 +211,9 @@ def attack_command(problem: Path, pattern: Path | None, attackers: Path | None, 
     console.print(f"{len(hidden):,} hidden cells: {len(pinned):,} can be computed exactly,")
     console.print(f"  {sensitive:,} of them sensitive; {len(seen.exposed):,} {what} cells miss their protection")
     _exposed(how)
-    return 0 if seen.passed else 1
+    if report:
+        show_lab(report)
+    return 0 if seen.passed and (report is None or report.passed) else 1
 
 
 def _exposed(how: Exposure) -> None:

@@ -1,0 +1,142 @@
+"""The exact interval of every cell that is not told, from public data alone, and its midpoint as an estimate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from discreet.audit import Audit, audit
+from discreet.errors import InputError, some
+from discreet.lab.finding import Finding
+from discreet.lab.public import IntArray, Public
+from discreet.problem import Problem, Status
+from discreet.progress import Progress
+from discreet.protection import Protection, tell
+from discreet.relations import FloatArray
+from discreet.solvers import HighsModel
+from discreet.table import ADDITIVITY, Table, digits_of
+
+CONTRADICTION = (
+    "No table agrees with what is published and assumed to be known. Two releases may differ by revisions or rounding, or a "
+    "parameter that is assumed, such as p, is wrong."
+)
+
+
+class Contradiction(InputError):
+    """What is published and assumed to be known cannot all be so."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class System:
+    """The relations that are left when what is known is put in: ``rows @ x == rhs`` for the cells that are not."""
+
+    cells: IntArray
+    rows: sparse.csr_array
+    rhs: FloatArray
+    slack: FloatArray  # by how much sums of published numbers may be off
+    digits: int | None
+
+    @classmethod
+    def of(cls, public: Public) -> System:
+        cells = public.unknown
+        known = np.setdiff1d(np.arange(len(public)), cells)
+        value = public.lower[known]
+        rows = sparse.csr_array(public.relations[:, cells])
+        keep = np.flatnonzero(np.diff(rows.indptr) > 0)
+        there = sparse.csr_array(public.relations[keep][:, known])
+        rhs, slack = public.rhs[keep] - there @ value, ADDITIVITY * (abs(there) @ np.abs(value))
+        digits = digits_of(value) if np.all(public.relations.data == np.round(public.relations.data)) else None
+        if digits is not None:  # sums of round numbers are round
+            rhs, slack = np.round(rhs, digits), np.zeros(len(keep))
+        return cls(cells, rows[keep], rhs, slack, digits)
+
+    def lp(self, public: Public, integer: bool = False) -> HighsModel:
+        """All tables that agree with the public view, ready to be asked."""
+        model = HighsModel("dual" if integer else "primal")
+        n = len(self.cells)
+        kinds = np.ones(n, dtype=bool) if integer else None
+        bounds = public.lower[self.cells], public.upper[self.cells]
+        model.load(np.zeros(n), *bounds, self.rows, self.rhs - self.slack, self.rhs + self.slack, kinds)
+        return model
+
+
+def congruent(public: Public, *, whole: bool = False) -> FloatArray:
+    """Some table that agrees with all that is published and known; with ``whole`` one of whole numbers."""
+    crossed = np.flatnonzero(public.lower > public.upper)
+    if len(crossed):
+        labels = [public.labels[i] for i in crossed]
+        raise Contradiction(f"{CONTRADICTION} See {some(labels)}.", labels)
+    system = System.of(public)
+    table = np.where(public.lower < public.upper, 0.0, public.lower)
+    if not len(system.cells):
+        return table
+    solved = system.lp(public, integer=whole).solve()
+    if not solved.optimal:
+        raise Contradiction(CONTRADICTION)
+    point, low, high = solved.primal, public.lower[system.cells], public.upper[system.cells]
+    digits = 0 if whole else system.digits
+    if digits is not None:
+        near = np.round(point, digits)
+        if np.all(np.abs(system.rows @ near - system.rhs) <= 0.1 * 10.0**-digits) and np.all(
+            (low <= near) & (near <= high)
+        ):
+            point = near
+    table[system.cells] = np.clip(point, low, high)
+    return table
+
+
+def stand_in(public: Public, value: FloatArray) -> tuple[Problem, Protection]:
+    """A problem whose "truth" is a congruent table, told as the public view tells it: all that an audit needs."""
+    n = len(public)
+    zero, told = np.zeros(n), public.lower == public.upper
+    table = Table(
+        {},
+        np.zeros((0, n), np.int32),
+        value,
+        public.relations,
+        rhs=public.rhs,
+        names=public.labels,
+        is_count=public.whole,
+    )
+    status = np.full(n, Status.FREE, dtype=np.int8)
+    problem = Problem(table, status, zero, zero, zero, zero, public.lower, public.upper)
+    ends = np.where(told, value, -np.inf), np.where(told, value, np.inf)
+    return problem, tell(problem, np.where(told, value, np.nan), *ends, cost=0.0, method="public view")
+
+
+def infer(public: Public, *, whole: bool = False, progress: Progress | None = None) -> tuple[Audit, Protection]:
+    """The exact intervals, by the audit: it moves away from any congruent table as well as from the true one."""
+    problem, protection = stand_in(public, congruent(public, whole=whole))
+    return audit(problem, protection, cells=public.unknown, progress=progress), protection
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ExactIntervals(Finding):
+    """The tightest interval that follows, and its midpoint."""
+
+
+def exact(public: Public, *, progress: Progress | None = None) -> ExactIntervals:
+    """The least and the greatest value of every cell in any table that agrees with the public view.
+
+    By two linear programs a cell: min and max y_k subject to A y = t. The midpoint is off by half the difference of how far
+    the cell can rise and fall.
+    """
+    seen, _ = infer(public, progress=progress)
+    return ExactIntervals(
+        attack="exact",
+        assumes="linear programs over what is published",
+        public=public,
+        cell=public.unknown,
+        lower=seen.lower,
+        upper=seen.upper,
+        estimate=midpoint(seen.lower, seen.upper),
+        certain=True,
+    )
+
+
+def midpoint(lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """The middle of a range; NaN where it has none."""
+    finite = np.isfinite(lower) & np.isfinite(upper)
+    return np.where(finite, (np.where(finite, lower, 0.0) + np.where(finite, upper, 0.0)) / 2, np.nan)

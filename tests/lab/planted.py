@@ -1,0 +1,67 @@
+"""Tables with leaks that were put there on purpose."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet import Attacker, Decision, Problem, Protection, audit, protect, suppress
+from discreet.protection import tell
+from discreet.testing import cross_table, pose, random_problem, random_table
+
+SQUARE = ("x × x", "x × b", "c × x", "c × b")
+SEEDS = range(100)
+
+
+def safe_table(seed: int, shape: tuple[int, ...] = (4, 4)) -> Protection:
+    """A random table, protected by a heuristic."""
+    rng = np.random.default_rng(seed)
+    while True:
+        problem = random_problem(rng, random_table(rng, shape, zeros=0.05), must_publish=0.0)
+        if (problem.lower > 0).any():
+            return protect(problem, "kelly")
+
+
+def without_a_secondary(found: Protection) -> Protection | None:
+    """The same with one secondary published after all, the first that matters."""
+    for cell in np.flatnonzero(found.decision == Decision.SECONDARY).tolist():
+        hidden = found.hidden.copy()
+        hidden[cell] = False
+        edited = suppress(found.problem, hidden)
+        if not audit(found.problem, edited, intervals=False).passed:
+            return edited
+    return None
+
+
+def square_without_a_corner(rng: np.random.Generator) -> tuple[Protection, Protection, str]:
+    """A cell that a square of hidden cells protects, the same with a corner published after all, and the cell's label."""
+    table = random_table(rng, (3, 3), zeros=0.0)
+    rows, columns = (rng.permutation(3)[:2] for _ in range(2))
+    corners = [f"a{i} × b{j}" for i in rows for j in columns]
+    room = min(table.value[table.index(label)] for label in corners)
+    problem = pose(table, {corners[0]: 0.9 * room})
+    hidden = np.isin(table.labels(), corners)
+    leaking = hidden.copy()
+    leaking[table.index(corners[rng.integers(1, 4)])] = False
+    return suppress(problem, hidden), suppress(problem, leaking), corners[0]
+
+
+def symmetric_intervals(problem: Problem, hidden: np.ndarray, share: np.ndarray | float) -> Protection:
+    """Exact intervals of hidden cells that follow from knowing all cells to within a share of their values, published."""
+    value = problem.table.value
+    known = Attacker("symmetric", value - share * np.abs(value), value + share * np.abs(value))
+    seen = audit(problem, suppress(problem, hidden), attackers=[known], cells=np.flatnonzero(hidden))
+    lower, upper = value.copy(), value.copy()
+    lower[seen.cell], upper[seen.cell] = seen.lower, seen.upper
+    return tell(problem, np.where(hidden, np.nan, value), lower, upper, cost=0.0)
+
+
+def tight_square(x: float, p: float) -> Protection:
+    """X of one respondent, protected by no more than p percent of its value on either side."""
+    room = p / 100 * x
+    table = cross_table(["x", "c"], ["x", "b"], [[x, room], [3 * room, room]])
+    count = np.full(len(table), 20)
+    count[table.index("x × x")] = 1
+    problem = pose(table.with_columns(count=count), {"x × x": room})
+    hidden = np.zeros(len(table), dtype=bool)
+    hidden[[table.index(label) for label in SQUARE]] = True
+    return suppress(problem, hidden)

@@ -1,0 +1,95 @@
+"""Symmetric intervals give values away; others do not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.lab.planted import SEEDS, symmetric_intervals
+
+from discreet import Table, lab, suppress
+from discreet.protection import tell
+from discreet.testing import cross_table, pose, random_hierarchy, random_linked_table, random_table
+
+
+def any_table(rng: np.random.Generator, kind: int) -> Table:
+    if kind == 0:
+        return random_table(rng, (3, 4), zeros=0.0)
+    if kind == 1:
+        return random_table(rng, (2, 3, 3), zeros=0.0)
+    if kind == 2:
+        return random_linked_table(rng)
+    return random_table(rng, (random_hierarchy(rng, 5, levels=2), 3), zeros=0.0, negative=0.2)
+
+
+def test_theorem_1_whatever_the_table():
+    """Exact intervals from symmetric knowledge have the true values in their middle, so all are recovered, every time."""
+    found_q = []
+    for seed in SEEDS:
+        rng, each = np.random.default_rng(seed), seed % 8 < 4
+        table = any_table(rng, seed % 4)
+        problem = pose(table, {}, lower=-np.inf)
+        hidden = rng.random(len(table)) < 0.5
+        share = rng.uniform(0.1, 0.9, len(table)) if each else 0.4
+        found = symmetric_intervals(problem, hidden, share)
+        view = lab.Public.of(found)
+        seen = lab.score(lab.recover(view), lab.Truth.of(found))
+        assert seen.exact.all()
+        if not each and np.any(view.upper - view.lower > 0.01):
+            found_q.append(seen.finding.q)
+    # q itself is seen where a cell is as uncertain as it is known beforehand, which is nearly everywhere
+    assert max(found_q) == pytest.approx(0.4, rel=1e-6)
+    assert np.mean(np.isclose(found_q, 0.4)) > 0.9
+
+
+def test_patterns_without_intervals_give_the_attack_nothing():
+    rng = np.random.default_rng(0)
+    found = suppress(pose(random_table(rng, (3, 4)), {}), rng.random(20) < 0.6)
+    assert len(lab.recover(lab.Public.of(found)).cell) == 0
+    assert lab.run(found, ["symmetric"]).skipped == {"symmetric": "no intervals of hidden cells are published"}
+
+
+def test_rounded_ends_are_still_recognized():
+    rng = np.random.default_rng(4)
+    table = random_table(rng, (3, 4), zeros=0.0)
+    view = lab.Public.of(symmetric_intervals(pose(table, {}), table.is_base, 0.3))
+    lower, upper = np.floor(view.told_lower * 10) / 10, np.ceil(view.told_upper * 10) / 10
+    seen = lab.recover(replace(view, told_lower=lower, told_upper=upper))
+    assert seen.fits.all()
+    np.testing.assert_allclose(seen.estimate, table.value[table.is_base], atol=0.1)
+
+
+SQUARE_ENDS = {"x × x": (2, 15), "x × b": (0, 13), "c × x": (2, 15), "c × b": (0, 13)}
+
+
+def told_square(ends: dict[str, tuple[float, float]]):
+    table = cross_table(["x", "c"], ["x", "b"], [[10, 5], [7, 8]])
+    lower, upper, told = table.value.copy(), table.value.copy(), table.value.copy()
+    for label, (low, high) in ends.items():
+        i = table.index(label)
+        lower[i], upper[i], told[i] = low, high, np.nan
+    return tell(pose(table, {"x × x": 2.0}), told, lower, upper, cost=0.0)
+
+
+def test_intervals_that_nonnegativity_explains_are_not_taken_for_symmetric():
+    """The exact intervals of the working example, published: their midpoints add up, and are not the values."""
+    seen = lab.run(told_square(SQUARE_ENDS), ["symmetric"])["symmetric"]
+    assert not seen.finding.fits.any()
+    assert not seen.wrong.any()
+
+
+def test_a_cycle_adds_up_in_any_case_so_claims_may_be_wrong():
+    """One more than symmetric on one side: nothing in the publication tells, and the score does."""
+    ends = {"x × x": (8, 13), "x × b": (2, 7), "c × x": (4, 9), "c × b": (6, 11)}
+    report = lab.run(told_square(ends), ["symmetric"])
+    assert report["symmetric"].finding.fits.all()
+    assert report["symmetric"].wrong.all()
+    assert report.passed
+
+
+def test_values_that_were_published_in_place_of_others_are_not_claimed():
+    table = cross_table("ab", "cd", [[10, 20], [30, 40]])
+    found = tell(pose(table, {}), np.round(table.value, -1), table.value - 5, table.value + 5, cost=0.0)
+    assert lab.run(found, ["symmetric"]).skipped
+    assert len(lab.recover(lab.Public.of(found)).cell) == 0
