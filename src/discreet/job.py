@@ -85,7 +85,7 @@ def _protect(
     with spread(options.workers) as executor:
         protection = protect(
             problem,
-            options.chosen(),
+            job.method(),
             seed=options.seed,
             time_limit=options.time_limit,
             gap=options.gap,

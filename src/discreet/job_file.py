@@ -90,9 +90,6 @@ class Protect:
     workers: int = 1
     checkpoint: str | None = None  # the pattern so far, for another run to go on from
 
-    def chosen(self) -> Method:
-        return with_options(self.method, **self.options)
-
 
 @dataclass(frozen=True)
 class Output:
@@ -119,6 +116,15 @@ class Job:
 
     def resolve(self, name: str) -> Path:
         return self.path.parent / name
+
+    def method(self) -> Method:
+        """The method with its options; files among them resolve from the job's folder, too."""
+        files = getattr(METHODS[self.protect.method], "files", ())
+        options = {
+            name: str(self.resolve(option)) if name in files and isinstance(option, str) else option
+            for name, option in self.protect.options.items()
+        }
+        return with_options(self.protect.method, **options)
 
     @property
     def folder(self) -> Path:
@@ -239,7 +245,7 @@ def _check_method(job: Job) -> None:
     if job.protect.method not in METHODS:
         raise JobError(f"{path}: there is no method {job.protect.method!r}. Choose from {some(list(METHODS), 20)}.")
     try:
-        job.protect.chosen()
+        job.method()
     except RuleError as error:
         raise JobError(f"{path}: {error}", error.offenders) from None
     if job.protect.method not in SUPPRESSION:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from openpyxl import Workbook
 from openpyxl.cell import Cell
 from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
@@ -61,7 +62,8 @@ def _shown(value: float | None, symbol: str) -> float | str | None:
 
 
 def _append(sheet: Any, row: Iterable[Any]) -> list[Cell]:
-    cells = [Cell(sheet, value=ILLEGAL_CHARACTERS_RE.sub("", v) if isinstance(v, str) else v) for v in row]
+    shown = [None if v is pd.NA else v for v in row]  # hidden cells without an interval beside others that have one
+    cells = [Cell(sheet, value=ILLEGAL_CHARACTERS_RE.sub("", v) if isinstance(v, str) else v) for v in shown]
     for cell in cells:
         if cell.data_type in "fe":  # a code such as "=1+1" or "#N/A" is text, neither a formula nor an error
             cell.data_type = "s"

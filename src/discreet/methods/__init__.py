@@ -9,6 +9,7 @@ from dataclasses import Field, fields, replace
 from typing import Any, Literal, get_args
 
 from discreet.errors import InputError, RuleError, some
+from discreet.methods.combined.combined import Combined
 from discreet.methods.counts.cell_key import CellKey
 from discreet.methods.counts.small_counts import SmallCounts
 from discreet.methods.intervals.first_model import IntervalsFirstModel
@@ -61,6 +62,7 @@ OTHERS: Mapping[str, type[Method]] = {  # that tell readers intervals, or other 
     "round-first-model": RoundingFirstModel,
     "random-round": RandomRounding,
     "conventional-round": ConventionalRounding,
+    "combined": Combined,
 }
 METHODS: Mapping[str, type[Method]] = {**SUPPRESSION, **OTHERS}
 

@@ -42,10 +42,20 @@ class Attack:
         self.whole = bool(np.all(self.relations.data == np.rint(self.relations.data)))
 
     def separate(
-        self, z: FloatArray, demands: Sequence[Demand], budget: Budget | None = None
+        self,
+        z: FloatArray,
+        demands: Sequence[Demand],
+        budget: Budget | None = None,
+        share: FloatArray | None = None,
+        snug: bool = False,
     ) -> tuple[list[Cut], list[Missed]] | None:
-        """Cuts that widths miss and the demands they do not meet; None if time was up."""
-        limit = np.where(self.s.hidden, self.room, np.minimum(z, self.room))
+        """Cuts that widths miss and the demands they do not meet; None if time was up.
+
+        Of the room of settled cells only a ``share`` counts, if given, and where that is ``snug`` only as much of the room as is
+        demanded: what is missed then makes good cuts of choices that are not whole, though it need not really be missed.
+        """
+        room = self.room if share is None else self.room * share
+        limit = np.where(self.s.settled, room, np.minimum(z, self.room))
         cuts, missed = [], []
         by_cell: dict[int, list[Demand]] = {}
         for demand in demands:
@@ -61,6 +71,8 @@ class Attack:
         asked &= ~self.alone
         for columns, rows in _components(self.relations, np.asarray(limit.any(axis=0)), asked):
             program = _Program(self.relations, columns, rows, limit)
+            if snug and share is not None:
+                program.partly(np.flatnonzero(self.s.whole[columns]), share)
             for cell in columns[asked[columns]].tolist():
                 if budget is not None and budget.over:
                     return None
@@ -76,23 +88,24 @@ class Attack:
         """What widths must add up to, as the multipliers of the relations tell; any multipliers tell the truth."""
         c = len(self.s.cells)
         total: dict[int, float] = {}
-        least, limited = demand.level, False
+        stopped: dict[int, float] = {}
         for side, dual in zip(demand.sides, duals, strict=True):
             cells, pull = self._pulls(demand.cell, side, rows, dual)
             way = np.where(pull > 0, UP, DOWN)
-            by_room = self.s.hidden[cells] | (self.room[way, cells] < z[way, cells])
-            least -= float((np.abs(pull) * self.room[way, cells])[by_room].sum())
-            limited |= bool(by_room.any())
+            by_room = self.s.settled[cells] | (self.room[way, cells] < z[way, cells])
+            amount = np.abs(pull) * self.room[way, cells]
+            for cell, far in zip(cells[by_room].tolist(), amount[by_room].tolist(), strict=True):
+                stopped[cell] = stopped.get(cell, 0.0) + far
             for column, weight in zip(
                 (way * c + cells)[~by_room].tolist(), np.abs(pull)[~by_room].tolist(), strict=True
             ):
                 total[column] = total.get(column, 0.0) + weight
-        if len(demand.sides) == 1 and not limited:
+        if len(demand.sides) == 1 and not stopped and not self.s.settled[demand.cell]:
             # Whoever stops a cell at some width stops it there whatever is demanded of it.
             own = demand.sides[0] * c + demand.cell
             total[own] = total.get(own, 0.0) - 1.0
-            return _cut(total, 0.0, 0.0, demand.cell)
-        return _cut(total, least, demand.level, demand.cell)
+            return Cut(*_columns(total), *_columns(stopped), 0.0, 0.0, demand.cell)
+        return Cut(*_columns(total), *_columns(stopped), demand.level, demand.level, demand.cell)
 
     def _pulls(self, cell: int, side: int, rows: IntArray, dual: FloatArray) -> tuple[IntArray, FloatArray]:
         """By how much each cell helps the demanding one along, as the multipliers tell."""
@@ -109,16 +122,17 @@ class Attack:
         return cells[pull != 0], pull[pull != 0]
 
 
-def _cut(total: dict[int, float], least: float, level: float, cell: int) -> Cut:
-    columns = np.array(sorted(total), dtype=np.int64)
-    return Cut(columns, np.array([total[column] for column in columns.tolist()]), least, level, cell)
+def _columns(terms: dict[int, float]) -> tuple[IntArray, FloatArray]:
+    columns = np.array(sorted(terms), dtype=np.int64)
+    return columns, np.array([terms[column] for column in columns.tolist()])
 
 
 class _Program:
     """Cells that can only move together, pushed in changing directions."""
 
     def __init__(self, relations: sparse.csr_array, columns: IntArray, rows: IntArray, limit: FloatArray) -> None:
-        self.columns = columns
+        self.columns, self.limit = columns, limit[:, columns]
+        self.part, self.share = np.zeros(0, dtype=np.int64), np.zeros(0)
         own = sparse.csr_array(relations[rows][:, columns])
         zero = np.zeros(len(rows))
         self.model = HighsModel("primal")
@@ -126,8 +140,15 @@ class _Program:
         self.model.maximize(True)
         self.aim = np.zeros(1, dtype=np.int64)
 
+    def partly(self, part: IntArray, share: FloatArray) -> None:
+        """Of these columns no more counts than a share of what is demanded."""
+        self.part, self.share = part, share[self.columns[part]]
+
     def reach(self, demand: Demand) -> tuple[float, list[FloatArray]]:
         """How far a cell gets, and the multipliers that stop it there, one set a side."""
+        if len(self.part):
+            snug = np.minimum(self.limit[:, self.part], self.share * demand.level)
+            self.model.set_bounds(self.part, -snug[DOWN], snug[UP])
         far, duals = 0.0, []
         for side in demand.sides:
             self.model.set_cost(self.aim, np.zeros(1))

@@ -77,7 +77,7 @@ class _Model:
         pad = setting.weight.min(axis=0)
         cost = np.r_[setting.weight.ravel(), pad, np.zeros(len(self.choices) + c * len(bounds))]
         lower = np.r_[np.zeros(self.head), *(low for low, _ in bounds)]
-        cap = np.where(setting.hidden, np.inf, setting.cap)
+        cap = np.where(setting.settled, np.inf, setting.cap)
         upper = np.r_[cap.ravel(), np.full(c, np.inf), np.ones(len(self.choices)), *(high for _, high in bounds)]
         integer = np.zeros(len(cost), dtype=bool)
         integer[3 * c : self.head] = True
@@ -113,7 +113,7 @@ class _Model:
     def _flows(self, one: Demand, choice: int) -> tuple[sparse.csr_array, sparse.csr_array, FloatArray, FloatArray]:
         """Flows that keep all relations and intervals and move the cell far enough."""
         c, m, sides = len(self.s.cells), self.s.relations.shape[0], len(one.sides)
-        inside = np.flatnonzero(~self.s.hidden)  # what is hidden anyway has no interval
+        inside = np.flatnonzero(~self.s.settled)  # what is hidden anyway has no width
         eye = sparse.csr_array(sparse.eye_array(c, format="csr")[inside])
         each = sparse.vstack([self.s.relations, eye, eye])
         zero, endless = np.zeros(len(inside)), np.full(len(inside), np.inf)

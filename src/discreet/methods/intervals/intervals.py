@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.errors import NoSafePatternError, RuleError
-from discreet.methods.intervals.combined import Combined
+from discreet.methods.intervals.choices import Choices
 from discreet.methods.intervals.prepare import prepared
 from discreet.methods.intervals.publish import published
 from discreet.methods.intervals.search import Search
@@ -46,30 +46,27 @@ class Intervals:
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         setting = prepared(problem, Sides(self.up, self.down), self.width)
-        combined = self.at_most is not None or self.fixed > 0 or self.width > 0
-        search: Search | Combined = (
-            Combined(setting, run, self.at_most, self.fixed) if combined else Search(setting, run)
-        )
-        try:
-            status = search.search()
-        except KeyboardInterrupt:
-            if search.z is None:
-                raise
-            status = "time_limit"
+        limited = self.at_most is not None or self.fixed > 0 or self.width > 0
+        search = Choices(setting, run, self.at_most, self.fixed) if limited else Search(setting, run)
+        return found(search, run, self.name, self.rounded, self.fixed)
+
+
+def found(
+    search: Search | Choices, run: Run, method: str, rounded: bool, fixed: float = 0.0, **more: Any
+) -> Protection:
+    """What a search ends with, also if it is interrupted."""
+    try:
+        status = search.search()
+    except KeyboardInterrupt:
         if search.z is None:
-            labels = problem.table.labels(problem.primaries)
-            raise NoSafePatternError("The time limit ended before all cells were protected. Allow more time.", labels)
-        return told(
-            search.setting,
-            search.z,
-            self.rounded,
-            run,
-            self.name,
-            status,
-            search.bound,
-            fixed=self.fixed,
-            work=search.work(),
-        )
+            raise
+        status = "time_limit"
+    if search.z is None:
+        problem = search.setting.problem
+        labels = problem.table.labels(problem.primaries)
+        raise NoSafePatternError("The time limit ended before all cells were protected. Allow more time.", labels)
+    more = {"fixed": fixed, "work": search.work(), **more}
+    return told(search.setting, search.z, rounded, run, method, status, search.bound, **more)
 
 
 def check_sides(up: float, down: float) -> None:

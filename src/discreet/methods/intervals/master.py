@@ -22,11 +22,14 @@ SMALL = 1e-9  # widths below are none
 class Cut:
     """Widths times weights must add up to ``least``. Columns below the number of cells are widths down, then up.
 
-    ``level`` is what a demand adds to ``least``, and ``cell`` who demands it.
+    What is known beforehand about ``cells`` stops them: they add ``amount`` each, if they are not told exactly. ``level`` is
+    what a demand adds to ``least``, and ``cell`` who demands it.
     """
 
     columns: IntArray
     weight: FloatArray
+    cells: IntArray
+    amount: FloatArray
     least: float
     level: float
     cell: int
@@ -52,12 +55,13 @@ class Master:
         pad = setting.weight.min(axis=0)[self.padded]
         self.cost = np.r_[setting.weight.ravel(), np.zeros(2 * self.m), pad]
         rows, low, high = self._frame()
-        self.rows, self.row_low, self.row_high = [rows], [low], [high]
+        self.rows, self.row_low, self.row_high = [rows], [low], [high]  # frame and bridges, not cuts
         self.seen = np.zeros((2, len(self.entries.data)), dtype=bool)
-        self.bound = 0.0  # in true units
+        self.bound = setting.constant  # in true units
         self.model = HighsModel("dual", seed=seed)
         self.model.load(self.cost, self.low, self.high, rows, low, high)
-        self.cuts = self.programs = 0
+        self.cuts: list[Cut] = []
+        self.programs = 0
 
     def _frame(self) -> tuple[sparse.csr_array, FloatArray, FloatArray]:
         """How much relations can take up, and how wide padded intervals are."""
@@ -96,7 +100,7 @@ class Master:
             )
         if not solution.optimal:
             raise ArithmeticError(f"HiGHS could not solve the linear program over the cuts: {solution.outcome.value}.")
-        self.bound = max(self.bound, solution.objective * self.s.price)
+        self.bound = max(self.bound, solution.objective * self.s.price + self.s.constant)
         self.taken = solution.primal[2 * self.c : 2 * self.c + 2 * self.m].reshape(2, -1)
         z = solution.primal[: 2 * self.c].reshape(2, -1)
         return np.where(z < SMALL, 0.0, z)
@@ -112,7 +116,7 @@ class Master:
         cells = np.zeros(self.c, dtype=bool)
         cells[e.col[missed.any(axis=0)]] = True
         # What is hidden anyway may be as wide as it likes.
-        side, at = np.nonzero((cells & ~self.s.hidden)[e.col] & ~self.seen)
+        side, at = np.nonzero((cells & ~self.s.settled)[e.col] & ~self.seen)
         if not missed.any() or not len(at):
             return 0
         self.seen[side, at] = True
@@ -120,7 +124,10 @@ class Master:
         column = np.concatenate([e.col[at], self.c + e.col[at], 2 * self.c + side * self.m + e.row[at]])
         place = np.tile(np.arange(k), 3), column
         rows = sparse.csr_array((np.concatenate([weight, weight, -np.ones(k)]), place), shape=(k, self.width))
-        self._append(rows, np.full(k, -np.inf), np.zeros(k))
+        self.rows.append(rows)
+        self.row_low.append(np.full(k, -np.inf))
+        self.row_high.append(np.zeros(k))
+        self.model.add_rows(rows, self.row_low[-1], self.row_high[-1])
         return k
 
     def add(self, cuts: Sequence[Cut]) -> None:
@@ -130,11 +137,6 @@ class Master:
             weight = np.concatenate([cut.weight for cut in cuts])
             rows = sparse.csr_array((weight, column, begin), shape=(len(cuts), self.width))
             rows.sum_duplicates()
-            self._append(rows, np.array([cut.least for cut in cuts]), np.full(len(cuts), np.inf))
-            self.cuts += len(cuts)
-
-    def _append(self, rows: sparse.csr_array, low: FloatArray, high: FloatArray) -> None:
-        self.rows.append(rows)
-        self.row_low.append(low)
-        self.row_high.append(high)
-        self.model.add_rows(rows, low, high)
+            least = np.array([cut.least - cut.amount.sum() for cut in cuts])
+            self.model.add_rows(rows, least, np.full(len(cuts), np.inf))
+            self.cuts += cuts

@@ -6,33 +6,52 @@ import numpy as np
 
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError, some
-from discreet.methods.intervals.setting import Setting, Sides
+from discreet.methods.intervals.setting import Setting, Sides, Treatment
 from discreet.problem import BoolArray, Problem, Status
-from discreet.protection import suppress
+from discreet.protection import tell
+
+REMEDY = "Let more cells have intervals, widen the bounds people are said to know, or lower protection levels."
 
 
-def prepared(problem: Problem, sides: Sides, width: float = 0.0) -> Setting:
-    """The setting, without free cells that nothing would protect once they get an interval."""
-    return Setting(problem, sides, _hopeless(problem), width)
+def prepared(
+    problem: Problem,
+    sides: Sides,
+    width: float = 0.0,
+    treatment: Treatment | None = None,
+    barred: BoolArray | None = None,
+    remedy: str = REMEDY,
+) -> Setting:
+    """The setting, without free cells that nothing would protect once they are not told exactly."""
+    barred = np.zeros(len(problem), dtype=bool) if barred is None else barred.copy()
+    treatment = treatment or Treatment.none(problem)
+    _bar_hopeless(problem, treatment, barred, remedy)
+    return Setting(problem, sides, barred, width, treatment=treatment)
 
 
-def _hopeless(problem: Problem) -> BoolArray:
-    """Free cells whose own levels are out of reach, however wide intervals are; an error where a primary's are."""
-    barred = np.zeros(len(problem), dtype=bool)
-    if not len(problem.primaries):
-        return barred
-    while True:
-        seen = audit(problem, suppress(problem, (problem.status != Status.PUBLISHED) & ~barred), intervals=False)
+def _bar_hopeless(problem: Problem, treatment: Treatment, barred: BoolArray, remedy: str) -> None:
+    """Bar free cells whose own levels are out of reach, however little is told; an error where a primary's are."""
+    must = (problem.status == Status.PRIMARY) | treatment.fixed
+    given = barred.copy()
+    while must.any():
+        open_ = (problem.status != Status.PUBLISHED) & ~barred & ~treatment.fixed
+        value = problem.table.value
+        lower, upper = (
+            np.where(open_, endless, np.where(treatment.fixed, end, value))
+            for endless, end in ((-np.inf, treatment.lower), (np.inf, treatment.upper))
+        )
+        told = np.where(open_ | treatment.fixed, np.nan, value)
+        seen = audit(problem, tell(problem, told, lower, upper, cost=0.0), intervals=False)
         exposed = np.unique(seen.cell[~seen.safe])
-        primaries = exposed[problem.status[exposed] == Status.PRIMARY]
-        if len(primaries):
-            raise out_of_reach(problem, primaries.tolist(), np.flatnonzero(barred).tolist())
+        if must[exposed].any():
+            raise out_of_reach(
+                problem, exposed[must[exposed]].tolist(), np.flatnonzero(barred & ~given).tolist(), remedy
+            )
         if not len(exposed):
-            return barred
+            return
         barred[exposed] = True
 
 
-def out_of_reach(problem: Problem, cells: list[int], barred: list[int]) -> NoSafePatternError:
+def out_of_reach(problem: Problem, cells: list[int], barred: list[int], remedy: str) -> NoSafePatternError:
     labels, others = problem.table.labels(cells), problem.table.labels(barred)
     beside = (
         f" Cells that cannot be protected themselves once they get an interval, {some(others)}, are no help."
@@ -41,7 +60,6 @@ def out_of_reach(problem: Problem, cells: list[int], barred: list[int]) -> NoSaf
     )
     return NoSafePatternError(
         f"No intervals protect {some(labels)}: even without any limit to the intervals of all cells that may have one there "
-        f"is not room enough.{beside} Let more cells have intervals, widen the bounds people are said to know, or lower "
-        "protection levels.",
+        f"is not room enough.{beside} {remedy}",
         labels,
     )

@@ -10,7 +10,6 @@ import numpy as np
 from discreet.audit import audit
 from discreet.audit.evidence import DOWN, UP
 from discreet.methods.intervals.setting import Setting
-from discreet.problem import Status
 from discreet.protection import Protection, tell
 from discreet.relations import FloatArray
 from discreet.table import digits_of
@@ -61,9 +60,13 @@ def _padded(setting: Setting, z: FloatArray) -> FloatArray:
 
 
 def _tell(setting: Setting, lower: FloatArray, upper: FloatArray, fixed: float, **report: Any) -> Protection:
-    problem, value = setting.problem, setting.problem.table.value
-    hidden = problem.status == Status.HIDDEN
-    lower, upper = np.where(hidden, -np.inf, lower), np.where(hidden, np.inf, upper)
-    wide = np.where(hidden, 0.0, np.stack([value - lower, upper - value]))
-    cost = float((setting.true_weight * wide).sum() + fixed * problem.cost[wide.any(axis=0)].sum())
-    return tell(problem, np.where(lower < upper, np.nan, value), lower, upper, cost=cost, **report)
+    problem, value, treatment = setting.problem, setting.problem.table.value, setting.treatment
+    settled = setting.untold | treatment.fixed
+    wide = np.where(settled, 0.0, np.stack([value - lower, upper - value]))
+    cost = float((setting.true_weight * wide).sum() + fixed * problem.cost[wide.any(axis=0)].sum()) + setting.constant
+    lower, upper = (
+        np.where(setting.untold, endless, np.where(treatment.fixed, given, end))
+        for endless, given, end in ((-np.inf, treatment.lower, lower), (np.inf, treatment.upper, upper))
+    )
+    told = np.where(treatment.fixed, treatment.shown, np.where(lower < upper, np.nan, value))
+    return tell(problem, told, lower, upper, cost=cost, **report)

@@ -32,7 +32,7 @@ class Search:
         self.chosen = np.zeros(len(setting.problem), dtype=bool)  # free cells whose demands count
         self.z: FloatArray | None = None  # the best that meets all
         self.cost = np.inf
-        self.bound = 0.0
+        self.bound = setting.constant
         self.rounds = 0
         self.alone = True  # whether to look at the cheapest widths by themselves
 
@@ -65,7 +65,12 @@ class Search:
     def work(self) -> dict[str, int]:
         """What it took."""
         demands = sum(map(len, self.demands))
-        return {"demands": demands, "cuts": self.master.cuts, "rounds": self.rounds, "programs": self.master.programs}
+        return {
+            "demands": demands,
+            "cuts": len(self.master.cuts),
+            "rounds": self.rounds,
+            "programs": self.master.programs,
+        }
 
     def _first(self) -> FloatArray | None:
         """Widths that are as good as bridges can make them."""

@@ -30,8 +30,29 @@ class Sides:
         """By side and cell; an interval as wide as the value costs what hiding the value costs."""
         size = np.abs(problem.table.value)
         weight = problem.cost / np.where(size > 0, size, 1.0)
-        weight = np.where(problem.status == Status.HIDDEN, 0.0, weight)
         return np.stack([self.down * weight, self.up * weight])
+
+
+@dataclass(frozen=True, eq=False)
+class Treatment:
+    """Which cells are told otherwise than by an interval as wide as it takes, one entry a cell.
+
+    ``whole`` cells are told exactly or not at all; ``fixed`` ones are ``shown`` with another value in any case, which stands for
+    the interval ``lower`` to ``upper``, at a cost of ``loss`` in all.
+    """
+
+    whole: BoolArray
+    fixed: BoolArray
+    shown: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    loss: float = 0.0
+
+    @classmethod
+    def none(cls, problem: Problem) -> Treatment:
+        nobody = np.zeros(len(problem), dtype=bool)
+        value = problem.table.value
+        return cls(nobody, nobody, value, value, value)
 
 
 @dataclass(frozen=True)
@@ -46,7 +67,8 @@ class Demand:
 class Setting:
     """Over the cells that may get an interval, lengths in units of a usual level, costs in those of a usual weight.
 
-    ``floor`` is how wide an interval must be, one a cell; cells that are ``barred`` get none, those ``chosen`` get one.
+    ``floor`` is how wide an interval must be, one a cell; cells that are ``barred`` are told exactly, those ``chosen`` are not.
+    How far cells can go that are ``settled`` is no matter of widths: they are hidden, may be as a whole, or have fixed intervals.
     """
 
     def __init__(
@@ -56,19 +78,25 @@ class Setting:
         barred: BoolArray | None = None,
         width: float = 0.0,
         chosen: BoolArray | None = None,
+        treatment: Treatment | None = None,
     ) -> None:
         self.problem, self.sides, self.share = problem, sides, width
+        self.treatment = treatment = treatment or Treatment.none(problem)
         self.attackers = problem.attackers()
         value, status = problem.table.value, problem.status
         self.barred = barred = np.zeros(len(problem), dtype=bool) if barred is None else barred
         levels = np.array([problem.levels(who) for who in self.attackers])
-        primary = status == Status.PRIMARY
+        primary, hidden = status == Status.PRIMARY, status == Status.HIDDEN
+        withheld = primary | hidden if chosen is None else primary | hidden | chosen
+        self.untold = hidden | (treatment.whole & withheld)
+        self.constant = treatment.loss + float(problem.cost[treatment.whole & withheld].sum())
         needed = np.where(primary | ((status == Status.FREE) & ~barred), levels.max(axis=0), 0.0)
         asked = needed[needed > 0]
         self.unit = float(np.median(asked)) if len(asked) else 1.0
         most = AMPLE * float(asked.max()) if len(asked) else 0.0
         rooms = [np.stack([value - who.lower, who.upper - value]) for who in self.attackers]
-        rooms = [np.clip(room, 0.0, most) for room in rooms]
+        fixed = np.where(treatment.fixed, np.stack([value - treatment.lower, treatment.upper - value]), np.inf)
+        rooms = [np.clip(np.minimum(room, fixed), 0.0, most) for room in rooms]
         for room in rooms:
             room[:, (status == Status.PUBLISHED) | barred] = 0.0
         self.cells = np.flatnonzero(rooms[0].any(axis=0) | primary)  # the outsider knows least
@@ -78,19 +106,23 @@ class Setting:
         self.cap = self.rooms[0]
         relations = sparse.csr_array(problem.table.relations[:, self.cells])
         self.relations = sparse.csr_array(relations[np.diff(relations.indptr) > 0])
-        self.true_weight = sides.weights(problem)
+        settled = hidden | treatment.whole | treatment.fixed
+        self.settled, self.whole = settled[self.cells], (treatment.whole & ~hidden)[self.cells]
+        self.true_weight = np.where(settled, 0.0, sides.weights(problem))
         weight = self.true_weight[:, self.cells]
-        usual = float(np.median(weight[weight > 0])) if np.any(weight > 0) else 1.0
+        each = np.r_[weight.ravel(), problem.cost[self.cells][self.whole] / self.unit]
+        usual = float(np.median(each[each > 0])) if np.any(each > 0) else 1.0
         self.weight = np.where(weight * SPREAD < weight.max(initial=0.0), 0.0, weight) / usual
         self.price = usual * self.unit
-        self.hidden = status[self.cells] == Status.HIDDEN
         self.primary = primary[self.cells]
         self.width = width * np.abs(value) / self.unit
-        self.demands = [self._demands(level, np.flatnonzero(primary)) for level in levels]
+        asked = treatment.fixed if chosen is None else treatment.fixed | (treatment.whole & chosen)
+        self.unconditional = primary | ((status == Status.FREE) & asked)
+        self.demands = [self._demands(level, np.flatnonzero(self.unconditional)) for level in levels]
         self._levels = levels
         least = np.where(primary, np.maximum(self.width, self._untold()), 0.0)
         least = least if chosen is None else np.where(chosen, np.maximum(self.width, least), least)
-        self.floor = least[self.cells]
+        self.floor = np.where(settled, 0.0, least)[self.cells]
 
     def _untold(self) -> FloatArray:
         """The least that a primary without levels is hidden in."""
@@ -113,14 +145,14 @@ class Setting:
 
     def conditional(self, chosen: BoolArray) -> list[list[Demand]]:
         """What free cells demand by attacker, of which these are not told exactly."""
-        cells = np.flatnonzero(chosen & (self.problem.status == Status.FREE) & (self.place >= 0))
+        free = (self.problem.status == Status.FREE) & ~self.unconditional
+        cells = np.flatnonzero(chosen & free & (self.place >= 0))
         return [self._demands(level, cells) for level in self._levels]
 
     @cached_property
     def has_conditional(self) -> bool:
         """Whether free cells need protection as soon as they get an interval."""
-        free = self.problem.status[self.cells] == Status.FREE
-        return bool(self._levels[:, :, self.cells[free]].any())
+        return any(self.conditional(self.problem.status == Status.FREE))
 
     def forget(self, z: FloatArray) -> None:
         """Cells that turn out to need no interval need no width."""
@@ -137,4 +169,4 @@ class Setting:
     def cost(self, z: FloatArray) -> float:
         """What widths cost, in true units, with what is missing to the least width."""
         pad = np.maximum(self.floor - z.sum(axis=0), 0.0)
-        return float((self.weight * z).sum() + (self.weight.min(axis=0) * pad).sum()) * self.price
+        return float((self.weight * z).sum() + (self.weight.min(axis=0) * pad).sum()) * self.price + self.constant

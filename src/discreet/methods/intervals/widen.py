@@ -20,7 +20,7 @@ class Widener:
     """Against one attacker: moves within intervals are nearly free, beyond them they cost what widening costs."""
 
     def __init__(self, setting: Setting, number: int, seed: int) -> None:
-        self.s, self.seed = setting, seed
+        self.settled, self.weight, self.seed = setting.settled, setting.weight, seed
         self.room = setting.rooms[number]
         self.relations = setting.relations
         self.by_column = self.relations.tocsc()
@@ -53,13 +53,13 @@ class Widener:
     def _meet(self, z: FloatArray, demand: Demand, cells: IntArray) -> FloatArray | None:
         n, at, sides = len(cells), int(np.searchsorted(cells, demand.cell)), len(demand.sides)
         room = np.minimum(self.room[:, cells] / demand.level, AMPLE)
-        inside = np.where(self.s.hidden[cells], room, np.minimum(z[:, cells] / demand.level, room))
+        inside = np.where(self.settled[cells], room, np.minimum(z[:, cells] / demand.level, room))
         rows = sparse.csr_array(self.relations[:, cells])
         rows = sparse.csr_array(rows[np.diff(rows.indptr) > 0])
         # For each side four blocks of columns: up within the interval and beyond, then down.
         both = sparse.csr_array(sparse.hstack([rows, rows, -rows, -rows]))
         most = np.concatenate([inside[UP], (room - inside)[UP], inside[DOWN], (room - inside)[DOWN]])
-        weight = self.s.weight[:, cells]
+        weight = self.weight[:, cells]
         cost = np.concatenate([ROAM * weight[UP], weight[UP], ROAM * weight[DOWN], weight[DOWN]])
         own = np.zeros((1, 4 * n * sides))
         for k, side in enumerate(demand.sides):

@@ -1,0 +1,91 @@
+"""The method: what each way makes of its cells, and one search over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.errors import RuleError
+from discreet.methods.combined.rounding import rounded
+from discreet.methods.combined.ways import Way, Ways, ways_of
+from discreet.methods.intervals.choices import Choices
+from discreet.methods.intervals.intervals import check_sides, found
+from discreet.methods.intervals.prepare import prepared
+from discreet.methods.intervals.search import Search
+from discreet.methods.intervals.setting import Sides, Treatment
+from discreet.problem import Problem, Status
+from discreet.protection import Protection
+from discreet.run import Run
+
+REMEDY = (
+    "Suppress more cells or give them intervals, round to a larger base, widen the bounds people are said to know, or lower "
+    "protection levels."
+)
+
+
+@dataclass(frozen=True)
+class Combined:
+    """Salazar-González (2002), section 7: some cells are suppressed if need be, some get intervals, some are rounded.
+
+    ``publish``, ``suppress``, ``interval`` and ``round`` say which cells are treated how; one of them may be the ``rest``.
+    ``ways`` says so of single cells, and goes before them: a file ``cell,way``, ways by label, or one for each cell. Figures are
+    rounded to the nearest multiple of ``base``. ``at_most`` limits the number of cells that are not told exactly. ``up``,
+    ``down`` and ``width`` are those of ``intervals``.
+    """
+
+    publish: str = ""
+    suppress: str = "rest"
+    interval: str = ""
+    round: str = ""
+    ways: str | Mapping[str, str] | Sequence[str] | None = None
+    base: float | None = None
+    at_most: int | None = None
+    up: float = 1.0
+    down: float = 1.0
+    width: float = 0.0
+
+    name = "combined"
+    files: ClassVar[tuple[str, ...]] = ("ways",)
+
+    def __post_init__(self) -> None:
+        check_sides(self.up, self.down)
+        if self.base is not None and not 0 < self.base < float("inf"):
+            raise RuleError(f"Figures are rounded to multiples of a base above 0, not {self.base}.", ["base"])
+        if self.at_most is not None and self.at_most < 0:
+            raise RuleError(f"At most {self.at_most} cells cannot be changed. Give a number of cells, 0 or more.")
+        if not 0 <= self.width < float("inf"):
+            raise RuleError(f"The option 'width' is a share, 0 or more, not {self.width}.", ["width"])
+
+    def protect(self, problem: Problem, run: Run) -> Protection:
+        selections = dict(zip(Way, (self.publish, self.suppress, self.interval, self.round), strict=True))
+        ways = ways_of(problem, selections, self.ways)
+        sides, told = Sides(self.up, self.down), (ways == Way.PUBLISH) & (problem.status == Status.FREE)
+        setting = prepared(problem, sides, self.width, self._treatment(problem, ways), told, REMEDY)
+        choices = Choices(setting, run, self.at_most, 0.0)
+        search = choices if len(choices.choices) else Search(setting, run)
+        return self._noted(found(search, run, self.name, rounded=True))
+
+    def _treatment(self, problem: Problem, ways: Ways) -> Treatment:
+        value = problem.table.value
+        fixed = (ways == Way.ROUND) & np.isin(problem.status, (Status.FREE, Status.PRIMARY))
+        shown, lower, upper = value.copy(), value.copy(), value.copy()
+        if fixed.any():
+            if self.base is None:
+                raise RuleError(
+                    f"{int(fixed.sum()):,} cells are to be rounded: say to multiples of which base.", ["base"]
+                )
+            shown[fixed], lower[fixed], upper[fixed] = rounded(value[fixed], value, self.base)
+        change = np.abs(shown - value) / np.where(value != 0, np.abs(value), 1.0)
+        loss = float((problem.cost * change).sum())
+        return Treatment(ways == Way.SUPPRESS, fixed, shown, lower, upper, loss)
+
+    def _noted(self, result: Protection) -> Protection:
+        """With a note how many cells are told which way."""
+        hidden = result.hidden & np.isinf(result.lower) & np.isinf(result.upper)
+        note = f"cells hidden: {int(hidden.sum()):,}, in intervals: {int((result.hidden & ~hidden).sum()):,}"
+        if result.report.n_adjusted:
+            note += f", rounded to multiples of {self.base:g}: {result.report.n_adjusted:,}"
+        return replace(result, report=replace(result.report, note=note))

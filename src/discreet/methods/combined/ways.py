@@ -1,0 +1,130 @@
+"""Which cell is treated how."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import RuleError, TableError, some
+from discreet.methods.combined.select import REST, select
+from discreet.problem import Problem, Status
+
+
+class Way(IntEnum):
+    """What readers are told about a cell."""
+
+    PUBLISH = 0  # its value
+    SUPPRESS = 1  # its value, or nothing
+    INTERVAL = 2  # an interval, as narrow as possible
+    ROUND = 3  # the nearest multiple of a base
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+WORDS = [way.word for way in Way]
+UNSAID = -1
+
+Given = str | Mapping[str, str] | Sequence[str] | None
+Ways = NDArray[np.int8]
+
+
+def ways_of(problem: Problem, selections: Mapping[Way, str], given: Given) -> Ways:
+    """The way of each cell: one that is given for it alone, or else that of the one selection it is in."""
+    ways = _given(problem, given)
+    alone = ways != UNSAID
+    for way, text in selections.items():
+        if text.strip() != REST:
+            cells = select(problem, text) & ~alone
+            _refuse_twice(problem, ways, np.flatnonzero(cells & (ways != UNSAID)), way)
+            ways[cells] = way
+    rest = [way for way, text in selections.items() if text.strip() == REST]
+    if len(rest) > 1:
+        raise RuleError(f"Both {rest[0].word} and {rest[1].word} are 'rest': say which cells one of them is for.")
+    if rest:
+        ways[ways == UNSAID] = rest[0]
+    _refuse_gaps(problem, ways)
+    return ways
+
+
+def _refuse_twice(problem: Problem, ways: Ways, cells: NDArray[np.int64], way: Way) -> None:
+    if len(cells):
+        labels = problem.table.labels(cells)
+        raise RuleError(
+            f"{len(labels):,} cells are in both {Way(int(ways[cells[0]])).word} and {way.word}, e.g. {some(labels)}. Each cell "
+            "is treated one way: narrow one of the two down.",
+            labels,
+        )
+
+
+def _refuse_gaps(problem: Problem, ways: Ways) -> None:
+    unsaid = np.flatnonzero(ways == UNSAID)
+    if len(unsaid):
+        labels = problem.table.labels(unsaid)
+        raise RuleError(
+            f"Nothing says how to treat {len(labels):,} cells, e.g. {some(labels)}. Make one of {some(WORDS, 4)} {REST!r}.",
+            labels,
+        )
+    told = np.flatnonzero((problem.status == Status.PRIMARY) & (ways == Way.PUBLISH))
+    if len(told):
+        labels = problem.table.labels(told)
+        raise RuleError(
+            f"{len(labels):,} sensitive cells are in publish, e.g. {some(labels)}. They cannot be told exactly: choose another "
+            "way for them.",
+            labels,
+        )
+
+
+def _given(problem: Problem, given: Given) -> Ways:
+    """Ways of single cells: from a file, by label, or one for each cell in the order of the table."""
+    ways = np.full(len(problem), UNSAID, dtype=np.int8)
+    if given is None:
+        return ways
+    if isinstance(given, str):
+        pairs = _read(given)
+    elif isinstance(given, Mapping):
+        pairs = [(label, word, "ways") for label, word in given.items()]
+    else:
+        if len(given) != len(problem):
+            raise RuleError(
+                f"The table has {len(problem):,} cells, but there are {len(given):,} ways: give one a cell."
+            )
+        return np.array([_way(str(word), "ways") for word in given], dtype=np.int8)
+    for label, word, where in pairs:
+        try:
+            cell = problem.table.index(label)
+        except TableError:
+            raise RuleError(f"{where}: there is no cell {label!r} in the table.", [label]) from None
+        if ways[cell] != UNSAID:
+            raise RuleError(f"{where}: the cell {label!r} occurs twice.", [label])
+        ways[cell] = _way(word, where)
+    return ways
+
+
+def _way(word: str, where: str) -> Way:
+    if word not in WORDS:
+        raise RuleError(f"{where}: {word!r} is no way to treat a cell. Choose from {some(WORDS, 4)}.", [word])
+    return Way(WORDS.index(word))
+
+
+def _read(path: str) -> list[tuple[str, str, str]]:
+    try:
+        with Path(path).open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(file)
+            rows = [([part.strip() for part in row], f"{path}, line {reader.line_num}") for row in reader if row]
+    except FileNotFoundError:
+        raise RuleError(f"The file of ways, {path}, does not exist.", [path]) from None
+    except (UnicodeDecodeError, csv.Error, OSError) as error:
+        raise RuleError(f"The file of ways, {path}, cannot be read: {error}.", [path]) from None
+    if not rows or rows[0][0] != ["cell", "way"]:
+        raise RuleError(f"{path}: a file of ways begins with the line 'cell,way'.", [path])
+    wrong = [where for row, where in rows if len(row) != 2]
+    if wrong:
+        raise RuleError(f"{wrong[0]}: expected a cell and one of {some(WORDS, 4)}.", wrong)
+    return [(row[0], row[1], where) for row, where in rows[1:]]

@@ -1,0 +1,88 @@
+"""From choices that may not protect all to choices that do: what they lack is added, one demand at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from discreet.audit.evidence import IntArray
+from discreet.methods.intervals.attack import Attack, Missed
+from discreet.methods.intervals.setting import Demand, Setting
+from discreet.methods.intervals.widen import Widener
+from discreet.problem import BoolArray
+from discreet.progress import Budget
+from discreet.relations import FloatArray
+
+PASSES = 30  # looks at all demands; what is missed after that is left to the exact look at the choices
+
+
+class Completer:
+    """Each demand that is missed gets the cheapest way to be met, as if cells that are told exactly or not could be told in part.
+
+    Cells that are not told any more make their own demands.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        attacks: Sequence[Attack],
+        wideners: Sequence[Widener],
+        choices: IntArray,
+        conditional: Sequence[Sequence[Demand]],
+    ) -> None:
+        self.s, self.attacks, self.wideners, self.conditional = setting, attacks, wideners, conditional
+        self.open = np.zeros(len(setting.cells), dtype=bool)  # whole cells with a choice
+        self.open[choices] = setting.whole[choices]
+
+    def complete(self, chosen: BoolArray, z: FloatArray, price: FloatArray, budget: Budget) -> BoolArray | None:
+        """Which cells are not told exactly in the end, by their places in the setting; None if time was up.
+
+        ``price`` is what it costs to hide a whole cell, in units of the setting.
+        """
+        chosen, z = chosen & self.open, np.where(self.s.settled, 0.0, z)
+        for _ in range(PASSES):
+            missed = 0
+            for number in range(len(self.attacks)):
+                found = self._missed(number, chosen, z, budget)
+                if found is None:
+                    return None
+                missed += len(found)
+                for one in sorted(found, key=lambda one: -one.lacking * one.demand.level):
+                    wider = self._meet(number, chosen, z, one.demand, price)
+                    if wider is None or budget.over:
+                        return None
+                    chosen = chosen | (self.open & wider.any(axis=0))
+                    z = np.where(self.s.settled, 0.0, wider)
+            if not missed:
+                chosen = self._thin(chosen, z, price, budget)
+                break
+        return np.asarray(chosen | z.any(axis=0))
+
+    def _missed(self, number: int, chosen: BoolArray, z: FloatArray, budget: Budget) -> list[Missed] | None:
+        """The demands against an attacker that choices and widths do not meet; None if time was up."""
+        wide = chosen | z.any(axis=0)
+        asked = [*self.s.demands[number], *(one for one in self.conditional[number] if wide[one.cell])]
+        found = self.attacks[number].separate(z, asked, budget, share=np.where(self.open & ~chosen, 0.0, 1.0))
+        return None if found is None else found[1]
+
+    def _thin(self, chosen: BoolArray, z: FloatArray, price: FloatArray, budget: Budget) -> BoolArray:
+        """Without whole cells that nobody needs, the dearest first."""
+        cells = np.flatnonzero(chosen)
+        for cell in cells[np.argsort(-price[cells], kind="stable")].tolist():
+            fewer = chosen.copy()
+            fewer[cell] = False
+            missed = (self._missed(number, fewer, z, budget) for number in range(len(self.attacks)))
+            if budget.over:
+                break
+            if all(one == [] for one in missed):
+                chosen = fewer
+        return chosen
+
+    def _meet(
+        self, number: int, chosen: BoolArray, z: FloatArray, demand: Demand, price: FloatArray
+    ) -> FloatArray | None:
+        widener, told = self.wideners[number], self.open & ~chosen
+        widener.settled = self.s.settled & ~told
+        widener.weight = np.where(told, price / demand.level, self.s.weight)
+        return widener.meet(z, demand)
