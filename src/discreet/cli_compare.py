@@ -141,7 +141,7 @@ def _of_job(job: Job, problem: Problem) -> _Given:
     if job.at_contributions:
         settings["Level"] = "cells: safety of every single respondent, which the job asks for, is not compared"
     title = f"{job.title}: methods compared"
-    return _Given(problem, title, p.seed, p.gap, p.chosen(), settings)
+    return _Given(problem, title, p.seed, p.gap, job.method(), settings)
 
 
 def _say(one: Outcome) -> None:
