@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import RuleError, TableError, some
-from discreet.methods.counts.rounding import Rounding
 from discreet.methods.counts.sums import IntArray, Sums
 from discreet.methods.counts.whole import counts_of
 from discreet.problem import BoolArray, Problem, Status
@@ -32,6 +31,8 @@ class SmallCounts:
             raise RuleError("base is what small counts are rounded to: a whole number from 2 to 1000.")
 
     def protect(self, problem: Problem, run: Run) -> Protection:
+        from discreet.methods.counts.rounding import Rounding  # takes half a second
+
         count = counts_of(problem, self.name)
         sums = Sums.of(problem.table)
         fixed = problem.status == Status.PUBLISHED
