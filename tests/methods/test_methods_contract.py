@@ -129,7 +129,7 @@ def test_many_primaries(method, kind):
             check_contract(problem, protection)
 
 
-@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("kind", ["2-D, hierarchical", "3-D", "linked"])
 def test_the_same_seed_gives_the_same_pattern(method, kind):
     for seed in (0,) if method in COMPOSED else (0, 1):
         problem = draw(kind, 20 + seed, prior="sign")

@@ -334,11 +334,10 @@ def test_no_time_gives_no_rounding_or_one_that_holds():
     problem = pose(random_table(np.random.default_rng(3), (12, 12, 12), values="integer"), {})
     try:
         found = protect(problem, ControlledRounding(base=3), time_limit=1e-9)
-    except NoSafePatternError as error:
-        assert "time" in str(error)
-    else:
-        assert np.all(problem.table.relations @ found.published == 0)
-        assert np.all(np.abs(found.published - problem.table.value) < 3)
+    except NoSafePatternError:
+        return
+    assert np.all(problem.table.relations @ found.published == 0)
+    assert np.all(np.abs(found.published - problem.table.value) < 3)
 
 
 # -- unbiased ---------------------------------------------------------------------------------------------------
