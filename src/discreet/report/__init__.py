@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from discreet.audit import Audit
-from discreet.errors import NotSafeError, TableError
+from discreet.errors import TableError
 from discreet.problem import Problem
 from discreet.protection import Protection
 from discreet.release import SYMBOL, publish
@@ -116,9 +116,7 @@ def render_shareable(
     It is made from the release, which holds no hidden value, and does not tell sensitive cells from others.
     """
     _check(problem, protection, audit, respondents)
-    if respondents is not None and not respondents.passed:
-        raise NotSafeError("No report to share: respondents can be told too closely.", respondents.respondents)
-    release = publish(problem, protection, audit, symbol=symbol, decimals=decimals)
+    release = publish(problem, protection, audit, respondents, symbol=symbol, decimals=decimals)
     method = protection.report.method
     return _render(
         "shareable.html.j2",

@@ -14,10 +14,9 @@ import pandas as pd
 from scipy import sparse
 
 from discreet.audit import tolerances
-from discreet.audit.congruent import CongruentTables, components
+from discreet.audit.congruent import components
 from discreet.audit.decide import Decider
 from discreet.audit.evidence import IntArray
-from discreet.audit.near import Vicinity
 from discreet.audit.numbers import Bound
 from discreet.audit.rationalize import toward
 from discreet.audit.reduce import reduce
@@ -30,12 +29,11 @@ from discreet.relations import FloatArray
 from discreet.respondents.aggregation import Aggregation
 from discreet.respondents.insiders import Group, Insiders
 from discreet.respondents.measure import Measure, measures
-from discreet.respondents.sparing import Sparing
+from discreet.respondents.part import Part
 from discreet.respondents.telling import Telling
 from discreet.table import Table
 
 CHUNK = 60  # respondents that are looked at in one go
-NEAR = 400  # columns around the one that is to move, which are looked at first
 SIGNS = 10  # cells that one respondent dominates: beyond that, signs are too many to try them all
 
 
@@ -207,9 +205,9 @@ class Search:
         for number, (members, _) in enumerate(components(table.relations, room > 0)):
             self._together[members] = number
         self._telling: dict[int, Telling] = {}
-        self._parts: dict[int, _Part] = {}
+        self._parts: dict[int, Part] = {}
         for members, relations in components(self.reduced.relations, np.ones(len(self.reduced.low), dtype=bool)):
-            part = _Part(members, relations, self.reduced.low[members], self.reduced.high[members])
+            part = Part(members, relations, self.reduced.low[members], self.reduced.high[members])
             self._parts.update(dict.fromkeys(members.tolist(), part))
 
     def worst(self, target: int) -> Exposed | None:
@@ -376,7 +374,7 @@ class Search:
                     return found
         return None
 
-    def _around(self, cell: int) -> Iterator[_Part]:
+    def _around(self, cell: int) -> Iterator[Part]:
         """Cells to look for moves in: those near, if there are many, then all that move with this one."""
         column = int(self.reduced.column[cell])
         if column >= 0:
@@ -386,7 +384,7 @@ class Search:
                 yield near
             yield whole
 
-    def _ways(self, group: Group, cell: int, rest: FloatArray, part: _Part) -> Iterator[tuple[float, FloatArray]]:
+    def _ways(self, group: Group, cell: int, rest: FloatArray, part: Part) -> Iterator[tuple[float, FloatArray]]:
         """How far to move a cell and which room to leave to others: at first so that nobody spoils the move, then few."""
         here = self.place[cell]
         level, others = float(-rest[here]), self._largest_others(group)
@@ -399,7 +397,7 @@ class Search:
                 yield level + float(known[here]), np.maximum(rest - known, 0.0)
         yield level, np.maximum(rest, 0.0)
 
-    def _beyond(self, cell: int, level: float, others: FloatArray, rest: FloatArray, part: _Part) -> BoolArray | None:
+    def _beyond(self, cell: int, level: float, others: FloatArray, rest: FloatArray, part: Part) -> BoolArray | None:
         """Cells that move into what their largest insiders know, as few as possible."""
         column, mine = int(self.reduced.column[cell]), self.reduced.column[self.base]
         here = self.place[cell]
@@ -418,7 +416,7 @@ class Search:
         used[part.members] = found
         return np.asarray(used[mine])
 
-    def _push(self, cell: int, level: float, room: FloatArray, part: _Part) -> _Move | None:
+    def _push(self, cell: int, level: float, room: FloatArray, part: Part) -> _Move | None:
         """A proven move of a cell by its level, other cells keeping to their room, and those elsewhere to their place."""
         column = int(self.reduced.column[cell])
         room = room.copy()
@@ -518,55 +516,3 @@ def moves_with(relations: sparse.csr_array, columns: list[int], weights: list[fl
     )
     wide = sparse.csr_array((relations.data, relations.indices, relations.indptr), shape=(m, n + k + 1))
     return sparse.csr_array(sparse.vstack([wide, more], format="csr"))
-
-
-class _Part:
-    """A connected component as a program."""
-
-    def __init__(self, members: IntArray, relations: sparse.csr_array, low: FloatArray, high: FloatArray) -> None:
-        self.members, self.relations, self.low, self.high = members, relations, low, high
-        sizes = np.concatenate([-low, high])
-        self.scale = float(np.median(sizes[np.isfinite(sizes) & (sizes > 0)]))
-        self.sparing = Sparing(relations, self.scale)
-        self._near: dict[int, _Part | None] = {}
-
-    @cached_property
-    def tables(self) -> CongruentTables:
-        return CongruentTables(self.relations, self.low, self.high, self.scale)
-
-    @cached_property
-    def _vicinity(self) -> Vicinity:
-        return Vicinity(self.relations)
-
-    def around(self, column: int) -> _Part | None:
-        """The part around a column, of a large component; those in its nearer half share it."""
-        if len(self.members) <= 2 * NEAR:
-            return None
-        if column not in self._near:
-            found = self._vicinity.around(self.place(column), np.ones(len(self.members)), NEAR)
-            here = np.sort(found)
-            part = None
-            if len(here):
-                part = _Part(self.members[here], self._vicinity.part(here), self.low[here], self.high[here])
-            for other in self.members[found[: (len(found) + 1) // 2]].tolist():
-                self._near.setdefault(other, part)
-            self._near[column] = part
-        return self._near[column]
-
-    def place(self, column: int) -> int:
-        return int(np.searchsorted(self.members, column))
-
-    def least(self, column: IntArray, room: FloatArray) -> FloatArray:
-        """The room of each column of this component: that of the cell in it that has least."""
-        least = np.full(len(self.members), np.inf)
-        at = np.searchsorted(self.members, column)
-        here = (at < len(self.members)) & (column >= 0)
-        here[here] = self.members[at[here]] == column[here]
-        np.minimum.at(least, at[here], room[here])
-        return np.asarray(np.minimum(least, self.high))
-
-    def bounds(self, column: IntArray, room: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
-        """The columns of this component that have less room than usual, and how much."""
-        least = self.least(column, room)
-        narrow = np.flatnonzero((least < self.high) | (-least > self.low))
-        return narrow, -least[narrow], least[narrow]
