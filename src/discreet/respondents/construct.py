@@ -15,9 +15,10 @@ from discreet.methods.pieces import InPieces
 from discreet.problem import BoolArray, Problem, Status
 from discreet.protection import Protection, suppress
 from discreet.relations import FloatArray
-from discreet.respondents.audit import Chunk, Exposed, in_chunks, look, moves_with
+from discreet.respondents.audit import Chunk, in_chunks, look
 from discreet.respondents.insiders import Group, Insiders
 from discreet.respondents.measure import Measure, measures
+from discreet.respondents.search import Exposed, moves_with
 from discreet.rules import parse_rules
 from discreet.run import Run
 from discreet.table import ADDITIVITY, Table
@@ -32,7 +33,7 @@ class ForRespondents:
     """A method of suppression, asked for patterns in which no aggregation is sensitive for anybody.
 
     That a respondent is safe from some insiders is a matter of how hidden cells can move for all they know (see
-    :class:`~discreet.respondents.audit.Search`): one attacker more of the kind that every method protects against. There are too
+    :class:`~discreet.respondents.search.Search`): one attacker more of the kind that every method protects against. There are too
     many of them to begin with all. So a quick method goes first, and whoever still learns too much from its pattern becomes an
     attacker, until nobody does; then the method itself, in the same way. All attackers are such that any safe pattern must
     withstand them, so bounds and proofs of optimality hold.
@@ -267,7 +268,7 @@ class Posed:
         """Further cells for respondents who dominate several: one stands for what such a respondent contributes to all.
 
         Only the attackers in question hold it possible that it moves, and then all its cells move with it, each by what it needs.
-        Each may move farther: by how much is one further cell each, see :func:`~discreet.respondents.audit.moves_with`.
+        Each may move farther: by how much is one further cell each, see :func:`~discreet.respondents.search.moves_with`.
         """
         for (rule, group, signs), one in self.joint.items():
             problem = self._with_one(problem, rule, group, np.array(signs), one)
