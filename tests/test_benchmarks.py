@@ -11,11 +11,12 @@ import pytest
 from benchmarks import audit as bench_audit
 from benchmarks import growth, ladder, many
 from benchmarks import optimal as bench_optimal
+from benchmarks import respondents as bench_respondents
 from benchmarks.__main__ import main
 from benchmarks.alone import alone, limit
 from benchmarks.baseline import sampled
 from benchmarks.instances import INSTANCES, folder, shaped
-from benchmarks.microdata import ROAMING, write_rows
+from benchmarks.microdata import ROAMING, survey_rows, write_rows
 from benchmarks.patterns import WARM_UP, boxes, cycles, hide, pattern, sequential
 from benchmarks.peers.exchange import FACTOR, comparable, write
 from benchmarks.peers.full_jj import MOST, readable, whole
@@ -26,9 +27,11 @@ from benchmarks.second_opinion import under_protected
 from benchmarks.timing import intervals_of, timed
 from click.testing import CliRunner
 
+from discreet.assess import assess
 from discreet.audit import audit
 from discreet.errors import InputError
 from discreet.io import read_problem, write_problem
+from discreet.methods import protect
 from discreet.problem import Status
 from discreet.protection import suppress
 from discreet.tabulate import tabulate
@@ -260,6 +263,29 @@ def test_the_peer_gets_numbered_cells_and_whole_costs():
     assert np.array_equal(given.cost, np.rint(100 * problem.cost))
     assert whole(np.array([0.0, 1e-9, 0.0077])).tolist() == [0, 1, 7700]
     assert whole(np.array([3e12, 1.0])).sum() <= MOST
+
+
+# -- respondents -------------------------------------------------------------------------------------------------------
+
+
+def test_a_pattern_is_judged_by_the_audit_and_by_plain_programs():
+    records, hierarchies = survey_rows(((3, 2), (2, 2), (3,)), 1)
+    records["firm"] = np.arange(len(records))  # everybody in one cell: what the plain programs take for granted
+    table = tabulate(records, hierarchies, "value", contributor="firm", top=3, contributions=True)
+    problem = assess(table, bench_respondents.RULE)
+    safe = protect(problem, "kelly", level="contributions").hidden
+    seen = bench_respondents.judged(problem, safe)
+    assert seen["targets"] > 5
+    assert seen["exposed"] == seen["of_sample"] == 0
+    bare = np.isin(np.arange(len(problem)), problem.primaries)
+    assert bench_respondents.judged(problem, bare)["exposed"]
+    assert any(bench_respondents.pairs(problem, bare))
+
+
+def test_surveys_in_files_are_asked_for(tmp_path):
+    run = CliRunner().invoke(bench_respondents.main, ["--instance", "h2_1k", "--out", str(tmp_path)])
+    assert run.exit_code == 2
+    assert "--data" in run.output
 
 
 # -- cost over time --------------------------------------------------------------------------------------------------

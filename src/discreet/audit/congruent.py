@@ -111,17 +111,24 @@ class CongruentTables:
         """The corner where the last search ended, with this push."""
         return Start(push.difference, self._model.basis())
 
+    def together(self, cells: IntArray, signs: FloatArray, goals: FloatArray) -> Push:
+        """Move some cells at once, each in its direction and none beyond its goal, as far as they go in all."""
+        *_, last = self.burst(cells, signs, goals, np.ones(len(cells)))
+        return last
+
     def burst(
-        self, cells: IntArray, sign: float, goal: FloatArray, weight: FloatArray, steps: int | None = None
+        self, cells: IntArray, sign: float | FloatArray, goal: FloatArray, weight: FloatArray, steps: int | None = None
     ) -> Iterator[Push]:
-        """Move many cells at once in one direction, none beyond its goal; a table every so many steps, the last one best."""
+        """Move many cells at once, none beyond its goal; a table every so many steps, the last one best."""
         self._model.set_cost(self._aim, np.zeros(len(self._aim)))
         self._model.set_cost(cells, sign * weight)
         self._aim = cells
         lower, upper = self._lower[cells], self._upper[cells]
         goal = np.ceil(goal * self.grid.scale) / self._unit  # corners stay on the grid
-        capped = (np.maximum(lower, -goal), upper) if sign < 0 else (lower, np.minimum(upper, goal))
-        self._model.set_bounds(cells, *capped)
+        down = np.less(sign, 0)
+        self._model.set_bounds(
+            cells, np.where(down, np.maximum(lower, -goal), lower), np.where(down, upper, np.minimum(upper, goal))
+        )
         best, idle = -np.inf, 0
         try:
             while True:

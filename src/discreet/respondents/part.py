@@ -52,6 +52,9 @@ class Part:
     def place(self, column: int) -> int:
         return int(np.searchsorted(self.members, column))
 
+    def places(self, columns: IntArray) -> IntArray:
+        return np.searchsorted(self.members, columns)
+
     def least(self, column: IntArray, room: FloatArray) -> FloatArray:
         """The room of each column of this component: that of the cell in it that has least."""
         least = np.full(len(self.members), np.inf)

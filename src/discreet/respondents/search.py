@@ -24,6 +24,7 @@ from discreet.respondents.aggregation import Aggregation
 from discreet.respondents.insiders import Group, Insiders
 from discreet.respondents.measure import Measure
 from discreet.respondents.part import Part
+from discreet.respondents.sparing import Goals
 from discreet.respondents.telling import Telling
 from discreet.table import Table
 
@@ -167,7 +168,7 @@ class Search:
             return self._exposed(group, (told[0],), (1,), Aggregation.of_cell(self.insiders, group, told[0]))
         if len(cells) > 1:
             each = next((move for move in pool if move.each is not None and self._holds(move, rest, at, ())), None)
-            each = each or self._each(group, cells, rest, at)
+            each = each or self._each(group, rest, at)
             if each is not None:
                 pool.append(each)
                 return [each]
@@ -233,70 +234,89 @@ class Search:
         self, group: Group, cells: list[int], signs: tuple[int, ...], rest: FloatArray, at: IntArray
     ) -> _Move | Aggregation | None:
         """A move that shows the target safe from the insiders; or the aggregation that shows that it is not, if found."""
-        if len(cells) == 1:
-            for part in self._around(cells[0]):
-                for level, room in self._ways(group, cells[0], rest, part):
-                    move = self._push(cells[0], level, room, part)
-                    if move is not None and self._holds(move, rest, at, signs):
-                        return move
-            told = self._told(group, cells[0], rest)
-            if told is not None:
-                return told
-        return self._exactly(group, cells, signs)
+        made = np.zeros(len(self.base))
+        for some in self._apart(cells):
+            mine = at[some]
+            alone = np.maximum(rest, 0.0)
+            alone[mine] = rest[mine]
+            move = self._reach(group, mine, np.array(signs, dtype=float)[some], alone)
+            if move is None:
+                break
+            made += move.by
+        else:
+            return _Move(made)
+        told = self._told(group, cells[0], rest) if len(cells) == 1 else None
+        return told if told is not None else self._exactly(group, cells, signs)
 
-    def _each(self, group: Group, cells: list[int], rest: FloatArray, at: IntArray) -> _Move | None:
-        """A move for each of several cells that leaves the others alone, all fitting into the room together."""
-        others = self._largest_others(group)
-        for known in (others, np.zeros(len(others))) if others.any() else (others,):
-            room, total = np.maximum(rest - known, 0.0), np.zeros(len(rest))
-            room[at] = 0.0
-            for cell, place in zip(cells, at.tolist(), strict=True):
-                parts = list(self._around(cell))
-                move = self._push(cell, float(known[place] - rest[place]), room, parts[-1]) if parts else None
-                if move is None:
-                    break
-                total += np.abs(move.by)
-                room = np.maximum(room - np.abs(move.by), 0.0)
-            else:
-                found = _Move(total, at)
-                if self._holds(found, rest, at, ()):
-                    return found
+    def _apart(self, cells: list[int]) -> Iterator[IntArray]:
+        """Which of some cells can move together at all, apart from the others."""
+        together = self._together[cells]
+        for number in np.unique(together):
+            yield np.flatnonzero(together == number)
+
+    def _reach(self, group: Group, at: IntArray, signs: FloatArray, rest: FloatArray) -> _Move | None:
+        """A move of some cells, each in its direction and by what it needs, that few insiders spoil if possible."""
+        for part in self._around(at):
+            for levels, room in self._ways(group, at, signs, rest, part):
+                move = self._push(at, signs, levels, room, part)
+                if move is not None and self._holds(move, rest, at, tuple(signs.tolist())):
+                    return move
         return None
 
-    def _around(self, cell: int) -> Iterator[Part]:
-        """Cells to look for moves in: those near, if there are many, then all that move with this one."""
-        column = int(self.reduced.column[cell])
-        if column >= 0:
-            whole = self._parts[column]
-            near = whole.around(column)
-            if near is not None:
-                yield near
-            yield whole
+    def _each(self, group: Group, rest: FloatArray, at: IntArray) -> _Move | None:
+        """A move for each of several cells that leaves the others alone, all fitting into the room together."""
+        left, total = np.maximum(rest, 0.0), np.zeros(len(rest))
+        left[at] = 0.0
+        for k in range(len(at)):
+            mine, alone = at[k : k + 1], left.copy()
+            alone[mine] = rest[mine]
+            move = self._reach(group, mine, np.ones(1), alone)
+            if move is None:
+                return None
+            total += np.abs(move.by)
+            left = np.maximum(left - np.abs(move.by), 0.0)
+        found = _Move(total, at)
+        return found if self._holds(found, rest, at, ()) else None
 
-    def _ways(self, group: Group, cell: int, rest: FloatArray, part: Part) -> Iterator[tuple[float, FloatArray]]:
-        """How far to move a cell and which room to leave to others: at first so that nobody spoils the move, then few."""
-        here = self.place[cell]
-        level, others = float(-rest[here]), self._largest_others(group)
+    def _around(self, at: IntArray) -> Iterator[Part]:
+        """Cells to look for moves in: those near, if there are many, then all that move with these."""
+        columns = self.reduced.column[self.base[at]]
+        if np.all(columns >= 0):
+            whole = self._parts[int(columns[0])]
+            near = whole.around(int(columns[0]))
+            if near is not None and np.all(np.isin(columns, near.members)):
+                yield near
+            if np.all(np.isin(columns, whole.members)):
+                yield whole
+
+    def _ways(
+        self, group: Group, at: IntArray, signs: FloatArray, rest: FloatArray, part: Part
+    ) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """How far to move cells and which room to leave to others: at first so that nobody spoils the move, then few."""
+        others = self._largest_others(group)
         if others.any():  # a move that hardly anybody spoils spares many others
             if not group.insiders:  # later it is known that there is none that nobody spoils
-                yield level + float(others[here]), np.maximum(rest - others, 0.0)
-            beyond = self._beyond(cell, level, others, rest, part)
+                yield (others - rest)[at], np.maximum(rest - others, 0.0)
+            beyond = self._beyond(at, signs, others, rest, part)
             if beyond is not None:
                 known = np.where(beyond, 0.0, others)
-                yield level + float(known[here]), np.maximum(rest - known, 0.0)
-        yield level, np.maximum(rest, 0.0)
+                yield (known - rest)[at], np.maximum(rest - known, 0.0)
+        yield -rest[at], np.maximum(rest, 0.0)
 
-    def _beyond(self, cell: int, level: float, others: FloatArray, rest: FloatArray, part: Part) -> BoolArray | None:
+    def _beyond(
+        self, at: IntArray, signs: FloatArray, others: FloatArray, rest: FloatArray, part: Part
+    ) -> BoolArray | None:
         """Cells that move into what their largest insiders know, as few as possible."""
-        column, mine = int(self.reduced.column[cell]), self.reduced.column[self.base]
-        here = self.place[cell]
+        mine = self.reduced.column[self.base]
         full, wary = rest.copy(), rest - others
-        full[here] = wary[here] = np.inf
+        full[at] = wary[at] = np.inf
+        goals = self._goals(at, signs, -rest[at], part)
+        if goals is None:
+            return None
+        spared = np.zeros(len(part.members))
+        np.maximum.at(spared, part.places(mine[at]), others[at])
         found = part.sparing.beyond(
-            part.place(column),
-            level,
-            float(others[here]),
-            *(part.least(mine, np.maximum(room, 0.0)) for room in (wary, full)),
+            goals, spared[goals.at], *(part.least(mine, np.maximum(room, 0.0)) for room in (wary, full))
         )
         self.programs += 1
         if found is None:
@@ -305,17 +325,30 @@ class Search:
         used[part.members] = found
         return np.asarray(used[mine])
 
-    def _push(self, cell: int, level: float, room: FloatArray, part: Part) -> _Move | None:
-        """A proven move of a cell by its level, other cells keeping to their room, and those elsewhere to their place."""
-        column = int(self.reduced.column[cell])
+    def _goals(self, at: IntArray, signs: FloatArray, levels: FloatArray, part: Part) -> Goals | None:
+        """What columns are to do for these cells to move so; None if some cannot move that way because they are one."""
+        cells = self.base[at]
+        places = part.places(self.reduced.column[cells])
+        needed = signs * self.reduced.sign[cells] * levels
+        first, of = np.unique(places, return_inverse=True)
+        low, high = np.zeros(len(first)), np.zeros(len(first))
+        np.minimum.at(low, of, needed)
+        np.maximum.at(high, of, needed)
+        if np.any((low < 0) & (high > 0)):
+            return None
+        return Goals(first, np.where(low < 0, -1.0, 1.0), high - low)
+
+    def _push(self, at: IntArray, signs: FloatArray, levels: FloatArray, room: FloatArray, part: Part) -> _Move | None:
+        """A proven move of cells by their levels, others keeping to their room, and those elsewhere to their place."""
         room = room.copy()
-        room[self.place[cell]] = np.inf  # what it needs is no more than it can
+        room[at] = np.inf  # what they need is no more than they can
+        goals = self._goals(at, signs, levels, part)
+        if goals is None:
+            return None
         columns, low, high = part.bounds(self.reduced.column[self.base], room)
         self.programs += 1
-        at = part.place(column)
-        sign = float(self.reduced.sign[cell])
         with part.tables.narrowed(columns, low, high):
-            push = part.tables.push(at, sign, level)
+            push = part.tables.together(goals.at, goals.sign, goals.level)
         if not push.proven:
             return None
         mine = self.reduced.column[self.base]

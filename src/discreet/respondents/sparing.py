@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from discreet.audit.evidence import IntArray
 from discreet.relations import FloatArray
 from discreet.solvers import HighsModel
 
 TINY = 1e-7  # of what somebody knows
 
 
+@dataclass(frozen=True, eq=False)
+class Goals:
+    """Columns that must move, in which direction, and how far."""
+
+    at: IntArray
+    sign: FloatArray
+    level: FloatArray
+
+
 class Sparing:
-    """A linear program that moves a cell far enough, others into what insiders know of them only where it must.
+    """A linear program that moves some cells far enough, others into what insiders know of them only where it must.
 
     Each column moves freely within what is left beside its largest insiders, and for a price beyond that. The price of all
     they know is one, so that moves go into few cells; who is there may need a move of their own, all others do not.
@@ -25,18 +37,18 @@ class Sparing:
         self._relations = relations
         self._model: HighsModel | None = None
 
-    def beyond(
-        self, target: int, level: float, spared: float, wary: FloatArray, full: FloatArray
-    ) -> NDArray[np.bool_] | None:
-        """Columns to move beyond ``wary``; None if even ``full`` does not do. The target moves by its level or more.
+    def beyond(self, goals: Goals, spared: FloatArray, wary: FloatArray, full: FloatArray) -> NDArray[np.bool_] | None:
+        """Columns to move beyond ``wary``; None if even ``full`` does not do. The goals are what targets move, or more.
 
-        To move it by ``spared`` more than that spares those who know that much of it.
+        To move them by ``spared`` more than that spares those who know that much of them.
         """
         known = np.where(np.isinf(full), 0.0, full) - np.where(np.isinf(full), 0.0, np.minimum(wary, full))
         low, high = -np.minimum(wary, full), np.minimum(wary, full)
         less, more = known.copy(), known.copy()
-        low[target], high[target] = level + spared, max(full[target], level + spared)
-        less[target], more[target] = spared, 0.0
+        at, up, far = goals.at, goals.sign > 0, goals.level + spared
+        most = np.maximum(full[at], far)
+        low[at], high[at] = np.where(up, far, -most), np.where(up, most, -far)
+        less[at], more[at] = np.where(up, spared, 0.0), np.where(up, 0.0, spared)
         bounds = [np.concatenate(part) / self.scale for part in ((low, 0 * more, 0 * less), (high, more, less))]
         price = np.concatenate([np.zeros(self.columns), *(_price(part / self.scale) for part in (more, less))])
         if self._model is None:
@@ -49,7 +61,7 @@ class Sparing:
             return None
         used = solution.primal[self.columns :].reshape(2, -1) * self.scale
         found = np.asarray(np.any(used > TINY * np.stack([more, less]), axis=0))
-        found[target] |= level + spared > wary[target]  # cells that move as one with it
+        found[at] |= far > wary[at]  # cells that move as one with them
         return found
 
     def _loaded(self, price: FloatArray, low: FloatArray, high: FloatArray) -> HighsModel:
