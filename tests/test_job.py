@@ -7,7 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +17,11 @@ import pytest
 import discreet.job as jobs
 from discreet.checkpoint import Checkpoint
 from discreet.cli import main
+from discreet.demo import write_demo
 from discreet.errors import DiscreetError, FormatError, InputError, JobError, NoSafePatternError, TableError
 from discreet.job import Result, hierarchy_file, read_statuses, read_waivers, run_job, write_together
 from discreet.job_file import Job, read_job
+from discreet.lab import LabReport
 from discreet.problem import Status
 from discreet.protection import suppress
 
@@ -582,6 +584,10 @@ WRONG: dict[str, tuple[str, str]] = {
     ),
     "an unknown method": (DATA + REST + '[protect]\nmethod = "magic"\n', "no method 'magic'.*'kelly'"),
     "an unknown format": (DATA + REST + '[output]\nformats = ["pdf"]\n', "'pdf'. Choose from 'csv', 'parquet', 'xlsx'"),
+    "an unknown attack": (
+        DATA + REST + '[output]\nattacks = ["magic"]\n',
+        "no attack 'magic'. Choose from 'all', 'exact'",
+    ),
     "an unknown boundary": (DATA + REST + 'boundary = "soft"\n', "'strict' or 'inclusive', not 'soft'"),
     "an unknown treatment": (DATA + 'unknown = "keep"\n' + REST, "'error' or 'drop', not 'keep'"),
     "an unknown rule": (DATA + REST.replace('"P(17)"', '"Q(17)"'), "job.toml: There is no rule 'Q'"),
@@ -791,3 +797,28 @@ def test_a_job_shares_its_report_if_asked_and_if_there_is_a_release(run, folder,
     result = run(JOB + "[output]\nshare = true\n")
     assert not result.passed
     assert not page.exists()
+
+
+def test_a_job_tries_attacks_and_publishes_nothing_unless_they_are_withstood(run, folder, monkeypatch):
+    result = run(JOB + '[output]\nattacks = ["exact", "fit"]\n')
+    assert result.passed
+    assert [one.finding.attack for one in result.lab.scores] == ["exact", "fit"]
+    assert "Attacks tried" in (folder / "output" / "report.html").read_text(encoding="utf-8")
+    told = json.loads((folder / "output" / "report.json").read_text(encoding="utf-8"))
+    assert (told["safe"], told["attacks"], told["compromised"]) == (True, ["exact", "fit"], [])
+    (folder / "output" / "release.csv").unlink()
+    hit = replace(result.lab.scores[0], compromised=result.lab.scores[0].sensitive)
+    monkeypatch.setattr(jobs, "run_lab", lambda *_, **__: LabReport((hit,), {}))
+    result = run(JOB + '[output]\nattacks = ["all"]\n')
+    assert result.audit.passed
+    assert not result.passed
+    assert result.release is None
+    assert not (folder / "output" / "release.csv").exists()
+
+
+def test_the_lab_finds_no_exact_disclosure_in_the_demo(tmp_path):
+    job = read_job(write_demo(tmp_path))
+    result = run_job(job)
+    assert result.passed
+    assert [one.finding.attack for one in result.lab.scores] == ["exact", "fit"]
+    assert not any(one.exact.any() for one in result.lab.scores)

@@ -15,11 +15,12 @@ from discreet.attackers import Attacker
 from discreet.audit import Audit, audit
 from discreet.errors import NotSafeError, TableError
 from discreet.hierarchy import Hierarchy
+from discreet.lab import run
 from discreet.methods import protect
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress, tell
 from discreet.relations import from_equations
-from discreet.report import Finding, maps, render_report, render_shareable, view, words, write_report, write_shareable
+from discreet.report import maps, render_report, render_shareable, view, words, write_report, write_shareable
 from discreet.report.cover import cover
 from discreet.report.intervals import MAX_INTERVALS, intervals, tightest, told
 from discreet.respondents import audit_respondents
@@ -375,11 +376,15 @@ def test_hidden_cells_apart_from_all_primaries_are_called_idle(square):
 
 def test_attacks_that_were_tried_are_listed_if_handed_in(square):
     assert "Attacks tried" not in render_report(*square)
-    findings = [Finding("midpoints", "<none> close", True), Finding("rounding", "3 cells told", False)]
-    page = render_report(*square, findings=findings)
-    assert "✓ yes" in page
+    lab = run(square[1], ["exact", "fit", "shrink"])
+    page = render_report(*square, lab=lab)
+    assert page.count("✓ yes") == 2
+    assert "No sensitive cell known more closely than allowed." in page
+    assert "Not run: " in page
+    bare = suppress(square[0], np.isin(np.arange(len(square[0])), square[0].primaries))
+    page = render_report(square[0], bare, audit(square[0], bare), lab=run(bare, ["exact"]))
     assert "✕ no" in page
-    assert "&lt;none&gt; close" in page
+    assert "known more closely than allowed." in page
 
 
 def test_a_table_without_dimensions_has_no_map():

@@ -53,7 +53,7 @@ from discreet.io import FORMATS, bundle, read_problem, write_problem, write_rele
 from discreet.io.pattern import read_pattern, write_pattern
 from discreet.job import (
     Result,
-    both_passed,
+    all_passed,
     hierarchy_file,
     protect_report,
     read_statuses,
@@ -415,7 +415,7 @@ def protect_command(
             seen = None
             if level == "contributions":
                 seen = audit_respondents(given, found, executor=executor, progress=progress)
-        passed = both_passed(checked, seen)
+        passed = all_passed(checked, seen)
         files: dict[Path, Callable[[Path], None]] = {out: lambda draft: write_pattern(found, draft)}
         if report:
             files[report] = lambda draft: write_json(protect_report(found, checked, seen), draft)

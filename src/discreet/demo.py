@@ -35,6 +35,7 @@ seed = 1
 [output]
 folder = "."
 formats = ["csv", "xlsx", "parquet"]
+attacks = ["exact", "fit"]   # tried before anything is published
 """
 
 

@@ -24,6 +24,8 @@ from discreet.io.pattern import write_pattern
 from discreet.io.rda import read_microdata
 from discreet.job_file import SHAREABLE, Dimension, Job
 from discreet.job_file import read_job as read_job
+from discreet.lab import LabReport
+from discreet.lab import run as run_lab
 from discreet.link import link
 from discreet.methods import protect
 from discreet.microdata import distinct_codes
@@ -41,7 +43,7 @@ from discreet.tabulate import tabulate
 
 @dataclass(frozen=True)
 class Result:
-    """Everything a job made, and where it was written. ``release`` is missing if an audit did not pass."""
+    """Everything a job made, and where it was written. ``release`` is missing if an audit, or an attack, finds cells exposed."""
 
     problem: Problem
     protection: Protection
@@ -49,14 +51,15 @@ class Result:
     release: Release | None
     files: tuple[Path, ...]
     respondents: RespondentAudit | None = None  # where the job asks for safety of each
+    lab: LabReport | None = None  # where the job asks for attacks
 
     @property
     def passed(self) -> bool:
-        return both_passed(self.audit, self.respondents)
+        return all_passed(self.audit, self.respondents, self.lab)
 
 
-def both_passed(checked: Audit, respondents: RespondentAudit | None) -> bool:
-    return checked.passed and (respondents is None or respondents.passed)
+def all_passed(checked: Audit, *others: RespondentAudit | LabReport | None) -> bool:
+    return checked.passed and all(one is None or one.passed for one in others)
 
 
 def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], None] = lambda _: None) -> Result:
@@ -69,13 +72,24 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
     kept = Checkpoint(job.resolve(job.protect.checkpoint), problem, say) if job.protect.checkpoint else None
     with kept or nullcontext():
         protection, checked, respondents = _protect(job, problem, kept, progress or Silent(), say)
-        release, passed = None, both_passed(checked, respondents)
+        lab = _attack(job, protection, progress or Silent(), say)
+        release, passed = None, all_passed(checked, respondents, lab)
         if passed:
             release = publish(problem, protection, checked, respondents, **_style(job))
-        files = _write(job, problem, protection, checked, respondents, release)
+        files = _write(job, problem, protection, checked, respondents, lab, release)
         if kept and passed:
             kept.finish(protection.report.status)
-    return Result(problem, protection, checked, release, files, respondents)
+    return Result(problem, protection, checked, release, files, respondents, lab)
+
+
+def _attack(job: Job, protection: Protection, progress: Progress, say: Callable[[str], None]) -> LabReport | None:
+    names = job.output.attacks
+    if not names:
+        return None
+    found = run_lab(protection, None if "all" in names else names, progress=progress)
+    ran, hit = f"{len(found.scores):,} attacks", f"{len(found.compromised):,} sensitive cells compromised"
+    say(f"tried {ran}: {'all withstood' if found.passed else hit}")
+    return found
 
 
 def _protect(
@@ -271,10 +285,15 @@ def _small_csv(path: Path, *headers: list[str]) -> list[tuple[int, list[str]]]:
 
 
 def protect_report(
-    protection: Protection, checked: Audit, respondents: RespondentAudit | None = None
+    protection: Protection,
+    checked: Audit,
+    respondents: RespondentAudit | None = None,
+    lab: LabReport | None = None,
 ) -> dict[str, Any]:
     """What ``report.json`` holds."""
-    report = {**protection.report.as_dict(), "safe": both_passed(checked, respondents)}
+    report = {**protection.report.as_dict(), "safe": all_passed(checked, respondents, lab)}
+    if lab is not None:
+        report |= {"attacks": [one.finding.attack for one in lab.scores], "compromised": lab.compromised}
     if respondents is not None:
         report |= {"n_respondents": respondents.targets, "n_exposed_respondents": len(respondents.respondents)}
     return report
@@ -355,19 +374,20 @@ def _write(
     protection: Protection,
     checked: Audit,
     respondents: RespondentAudit | None,
+    lab: LabReport | None,
     release: Release | None,
 ) -> tuple[Path, ...]:
     settings = {"job": job.path.name, "cost": job.protect.cost, "boundary": job.rules.boundary}
     verdicts = audit_report(checked)
     if respondents is not None:
-        verdicts |= {"safe": both_passed(checked, respondents), "respondents": respondents_report(respondents)}
+        verdicts |= {"safe": all_passed(checked, respondents), "respondents": respondents_report(respondents)}
     writers: dict[str, Callable[[Path], None]] = {
         "pattern.csv": lambda draft: write_pattern(protection, draft),
         "intervals.csv": lambda draft: checked.frame().to_csv(draft, index=False),
-        "report.json": lambda draft: write_json(protect_report(protection, checked, respondents), draft),
+        "report.json": lambda draft: write_json(protect_report(protection, checked, respondents, lab), draft),
         "audit.json": lambda draft: write_json(verdicts, draft),
         "report.html": lambda draft: write_report(
-            draft, problem, protection, checked, respondents, title=job.title, settings=settings
+            draft, problem, protection, checked, respondents, title=job.title, settings=settings, lab=lab
         ),
     }
     if release is not None:

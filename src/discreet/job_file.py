@@ -13,6 +13,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from discreet.errors import JobError, RuleError, some
 from discreet.io import FORMATS
+from discreet.lab import ATTACKS
 from discreet.methods import METHODS, SUPPRESSION, Level, with_options
 from discreet.methods.method import Method
 from discreet.release import SYMBOL
@@ -98,6 +99,7 @@ class Output:
     symbol: str = SYMBOL
     decimals: int | None = None
     share: bool = False  # write the edition of the report that may be published, too
+    attacks: list[str] = field(default_factory=list)  # of the intruder's lab, to be withstood; or "all"
 
 
 @dataclass(frozen=True)
@@ -278,6 +280,11 @@ def _check_choices(job: Job) -> None:
     strange = [name for name in job.output.formats if name not in writable]
     if strange:
         raise JobError(f"{path}: cannot write releases as {some(strange)}. Choose from {some(writable, 9)}.", strange)
+    strange = [name for name in job.output.attacks if name not in (*ATTACKS, "all")]
+    if strange:
+        raise JobError(
+            f"{path}: there is no attack {some(strange)}. Choose from {some(['all', *ATTACKS], 20)}.", strange
+        )
     if job.data is not None and job.data.unknown not in ("error", "drop"):
         raise JobError(f"{path}: unknown is 'error' or 'drop', not {job.data.unknown!r}.")
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,27 +11,20 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from discreet.audit import Audit
 from discreet.errors import TableError
+from discreet.lab import LabReport
 from discreet.problem import Problem
 from discreet.protection import Protection
 from discreet.release import SYMBOL, publish
 from discreet.report import view, words
+from discreet.report.attacks import attacks
 from discreet.report.cover import cover
 from discreet.report.intervals import exposed, intervals, tightest, told
 from discreet.report.share import public
 from discreet.respondents import RespondentAudit
 
-__all__ = ["Finding", "render_report", "render_shareable", "write_report", "write_shareable"]
+__all__ = ["render_report", "render_shareable", "write_report", "write_shareable"]
 
 TITLE = "Disclosure control report"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """An attack that was tried, what came of it in words, and whether the table withstood it."""
-
-    attack: str
-    outcome: str
-    withstood: bool
 
 
 def write_report(
@@ -44,10 +36,10 @@ def write_report(
     *,
     title: str = TITLE,
     settings: Mapping[str, str] = {},
-    findings: Sequence[Finding] = (),
+    lab: LabReport | None = None,
 ) -> None:
     """Write the report as one file that needs nothing else. Confidential: it shows true values and levels."""
-    page = render_report(problem, protection, audit, respondents, title=title, settings=settings, findings=findings)
+    page = render_report(problem, protection, audit, respondents, title=title, settings=settings, lab=lab)
     Path(path).write_text(page, encoding="utf-8")
 
 
@@ -59,9 +51,9 @@ def render_report(
     *,
     title: str = TITLE,
     settings: Mapping[str, str] = {},
-    findings: Sequence[Finding] = (),
+    lab: LabReport | None = None,
 ) -> str:
-    """The report as HTML. ``settings`` is what it takes to run the job again, by name."""
+    """The report as HTML. ``settings`` is what it takes to run the job again, by name; ``lab`` tells of attacks tried."""
     _check(problem, protection, audit, respondents)
     closest = tightest(audit)
     return _render(
@@ -79,7 +71,7 @@ def render_report(
         map=view.status_map(protection, audit),
         cover=cover(protection, audit.cell[closest].tolist()),
         losses=view.losses(protection),
-        findings=findings,
+        attacks=[] if lab is None else attacks(lab),
         settings=settings,
         facts=view.facts(protection, audit),
     )

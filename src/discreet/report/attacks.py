@@ -1,0 +1,51 @@
+"""Attacks that were tried, and what came of them, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discreet.lab import ATTACKS, LabReport, Score
+from discreet.report.words import percent, plural
+
+
+def attacks(lab: LabReport) -> list[dict[str, Any]]:
+    """One row an attack: those that were run, then those that do not apply to this table."""
+    run = [
+        {
+            "name": one.finding.attack,
+            "words": ATTACKS[one.finding.attack].words,
+            "outcome": _outcome(one),
+            "verdict": "✕ no" if _succeeds(one) else "✓ yes",
+            "withstood": not _succeeds(one),
+        }
+        for one in lab.scores
+    ]
+    return run + [
+        {"name": name, "words": ATTACKS[name].words, "outcome": f"Not run: {why}.", "verdict": "–", "withstood": True}
+        for name, why in lab.skipped.items()
+    ]
+
+
+def _succeeds(one: Score) -> bool:
+    return one.finding.certain and bool(one.compromised.any())
+
+
+def _outcome(one: Score) -> str:
+    exactly = int(one.exact.sum())
+    told = [f"Of {plural(len(one.row), 'cell')}, {exactly or 'none'} found exactly."]
+    if one.compromised.any():
+        hit = f"{plural(int(one.compromised.sum()), 'sensitive cell')} known more closely than allowed"
+        told.append(f"{hit}." if one.finding.certain else f"{hit}, as the attack guesses; it cannot be sure.")
+    elif one.sensitive.any():
+        told.append("No sensitive cell known more closely than allowed.")
+    if not np.isnan(one.typical):
+        told.append(f"Half of the estimates are off by {percent(one.typical)} or more.")
+    if one.near.any():
+        told.append(
+            f"{plural(int(one.near.sum()), 'estimate')} of sensitive cells come near, which no intruder can tell."
+        )
+    if one.wrong.any():
+        told.append(f"{plural(int(one.wrong.sum()), 'claim')} wrong.")
+    return " ".join(told)
