@@ -47,6 +47,10 @@ class Budget:
     def over(self) -> bool:
         return self.seconds is not None and self.spent >= self.seconds
 
+    def without(self, seconds: float) -> Budget:
+        """What is left but for so many seconds, as a budget of its own."""
+        return Budget(None if self.seconds is None else max(self.seconds - self.spent - seconds, 0.0), self.gap)
+
     def share(self, part: float) -> Budget:
         """A budget of its own for a first step, of a part of what is left."""
         return Budget(None if self.seconds is None else max(part * (self.seconds - self.spent), 0.0), self.gap)

@@ -12,6 +12,7 @@ from discreet.errors import NoSafePatternError, RuleError
 from discreet.hierarchy import Hierarchy
 from discreet.link import link
 from discreet.methods import protect, with_options
+from discreet.methods.rounding import anneal as annealing
 from discreet.methods.rounding import improve as improving
 from discreet.methods.rounding import search as searching
 from discreet.methods.rounding.controlled import ControlledRounding
@@ -315,6 +316,61 @@ def test_tables_of_three_dimensions_piece_by_piece(monkeypatch):
     assert found.report.status == ("optimal" if found.report.gap == 0 else "heuristic")
     again = protect(problem, ControlledRounding(base=3))
     assert again.digest == found.digest
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_annealing_ends_at_a_rounding_or_not_at_all(seed, monkeypatch):
+    monkeypatch.setattr(annealing, "SWEEPS", 200)
+    problem = pose(random_table(np.random.default_rng(seed), (5, 4, 4), values="integer"), {})
+    for steps in (1, 2):
+        grid = Grid.of(problem, 3.0, steps, True)
+        found = annealing.annealed(grid, Run(seed=seed))
+        again = annealing.annealed(grid, Run(seed=seed))
+        assert (found is None) == (again is None)
+        if found is not None:
+            assert np.array_equal(found, again)
+            assert not annealing.outside(grid, found).any()
+            published = grid.multiples.amount(found)
+            assert np.all(problem.table.relations @ published == 0)
+            assert np.all(published % 3 == 0)
+        assert found is not None or steps == 1
+
+
+def test_annealing_leaves_a_cube_without_a_rounding_and_cells_it_cannot_round_alone(cube):
+    assert annealing.annealed(Grid.of(cube, 2.0, 1, True), Run()) is None
+    assert annealing.annealed(Grid.of(cube, np.r_[4.0, np.full(len(cube) - 1, 2.0)], 2, True), Run()) is None
+    fixed = cube.with_columns(status=np.where(np.arange(len(cube)) == 0, Status.PUBLISHED, cube.status))
+    assert annealing.annealed(Grid.of(fixed, 2.0, 2, True), Run()) is None
+
+
+def test_large_tables_are_relaxed_where_annealing_finds_nothing(monkeypatch, cube):
+    monkeypatch.setattr(searching, "EXACT", 0)
+    found = protect(cube, ControlledRounding(base=2, relax=True))
+    assert "steps=2" in found.report.note
+    assert audit(cube, found).passed
+
+
+def test_a_rounding_that_exposes_cells_is_mended_around_them(monkeypatch):
+    """Where somebody knows most cells, annealed roundings leave some exposed, and cuts are learnt."""
+    monkeypatch.setattr(searching, "EXACT", 0)
+    monkeypatch.setattr(searching.Program, "is_network", lambda self: False)
+    monkeypatch.setattr(annealing, "SWEEPS", 100)
+    cuts = 0
+    for seed in range(12):
+        table = random_table(np.random.default_rng(seed), (3, 2, 2), values="integer", zeros=0.0)
+        problem = pose(table, {"a0 × b0 × c0": (2.0, 2.0, 8.0)}, lower=-np.inf)
+        unknown = [table.index(f"{a} × {b} × c0") for a in ("a0", "Total") for b in ("b0", "b1")]
+        unknown += [table.index(f"{a} × {b} × Total") for a in ("a0", "Total") for b in ("b0", "b1")]
+        known = ~np.isin(np.arange(len(table)), unknown)
+        who = Attacker("neighbour", *(np.where(known, table.value, end) for end in (-np.inf, np.inf)))
+        problem = problem.with_columns(others=(who,))
+        try:
+            found = protect(problem, ControlledRounding(base=7, relax=True))
+        except NoSafePatternError:
+            continue
+        assert audit(problem, found).passed
+        cuts += found.report.work["cuts"]
+    assert cuts
 
 
 def test_an_interrupt_keeps_the_rounding_so_far(monkeypatch):

@@ -324,9 +324,12 @@ class _Job:
         """What ever larger parts of a component show, around targets that are still open."""
         found = unknown(component)
         for size in NEAR:
-            cut = parts(component, open_targets(component, found), size)
+            left = open_targets(component, found)
+            cut, seen = parts(component, left, size), self.done + len(component.targets) - len(left)
             for part, settled in zip(cut, in_order(self.executor, Part.settle, cut), strict=True):
                 take_in(found, part, settled)
+                seen += len(part.component.targets)
+                self.progress.update(seen)
         return found
 
     def _advance(self, targets: int) -> None:

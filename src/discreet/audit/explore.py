@@ -57,6 +57,8 @@ def survey(component: Component, before: Found | None = None) -> Found:
             targets = np.unique(c.targets)
             return explore_network(net, c.low, c.high, targets, level, sliding, c.intervals, c.certify)
     explorer = _Explorer(c, before)
+    if before is not None and not explorer.open().any():
+        return before
     for direction in endless(c.relations, c.low, c.high, np.unique(c.targets)):
         explorer.learn_direction(direction)
     explorer.burst()

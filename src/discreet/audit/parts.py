@@ -10,8 +10,9 @@ from discreet.audit.evidence import Difference, Found, IntArray
 from discreet.audit.explore import Component, as_network, open_targets, settle, survey
 from discreet.audit.near import Vicinity
 
-MANY = 20_000  # columns of a component, from which on those around its targets are tried first,
-NEAR = (4_000, 16_000)  # so many
+MANY = 3_000  # columns of a component, from which on those around its targets are tried first,
+NEAR = (300, 1_500, 6_000, 24_000)  # so many
+SHARE = 8  # one in so many of the smallest parts, the nearest, share it: what is far from the middle seldom moves in it
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +35,9 @@ def is_vast(component: Component) -> bool:
 
 
 def parts(component: Component, chosen: IntArray, size: int) -> list[Part]:
-    """So many columns around each of the chosen targets; those in the nearer half share the part."""
+    """So many columns around each of the chosen targets; if they are few, those nearest to it share the part."""
     c, vicinity, found = component, Vicinity(component.relations), []
+    share = SHARE if size == NEAR[0] else size
     steps = np.ones(len(c.low))
     left = np.zeros(len(c.targets), dtype=bool)
     left[chosen] = True
@@ -44,7 +46,7 @@ def parts(component: Component, chosen: IntArray, size: int) -> list[Part]:
         if not len(near):
             continue
         middle = np.zeros(len(c.low), dtype=bool)
-        middle[near[: (len(near) + 1) // 2]] = True
+        middle[near[: -(-len(near) // share)]] = True
         mine = np.flatnonzero(left & middle[c.targets])
         left[mine] = False
         columns = np.sort(near)

@@ -52,7 +52,7 @@ class ControlledRounding:
             try:
                 # What is asked for gets most of the time, but not all: others may be easier to find.
                 own = run if is_last else replace(run, budget=run.budget.share(MOST))
-                return self._rounded(problem, own, run.budget, steps, zero_restricted)
+                return self._rounded(problem, own, run.budget, steps, zero_restricted, is_last)
             except NoSafePatternError:
                 if is_last or run.budget.over:
                     raise
@@ -68,10 +68,12 @@ class ControlledRounding:
         for kind in kinds:
             yield *kind, kind == kinds[-1]
 
-    def _rounded(self, problem: Problem, run: Run, whole: Budget, steps: int, zero_restricted: bool) -> Protection:
+    def _rounded(
+        self, problem: Problem, run: Run, whole: Budget, steps: int, zero_restricted: bool, is_last: bool
+    ) -> Protection:
         grid = Grid.of(problem, self.base, steps, zero_restricted)
         refuse_relations(grid)
-        search = Search(grid.narrowed(), run)
+        search = Search(grid.narrowed(), run, is_last)
         found = search.best()
         return protection(
             grid,

@@ -43,6 +43,16 @@ def one_pass(grid: Grid, cuts: Cuts, steps: FloatArray, wish: FloatArray, run: R
     return steps
 
 
+def renewed(grid: Grid, cuts: Cuts, steps: FloatArray, cell: int, run: Run) -> FloatArray | None:
+    """A rounding that keeps all bounds and cuts around a cell, and elsewhere stays as it is; None if none is found."""
+    movable = grid.least < grid.most
+    movable[cell] = True
+    piece = _around(grid.problem.table.relations, movable, cell, np.random.default_rng(run.seed))
+    program = Program(grid, piece, steps)
+    program.add(cuts)
+    return program.solve(run.budget, run.seed, gap=GAP, nodes=NODES).steps
+
+
 def _around(relations: sparse.csr_array, movable: BoolArray, cell: int, rng: np.random.Generator) -> BoolArray:
     """Cells that share relations with a cell, those that share relations with these, and so on."""
     found = np.zeros(len(movable), dtype=bool)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from discreet.errors import NoSafePatternError
-from discreet.methods.rounding.attack import MOST, Attack, missed
+from discreet.methods.rounding.anneal import annealed
+from discreet.methods.rounding.attack import MOST, Attack, Missed, missed
 from discreet.methods.rounding.grid import Grid
-from discreet.methods.rounding.improve import one_pass
-from discreet.methods.rounding.program import Found, Program
+from discreet.methods.rounding.improve import one_pass, renewed
+from discreet.methods.rounding.program import WHOLE, Found, Program
 from discreet.relations import FloatArray
 from discreet.run import Run
 from discreet.solvers import Outcome
@@ -27,7 +28,9 @@ class Search:
 
     grid: Grid
     run: Run
+    patient: bool = True  # there is no easier kind of rounding to try instead
     bound: float = 0.0
+    audit_seconds: float = 0.0  # that the last one took
     stopped: bool = False  # by the time limit or by somebody
     work: dict[str, int] = field(default_factory=lambda: {"cuts": 0, "linear_programs": 0, "integer_programs": 0})
 
@@ -39,9 +42,48 @@ class Search:
         """The steps of a safe rounding, the best one that can be found."""
         self.run.progress.stage("round", 1)
         as_a_whole = self.is_network or len(self.program.cell) <= EXACT
-        steps = self._safe(self._best_so_far if as_a_whole else self._any)
+        steps = self._safe(self._best_so_far) if as_a_whole else self._annealed()
         if self.gap(steps) > max(self.run.budget.gap, PROVEN):
             steps = self._improved(steps)
+        return steps
+
+    def _annealed(self) -> FloatArray:
+        """Large tables: from where annealing ends, or else from the first rounding that the solver finds."""
+        steps, rounds = annealed(self.grid, self.run), 0
+        if steps is None and not self.patient:
+            raise NoSafePatternError("No rounding of this kind was found. Another kind may be easier.")
+        while steps is not None and rounds < ROUNDS:
+            exposed = self._missed(steps)
+            if not exposed:
+                return steps
+            steps, rounds = self._mended(steps, self._learn(steps, exposed)), rounds + 1
+        return self._safe(self._any)
+
+    def _missed(self, steps: FloatArray) -> list[Missed]:
+        """What the audit says; it takes about as long as the last time."""
+        begun = self.run.budget.spent
+        found = missed(self.grid, steps, self.run.progress)
+        self.audit_seconds = self.run.budget.spent - begun
+        return found
+
+    def _learn(self, steps: FloatArray, exposed: list[Missed]) -> list[int]:
+        """Take in cuts for some of the cells that are exposed; which."""
+        some = exposed[:MOST]
+        cuts = self.attack.cuts(steps, some)
+        self.work["cuts"] += len(cuts.least)
+        self.program.add(cuts)
+        return [one.cell for one in some]
+
+    def _mended(self, steps: FloatArray, cells: list[int]) -> FloatArray | None:
+        """Rounded anew around cells that are exposed; None if that cannot be done for one of them."""
+        for cell in cells:
+            short = self.program.cuts.rows @ steps < self.program.cuts.least - WHOLE
+            if not short.any():
+                break
+            found = renewed(self.grid, self.program.cuts, steps, cell, self.run)
+            if found is None:
+                return None
+            steps = found
         return steps
 
     def gap(self, steps: FloatArray) -> float:
@@ -72,15 +114,13 @@ class Search:
                     "No rounding was found before time, or the solver, gave out. Allow more time, or more roundings: "
                     "more steps, zero_restricted=false, or relax=true."
                 )
-            exposed = missed(self.grid, found.steps, self.run.progress)
+            exposed = self._missed(found.steps)
             if not exposed:
                 self.bound = max(self.bound, found.bound)
                 return found.steps
             if self.run.budget.over:
                 raise NoSafePatternError("The time limit ended before there was a safe rounding. Allow more time.")
-            cuts = self.attack.cuts(found.steps, exposed[:MOST])
-            self.work["cuts"] += len(cuts.least)
-            self.program.add(cuts)
+            self._learn(found.steps, exposed)
 
     def _none(self) -> NoSafePatternError:
         again = "Allow more: more steps, zero_restricted=false, or relax=true; or choose another base."
@@ -109,6 +149,10 @@ class Search:
         self.work["integer_programs"] += 1
         return self.program.solve(self.run.budget, self.run.seed, first=True)
 
+    def _before_the_audit(self) -> Run:
+        """What is left of the time if an audit is still to come."""
+        return replace(self.run, budget=self.run.budget.without(self.audit_seconds))
+
     def _improved(self, safe: FloatArray) -> FloatArray:
         """Pass over the pieces as long as that brings something. Whoever stops it gets the best safe rounding so far."""
         try:
@@ -116,10 +160,10 @@ class Search:
             self.bound = max(self.bound, bound)
             for _ in range(ROUNDS):
                 before = self.grid.deviation(safe)
-                better = one_pass(self.grid, self.program.cuts, safe, wish, self.run)
-                exposed = missed(self.grid, better, self.run.progress)
+                better = one_pass(self.grid, self.program.cuts, safe, wish, self._before_the_audit())
+                exposed = self._missed(better)
                 if exposed:  # once more, knowing what not to do
-                    self.program.add(self.attack.cuts(better, exposed[:MOST]))
+                    self._learn(better, exposed)
                 else:
                     safe = better
                 little = not exposed and self.grid.deviation(safe) > before * (1 - LITTLE)
