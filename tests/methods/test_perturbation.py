@@ -7,9 +7,13 @@ import pytest
 
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods import protect, with_options
+from discreet.methods.counts.sums import Sums
+from discreet.methods.perturbation import large
 from discreet.methods.perturbation.first_model import PerturbationFirstModel
-from discreet.methods.perturbation.perturbation import Perturbation
+from discreet.methods.perturbation.master import Master
+from discreet.methods.perturbation.perturbation import Perturbation, pinned
 from discreet.problem import Status
+from discreet.progress import Budget
 from discreet.testing import (
     cross_table,
     pose,
@@ -79,6 +83,42 @@ def test_what_is_published_adds_up_and_is_safe(kind):
         check(problem, found)
         solved += 1
     assert solved >= 3
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_tables_as_if_they_were_large(kind, monkeypatch):
+    """The finest cells are chosen and totals follow, where windows allow; what is told is as good, and the gap honest."""
+    monkeypatch.setattr(large, "MANY", 0)
+    solved = 0
+    for seed in range(6):
+        rng = np.random.default_rng([seed, list(TABLES).index(kind)])
+        problem = random_problem(rng, TABLES[kind](rng), sliding=seed % 2 == 1, already_hidden=0.03 * (seed % 2))
+        try:
+            found = protect(problem, "perturb", time_limit=20)
+        except NoSafePatternError:
+            continue
+        check(problem, found)
+        assert 0 <= found.report.bound <= found.report.cost
+        assert protect(problem, "perturb", time_limit=20).digest == found.digest
+        solved += 1
+    assert solved >= 3
+
+
+def test_bounds_of_large_tables_are_those_of_the_program():
+    """Without rounding and cuts the program of all cells is the same, so that its bound is the best one there is."""
+    rng = np.random.default_rng(4)
+    problem = random_problem(rng, random_table(rng, (6, 5, 4), values="integer"), must_publish=0.0)
+    windows = Perturbation().windows(problem)[-1]()[0]
+    wanted = np.zeros(len(problem))
+    wanted[problem.primaries] = windows.high[problem.primaries]
+    finest = large.Finest(windows, Sums.of(problem.table))
+    change = finest.change(wanted)
+    assert change is not None
+    within = pinned(windows, change[problem.primaries].astype(float))
+    found, bound = finest.cheapest(within, Budget(), 0)
+    exact = Master(within, within.weight, plain=True).solve(Budget())
+    assert bound == pytest.approx(exact.bound, rel=1e-4)
+    assert found is None or found.cost >= bound * (1 - 1e-9)
 
 
 def test_drawn_values_depend_on_the_seed_and_on_the_table():

@@ -10,7 +10,7 @@ from discreet.audit.evidence import Difference, Found, IntArray
 from discreet.audit.explore import Component, as_network, open_targets, settle, survey
 from discreet.audit.near import Vicinity
 
-MANY = 3_000  # columns of a component, from which on those around its targets are tried first,
+MANY = 1_000  # columns of a component, from which on those around its targets are tried first,
 NEAR = (300, 1_500, 6_000, 24_000)  # so many
 SHARE = 8  # one in so many of the smallest parts, the nearest, share it: what is far from the middle seldom moves in it
 

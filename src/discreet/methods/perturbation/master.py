@@ -57,6 +57,7 @@ class Master:
         anything: bool = False,  # the first table will do
         plain: bool = False,  # whole numbers are not asked for
         squares: bool = False,  # room for a column more a cell, which alone costs something
+        interior: bool = False,  # large programs: values near the best, not a corner
     ) -> None:
         self.windows = windows
         self.cells = np.flatnonzero(windows.low < windows.high)
@@ -70,6 +71,7 @@ class Master:
         self.whole = self.n <= SMALL and not squares and not plain
         self._squares = squares
         self._anything = anything
+        self._interior = interior
         sizes = np.concatenate([-windows.low, windows.high])
         usual = np.median(sizes[np.isfinite(sizes) & (sizes > 0)]) if np.any(np.isfinite(sizes) & (sizes > 0)) else 1.0
         self.scale = 1.0 if self.whole else 10.0 ** max(0.0, np.floor(np.log10(usual)) - 1)
@@ -122,7 +124,8 @@ class Master:
             matrix = sparse.csr_array(sparse.hstack([matrix, sparse.csr_array((matrix.shape[0], n))]))
         self.total = matrix.shape[1]
         integer = np.arange(self.total) >= (0 if self.whole else self.total if self._squares else 2 * n)
-        self.model = HighsModel(seed=self.seed)
+        self._matrix, self._rhs = matrix, np.concatenate(least)
+        self.model = HighsModel(seed=self.seed, interior=self._interior)
         self.model.load(
             np.r_[cost * self.scale, cost * self.scale, np.zeros(binaries), extra],
             np.r_[lower, np.zeros(binaries + len(extra))],
@@ -168,6 +171,30 @@ class Master:
         if not solution.optimal:
             raise Infeasible
         return np.asarray(solution.primal[2 * self.n : 2 * self.n + len(self.senses.cells)] > 0.5)
+
+    def interior(self, budget: Budget) -> tuple[FloatArray | None, float]:
+        """Changes, with fractions, that cost about the least, if there is time; and what none can cost less than."""
+        left = None if budget.seconds is None else max(budget.seconds - budget.spent, 0.0)
+        solution = self.model.solve(left)
+        certain = float(self.weight @ np.abs(np.where(self._moves(), 0.0, self.fixed - self.reference)))
+        if not solution.optimal:
+            return None, certain
+        change = self.fixed.copy()
+        moved = (solution.primal[: self.n] - solution.primal[self.n : 2 * self.n]) * self.scale
+        change[self.cells] = self.reference[self.cells] + moved
+        return change, max(self._lagrangian(solution.row_dual), 0.0) * self.money + certain
+
+    def _lagrangian(self, dual: FloatArray) -> float:
+        """What no change costs less than, from prices of the relations: right whatever a solver's tolerance."""
+        cost = np.tile(self.weight[self.cells] / self.money * self.scale, 2)
+        lower, upper = self.model_bounds()
+        best = -np.inf
+        for price in (dual, -dual):
+            reduced = cost - self._matrix.T @ price
+            with np.errstate(invalid="ignore"):  # no price on endless room
+                ends = np.where(reduced > 0, reduced * lower, np.where(reduced < 0, reduced * upper, 0.0))
+            best = max(best, float(ends.sum() + price @ self._rhs))
+        return best
 
     def solve(self, budget: Budget, start: IntArray | None = None) -> Found:
         """The cheapest table in whole units, or near it where fractions are cheaper; raises :class:`Infeasible`."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from discreet.errors import NoSafePatternError, RuleError, some
 from discreet.methods.perturbation.announcement import check
+from discreet.methods.perturbation.large import Finest
 from discreet.methods.perturbation.master import Found, Infeasible, Master
 from discreet.methods.perturbation.search import Offer, Search, first_feasible, offers
 from discreet.methods.perturbation.windows import HAIR, Windows
@@ -73,6 +74,10 @@ class Perturbation:
         rng = np.random.default_rng([search.run.seed, int(windows.problem.digest[:12], 16)])
         wanted = np.zeros(len(windows.low))
         wanted[cells] = rng.integers(windows.low[cells].astype(np.int64), windows.high[cells].astype(np.int64) + 1)
+        finest = self._finest(windows)
+        drawn = None if finest is None else finest.change(wanted)
+        if drawn is not None and np.array_equal(drawn[cells], wanted[cells]) and not search.missed(drawn):
+            return Found(drawn, windows.cost(drawn), 0.0, False)
         weight = np.where(
             windows.weight > 0, windows.unit / np.maximum(np.abs(windows.problem.table.value), windows.unit), 0
         )
@@ -90,12 +95,24 @@ class Perturbation:
         fixed = self.keeping(windows, start)
         least = windows.cost(np.where(fixed.low == fixed.high, start.change, 0))
         fallback = Found(start.change, windows.cost(start.change), least, False)
+        finest = self._finest(windows)
+        if finest is not None:
+            found, bound = finest.cheapest(fixed, search.run.budget, search.run.seed)
+            better = found is not None and found.cost < fallback.cost and not search.missed(found.change)
+            return (
+                found
+                if found is not None and better
+                else replace(fallback, bound=min(max(least, bound), fallback.cost))
+            )
         try:
             master = Master(fixed, fixed.weight, at_most=self.at_most, seed=search.run.seed)
             found = search.safe(master, start.change)
         except (Infeasible, NoSafePatternError, KeyboardInterrupt):  # what there is already is safe
             return fallback
         return found if found.cost <= fallback.cost else fallback
+
+    def _finest(self, windows: Windows) -> Finest | None:
+        return Finest.of(windows) if self.at_most is None else None
 
     @staticmethod
     def keeping(windows: Windows, start: Found) -> Windows:

@@ -12,7 +12,6 @@ from discreet.audit import audit
 from discreet.audit.evidence import IntArray
 from discreet.errors import NoSafePatternError, some
 from discreet.methods.perturbation.announcement import Announcement, announcements
-from discreet.methods.perturbation.certify import shown
 from discreet.methods.perturbation.cuts import Cut, Separator, missed
 from discreet.methods.perturbation.master import PROVEN, Found, Infeasible, Master
 from discreet.methods.perturbation.windows import NoRoomError, Windows
@@ -21,8 +20,6 @@ from discreet.protection import Protection, tell
 from discreet.relations import FloatArray
 from discreet.run import Run
 from discreet.solvers import HighsModel
-
-LARGE = 2_000  # cells from which on a quick look comes before an audit
 
 
 @dataclass(eq=False)
@@ -54,8 +51,6 @@ class Search:
         problem = self.windows.problem
         told = self.windows.tell(change)
         self.rounds += 1
-        if len(problem) > LARGE and shown(problem, told, self.run.budget):
-            return []
         checked = audit(problem, told, intervals=False, executor=self.run.executor)
         note = f"{len(checked.exposed):,} cells with too little room, {len(self.cuts):,} conditions"
         self.run.progress.update(self.rounds, note)
