@@ -42,15 +42,20 @@ def readable(record: dict[str, Any], cap: float) -> dict[str, str]:
     return {"table": record["series"], **counts, **seconds}
 
 
-def draw(records: Sequence[dict[str, Any]], path: Path) -> None:
-    """Seconds over cells, both logarithmic."""
+def draw(
+    records: Sequence[dict[str, Any]],
+    path: Path,
+    modes: Sequence[str] = MODES,
+    ylabel: str = "CPU seconds of the audit",
+) -> None:
+    """Seconds of two modes over cells, both logarithmic."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     mpl.rcParams |= {"svg.hashsalt": "discreet", "svg.fonttype": "none"}  # equal figures, equal files; text stays text
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axes = figure.subplots()
-    looks = {"verdict": ("o", "-"), "intervals": ("s", "--")}
+    looks = dict(zip(modes, (("o", "-"), ("s", "--")), strict=True))
     for colour, kind in zip(
         ("tab:blue", "tab:orange"), dict.fromkeys(record["series"] for record in records), strict=False
     ):
@@ -63,7 +68,7 @@ def draw(records: Sequence[dict[str, Any]], path: Path) -> None:
             if points:
                 label = f"{TITLES.get(kind, kind)}, {mode}"
                 axes.plot(*zip(*points, strict=True), color=colour, marker=marker, linestyle=line, label=label)
-    axes.set(xscale="log", yscale="log", xlabel="cells of the table", ylabel="CPU seconds of the audit")
+    axes.set(xscale="log", yscale="log", xlabel="cells of the table", ylabel=ylabel)
     axes.grid(which="major", alpha=0.3)
     axes.legend(frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)

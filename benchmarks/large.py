@@ -11,6 +11,7 @@ import click
 import numpy as np
 
 from benchmarks.alone import alone, cpu_seconds
+from benchmarks.growth import draw
 from benchmarks.instances import shaped
 from benchmarks.patterns import GROWTH
 from benchmarks.record import RESULTS, machine, markdown, read_csv, update_csv
@@ -54,6 +55,12 @@ def measured(name: str, seed: int, method: str, workers: int, seconds: float | N
     }
 
 
+def drawn(line: dict[str, str]) -> dict[str, Any]:
+    """A line of the CSV file as numbers for a plot."""
+    seconds = {name: float(line[name]) for name in ("protect_s", "audit_s")}
+    return {"series": line["table"].split("_")[0], "cells": int(line["cells"]), **seconds}
+
+
 @click.command()
 @click.option("--instance", "names", multiple=True, type=click.Choice(list(TABLES)), help="Default: all.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
@@ -62,10 +69,20 @@ def measured(name: str, seed: int, method: str, workers: int, seconds: float | N
 @click.option(
     "--time-limit", type=click.FloatRange(0, min_open=True), help="Seconds for the protection; default: none."
 )
+@click.option(
+    "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw what was measured, e.g. growth.svg."
+)
 @click.option("--table", "only_print", is_flag=True, help="Measure nothing; print what was measured.")
 @click.option("--out", type=click.Path(path_type=Path), default=RESULTS, help="Folder for the CSV file.")
 def main(
-    names: tuple[str, ...], seed: int, method: str, workers: int, time_limit: float | None, only_print: bool, out: Path
+    names: tuple[str, ...],
+    seed: int,
+    method: str,
+    workers: int,
+    time_limit: float | None,
+    plot: Path | None,
+    only_print: bool,
+    out: Path,
 ) -> None:
     """Protect and audit generated tables. Lines of earlier runs stay in the CSV file unless they are measured again."""
     path, here = out / "large.csv", machine()
@@ -77,6 +94,8 @@ def main(
     lines = [{key: text for key, text in line.items() if key not in here} for line in read_csv(path)]
     lines.sort(key=lambda line: (line["table"].split("_")[0], int(line["cells"])))
     click.echo(markdown(lines))
+    if plot is not None:
+        draw([drawn(line) for line in lines], plot, ("protect", "audit"), "seconds by the clock")
     if not np.all([line["safe"] == "True" for line in lines]):
         raise click.ClickException("NOT SAFE.")
 
