@@ -46,4 +46,4 @@ class Finest:
         if change is None:
             return None, bound
         cost = within.cost(change)
-        return Found(change, cost, min(bound, cost), False), bound
+        return Found(change, cost, min(bound, cost), True), bound
