@@ -269,13 +269,13 @@ def test_the_peer_gets_numbered_cells_and_whole_costs():
 
 
 def test_a_pattern_is_judged_by_the_audit_and_by_plain_programs():
-    records, hierarchies = survey_rows(((3, 2), (2, 2), (3,)), 1)
+    records, hierarchies = survey_rows(((3, 2), (3,), (3,)), 1)
     records["firm"] = np.arange(len(records))  # everybody in one cell: what the plain programs take for granted
     table = tabulate(records, hierarchies, "value", contributor="firm", top=3, contributions=True)
     problem = assess(table, bench_respondents.RULE)
     safe = protect(problem, "kelly", level="contributions").hidden
     seen = bench_respondents.judged(problem, safe)
-    assert seen["targets"] > 5
+    assert seen["targets"]
     assert seen["exposed"] == seen["of_sample"] == 0
     bare = np.isin(np.arange(len(problem)), problem.primaries)
     assert bench_respondents.judged(problem, bare)["exposed"]
