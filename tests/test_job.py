@@ -799,7 +799,7 @@ def test_a_job_shares_its_report_if_asked_and_if_there_is_a_release(run, folder,
     assert not page.exists()
 
 
-def test_a_job_tries_attacks_and_publishes_nothing_unless_they_are_withstood(run, folder, monkeypatch):
+def test_a_job_tries_attacks_and_publishes_nothing_unless_they_are_withstood(run, folder, monkeypatch, capsys):
     result = run(JOB + '[output]\nattacks = ["exact", "fit"]\n')
     assert result.passed
     assert [one.finding.attack for one in result.lab.scores] == ["exact", "fit"]
@@ -814,6 +814,9 @@ def test_a_job_tries_attacks_and_publishes_nothing_unless_they_are_withstood(run
     assert not result.passed
     assert result.release is None
     assert not (folder / "output" / "release.csv").exists()
+    code, out, _ = command(folder, monkeypatch, capsys)
+    assert code == 1
+    assert "Not published: attacks compromise" in out
 
 
 def test_the_lab_finds_no_exact_disclosure_in_the_demo(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from discreet.solvers import SOLVERS, HighsModel, Model, Outcome, Solution
+from discreet.solvers import SOLVERS, HighsModel, Model, Outcome, Solution, lagrangian
 
 MAKERS: dict[str, Callable[[], Model]] = {
     **SOLVERS,
@@ -317,3 +317,22 @@ def test_a_time_limit_stops_and_the_next_solve_is_whole_again(model):
 @pytest.mark.parametrize("name", SOLVERS)
 def test_registry_entries_say_which_version_they_are(name):
     assert any(letter.isdigit() for letter in SOLVERS[name]().name)
+
+
+def test_prices_of_rows_bound_the_objective_whatever_they_are():
+    """At the optimum the bound is the optimum; any other prices give less, or nothing."""
+    solved = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        program = Program(rng, 8, 5)
+        model = HighsModel()
+        program.load(model)
+        solution = model.solve()
+        if not solution.optimal:
+            continue
+        whole = (program.cost, program.lower, program.upper, program.rows, program.row_lower, program.row_upper)
+        assert lagrangian(*whole, solution.row_dual) == pytest.approx(solution.objective, abs=1e-6)
+        for _ in range(5):
+            assert lagrangian(*whole, solution.row_dual + rng.normal(size=5)) <= solution.objective + 1e-6
+        solved += 1
+    assert solved > 20

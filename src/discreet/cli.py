@@ -197,9 +197,12 @@ def _summary(result: Result) -> None:
         )
     elif not result.audit.passed:
         console.print(f"[bold red]Not published[/]: {len(result.audit.exposed):,} cells are exposed; see audit.json.")
-    elif respondents is not None:
+    elif respondents is not None and not respondents.passed:
         exposed = len(respondents.respondents)
         console.print(f"[bold red]Not published[/]: {exposed:,} respondents are exposed; see audit.json.")
+    elif result.lab is not None:
+        hit = len(result.lab.compromised)
+        console.print(f"[bold red]Not published[/]: attacks compromise {hit:,} sensitive cells; see report.html.")
     console.print("Written:")
     for file in result.files:
         public = file.name.startswith("release") or file.name == SHAREABLE

@@ -16,7 +16,7 @@ from discreet.keys import KEYS
 from discreet.methods import protect, with_options
 from discreet.methods.counts.cell_key import CellKey
 from discreet.methods.counts.ptable import perturbation_table, possible_variances
-from discreet.methods.counts.sums import Sums
+from discreet.methods.sums import Sums
 from discreet.problem import Problem, Status
 from discreet.protection import Decision
 from discreet.testing import cross_table, infer, pose, random_hierarchy, random_table

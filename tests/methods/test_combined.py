@@ -25,6 +25,7 @@ from discreet.methods.method import Method
 from discreet.problem import BoolArray, Problem, Status
 from discreet.protection import Decision, Protection
 from discreet.testing import cross_table, pose, random_hierarchy, random_linked_table, random_problem, random_table
+from interrupt import Interrupt
 from small import insiders, need_protection_if_hidden, small_problem
 
 TABLES = (
@@ -539,22 +540,6 @@ def test_no_time_at_all_gives_something_safe(options):
         check(problem, found)
     if not options:
         assert found is not None
-
-
-@dataclass
-class Interrupt:
-    """Ctrl-C at the given report."""
-
-    after: int
-    seen: int = 0
-
-    def stage(self, name: str, total: int) -> None:
-        pass
-
-    def update(self, done: int, note: str = "") -> None:
-        self.seen += 1
-        if self.seen > self.after:
-            raise KeyboardInterrupt
 
 
 def test_an_interrupt_keeps_what_is_safe():

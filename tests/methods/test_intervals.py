@@ -20,6 +20,7 @@ from discreet.problem import BoolArray, Problem, Status
 from discreet.protection import Protection
 from discreet.table import Table
 from discreet.testing import cross_table, pose, random_hierarchy, random_linked_table, random_problem, random_table
+from interrupt import Interrupt
 from small import insiders, need_protection_if_hidden
 
 TABLES = {
@@ -388,22 +389,6 @@ def test_a_gap_that_is_wide_enough_ends_it_sooner():
     assert near.report.gap <= 0.05
     assert near.report.bound <= exact.report.cost * (1 + 1e-6) <= near.report.cost * (1 + 2e-6)
     assert near.report.work["rounds"] <= exact.report.work["rounds"]
-
-
-@dataclass
-class Interrupt:
-    """Ctrl-C at the given report."""
-
-    after: int
-    seen: int = 0
-
-    def stage(self, name: str, total: int) -> None:
-        pass
-
-    def update(self, done: int, note: str = "") -> None:
-        self.seen += 1
-        if self.seen > self.after:
-            raise KeyboardInterrupt
 
 
 def test_an_interrupt_keeps_what_is_safe():

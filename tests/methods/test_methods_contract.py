@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,6 +23,7 @@ from discreet.testing import (
     random_problem,
     random_table,
 )
+from interrupt import Interrupt
 
 TABLES = {
     "2-D": lambda rng: random_table(rng, (4, 4)),
@@ -274,25 +275,6 @@ def test_no_time_at_all_gives_a_safe_pattern_or_none(method, kind):
     except NoSafePatternError:
         return
     check_contract(problem, protection)
-
-
-@dataclass
-class Interrupt:
-    """Ctrl-C at the given report of a stage (of any, without a name); counts what went before."""
-
-    after: int
-    during: str | None = None
-    stage_now: str = ""
-    seen: int = 0
-
-    def stage(self, name: str, total: int) -> None:
-        self.stage_now = name
-
-    def update(self, done: int, note: str = "") -> None:
-        if self.during in (None, self.stage_now):
-            self.seen += 1
-            if self.seen > self.after:
-                raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("kind", ["2-D", "3-D", "linked"])

@@ -7,11 +7,11 @@ import pytest
 
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods import protect, with_options
-from discreet.methods.counts.sums import Sums
 from discreet.methods.perturbation import large
 from discreet.methods.perturbation.first_model import PerturbationFirstModel
 from discreet.methods.perturbation.master import Master
 from discreet.methods.perturbation.perturbation import Perturbation, pinned
+from discreet.methods.sums import Sums
 from discreet.problem import Status
 from discreet.progress import Budget
 from discreet.testing import (
@@ -22,6 +22,7 @@ from discreet.testing import (
     random_problem,
     random_table,
 )
+from interrupt import Interrupt
 from methods.perturbed import cheapest, check, tiny
 
 TABLES = {
@@ -102,6 +103,19 @@ def test_tables_as_if_they_were_large(kind, monkeypatch):
         assert protect(problem, "perturb", time_limit=20).digest == found.digest
         solved += 1
     assert solved >= 3
+
+
+def test_an_interrupt_keeps_the_safe_table_of_a_large_one(monkeypatch):
+    monkeypatch.setattr(large, "MANY", 0)
+    rng = np.random.default_rng(4)
+    problem = random_problem(rng, random_table(rng, (6, 5, 4), values="integer"), must_publish=0.0)
+    whole = protect(problem, "perturb")
+    with pytest.raises(KeyboardInterrupt):  # the first report is of the first table: there is no other by then
+        protect(problem, "perturb", progress=Interrupt(0))
+    found = protect(problem, "perturb", progress=Interrupt(whole.report.work["rounds"] - 1))
+    check(problem, found)
+    assert found.report.status == "time_limit"
+    assert found.report.cost > whole.report.cost
 
 
 def test_bounds_of_large_tables_are_those_of_the_program():

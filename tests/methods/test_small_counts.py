@@ -15,11 +15,12 @@ from discreet.audit import audit
 from discreet.errors import RuleError, TableError
 from discreet.methods import protect, with_options
 from discreet.methods.counts.small_counts import SmallCounts
-from discreet.methods.counts.sums import Sums
+from discreet.methods.sums import Sums
 from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection
 from discreet.table import Table
 from discreet.testing import cross_table, infer, pose, random_hierarchy, random_linked_table, random_table
+from interrupt import Interrupt
 
 
 def counts(rng: np.random.Generator, shape, mean: float = 3.0, zeros: float = 0.2) -> Table:
@@ -233,21 +234,6 @@ def test_no_time_at_all_gives_a_table_that_adds_up():
     found = protect(problem, SmallCounts(), time_limit=0.0)
     check(problem, found, 3)
     assert found.report.status == "time_limit"
-
-
-class Interrupt:
-    """Ctrl-C at the given report."""
-
-    def __init__(self, after: int) -> None:
-        self.left = after
-
-    def stage(self, name: str, total: int) -> None:
-        pass
-
-    def update(self, done: int, note: str = "") -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise KeyboardInterrupt
 
 
 def test_an_interrupt_keeps_the_best_so_far():

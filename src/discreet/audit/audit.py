@@ -19,7 +19,7 @@ from discreet.audit.decide import Decider
 from discreet.audit.evidence import Difference, Evidence, Found, IntArray
 from discreet.audit.explore import CHUNK, Component, open_targets, reaches, settle, survey, unknown
 from discreet.audit.known import against, due, known_floats, limits, required
-from discreet.audit.parts import NEAR, Part, is_vast, parts, take_in
+from discreet.audit.parts import NEAR, SHARE, Part, is_vast, parts, take_in
 from discreet.audit.reduce import Reduced, reduce
 from discreet.display import card
 from discreet.errors import InputError, TableError, some
@@ -306,7 +306,8 @@ class _Job:
     def _explore(self, whole: list[Component]) -> list[Found]:
         """Survey every component, then settle what is left in pieces of the same size, wherever they are worked on."""
         found, left = [], []
-        begun = [(part, self._from_parts(part) if is_vast(part) else None) for part in whole]
+        only_hides = self.protection.only_hides
+        begun = [(part, self._from_parts(part) if is_vast(part, only_hides) else None) for part in whole]
         for part, one in zip(whole, in_order(self.executor, _survey, begun), strict=True):
             found.append(one)
             left.append(open_targets(part, one))
@@ -324,8 +325,8 @@ class _Job:
         """What ever larger parts of a component show, around targets that are still open."""
         found = unknown(component)
         for size in NEAR:
-            left = open_targets(component, found)
-            cut, seen = parts(component, left, size), self.done + len(component.targets) - len(left)
+            left, share = open_targets(component, found), SHARE if size == NEAR[0] else size
+            cut, seen = parts(component, left, size, share), self.done + len(component.targets) - len(left)
             for part, settled in zip(cut, in_order(self.executor, Part.settle, cut), strict=True):
                 take_in(found, part, settled)
                 seen += len(part.component.targets)

@@ -10,8 +10,9 @@ from discreet.audit.evidence import Difference, Found, IntArray
 from discreet.audit.explore import Component, as_network, open_targets, settle, survey
 from discreet.audit.near import Vicinity
 
-MANY = 1_000  # columns of a component, from which on those around its targets are tried first,
-NEAR = (300, 1_500, 6_000, 24_000)  # so many
+MANY = 20_000  # columns of a component, from which on those around its targets are tried first,
+TIGHT = 1_000  # or so many where every cell may be a little off: pushing all of them at once takes long there
+NEAR = (300, 1_500, 6_000, 24_000)  # so many around each
 SHARE = 8  # one in so many of the smallest parts, the nearest, share it: what is far from the middle seldom moves in it
 
 
@@ -29,15 +30,15 @@ class Part:
         return Found(more.reach, more.edge, [*found.tables, *more.tables], more.shown)
 
 
-def is_vast(component: Component) -> bool:
+def is_vast(component: Component, only_hides: bool) -> bool:
     """Whether parts are worth looking at: for a verdict, in a large component that is no network."""
-    return not component.intervals and len(component.low) > MANY and as_network(component) is None
+    many = MANY if only_hides else TIGHT
+    return not component.intervals and len(component.low) > many and as_network(component) is None
 
 
-def parts(component: Component, chosen: IntArray, size: int) -> list[Part]:
-    """So many columns around each of the chosen targets; if they are few, those nearest to it share the part."""
+def parts(component: Component, chosen: IntArray, size: int, share: int) -> list[Part]:
+    """So many columns around each of the chosen targets; one in ``share`` of them, the nearest, are settled with it."""
     c, vicinity, found = component, Vicinity(component.relations), []
-    share = SHARE if size == NEAR[0] else size
     steps = np.ones(len(c.low))
     left = np.zeros(len(c.targets), dtype=bool)
     left[chosen] = True

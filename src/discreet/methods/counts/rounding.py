@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from discreet.methods.counts.rounding_kernel import Counts, begin, sweep
-from discreet.methods.counts.sums import IntArray
+from discreet.methods.sums import IntArray
 from discreet.problem import BoolArray
 from discreet.run import Run
 

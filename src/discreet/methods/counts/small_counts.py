@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import RuleError, TableError, some
-from discreet.methods.counts.sums import IntArray, Sums
 from discreet.methods.counts.whole import counts_of
+from discreet.methods.sums import IntArray, Sums
 from discreet.problem import BoolArray, Problem, Status
 from discreet.protection import Protection, tell
 from discreet.relations import FloatArray

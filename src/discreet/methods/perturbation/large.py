@@ -6,9 +6,9 @@ import numpy as np
 
 from discreet.audit.evidence import IntArray
 from discreet.errors import TableError
-from discreet.methods.counts.sums import Sums
 from discreet.methods.perturbation.master import Found, Master
 from discreet.methods.perturbation.windows import Windows
+from discreet.methods.sums import Sums
 from discreet.progress import Budget
 from discreet.relations import FloatArray
 

@@ -18,7 +18,7 @@ from discreet.methods.perturbation.windows import Windows
 from discreet.problem import BoolArray, Status
 from discreet.progress import Budget
 from discreet.relations import FloatArray
-from discreet.solvers import HighsModel, Outcome, Solution
+from discreet.solvers import HighsModel, Outcome, Solution, lagrangian
 
 SMALL = 60  # cells up to which whole numbers are asked for at once, so that the optimum is exact
 AROUND = (1.0, 3.0, np.inf)  # units that cells may be off the solution with fractions, one after the other
@@ -176,25 +176,23 @@ class Master:
         """Changes, with fractions, that cost about the least, if there is time; and what none can cost less than."""
         left = None if budget.seconds is None else max(budget.seconds - budget.spent, 0.0)
         solution = self.model.solve(left)
-        certain = float(self.weight @ np.abs(np.where(self._moves(), 0.0, self.fixed - self.reference)))
         if not solution.optimal:
-            return None, certain
+            return None, self._certain
+        cost = np.tile(self.weight[self.cells] / self.money * self.scale, 2)
+        bound = lagrangian(cost, *self.model_bounds(), self._matrix, self._rhs, self._rhs, solution.row_dual)
+        return self._change(solution), max(bound, 0.0) * self.money + self._certain
+
+    @property
+    def _certain(self) -> float:
+        """What cells cost that cannot move."""
+        return float(self.weight @ np.abs(np.where(self._moves(), 0.0, self.fixed - self.reference)))
+
+    def _change(self, solution: Solution) -> FloatArray:
+        """The change of each cell in a solution."""
         change = self.fixed.copy()
         moved = (solution.primal[: self.n] - solution.primal[self.n : 2 * self.n]) * self.scale
         change[self.cells] = self.reference[self.cells] + moved
-        return change, max(self._lagrangian(solution.row_dual), 0.0) * self.money + certain
-
-    def _lagrangian(self, dual: FloatArray) -> float:
-        """What no change costs less than, from prices of the relations: right whatever a solver's tolerance."""
-        cost = np.tile(self.weight[self.cells] / self.money * self.scale, 2)
-        lower, upper = self.model_bounds()
-        best = -np.inf
-        for price in (dual, -dual):
-            reduced = cost - self._matrix.T @ price
-            with np.errstate(invalid="ignore"):  # no price on endless room
-                ends = np.where(reduced > 0, reduced * lower, np.where(reduced < 0, reduced * upper, 0.0))
-            best = max(best, float(ends.sum() + price @ self._rhs))
-        return best
+        return change
 
     def solve(self, budget: Budget, start: IntArray | None = None) -> Found:
         """The cheapest table in whole units, or near it where fractions are cheaper; raises :class:`Infeasible`."""
@@ -211,8 +209,7 @@ class Master:
         cost = float(self.weight @ np.abs(change - self.reference))
         finished = solution.outcome is Outcome.OPTIMAL
         proven = solution.bound if (finished or self._is_mip) and np.isfinite(solution.bound) else 0.0
-        certain = float(self.weight @ np.abs(np.where(self._moves(), 0.0, self.fixed - self.reference)))
-        return Found(change, cost, min(max(proven, 0.0) * self.money + certain, cost), finished)
+        return Found(change, cost, min(max(proven, 0.0) * self.money + self._certain, cost), finished)
 
     @property
     def _is_mip(self) -> bool:
@@ -229,9 +226,7 @@ class Master:
 
     def _whole(self, solution: Solution, budget: Budget) -> IntArray:
         """The solution in whole units: as it is, or the nearest table that is and costs the least."""
-        change = self.fixed.copy()
-        moved = (solution.primal[: self.n] - solution.primal[self.n : 2 * self.n]) * self.scale
-        change[self.cells] = self.reference[self.cells] + moved
+        change = self._change(solution)
         near = np.rint(change)
         off = np.abs(change - near) > NEAR * np.maximum(self.scale, 1.0)
         done = near.astype(np.int64)

@@ -63,10 +63,11 @@ class Perturbation:
         return [lambda: (pinned(windows, at), "readers know how wide windows are")]
 
     def _perturb(self, search: Search, note: str) -> Protection:
-        found = self._cheapest(search, self.start(search))
+        finest = Finest.of(search.windows) if self.at_most is None else None
+        found = self._cheapest(search, self.start(search, finest), finest)
         return search.tell(self.name, found, found.bound, note)
 
-    def start(self, search: Search) -> Found | None:
+    def start(self, search: Search, finest: Finest | None = None) -> Found | None:
         """A safe table with drawn values of sensitive cells; where these are given, none is needed."""
         if self.floor is not None:
             return None
@@ -74,9 +75,8 @@ class Perturbation:
         rng = np.random.default_rng([search.run.seed, int(windows.problem.digest[:12], 16)])
         wanted = np.zeros(len(windows.low))
         wanted[cells] = rng.integers(windows.low[cells].astype(np.int64), windows.high[cells].astype(np.int64) + 1)
-        finest = self._finest(windows)
         drawn = None if finest is None else finest.change(wanted)
-        if drawn is not None and np.array_equal(drawn[cells], wanted[cells]) and not search.missed(drawn):
+        if drawn is not None and np.array_equal(drawn[cells], wanted[cells]) and search.is_safe(drawn):
             return Found(drawn, windows.cost(drawn), 0.0, False)
         weight = np.where(
             windows.weight > 0, windows.unit / np.maximum(np.abs(windows.problem.table.value), windows.unit), 0
@@ -85,34 +85,23 @@ class Perturbation:
         master = Master(windows, weight, reference=wanted, at_most=self.at_most, seed=search.run.seed)
         return search.safe(master)
 
-    def _cheapest(self, search: Search, start: Found | None) -> Found:
+    def _cheapest(self, search: Search, start: Found | None, finest: Finest | None) -> Found:
         """With sensitive cells as they are in ``start``, the least change of all others."""
+        windows, seed = search.windows, search.run.seed
         if start is None:
-            return search.safe(
-                Master(search.windows, search.windows.weight, at_most=self.at_most, seed=search.run.seed)
-            )
-        windows = search.windows
+            return search.safe(Master(windows, windows.weight, at_most=self.at_most, seed=seed))
         fixed = self.keeping(windows, start)
         least = windows.cost(np.where(fixed.low == fixed.high, start.change, 0))
-        fallback = Found(start.change, windows.cost(start.change), least, False)
-        finest = self._finest(windows)
-        if finest is not None:
-            found, bound = finest.cheapest(fixed, search.run.budget, search.run.seed)
-            better = found is not None and found.cost < fallback.cost and not search.missed(found.change)
-            return (
-                found
-                if found is not None and better
-                else replace(fallback, bound=min(max(least, bound), fallback.cost))
-            )
+        safe = Found(start.change, windows.cost(start.change), least, False)
         try:
-            master = Master(fixed, fixed.weight, at_most=self.at_most, seed=search.run.seed)
-            found = search.safe(master, start.change)
+            if finest is None:
+                found = search.safe(Master(fixed, fixed.weight, at_most=self.at_most, seed=seed), start.change)
+                return found if found.cost <= safe.cost else safe
+            near, bound = finest.cheapest(fixed, search.run.budget, seed)
+            safe = replace(safe, bound=min(max(least, bound), safe.cost))
+            return near if near is not None and near.cost < safe.cost and search.is_safe(near.change) else safe
         except (Infeasible, NoSafePatternError, KeyboardInterrupt):  # what there is already is safe
-            return fallback
-        return found if found.cost <= fallback.cost else fallback
-
-    def _finest(self, windows: Windows) -> Finest | None:
-        return Finest.of(windows) if self.at_most is None else None
+            return safe
 
     @staticmethod
     def keeping(windows: Windows, start: Found) -> Windows:

@@ -46,6 +46,12 @@ class Search:
             master.add(new)
             start = None
 
+    def is_safe(self, change: IntArray) -> bool:
+        """Whether a table leaves every cell its room; what it misses is known from then on."""
+        new = self.missed(change)
+        self.cuts += new
+        return not new
+
     def missed(self, change: IntArray) -> list[Cut]:
         """Cuts that a table misses; none if it is safe."""
         problem = self.windows.problem

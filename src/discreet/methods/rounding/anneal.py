@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.errors import TableError
-from discreet.methods.counts.sums import Sums
 from discreet.methods.rounding.grid import Grid
 from discreet.methods.rounding.improve import renewed
 from discreet.methods.rounding.program import Cuts
-from discreet.problem import Status
+from discreet.methods.sums import Sums
+from discreet.problem import BoolArray, Status
 from discreet.relations import FloatArray
 from discreet.run import Run
 
@@ -41,33 +41,20 @@ def annealed(grid: Grid, run: Run) -> FloatArray | None:
         for turn, share in enumerate(np.linspace(0.0, 1.0, SWEEPS).tolist()):
             warmth, fine = WARM * (COLD / WARM) ** share, FINE[0] * (FINE[1] / FINE[0]) ** share
             chance = rng.random((len(finest), 3))
-            sweep(
-                *where,
-                finest,
-                grid.least,
-                grid.most,
-                part,
-                price,
-                steps,
-                chance,
-                warmth,
-                fine,
-            )
+            sweep(*where, finest, grid.least, grid.most, part, price, steps, chance, warmth, fine)
             if turn % 20 == 0:
                 run.progress.update(turn, f"{int(outside(grid, steps).sum()):,} totals too far away")
                 if run.budget.over:
                     return None
-    for _ in range(len(steps)):
-        bad = np.flatnonzero(outside(grid, steps))
-        if not len(bad):
-            return steps
-        again = renewed(grid, Cuts.none(len(steps)), steps, int(bad[0]), run)
-        if again is None or outside(grid, again).sum() >= len(bad):
+    bad = outside(grid, steps)
+    while bad.any():
+        again = renewed(grid, Cuts.none(len(steps)), steps, int(np.argmax(bad)), run)
+        if again is None or outside(grid, again).sum() >= bad.sum():
             return None
-        steps = again
-    return None
+        steps, bad = again, outside(grid, again)
+    return steps
 
 
-def outside(grid: Grid, steps: FloatArray) -> np.ndarray:
+def outside(grid: Grid, steps: FloatArray) -> BoolArray:
     """Cells that are farther from the truth than they may be."""
-    return (steps < grid.least) | (steps > grid.most)
+    return np.asarray((steps < grid.least) | (steps > grid.most))

@@ -13,11 +13,10 @@ from discreet.methods.rounding.grid import Grid
 from discreet.problem import BoolArray, Status
 from discreet.progress import Budget
 from discreet.relations import FloatArray
-from discreet.solvers import HighsModel, Outcome
+from discreet.solvers import HighsModel, Outcome, lagrangian
 
 IntArray = NDArray[np.int64]
 WHOLE = 1e-6  # a solver's whole numbers are this near to one
-FLAT = 1e-7  # a reduced cost this small, in bases, is nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,19 +97,22 @@ class Program:
         base, part, told = self.grid.multiples.base, self.grid.multiples.part, self.grid.told
         return float((np.abs(self.origin - part) * base)[told].sum()) / self.unit
 
-    def _load(self, model: HighsModel, integer: bool) -> None:
+    def _all(self) -> tuple[FloatArray, FloatArray, FloatArray, sparse.csr_array, FloatArray, FloatArray]:
+        """The whole program: costs and bounds of columns, rows and their bounds."""
         shift = self.cuts.rows @ self.origin
         rows = sparse.csr_array(sparse.vstack([self.rows, self.cuts.rows[:, self.cell]]))
         least, most = np.r_[self.rhs, self.cuts.least - shift], np.r_[self.rhs, np.full(len(shift), np.inf)]
-        whole = np.full(len(self.cell), integer)
-        model.load(self.cost, self.lower, self.length, rows, least, most, whole)
+        return self.cost, self.lower, self.length, rows, least, most
+
+    def _load(self, model: HighsModel, integer: bool) -> None:
+        model.load(*self._all(), np.full(len(self.cell), integer))
 
     def relaxed(self, budget: Budget, seed: int = 0) -> Found:
         """The linear program, by the simplex method; steps only if they are whole numbers."""
         model = HighsModel(seed=seed)
         self._load(model, integer=False)
         solution = model.solve(_left(budget))
-        bound = self.lagrangian(solution.row_dual) if solution.optimal else -np.inf
+        bound = self._bound(solution.row_dual) if solution.optimal else -np.inf
         return Found(solution.outcome, self._steps(solution.primal) if solution.optimal else None, bound)
 
     def interior(self, budget: Budget) -> tuple[FloatArray, float]:
@@ -120,7 +122,7 @@ class Program:
         solution = model.solve(_left(budget))
         if not solution.optimal:
             return self.grid.multiples.part, -np.inf
-        return self._sums(solution.primal), self.lagrangian(solution.row_dual)
+        return self._sums(solution.primal), self._bound(solution.row_dual)
 
     def solve(
         self,
@@ -144,20 +146,9 @@ class Program:
         bound = (solution.bound + self.constant) * self.unit if solution.outcome is not Outcome.FAILED else -np.inf
         return Found(solution.outcome, steps, bound)
 
-    def lagrangian(self, dual: FloatArray) -> float:
-        """What no rounding costs less than, from prices of the rows: right whatever a solver's tolerance."""
-        best = -np.inf
-        shift = self.cuts.rows @ self.origin
-        rows = sparse.csr_array(sparse.vstack([self.rows, self.cuts.rows[:, self.cell]]))
-        for price in (dual, -dual):
-            price = np.r_[price[: len(self.rhs)], np.maximum(price[len(self.rhs) :], 0.0)]
-            reduced = self.cost - rows.T @ price
-            endless = np.isinf(self.length)
-            if np.any(np.abs(reduced[endless]) > FLAT):
-                continue
-            gain = float(np.minimum(reduced[~endless], 0.0) @ self.length[~endless])
-            best = max(best, gain + float(price @ np.r_[self.rhs, self.cuts.least - shift]))
-        return (best + self.constant) * self.unit
+    def _bound(self, dual: FloatArray) -> float:
+        """What no rounding costs less than, from prices of the rows."""
+        return (lagrangian(*self._all(), dual) + self.constant) * self.unit
 
     def _sums(self, primal: FloatArray) -> FloatArray:
         return self.origin + np.bincount(self.cell, primal, minlength=len(self.origin))
