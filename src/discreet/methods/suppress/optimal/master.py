@@ -133,6 +133,13 @@ class Master:
         at = np.flatnonzero(changed[self._awake])
         self._model.set_bounds(at, low[changed], high[changed])
 
+    def cheapest(self, relaxed: Relaxed, many: int) -> BoolArray:
+        """So many open cells that cost the least beside the linear program."""
+        beside = np.where(self.low < self.high, relaxed.reduced, np.inf)
+        cells = np.zeros(len(self.forced), dtype=bool)
+        cells[self.columns[np.argsort(beside, kind="stable")[:many]]] = True
+        return cells
+
     def solve(
         self,
         time_limit: float,

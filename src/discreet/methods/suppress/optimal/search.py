@@ -31,6 +31,7 @@ DEAREST = 1e6  # what the dearest cell costs
 WHOLE = 1e9  # and what it may cost where costs are whole numbers, which integer programs make use of
 PROGRAMS = 10  # integer programs to decide about some cells
 NODES = 1000  # of an integer program whose effort is counted, not timed
+CHEAPEST = 300  # cells that are looked at for a cheaper pattern, wherever they are
 SAME = 1e-9  # costs that differ by less than this share are the same
 
 
@@ -354,10 +355,13 @@ class Search:
         return better
 
     def polish(self, seconds: float) -> None:
-        """Look for a cheaper pattern among those that agree with the best one where both programs do, too."""
+        """Look for a cheaper pattern among those that agree with the best one where both programs do, too.
+
+        Cells that cost next to nothing beside the linear program are open as well.
+        """
         if self.hidden is None or self.relaxed is None or self.done():
             return
-        open_cells = self.disputed()
+        open_cells = self.disputed() | self.master.cheapest(self.relaxed, CHEAPEST)
         if self.chosen is not None:
             open_cells |= self.hidden != (self.chosen > 0.5)
         until, best = self.budget.spent + seconds, self.hidden
