@@ -85,4 +85,5 @@ class Completer:
         widener, told = self.wideners[number], self.open & ~chosen
         widener.settled = self.s.settled & ~told
         widener.weight = np.where(told, price / demand.level, self.s.weight)
-        return widener.meet(z, demand)
+        far = widener.reach(z, demand)
+        return None if far is None else np.maximum(z, far)

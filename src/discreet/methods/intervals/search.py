@@ -6,6 +6,7 @@ import numpy as np
 
 from discreet.methods.intervals.attack import Attack, Missed
 from discreet.methods.intervals.master import Cut, Master
+from discreet.methods.intervals.renew import Renewal
 from discreet.methods.intervals.setting import Setting
 from discreet.methods.intervals.widen import Widener
 from discreet.progress import Budget
@@ -13,6 +14,7 @@ from discreet.relations import FloatArray
 from discreet.run import Run
 
 FIRST = 0.4  # of the time for the first widths
+MOST = 0.5  # of the demands
 BRIDGED = 1e-3  # share of an interval that bridges may miss once there are cuts
 PROVEN = 1e-7  # share of the cost that a bound may miss
 WIDE = 1e-7  # in usual levels: narrower intervals are none
@@ -95,7 +97,7 @@ class Search:
     def _separate(self, z: FloatArray) -> tuple[list[Cut], list[list[Missed]]] | None:
         cuts, missed = [], []
         for attack, demands in zip(self.attacks, self.demands, strict=True):
-            found = attack.separate(z, demands, None if self.z is None else self.run.budget)
+            found = attack.separate(z, demands, self.run.budget)
             if found is None:
                 return None
             cuts += found[0]
@@ -103,15 +105,27 @@ class Search:
         return cuts, missed
 
     def _offer(self, z: FloatArray, missed: list[list[Missed]]) -> None:
-        """Widen intervals until they meet all demands, the largest first; keep the cheapest."""
+        """Widen intervals until they meet all demands, the largest first; keep the cheapest.
+
+        Where these miss most demands the first ones are better made of what single demands need.
+        """
+        if self.z is None and sum(map(len, missed)) > MOST * sum(map(len, self.demands)):
+            least = self.master.low[: z.size].reshape(z.shape)
+            renewed = Renewal(self.s, least, self.wideners, self.demands).renewed(self.run.budget)
+            if renewed is not None:
+                self._keep(renewed)
+            return
         for widener, own in zip(self.wideners, missed, strict=True):
             for one in sorted(own, key=lambda one: -one.lacking * one.demand.level):
-                if self.z is not None and self.run.budget.over:
+                if self.run.budget.over:
                     return
-                wider = widener.meet(z, one.demand)
-                if wider is None:
+                far = widener.reach(z, one.demand)
+                if far is None:
                     return
-                z = wider
+                z = np.maximum(z, far)
+        self._keep(z)
+
+    def _keep(self, z: FloatArray) -> None:
         if self.s.cost(z) < self.cost:
             self.z, self.cost = z, self.s.cost(z)
 

@@ -25,10 +25,10 @@ class Widener:
         self.relations = setting.relations
         self.by_column = self.relations.tocsc()
 
-    def meet(self, z: FloatArray, demand: Demand) -> FloatArray | None:
-        """Widths that meet the demand, too; None if there are none."""
+    def reach(self, z: FloatArray, demand: Demand) -> FloatArray | None:
+        """How far cells go, by side, where the demand is met at the least cost beyond these widths; None if it cannot be met."""
         for cells in self._circles(demand.cell):
-            found = self._meet(z, demand, cells)
+            found = self._reach(z, demand, cells)
             if found is not None:
                 return found
         return None
@@ -50,7 +50,7 @@ class Widener:
     def _rows(self, cell: int) -> IntArray:
         return np.asarray(self.by_column.indices[self.by_column.indptr[cell] : self.by_column.indptr[cell + 1]])
 
-    def _meet(self, z: FloatArray, demand: Demand, cells: IntArray) -> FloatArray | None:
+    def _reach(self, z: FloatArray, demand: Demand, cells: IntArray) -> FloatArray | None:
         n, at, sides = len(cells), int(np.searchsorted(cells, demand.cell)), len(demand.sides)
         room = np.minimum(self.room[:, cells] / demand.level, AMPLE)
         inside = np.where(self.settled[cells], room, np.minimum(z[:, cells] / demand.level, room))
@@ -77,10 +77,10 @@ class Widener:
         solution = model.solve()
         if not solution.optimal:
             return None
-        wider = z.copy()
+        far = np.zeros(z.shape)
         for primal in solution.primal.reshape(sides, 4, n):
             move = primal[0] + primal[1] - primal[2] - primal[3]
             move[np.abs(move) < STILL] = 0.0
             for side, way in ((UP, move), (DOWN, -move)):
-                wider[side, cells] = np.maximum(wider[side, cells], way * demand.level)
-        return wider
+                far[side, cells] = np.maximum(far[side, cells], way * demand.level)
+        return far

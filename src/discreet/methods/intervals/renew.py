@@ -1,0 +1,61 @@
+"""Widths made of the moves that meet single demands: no wider than these, and each move chosen anew beside the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from discreet.audit.evidence import IntArray
+from discreet.methods.intervals.setting import Demand, Setting
+from discreet.methods.intervals.widen import Widener
+from discreet.progress import Budget
+from discreet.relations import FloatArray
+
+RENEWED = 0.5  # of the time that is left for choosing moves anew
+
+
+class Renewal:
+    """One move a demand and attacker, none of which goes beyond the widths that all of them need together."""
+
+    def __init__(
+        self, setting: Setting, least: FloatArray, wideners: Sequence[Widener], demands: Sequence[Sequence[Demand]]
+    ) -> None:
+        self.s, self.least = setting, least
+        asked = [(one, widener) for own, widener in zip(demands, wideners, strict=True) for one in own]
+        self.asked = sorted(asked, key=lambda one: -one[0].level)
+        self.moves: list[tuple[IntArray, FloatArray]] = []  # columns of widths, and how far they go
+
+    def renewed(self, budget: Budget) -> FloatArray | None:
+        """Widths that meet all demands, and after some time narrower ones; None if there are none, or time was up before."""
+        z = self.least
+        for demand, widener in self.asked:
+            far = None if budget.over else widener.reach(z, demand)
+            if far is None:
+                return None
+            z = np.maximum(z, far)
+            self.moves.append(_columns(far))
+        budget = budget.share(RENEWED)
+        for k, (demand, widener) in enumerate(self.asked):
+            others = self._without(k)
+            far = None if budget.over else widener.reach(others, demand)
+            if far is None:
+                break
+            before = others.copy()
+            np.maximum.at(before.ravel(), *self.moves[k])
+            if self.s.cost(np.maximum(others, far)) < self.s.cost(before):
+                self.moves[k] = _columns(far)
+        return self._without(None)
+
+    def _without(self, number: int | None) -> FloatArray:
+        """The widths that all moves but one need."""
+        z = self.least.copy()
+        moves = [move for k, move in enumerate(self.moves) if k != number]
+        if moves:
+            np.maximum.at(z.ravel(), *(np.concatenate(part) for part in zip(*moves, strict=True)))
+        return z
+
+
+def _columns(far: FloatArray) -> tuple[IntArray, FloatArray]:
+    columns = np.flatnonzero(far)
+    return columns, far.ravel()[columns]
