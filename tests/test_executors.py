@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import discreet.executors as module
-from discreet.executors import in_order, spread
+from discreet.executors import in_order, spread, undisturbed
 
 
 @pytest.mark.parametrize("workers", [None, 1, 3])
@@ -55,3 +56,17 @@ def test_after_an_error_nothing_more_is_begun():
 def test_one_worker_needs_no_executor():
     with spread(1) as executor:
         assert executor is None
+
+
+def test_ctrl_c_is_the_business_of_the_main_thread():
+    """Elsewhere nothing can be done about it, and nothing is."""
+    before = signal.getsignal(signal.SIGINT)
+
+    def work() -> object:
+        with undisturbed():
+            return signal.getsignal(signal.SIGINT)
+
+    with ThreadPoolExecutor(1) as executor:
+        assert executor.submit(work).result() is before
+    assert work() is signal.SIG_IGN
+    assert signal.getsignal(signal.SIGINT) is before

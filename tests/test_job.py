@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -517,6 +519,37 @@ def test_files_written_together_take_their_places_together(tmp_path):
     with pytest.raises(OSError, match="disk full"):
         write_together({tmp_path / "a": lambda draft: draft.write_bytes(b"new"), tmp_path / "b": fail})
     assert contents(tmp_path) == {"a": KEEP}
+
+
+def test_a_folder_where_one_of_them_would_be_stops_them_all(tmp_path):
+    (tmp_path / "a").mkdir()
+    for name in ("b", "c"):
+        (tmp_path / name).write_bytes(KEEP)
+    with pytest.raises(FormatError, match="a: it is a folder"):
+        write_together({tmp_path / name: lambda draft: draft.write_bytes(b"new") for name in ("b", "a", "c")})
+    assert {name: (tmp_path / name).read_bytes() for name in ("b", "c")} == {"b": KEEP, "c": KEEP}
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_ctrl_c_does_not_come_between_them(tmp_path, monkeypatch):
+    replace = os.replace
+
+    def interrupted(draft: Path, path: Path) -> None:
+        replace(draft, path)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("discreet.io.os.replace", interrupted)
+    write_together({tmp_path / name: lambda draft: draft.write_bytes(b"new") for name in ("a", "b", "c")})
+    assert contents(tmp_path) == dict.fromkeys(("a", "b", "c"), b"new")
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_a_folder_in_the_way_of_a_result_is_named_before_any_work_is_done(folder):
+    (folder / "output" / "audit.json").mkdir(parents=True)
+    (folder / "job.toml").write_text(JOB)
+    with pytest.raises(JobError, match=r"a folder 'audit\.json' in .*output"):
+        read_job(folder / "job.toml")
 
 
 # -- entries that are wrong ---------------------------------------------------------------------------------------------

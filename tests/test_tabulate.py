@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import ibis
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from discreet import microdata
 from discreet.errors import HierarchyError, InputError, TableError
 from discreet.hierarchy import Hierarchy
 from discreet.table import Table
@@ -692,6 +694,17 @@ def test_files_that_cannot_be_used_are_named_and_not_quoted(name, content, messa
     assert "987654" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_ctrl_c_is_not_taken_for_a_damaged_file(tmp_path, monkeypatch):
+    """DuckDB asks Python now and then, and reports Ctrl-C there as an error of its own."""
+
+    def stopped(connection: object, path: Path, columns: object) -> None:
+        raise duckdb.InvalidInputException("Invalid Input Error: counting the rows failed: KeyboardInterrupt: ")
+
+    monkeypatch.setattr(microdata, "_file", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        tabulate(tmp_path / "survey.csv", {"region": None}, "turnover")
 
 
 def test_what_is_no_microdata_is_refused(firms, tmp_path):

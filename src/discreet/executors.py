@@ -1,8 +1,9 @@
-"""Work spread over processes, and Ctrl-C that reaches it."""
+"""Work spread over processes, and Ctrl-C that reaches it, or does not."""
 
 from __future__ import annotations
 
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
@@ -62,3 +63,17 @@ def spread(workers: int) -> Iterator[Executor | None]:
                 process.terminate()
         raise
     executor.shutdown()
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """A few steps that Ctrl-C does not come between: it is ignored meanwhile."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is None or threading.current_thread() is not threading.main_thread():  # it is nobody's business here
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

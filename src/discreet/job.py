@@ -15,7 +15,7 @@ from discreet.audit import Audit, IntegerAudit, audit
 from discreet.audit.numbers import text
 from discreet.checkpoint import Checkpoint
 from discreet.errors import FormatError, InputError, JobError, some
-from discreet.executors import spread
+from discreet.executors import spread, undisturbed
 from discreet.finished import read_table
 from discreet.hierarchy import Hierarchy
 from discreet.io import write_release, writing
@@ -362,10 +362,12 @@ def write_json(content: Mapping[str, Any], path: Path) -> None:
 
 
 def write_together(files: Mapping[Path, Callable[[Path], None]]) -> None:
-    """Write all files or none: each is drafted before the first takes its place."""
+    """Write all files or none: each is drafted before the first takes its place, and then Ctrl-C comes too late."""
     with ExitStack() as drafts:
         for path, write in files.items():
             write(drafts.enter_context(writing(path)))
+        with undisturbed():
+            drafts.close()
 
 
 def _write(

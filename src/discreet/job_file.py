@@ -297,6 +297,9 @@ def _check_files(job: Job) -> None:
             raise JobError(f"{path}: there is no file {file!r} for {entry}.", [file])
         if job.resolve(file).resolve() in written:
             raise JobError(f"{path}: the job would write over {file!r}, its {entry}. Choose another output folder.")
+    folders = [file.name for file in written if file.is_dir()]
+    if folders:
+        raise JobError(f"{path}: there is a folder {folders[0]!r} in {job.folder}, where a file would be.", folders)
     if job.protect.checkpoint is not None:
         _check_checkpoint(job, job.resolve(job.protect.checkpoint).resolve(), written)
     try:

@@ -125,6 +125,8 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, UnicodeError, duckdb.IOException, duckdb.InvalidInputException) as error:
+        if "failed: KeyboardInterrupt" in str(error):  # which is what DuckDB makes of Ctrl-C at times
+            raise KeyboardInterrupt from None
         line = re.search(r"CSV Error on Line: (\d+)", str(error))
         place = f"{path}, line {line[1]}" if line else str(path)
         advice = "Check that the file is whole, in UTF-8, and has the same fields in every line."

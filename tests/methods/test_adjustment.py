@@ -174,3 +174,19 @@ def test_the_same_seed_the_same_table():
     problem = random_problem(rng, random_table(rng, (5, 5)), must_publish=0.0)
     one, two = (protect(problem, "adjust", seed=3) for _ in range(2))
     assert one.digest == two.digest
+
+
+@pytest.mark.parametrize("distance", ["L1", "L2"])
+def test_figures_of_billions_are_adjusted_like_small_ones(distance):
+    """Whole numbers this large sent the solver on an endless search, and squares of them were given up."""
+    thousands = np.array([[4, 7, 2, 3], [1, 5, 3, 8], [4, 5, 4, 6], [2, 8, 1, 6]]) * 1000
+    levels = {"a × e": 400, "b × f": 700, "c × g": 500}
+    costs = {}
+    for unit in (1, 10**8):
+        table = cross_table(list("abcd"), list("efgh"), thousands * unit)
+        problem = pose(table, {cell: level * unit for cell, level in levels.items()})
+        found = protect(problem, Adjustment(distance=distance), time_limit=60)
+        check(problem, found)
+        assert found.report.status == ("optimal" if distance == "L1" else "heuristic")
+        costs[unit] = found.report.cost / unit ** (1 if distance == "L1" else 2)
+    assert costs[10**8] == pytest.approx(costs[1], rel=1e-3)

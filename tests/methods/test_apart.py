@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress as suppressed
+from itertools import count
 
 import numpy as np
 import pytest
 
 from discreet.audit import audit
+from discreet.errors import NoSafePatternError
 from discreet.methods import protect
 from discreet.methods.suppress import auto
 from discreet.methods.suppress.apart import apart
@@ -142,6 +145,33 @@ def test_the_ladder_is_no_dearer_than_its_first_rung_and_says_what_it_climbed(ki
     assert found.report.method == "auto"
     assert found.report.note.startswith("kelly")
     assert audit(problem, found).passed
+
+
+@pytest.mark.parametrize("step", ["__init__", "settle", "accept"])
+def test_ctrl_c_on_the_way_to_the_second_rung_leaves_the_pattern_of_the_first(step, monkeypatch):
+    problem = draw("3-D, hierarchical", 3)
+    first = protect(problem, "kelly")
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(auto.Search, step, stop)
+    found = protect(problem, "auto")
+    np.testing.assert_array_equal(found.hidden, first.hidden)
+    assert (found.report.method, found.report.status) == ("auto", "time_limit")
+    assert found.report.note == "kelly: there was no time for more"
+
+
+def test_more_time_never_makes_a_pattern_dearer(monkeypatch):
+    """Every look at the clock takes ten seconds."""
+    clock = count(step=10.0)
+    monkeypatch.setattr("discreet.progress.time.monotonic", lambda: next(clock))
+    costs = []
+    for limit in (1e3, 2e3, 3e3, 5e3, 1e4):
+        with suppressed(NoSafePatternError):
+            costs.append(protect(draw("2-D, two hierarchies", 4), "auto", time_limit=limit).report.cost)
+    assert len(set(costs)) > 1
+    assert costs == sorted(costs, reverse=True)
 
 
 def test_large_tables_stay_on_the_first_rung(monkeypatch):

@@ -368,6 +368,16 @@ def test_options_may_come_as_texts():
     assert method == Intervals(up=2.0, at_most=12, rounded=False)
 
 
+@pytest.mark.parametrize("method", ["intervals", "intervals-first-model"])
+def test_levels_of_large_figures_are_reached_to_the_last_unit(method):
+    """What is noise for a solver, a ten-millionth of a width, is 100 units here."""
+    table = cross_table(["a", "b"], ["c", "d"], np.array([[10, 20], [30, 40]]) * 10**9)
+    found = protect(pose(table, {"a × c": 10**9}), method)
+    cell = table.index("a × c")
+    assert table.value[cell] - found.lower[cell] >= 10**9
+    assert found.upper[cell] - table.value[cell] >= 10**9
+
+
 # -- stopping -------------------------------------------------------------------------------------------------
 
 

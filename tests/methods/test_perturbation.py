@@ -196,3 +196,27 @@ def test_floors_and_ceilings_that_leave_the_truth_out():
         protect(problem, Perturbation(floor=value[:2], ceiling=value[:2]))
     with pytest.raises(NoSafePatternError, match="a × x"):
         protect(problem, Perturbation(floor=value, ceiling=value))
+
+
+@pytest.mark.parametrize("method", ["perturb", "adjust", "perturb-first-model"])
+@pytest.mark.parametrize("sliding", [6, 15])
+def test_what_readers_are_told_leaves_room_for_a_sliding_level(method, sliding):
+    """Of 10, which is not negative, nobody can be 15 unsure unless it might be 15."""
+    table = cross_table(["a", "b", "c"], ["d", "e", "f"], [[10, 20, 30], [30, 40, 20], [5, 8, 12]])
+    problem = pose(table, {"a × d": (0, 0, sliding)})
+    check(problem, protect(problem, method))
+
+
+def test_whole_numbers_too_large_for_one_program_are_refused():
+    """The solver would not come to an end, whatever the time limit."""
+    table = cross_table(["a", "b"], ["d", "e"], np.array([[1, 2], [3, 4]]) * 10**10)
+    with pytest.raises(RuleError, match="perturb"):
+        protect(pose(table, {"a × d": 10**9}), "perturb-first-model", time_limit=1)
+
+
+@pytest.mark.parametrize("method", ["perturb", "adjust"])
+def test_figures_beyond_exact_sums_are_refused(method):
+    """They were turned into other numbers on the way, and called optimal."""
+    table = cross_table(["a", "b"], ["d", "e"], np.array([[1, 2], [3, 4]]) * 1e300)
+    with pytest.raises(RuleError, match="thousands"):
+        protect(pose(table, {"a × d": 1e299}), method)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,10 @@ from discreet.audit import audit
 from discreet.errors import NoSafePatternError
 from discreet.methods import SUPPRESSION, pieces, protect, with_options
 from discreet.methods.pieces import InPieces, bundles
+from discreet.methods.suppress.kelly import Kelly
 from discreet.problem import Problem, Status
+from discreet.protection import Protection
+from discreet.run import Run
 from discreet.separate import separate
 from discreet.testing import pose, random_problem, random_table
 
@@ -93,6 +97,56 @@ def test_an_executor_finds_the_same_pattern(method):
     problem = several(4)
     spread = protect(problem, InPieces(with_options(method)), executor=ByPost(), time_limit=60)
     np.testing.assert_array_equal(spread.hidden, protect(problem, InPieces(with_options(method))).hidden)
+
+
+@dataclass(frozen=True)
+class Noting:
+    """Proves the pattern of one town to be the cheapest, and says so."""
+
+    town: int
+    name = "noting"
+
+    def protect(self, problem: Problem, run: Run) -> Protection:
+        found = Kelly().protect(problem, Run())
+        proven = self.town in problem.table.codes[0]
+        how = ("optimal", "proven") if proven else ("heuristic", "not proven")
+        return replace(found, report=replace(found.report, status=how[0], note=how[1]))
+
+
+@pytest.mark.parametrize("place", [0, -1])
+def test_a_note_is_about_all_tables(place):
+    """That of the tables that came out worst is true of the whole."""
+    problem = several(4)
+    town = int(problem.table.codes[0, bundles(problem)[place][0]])
+    report = protect(problem, InPieces(Noting(town))).report
+    assert (report.status, report.note) == ("heuristic", "not proven")
+
+
+LONG = 500.0  # seconds
+
+
+@dataclass(frozen=True)
+class Slow:
+    """Needs more time for the tables of one town than is their share."""
+
+    town: int
+    name = "slow"
+
+    def protect(self, problem: Problem, run: Run) -> Protection:
+        if self.town in problem.table.codes[0] and run.budget.seconds < LONG:
+            run.budget.started -= run.budget.seconds
+            raise NoSafePatternError("The time limit ended. Allow more time.")
+        return Kelly().protect(problem, Run())
+
+
+@pytest.mark.parametrize("executor", [None, ByPost()])
+def test_a_table_that_takes_long_has_the_time_that_others_leave(executor):
+    problem = several(4)
+    first = int(problem.table.codes[0, bundles(problem)[0][0]])
+    found = protect(problem, InPieces(Slow(first)), executor=executor, time_limit=2 * LONG)
+    np.testing.assert_array_equal(found.hidden, protect(problem, "kelly").hidden)
+    with pytest.raises(NoSafePatternError, match="Allow more time"):
+        protect(problem, InPieces(Slow(first)), executor=executor, time_limit=0.9 * LONG)
 
 
 def test_further_attackers_are_kept_in_mind():

@@ -58,6 +58,8 @@ def writing(path: str | Path) -> Iterator[Path]:
     path = Path(path)
     if not path.parent.is_dir():
         raise FormatError(f"Cannot write {path}: the folder {path.parent} does not exist.")
+    if path.is_dir():
+        raise FormatError(f"Cannot write {path}: it is a folder.")
     try:
         handle, name = tempfile.mkstemp(prefix=".draft-", suffix="".join(path.suffixes[-2:]), dir=path.parent)
     except OSError as error:
@@ -68,8 +70,6 @@ def writing(path: str | Path) -> Iterator[Path]:
         yield draft
         os.chmod(draft, 0o666 & ~_umask())
         os.replace(draft, path)
-    except IsADirectoryError:
-        raise FormatError(f"Cannot write {path}: it is a folder.") from None
     finally:
         draft.unlink(missing_ok=True)
 

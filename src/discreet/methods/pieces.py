@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from discreet.errors import NoSafePatternError
 from discreet.executors import in_order
 from discreet.methods.method import Method
 from discreet.problem import BoolArray, Problem, Status
@@ -54,13 +55,23 @@ class InPieces:
     def _protected(
         self, problem: Problem, run: Run, found: list[IntArray], hidden: BoolArray
     ) -> Iterator[tuple[IntArray, Protection]]:
-        """Small bundles by the executor, if there is one. The others here, where they may use it themselves."""
+        """Small bundles by the executor, if there is one. The others here, where they may use it themselves.
+
+        Those for which their share of the time is not enough have another try at the end, with all that is left.
+        """
         lean = problem.with_columns(table=_lean(problem))
         spread = [cells for cells in found if run.executor is not None and len(cells) <= ROOM]
         here = [cells for cells in found if run.executor is None or len(cells) > ROOM]
         work = [_Piece(self.method, lean.only(cells), _of(cells, found, run)) for cells in spread]
-        yield from zip(spread, in_order(run.executor, _Piece.protect, work), strict=True)
-        for k, cells in enumerate(here):
+        late: list[IntArray] = []  # for which their share of the time was not enough
+        for cells, sent in zip(spread, in_order(run.executor, _Piece.protect, work), strict=True):
+            if sent is None:
+                late.append(cells)
+            else:
+                yield cells, sent
+        while here or late:
+            in_time = bool(here)
+            cells = here.pop(0) if in_time else late.pop(0)
 
             def keep(part: BoolArray, cells: IntArray = cells) -> None:
                 so_far = hidden.copy()
@@ -68,10 +79,16 @@ class InPieces:
                 run.keep(so_far)
 
             progress = run.progress if len(cells) > ROOM else Silent()
-            own = replace(_of(cells, here[k:], run), progress=progress, executor=run.executor, keep=keep)
-            done = self.method.protect(lean.only(cells), own)
-            is_last = k == len(here) - 1
-            if done.report.status == "time_limit" and not own.budget.over and not is_last:
+            own = _of(cells, [cells, *here, *late] if in_time else [cells], run)
+            own = replace(own, progress=progress, executor=run.executor, keep=keep)
+            try:
+                done = self.method.protect(lean.only(cells), own)
+            except NoSafePatternError:
+                if not in_time or not own.budget.over or run.budget.over:
+                    raise
+                late.append(cells)
+                continue
+            if done.report.status == "time_limit" and not own.budget.over and (here or late):
                 raise KeyboardInterrupt  # somebody stopped it, who means all pieces
             yield cells, done
 
@@ -84,10 +101,16 @@ class _Piece:
     problem: Problem
     run: Run
 
-    def protect(self) -> Protection:
-        # Its time begins now, not when it was sent.
+    def protect(self) -> Protection | None:
+        """None if its time was not enough."""
+        # Which begins now, not when it was sent.
         budget = Budget(self.run.budget.seconds, self.run.budget.gap)
-        return self.method.protect(self.problem, replace(self.run, budget=budget))
+        try:
+            return self.method.protect(self.problem, replace(self.run, budget=budget))
+        except NoSafePatternError:
+            if not budget.over:
+                raise
+            return None
 
 
 def bundles(problem: Problem) -> list[IntArray]:
@@ -123,6 +146,7 @@ def _of(cells: IntArray, left: list[IntArray], run: Run) -> Run:
 def _merged(problem: Problem, hidden: BoolArray, reports: list[SolveReport], run: Run) -> Protection:
     counted = float(problem.cost[hidden].sum()) - sum(report.cost for report in reports)  # elsewhere, and hidden anyway
     bounds = [report.bound for report in reports]
+    worst = max(reports, key=lambda report: WORSE.index(report.status))
     work: dict[str, int] = {}
     for report in reports:
         for name, times in report.work.items():
@@ -131,11 +155,11 @@ def _merged(problem: Problem, hidden: BoolArray, reports: list[SolveReport], run
         problem,
         hidden,
         method=reports[0].method,
-        status=max((report.status for report in reports), key=WORSE.index),
+        status=worst.status,
         bound=None if None in bounds else counted + sum(bound for bound in bounds if bound is not None),
         seconds=run.budget.spent,
         solver=reports[0].solver,
         seed=run.seed,
         work=work,
-        note=reports[0].note,
+        note=worst.note,
     )

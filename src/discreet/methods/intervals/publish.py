@@ -38,7 +38,7 @@ def _ends(setting: Setting, z: FloatArray, rounded: bool) -> Iterator[tuple[Floa
         low, high = value - width[DOWN], value + width[UP]
         if digits is not None:
             tick = 10.0**digits
-            width = np.ceil(width * (1 - hair) * tick) / tick
+            width = _round_up(width * tick, hair) / tick
             # Rounding need not go beyond what everybody knows, unless the interval does.
             known = setting.problem.prior_lower, setting.problem.prior_upper
             noise = HAIR * np.maximum(width, 1 / tick)
@@ -49,6 +49,12 @@ def _ends(setting: Setting, z: FloatArray, rounded: bool) -> Iterator[tuple[Floa
             np.where(wide[DOWN] > 0, np.minimum(low, value), value),
             np.where(wide[UP] > 0, np.maximum(high, value), value),
         )
+
+
+def _round_up(width: FloatArray, hair: float) -> FloatArray:
+    """The next whole number, or the one just below if it is missed by a hair."""
+    nearest = np.rint(width)
+    return np.where(np.abs(width - nearest) <= hair * width, nearest, np.ceil(width))
 
 
 def _padded(setting: Setting, z: FloatArray) -> FloatArray:

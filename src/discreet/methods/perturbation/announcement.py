@@ -66,13 +66,23 @@ def _needs(problem: Problem) -> tuple[FloatArray, FloatArray]:
     """How far from its published value each sensitive cell must be possible, and how small that may be."""
     lower, upper = strictest(problem)
     value, cells = problem.table.value, problem.primaries
-    size, need = np.abs(value[cells]), (lower + upper)[cells]
+    size, need = np.abs(value[cells]), np.maximum(lower + upper, _half_width(problem))[cells]
     digits = digits_of(value)
     # Of a sensitive cell of zero not even that may be told.
     need = np.where(size == 0, np.maximum(need, 1e-6 if digits is None else 10.0**-digits), need)
     inward, outward = np.where(value[cells] < 0, (upper[cells], lower[cells]), (lower[cells], upper[cells]))
     smallest = np.maximum(size - inward, 0.0)
     return need, np.where(need <= MUCH * smallest, smallest, size + outward)
+
+
+def _half_width(problem: Problem) -> FloatArray:
+    """How far from its true value each cell must be possible for its sliding level: one side has to make up for the other."""
+    value, sides = problem.table.value, []
+    for who in problem.attackers():
+        sliding = problem.levels(who)[2]
+        nearer = np.minimum(value - who.lower, who.upper - value)
+        sides.append(np.maximum(sliding / 2, sliding - np.maximum(nearer, 0.0)))
+    return np.asarray(np.max(sides, axis=0))
 
 
 def strictest(problem: Problem) -> tuple[FloatArray, FloatArray]:

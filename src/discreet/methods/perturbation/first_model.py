@@ -10,7 +10,7 @@ from scipy import sparse
 
 from discreet.attackers import Attacker
 from discreet.audit.evidence import IntArray
-from discreet.errors import NoSafePatternError
+from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods.perturbation.master import PROVEN, Found, Infeasible
 from discreet.methods.perturbation.perturbation import Perturbation
 from discreet.methods.perturbation.search import Search, first_feasible
@@ -20,6 +20,8 @@ from discreet.protection import Protection
 from discreet.relations import FloatArray
 from discreet.run import Run
 from discreet.solvers import HighsModel, Outcome
+
+FAR = 1e8  # units that a cell may change by: with larger whole numbers the solver does not come to an end
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class PerturbationFirstModel:
         method = self._method()
 
         def solve(windows: Windows, note: str) -> Protection:
+            _refuse_large(windows)
             search = Search(windows, run)
             start = method.start(search)
             fixed = windows if start is None else method.keeping(windows, start)
@@ -54,6 +57,15 @@ class PerturbationFirstModel:
 
         run.progress.stage("solve", 1)
         return first_feasible(method.windows(problem), solve)
+
+
+def _refuse_large(windows: Windows) -> None:
+    sizes = np.abs(np.concatenate([windows.low, windows.high]))
+    if sizes[np.isfinite(sizes)].max(initial=0.0) > FAR:
+        raise RuleError(
+            f"Cells may change by more than {FAR:,.0f} units of the last digit, too many for one program in whole numbers. Take "
+            "the method 'perturb', or give figures in thousands."
+        )
 
 
 @dataclass(frozen=True, eq=False)

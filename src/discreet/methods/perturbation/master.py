@@ -21,6 +21,7 @@ from discreet.relations import FloatArray
 from discreet.solvers import HighsModel, Outcome, Solution, lagrangian
 
 SMALL = 60  # cells up to which whole numbers are asked for at once, so that the optimum is exact
+FAR = 1e6  # units that a cell may change by, beyond which solvers lose themselves in whole numbers
 AROUND = (1.0, 3.0, np.inf)  # units that cells may be off the solution with fractions, one after the other
 NEAR = 1e-6  # of a unit: solvers mean whole numbers
 MISSED = 5e-8  # share of a level: less than what audits let pass
@@ -68,12 +69,13 @@ class Master:
         self.senses, self.at_most, self.seed = senses, at_most, seed
         self.cuts: list[Cut] = []
         self.n = len(self.cells)
-        self.whole = self.n <= SMALL and not squares and not plain
         self._squares = squares
         self._anything = anything
         self._interior = interior
         sizes = np.concatenate([-windows.low, windows.high])
-        usual = np.median(sizes[np.isfinite(sizes) & (sizes > 0)]) if np.any(np.isfinite(sizes) & (sizes > 0)) else 1.0
+        sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+        usual = np.median(sizes) if len(sizes) else 1.0
+        self.whole = self.n <= SMALL and sizes.max(initial=0.0) <= FAR and not squares and not plain
         self.scale = 1.0 if self.whole else 10.0 ** max(0.0, np.floor(np.log10(usual)) - 1)
         dear = weight[self.cells]
         self.money = float(np.median(dear[dear > 0])) if np.any(dear > 0) else 1.0
@@ -120,7 +122,7 @@ class Master:
         matrix = sparse.csr_array(moves if chosen is None else sparse.hstack([moves, chosen]))
         extra = np.zeros(0)
         if self._squares:
-            cost, extra = np.zeros(n), cost * self.scale**2
+            cost, extra = np.zeros(n), cost
             matrix = sparse.csr_array(sparse.hstack([matrix, sparse.csr_array((matrix.shape[0], n))]))
         self.total = matrix.shape[1]
         integer = np.arange(self.total) >= (0 if self.whole else self.total if self._squares else 2 * n)

@@ -52,8 +52,9 @@ class _Squares(Master):
             solution = self.model.solve()
             if not solution.optimal:
                 return None, False
-            moved = (solution.primal[: self.n] - solution.primal[self.n : 2 * self.n]) * self.scale
-            true = float(self.weight[self.cells] @ moved**2) / self.money
+            scaled = solution.primal[: self.n] - solution.primal[self.n : 2 * self.n]
+            moved = scaled * self.scale
+            true = float(self.weight[self.cells] @ scaled**2) / self.money
             if true - solution.objective <= ENOUGH * true or search.run.budget.over:
                 break
             if not self._pieces(moved, np.arange(self.n)):

@@ -22,6 +22,7 @@ HAIR = 1e-9  # of a unit: noise in what is worked out with floats
 FINER = 2  # intervals are told with so many digits more than values
 DIGITS = 6  # but with no more than these
 FINE = 1e-7  # unit of tables that are not round, as a share of the typical value
+LARGEST = 2.0**53  # units: floats hold no larger whole numbers without loss
 CHEAP = 1e-6  # what changes of cells that cost nothing count, as a share of the usual
 
 
@@ -83,6 +84,11 @@ class Windows:
         low = np.maximum(np.where(hidden, -np.inf, low), problem.prior_lower) - table.value
         high = np.minimum(np.where(hidden, np.inf, high), problem.prior_upper) - table.value
         unit, digits = _unit(table.value)
+        if np.abs(table.value).max(initial=0.0) > LARGEST * unit:
+            raise RuleError(
+                "Some figures are too large beside the last digit of the table for sums to be exact. Give figures in thousands "
+                "or millions, or round them."
+            )
         cost = np.where(hidden, 0.0, problem.cost) / np.maximum(np.abs(table.value), unit)
         usual = float(np.median(cost[cost > 0])) if np.any(cost > 0) else 1.0
         weight = np.where(hidden, 0.0, np.maximum(cost, CHEAP * usual)) * unit

@@ -14,6 +14,7 @@ from discreet.protection import Protection
 from discreet.run import Run
 
 SLICE = 20.0  # seconds for an integer program
+NO_TIME = "kelly: there was no time for more"
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Auto:
         if len(problem) > LARGE and network(problem.table.relations) is None:
             note = f"kelly: {len(problem):,} cells are too many for the other methods"
         elif run.budget.over or found.report.status == "time_limit":
-            note = "kelly: there was no time for more"
+            note = NO_TIME
         else:
             found, note = _climb(problem, run, found)
         return replace(found, report=replace(found.report, method=self.name, note=note))
@@ -40,7 +41,15 @@ class Auto:
 
 def _climb(problem: Problem, run: Run, found: Protection) -> tuple[Protection, str]:
     """Rung by rung, until the pattern is proven to be the cheapest, or time is up."""
-    search, used, stopped = Search(problem, run), ["kelly"], False
+    try:
+        search = Search(problem, run)
+        search.settle()
+        if run.start is not None:
+            search.accept(search.forced | (run.start & search.free))
+        search.accept(found.hidden)
+    except KeyboardInterrupt:
+        return replace(found, report=replace(found.report, status="time_limit")), NO_TIME
+    used, stopped = ["kelly"], False
 
     def rung(name: str) -> bool:
         if not search.done():
@@ -48,10 +57,6 @@ def _climb(problem: Problem, run: Run, found: Protection) -> tuple[Protection, s
         return used[-1] == name
 
     try:
-        search.settle()
-        if run.start is not None:
-            search.accept(search.forced | (run.start & search.free))
-        search.accept(found.hidden)
         if search.has_tables and rung("modular"):
             search.grow(table_by_table(problem, run.unkept(), 1.0).astype(float))
         if rung("guided"):
