@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow lint types bench bench-audit bench-audit-peers bench-optimal bench-ladder bench-large bench-respondents clean
+.PHONY: demo test test-slow lint types bench bench-audit bench-audit-peers bench-optimal bench-ladder bench-large bench-methods bench-respondents clean
 
 $(VENV)/run.stamp: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -62,6 +62,12 @@ bench-ladder: $(VENV)/bench.stamp  ## make bench-ladder BENCH_DATA=path/to/folde
 
 bench-respondents: $(VENV)/bench.stamp  ## make bench-respondents BENCH_DATA=path/to/folder; takes an hour
 	$(BIN)/python -m benchmarks.respondents --peer $(if $(BENCH_DATA),--data $(BENCH_DATA))
+
+bench-methods: $(VENV)/bench.stamp  ## make bench-methods BENCH_DATA=path/to/jj-folder; takes hours
+	$(BIN)/python -m benchmarks.intervals $(if $(BENCH_DATA),--data $(BENCH_DATA),--instance hier3d_100k)
+	$(BIN)/python -m benchmarks.rounding --relax $(if $(BENCH_DATA),--data $(BENCH_DATA))
+	$(BIN)/python -m benchmarks.perturbation $(if $(BENCH_DATA),--data $(BENCH_DATA))
+	$(BIN)/python -m benchmarks.counts
 
 clean:
 	rm -rf $(VENV) demo-output .mypy_cache .pytest_cache .ruff_cache
