@@ -852,6 +852,13 @@ def test_a_job_tries_attacks_and_publishes_nothing_unless_they_are_withstood(run
     assert "Not published: attacks compromise" in out
 
 
+def test_attacks_that_do_not_apply_are_not_called_withstood(folder):
+    (folder / "job.toml").write_text(JOB + '[output]\nattacks = ["shrink"]\n', encoding="utf-8")
+    said: list[str] = []
+    run_job(read_job(folder / "job.toml"), say=said.append)
+    assert "tried no attack, as none applies (shrink: p is not known)" in said
+
+
 def test_the_lab_finds_no_exact_disclosure_in_the_demo(tmp_path):
     job = read_job(write_demo(tmp_path))
     result = run_job(job)

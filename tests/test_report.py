@@ -688,6 +688,14 @@ def test_a_shareable_edition_with_nothing_hidden_and_without_dimensions(square):
         assert not re.search(r"(https?:)?//|<(script|link|img|iframe|object)|@import|url\(|src=|href=", edition)
 
 
+def test_the_method_is_told_only_if_it_is_known(square):
+    """A pattern that was read from a file does not say how it was found."""
+    problem, protection, _ = square
+    assert "Method</th>" not in render_shareable(*square)
+    found = hide(problem, *problem.table.labels(np.flatnonzero(protection.hidden)), method="kelly")
+    assert "Method</th><td>kelly: " in render_shareable(problem, found, audit(problem, found))
+
+
 @pytest.mark.parametrize(("method", "kind"), [("intervals", "h i"), ("small-counts", "a"), ("perturb", "a")])
 def test_methods_that_hide_nothing_entirely_have_both_editions(method, kind):
     values = np.random.default_rng(1).integers(1, 30, (4, 4)).astype(float)

@@ -34,6 +34,7 @@ from discreet.progress import Progress, Silent
 from discreet.protection import Protection
 from discreet.release import Release, publish
 from discreet.report import write_report, write_shareable
+from discreet.report.words import plural
 from discreet.respondents import Exposed, RespondentAudit, audit_respondents
 from discreet.rules import parse_rules
 from discreet.separate import separate
@@ -87,8 +88,12 @@ def _attack(job: Job, protection: Protection, progress: Progress, say: Callable[
     if not names:
         return None
     found = run_lab(protection, None if "all" in names else names, progress=progress)
-    ran, hit = f"{len(found.scores):,} attacks", f"{len(found.compromised):,} sensitive cells compromised"
-    say(f"tried {ran}: {'all withstood' if found.passed else hit}")
+    if not found.scores:
+        why = "; ".join(f"{name}: {reason}" for name, reason in found.skipped.items())
+        say(f"tried no attack, as none applies ({why})")
+        return found
+    hit = f"{len(found.compromised):,} sensitive cells compromised"
+    say(f"tried {plural(len(found.scores), 'attack')}: {'all withstood' if found.passed else hit}")
     return found
 
 

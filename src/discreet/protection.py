@@ -17,6 +17,8 @@ from discreet.problem import BoolArray, Problem, Status
 from discreet.relations import FloatArray
 from discreet.table import read_only
 
+MANUAL = "manual"  # the method of patterns that come from elsewhere
+
 
 class Decision(IntEnum):
     """What becomes of a cell."""
@@ -124,7 +126,7 @@ class Protection:
         return h.hexdigest()
 
 
-def suppress(problem: Problem, hidden: BoolArray, *, method: str = "manual", **report: Any) -> Protection:
+def suppress(problem: Problem, hidden: BoolArray, *, method: str = MANUAL, **report: Any) -> Protection:
     """The protection that hides the given cells entirely and publishes the others as they are.
 
     A pattern may publish primary cells; the audit will then find them exposed.
@@ -150,7 +152,7 @@ def tell(
     upper: FloatArray,
     *,
     cost: float,
-    method: str = "manual",
+    method: str = MANUAL,
     **report: Any,
 ) -> Protection:
     """The protection that tells readers these values, NaN where there is none, and that cells lie in these intervals.

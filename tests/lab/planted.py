@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet import Attacker, Decision, Problem, Protection, audit, protect, suppress
+from discreet import Attacker, Decision, Problem, Protection, Table, audit, protect, suppress
 from discreet.protection import tell
 from discreet.testing import cross_table, pose, random_problem, random_table
 
@@ -32,9 +32,9 @@ def without_a_secondary(found: Protection) -> Protection | None:
     return None
 
 
-def square_without_a_corner(rng: np.random.Generator) -> tuple[Protection, Protection, str]:
+def square_without_a_corner(rng: np.random.Generator, table: Table | None = None) -> tuple[Protection, Protection, str]:
     """A cell that a square of hidden cells protects, the same with a corner published after all, and the cell's label."""
-    table = random_table(rng, (3, 3), zeros=0.0)
+    table = random_table(rng, (3, 3), zeros=0.0) if table is None else table
     rows, columns = (rng.permutation(3)[:2] for _ in range(2))
     corners = [f"a{i} × b{j}" for i in rows for j in columns]
     room = min(table.value[table.index(label)] for label in corners)
@@ -43,6 +43,12 @@ def square_without_a_corner(rng: np.random.Generator) -> tuple[Protection, Prote
     leaking = hidden.copy()
     leaking[table.index(corners[rng.integers(1, 4)])] = False
     return suppress(problem, hidden), suppress(problem, leaking), corners[0]
+
+
+def uneven_table(rng: np.random.Generator) -> Table:
+    """Values as surveys have them: with all digits of a float, small ones beside large ones, in any unit."""
+    values = 10.0 ** rng.integers(-4, 10) * np.exp(rng.uniform(0, 3) * rng.standard_normal((3, 3)))
+    return cross_table([f"a{i}" for i in range(3)], [f"b{j}" for j in range(3)], values)
 
 
 def symmetric_intervals(problem: Problem, hidden: np.ndarray, share: np.ndarray | float) -> Protection:
@@ -65,3 +71,13 @@ def tight_square(x: float, p: float) -> Protection:
     hidden = np.zeros(len(table), dtype=bool)
     hidden[[table.index(label) for label in SQUARE]] = True
     return suppress(problem, hidden)
+
+
+def levels_as_intervals(found: Protection) -> Protection:
+    """The same with the protection interval of every sensitive cell published, and nothing about the others."""
+    problem, value, hidden = found.problem, found.problem.table.value, found.hidden
+    sensitive = problem.lower > 0
+    low = np.where(sensitive, value - problem.lower, -np.inf)
+    high = np.where(sensitive, value + problem.upper, np.inf)
+    ends = (np.where(hidden, end, value) for end in (low, high))
+    return tell(problem, np.where(hidden, np.nan, value), *ends, cost=0.0)

@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 from tests.lab.planted import SQUARE, safe_table, symmetric_intervals, tight_square
 
-from discreet import InputError, lab, write_problem
+from discreet import InputError, lab, suppress, write_problem
 from discreet.cli import main
 from discreet.io.pattern import write_pattern
-from discreet.testing import cross_table, hide, pose
+from discreet.report.attacks import attacks
+from discreet.testing import cross_table, hide, pose, random_table
 
 SUMMARY = ["attack", "assumes", "certain", "cells", "exact", "sensitive", "near", "compromised", "wrong"]
 
@@ -48,6 +49,23 @@ def test_assumptions_that_contradict_the_table_are_reported_not_fatal():
     report = lab.run(tight_square(100, 20), ["shrink", "exact"], knows=lab.Knowledge(p=30))
     assert report.skipped == {"shrink": "what it assumes contradicts what is published"}
     assert report.frame().attack.tolist() == ["exact"]
+
+
+def test_an_attack_that_comes_to_no_result_is_not_called_withstood():
+    rng = np.random.default_rng(0)
+    table = random_table(rng, (36, 36), zeros=0.0)
+    report = lab.run(suppress(pose(table, {}), table.is_base), ["sample", "fit"], knows=lab.Knowledge(draws=10))
+    assert report.frame().attack.tolist() == ["fit"]
+    assert "too many cells hang together" in report.skipped["sample"]
+
+
+def test_cells_about_which_nothing_could_be_said_are_counted():
+    """Totals that may rise without end, and what hangs on them; a square hangs on nothing else."""
+    table = cross_table("abcd", "wxyz", np.arange(16.0).reshape(4, 4) + 5)
+    endless = ("Total × Total", "Total × w", "a × Total", "a × w")
+    found = hide(pose(table, {}), *endless, "c × y", "c × z", "d × y", "d × z")
+    (row,) = attacks(lab.run(found, ["sample"], knows=lab.Knowledge(draws=50)))
+    assert "Of 8 cells, none found exactly. Nothing could be said about 4 of them." in row["outcome"]
 
 
 def test_unknown_attacks_are_named():

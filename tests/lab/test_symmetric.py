@@ -6,7 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.lab.planted import SEEDS, symmetric_intervals
+from tests.lab.planted import (
+    SEEDS,
+    levels_as_intervals,
+    square_without_a_corner,
+    symmetric_intervals,
+    uneven_table,
+)
 
 from discreet import Table, lab, suppress
 from discreet.protection import tell
@@ -41,6 +47,30 @@ def test_theorem_1_whatever_the_table():
     # q itself is seen where a cell is as uncertain as it is known beforehand, which is nearly everywhere
     assert max(found_q) == pytest.approx(0.4, rel=1e-6)
     assert np.mean(np.isclose(found_q, 0.4)) > 0.9
+
+
+def test_symmetric_knowledge_beyond_zero_is_recovered():
+    """Where cells may be negative, an interval around zero is as symmetric as any other."""
+    for seed in range(10):
+        table = random_table(np.random.default_rng(seed), (3, 4), zeros=0.0, negative=0.3)
+        found = symmetric_intervals(pose(table, {}, lower=-np.inf), table.is_base, 3.0)
+        assert lab.score(lab.recover(lab.Public.of(found)), lab.Truth.of(found)).exact.all()
+
+
+def test_protection_intervals_in_place_of_sensitive_values_are_recovered_every_time():
+    """x − r to x + r for the sensitive cell alone: its midpoint is x (Cox, after (2))."""
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        safe, _, label = square_without_a_corner(rng, uneven_table(rng) if seed % 2 else None)
+        report = lab.run(levels_as_intervals(safe), ["exact", "symmetric"])
+        assert report["exact"].compromised.sum() == 0
+        assert report.compromised == [label]
+
+
+def test_midpoints_that_other_cells_cannot_make_up_for_are_not_claimed():
+    """One of two hidden cells of a row has an interval; its midpoint is more than the row has left."""
+    ends = {"x × x": (8, 26), "x × b": (-np.inf, np.inf), "c × x": (-np.inf, np.inf), "c × b": (-np.inf, np.inf)}
+    assert not lab.recover(lab.Public.of(told_square(ends))).fits.any()
 
 
 def test_patterns_without_intervals_give_the_attack_nothing():

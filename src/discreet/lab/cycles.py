@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse.linalg import lsmr
 
 from discreet.audit.congruent import components
-from discreet.lab.exact import System, exact, midpoint
+from discreet.lab.exact import System, congruent, exact, midpoint, unit_of
 from discreet.lab.finding import Finding
 from discreet.lab.public import IntArray, Public
 from discreet.progress import Progress, Silent
@@ -106,6 +106,8 @@ def cycles(public: Public, cells: Sequence[str] | None = None, *, progress: Prog
     lower, upper = seen.lower[place], seen.upper[place]
     system = System.of(public)
     rows = sparse.csr_array(system.rows)
+    # Sums of a table that agrees, rather than those that are published and may be off: then no program is impossible.
+    rhs = rows @ congruent(public)[system.cells]
     sides: dict[int, tuple[Side, Side]] = {}
     together: dict[int, tuple[str, ...]] = {}
     progress.stage("cycles", len(asked))
@@ -114,7 +116,7 @@ def cycles(public: Public, cells: Sequence[str] | None = None, *, progress: Prog
         if not len(mine):
             continue
         names = [public.labels[i] for i in system.cells[members]]
-        point = _Part(public, system.cells[members], relations, _right_side(rows, system.rhs, members))
+        point = _Part(public, system.cells[members], relations, _right_side(rows, rhs, members))
         group = moves_as_one(relations)
         for k in mine.tolist():
             sides[int(members[k])] = point.side(k, -1.0, names), point.side(k, 1.0, names)
@@ -149,8 +151,9 @@ class _Part:
     def __init__(self, public: Public, cells: IntArray, rows: sparse.csr_array, rhs: FloatArray) -> None:
         self.rows, self.low, self.high = rows, public.lower[cells], public.upper[cells]
         self.model = HighsModel("primal")
-        slack = 1e-12 * np.abs(rhs)
-        self.model.load(np.zeros(len(cells)), self.low, self.high, rows, rhs - slack, rhs + slack)
+        unit = unit_of(rhs, self.low, self.high)
+        bounds = self.low / unit, self.high / unit
+        self.model.load(np.zeros(len(cells)), *bounds, rows, rhs / unit, rhs / unit)
         self.aim = 0
 
     def side(self, column: int, sign: float, names: list[str]) -> Side:

@@ -22,6 +22,8 @@ CONTRADICTION = (
     "No table agrees with what is published and assumed to be known. Two releases may differ by revisions or rounding, or a "
     "parameter that is assumed, such as p, is wrong."
 )
+# By which share of the numbers in it a sum may be off: as little as need be, as what follows is off by as much.
+OFF = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, ADDITIVITY)
 
 
 class Contradiction(InputError):
@@ -35,7 +37,7 @@ class System:
     cells: IntArray
     rows: sparse.csr_array
     rhs: FloatArray
-    slack: FloatArray  # by how much sums of published numbers may be off
+    size: FloatArray  # of the published numbers in each, which it may be off by a small share of
     digits: int | None
 
     @classmethod
@@ -46,20 +48,34 @@ class System:
         rows = sparse.csr_array(public.relations[:, cells])
         keep = np.flatnonzero(np.diff(rows.indptr) > 0)
         there = sparse.csr_array(public.relations[keep][:, known])
-        rhs, slack = public.rhs[keep] - there @ value, ADDITIVITY * (abs(there) @ np.abs(value))
+        rhs, size = public.rhs[keep] - there @ value, np.abs(public.rhs[keep]) + abs(there) @ np.abs(value)
         digits = digits_of(value) if np.all(public.relations.data == np.round(public.relations.data)) else None
         if digits is not None:  # sums of round numbers are round
-            rhs, slack = np.round(rhs, digits), np.zeros(len(keep))
-        return cls(cells, rows[keep], rhs, slack, digits)
+            rhs = np.round(rhs, digits)
+        return cls(cells, rows[keep], rhs, size, digits)
 
-    def lp(self, public: Public, integer: bool = False) -> HighsModel:
-        """All tables that agree with the public view, ready to be asked."""
-        model = HighsModel("dual" if integer else "primal")
+    def point(self, public: Public, *, whole: bool = False) -> FloatArray | None:
+        """Cells of some table that agrees with the public view; None if there is none.
+
+        Relations hold as well as floats can tell, unless the published numbers themselves do not add up so well.
+        """
         n = len(self.cells)
-        kinds = np.ones(n, dtype=bool) if integer else None
-        bounds = public.lower[self.cells], public.upper[self.cells]
-        model.load(np.zeros(n), *bounds, self.rows, self.rhs - self.slack, self.rhs + self.slack, kinds)
-        return model
+        low, high = public.lower[self.cells], public.upper[self.cells]
+        unit = 1.0 if whole else unit_of(self.rhs, self.size, low, high)
+        for off in OFF[:1] if whole else OFF:
+            model = HighsModel("dual" if whole else "primal")
+            ends = (self.rhs - off * self.size) / unit, (self.rhs + off * self.size) / unit
+            model.load(np.zeros(n), low / unit, high / unit, self.rows, *ends, np.full(n, whole))
+            solved = model.solve()
+            if solved.optimal:
+                return np.asarray(unit * solved.primal)
+        return None
+
+
+def unit_of(*columns: FloatArray) -> float:
+    """In which unit, a power of two, the largest of these is about a million: solvers have absolute tolerances."""
+    largest = max((np.abs(column[np.isfinite(column)]).max(initial=0.0) for column in columns), default=0.0)
+    return float(2.0 ** (np.ceil(np.log2(largest)) - 20)) if largest > 0 else 1.0
 
 
 def congruent(public: Public, *, whole: bool = False) -> FloatArray:
@@ -72,10 +88,9 @@ def congruent(public: Public, *, whole: bool = False) -> FloatArray:
     table = np.where(public.lower < public.upper, 0.0, public.lower)
     if not len(system.cells):
         return table
-    solved = system.lp(public, integer=whole).solve()
-    if not solved.optimal:
+    point, low, high = system.point(public, whole=whole), public.lower[system.cells], public.upper[system.cells]
+    if point is None:
         raise Contradiction(CONTRADICTION)
-    point, low, high = solved.primal, public.lower[system.cells], public.upper[system.cells]
     digits = 0 if whole else system.digits
     if digits is not None:
         near = np.round(point, digits)

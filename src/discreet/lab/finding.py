@@ -16,6 +16,7 @@ from discreet.protection import Protection
 from discreet.relations import FloatArray
 
 PINNED = 1e-9  # share of a value within which a range counts as a single number
+STEPS = 10  # relations, one after the other, through which what does not add up carries on
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -49,6 +50,11 @@ class Finding:
         with np.errstate(invalid="ignore"):  # of endless ranges
             return np.asarray(self.upper - self.lower <= PINNED * size)
 
+    @property
+    def silent(self) -> BoolArray:
+        """Nothing is claimed or estimated."""
+        return np.isnan(self.lower) & np.isnan(self.upper) & np.isnan(self.estimate)
+
     def row(self, label: str) -> int:
         """Where a cell stands in the columns."""
         found = np.flatnonzero(self.cell == self.public.index(label))
@@ -80,15 +86,18 @@ class Truth:
     value: FloatArray
     protected: BoolArray
     levels: FloatArray  # (3, cells): lower, upper, sliding
+    off: float = 0.0  # by how much sums of the values themselves fail to add up, and what follows from them with them
 
     @classmethod
     def of(cls, protection: Protection) -> Truth:
         problem = protection.problem
+        table = problem.table
         outsider = problem.attackers()[0]
         protected = np.zeros(len(problem), dtype=bool)
         protected[due(problem, protection, outsider)] = True
-        labels = {label: i for i, label in enumerate(problem.table.labels())}
-        return cls(labels, problem.table.value, protected, required(problem, protection, outsider))
+        labels = {label: i for i, label in enumerate(table.labels())}
+        off = STEPS * float(np.abs(table.relations @ table.value - table.rhs).max(initial=0.0))
+        return cls(labels, table.value, protected, required(problem, protection, outsider), off)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -147,9 +156,13 @@ def score(finding: Finding, truth: Truth) -> Score:
     value, levels, sensitive = truth.value[at], truth.levels[:, at], truth.protected[at]
     lower, upper, estimate = (column[row] for column in (finding.lower, finding.upper, finding.estimate))
     noise = PINNED * np.maximum(np.abs(value), 1e-300)
-    holds = (lower <= value + noise) & (value - noise <= upper)
+    with np.errstate(invalid="ignore"):  # of endless ranges
+        width = np.nan_to_num(upper - lower, nan=0.0, posinf=0.0)
+    ends = tolerances.REACH * width  # by how much those of an audit may be off
+    slack = noise + ends + truth.off
+    holds = (lower <= value + slack) & (value - slack <= upper)
     exact = finding.pinned[row] & holds
-    down, up, slide = levels * (1 - tolerances.REACH)
+    down, up, slide = levels * (1 - tolerances.REACH) - np.minimum(ends, levels / 1000)
     with np.errstate(invalid="ignore"):  # no range, no claim
         if finding.certain:
             close = (value - lower < down - noise) | (upper - value < up - noise) | (upper - lower < slide - noise)

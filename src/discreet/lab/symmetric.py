@@ -8,10 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from discreet.audit.congruent import components
-from discreet.lab.exact import System, midpoint
+from discreet.lab.exact import System, midpoint, unit_of
 from discreet.lab.finding import Finding
 from discreet.lab.public import BoolArray, IntArray, Public
 from discreet.relations import FloatArray
+from discreet.solvers import HighsModel
 from discreet.table import digits_of
 
 
@@ -32,13 +33,14 @@ class Recovered(Finding):
 
 
 def recover(public: Public, *, tolerance: float = 1e-9) -> Recovered:
-    """Take midpoints of the intervals of hidden cells for values where these add up, with q below 1.
+    """Take midpoints of the intervals of hidden cells for values where these add up.
 
     Exact intervals that were worked out from symmetric prior knowledge are symmetric around the true values, whatever the
     table (Proposition 1 and Theorem 1 of Cox), so their midpoints keep all relations. That they do is no proof: in a single
-    alternating cycle those of any exact intervals do. Where an interval reaches zero, that cells are not negative explains it as
-    well, so nothing is claimed. The cell whose interval is widest in proportion has a radius of q times its value:
-    q = max (u − l)/(u + l).
+    alternating cycle those of any exact intervals do. Where an interval ends at zero, that cells are not negative explains it
+    as well, so nothing is claimed. Where only some hidden cells have intervals, such as x ± r in place of each sensitive
+    value, their midpoints are claimed if the others can make up for them. The cell whose interval is widest in proportion has
+    a radius of q times its value: q = max (u − l)/(u + l).
     """
     system = System.of(public)
     low, high = public.told_lower[system.cells], public.told_upper[system.cells]
@@ -47,15 +49,20 @@ def recover(public: Public, *, tolerance: float = 1e-9) -> Recovered:
     told = ~np.isnan(middle) & np.isnan(public.published[system.cells])
     fits, checks = np.zeros(len(told), dtype=bool), np.zeros(len(told), dtype=np.int64)
     grain = _grain(low[told], high[told])
+    least, most = public.lower[system.cells], public.upper[system.cells]
     for members, relations in components(system.rows, np.ones(len(told), dtype=bool)):
-        if not told[members].all():
+        mine = members[told[members]]
+        nearest = np.minimum(np.abs(low[mine]), np.abs(high[mine]))
+        if not len(mine) or np.any(nearest <= 1e-9 * (high[mine] - low[mine])):  # an end at zero
             continue
         here = np.diff(sparse.csr_array(system.rows[:, members]).indptr) > 0
-        gap = np.abs(relations @ middle[members] - system.rhs[here])
+        value = np.where(told[members], middle[members], 0.0)
         # Ends that were rounded to some digits let each midpoint be off by half of the last one.
-        room = tolerance * (abs(relations) @ np.abs(middle[members])) + grain / 2 * np.diff(relations.indptr)
-        fits[members] = bool(np.all(gap <= room)) and not _q(low[members], high[members]) >= 1 - 1e-9
-        checks[members] = relations.shape[0]
+        room = tolerance * (abs(relations) @ np.abs(value)) + grain / 2 * np.diff(relations.indptr)
+        rest = ~told[members]
+        left = system.rhs[here] - relations @ value
+        fits[mine] = _possible(relations[:, rest], left, room, least[members][rest], most[members][rest])
+        checks[mine] = relations.shape[0]
     return Recovered(
         attack="symmetric",
         assumes="intervals were worked out from symmetric prior knowledge",
@@ -69,6 +76,17 @@ def recover(public: Public, *, tolerance: float = 1e-9) -> Recovered:
         fits=fits[told],
         checks=checks[told],
     )
+
+
+def _possible(rows: sparse.csr_array, rhs: FloatArray, room: FloatArray, lower: FloatArray, upper: FloatArray) -> bool:
+    """Whether cells without an interval can make up for what is left of the relations."""
+    if not rows.shape[1]:
+        return bool(np.all(np.abs(rhs) <= room))
+    unit = unit_of(rhs, lower, upper)
+    model = HighsModel()
+    ends = (rhs - room) / unit, (rhs + room) / unit
+    model.load(np.zeros(rows.shape[1]), lower / unit, upper / unit, sparse.csr_array(rows), *ends)
+    return model.solve().optimal
 
 
 def _grain(low: FloatArray, high: FloatArray) -> float:

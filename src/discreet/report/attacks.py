@@ -34,7 +34,9 @@ def _succeeds(one: Score) -> bool:
 
 def _outcome(one: Score) -> str:
     exactly = int(one.exact.sum())
-    told = [f"Of {plural(len(one.row), 'cell')}, {exactly or 'none'} found exactly."]
+    told = [f"Of {plural(len(one.row), 'cell')}, {f'{exactly:,}' if exactly else 'none'} found exactly."]
+    if silent := int(one.finding.silent[one.row].sum()):
+        told.append(f"Nothing could be said about {silent:,} of them.")
     if one.compromised.any():
         hit = f"{plural(int(one.compromised.sum()), 'sensitive cell')} known more closely than allowed"
         told.append(f"{hit}." if one.finding.certain else f"{hit}, as the attack guesses; it cannot be sure.")

@@ -16,6 +16,7 @@ import numpy as np
 
 from discreet.hierarchy import Hierarchy
 from discreet.methods import METHODS
+from discreet.protection import MANUAL
 from discreet.release import Release
 from discreet.report import words
 from discreet.report.maps import maps
@@ -68,7 +69,7 @@ def public(
         "map": drawn,
         "losses": losses if hidden.any() else [],
         "facts": {
-            "Method": _described(method),
+            **_method(method),
             "Versions": versions(),
             "SHA-256 of the release as CSV": hashlib.sha256(_bytes(release)).hexdigest(),
         },
@@ -97,9 +98,12 @@ def _tiles(release: Release, hidden: np.ndarray, interval: np.ndarray) -> list[t
     return found
 
 
-def _described(method: str) -> str:
-    told = (getattr(METHODS.get(method), "__doc__", "") or "").strip().splitlines()
-    return f"{method}: {told[0].replace('``', '')}" if told else method
+def _method(name: str) -> dict[str, str]:
+    """What the method does; nothing of a pattern that was read from a file, which does not say how it was found."""
+    if name == MANUAL:
+        return {}
+    told = (getattr(METHODS.get(name), "__doc__", "") or "").strip().splitlines()
+    return {"Method": f"{name}: {told[0].replace('``', '')}" if told else name}
 
 
 def _why(rules: tuple[str, ...], hides: bool, adjusts: bool) -> str:
