@@ -19,7 +19,7 @@ from discreet.audit.decide import Decider
 from discreet.audit.evidence import Difference, Evidence, Found, IntArray
 from discreet.audit.explore import CHUNK, Component, open_targets, reaches, settle, survey, unknown
 from discreet.audit.known import against, due, known_floats, limits, required
-from discreet.audit.parts import NEAR, SHARE, Part, is_vast, parts, take_in
+from discreet.audit.parts import MANY, NEAR, SHARE, TRIAL, Part, is_vast, parts, take_in
 from discreet.audit.reduce import Reduced, reduce
 from discreet.display import card
 from discreet.errors import InputError, TableError, some
@@ -322,16 +322,29 @@ class _Job:
         return everything
 
     def _from_parts(self, component: Component) -> Found:
-        """What ever larger parts of a component show, around targets that are still open."""
+        """What ever larger parts of a component show, around targets that are still open.
+
+        Where a few of them show little, one program over a component that is not too large for it shows more.
+        """
         found = unknown(component)
         for size in NEAR:
-            left, share = open_targets(component, found), SHARE if size == NEAR[0] else size
-            cut, seen = parts(component, left, size, share), self.done + len(component.targets) - len(left)
-            for part, settled in zip(cut, in_order(self.executor, Part.settle, cut), strict=True):
-                take_in(found, part, settled)
-                seen += len(part.component.targets)
-                self.progress.update(seen)
+            left = open_targets(component, found)
+            if len(component.low) <= MANY and len(left) > TRIAL:
+                few = left[np.linspace(0, len(left) - 1, TRIAL).astype(np.int64)]
+                self._settle_around(component, found, few, size, size)
+                left = open_targets(component, found)
+                if 2 * np.isin(few, left).sum() > TRIAL:
+                    break
+            self._settle_around(component, found, left, size, SHARE if size == NEAR[0] else size)
         return found
+
+    def _settle_around(self, component: Component, found: Found, chosen: IntArray, size: int, share: int) -> None:
+        seen = self.done + len(component.targets) - len(open_targets(component, found))
+        cut = parts(component, chosen, size, share)
+        for part, settled in zip(cut, in_order(self.executor, Part.settle, cut), strict=True):
+            take_in(found, part, settled)
+            seen += len(part.component.targets)
+            self.progress.update(seen)
 
     def _advance(self, targets: int) -> None:
         self.done += targets
