@@ -306,8 +306,9 @@ class _Job:
     def _explore(self, whole: list[Component]) -> list[Found]:
         """Survey every component, then settle what is left in pieces of the same size, wherever they are worked on."""
         found, left = [], []
-        only_hides = self.protection.only_hides
-        begun = [(part, self._from_parts(part) if is_vast(part, only_hides) else None) for part in whole]
+        told = self.protection
+        loose = told.only_hides or 2 * np.count_nonzero(told.lower < told.upper) < len(told.lower)
+        begun = [(part, self._from_parts(part) if is_vast(part, loose) else None) for part in whole]
         for part, one in zip(whole, in_order(self.executor, _survey, begun), strict=True):
             found.append(one)
             left.append(open_targets(part, one))

@@ -11,7 +11,7 @@ from discreet.audit.explore import Component, as_network, open_targets, settle, 
 from discreet.audit.near import Vicinity
 
 MANY = 20_000  # columns of a component, from which on those around its targets are tried first,
-TIGHT = 1_000  # or so many where every cell may be a little off: pushing all of them at once takes long there
+TIGHT = 1_000  # or so many where most cells may be a little off: pushing all of them at once takes long there
 NEAR = (300, 1_500, 6_000, 24_000)  # so many around each
 TRIAL = 24  # targets that tell whether parts are worth it
 SHARE = 8  # one in so many of the smallest parts, the nearest, share it: what is far from the middle seldom moves in it
@@ -31,9 +31,9 @@ class Part:
         return Found(more.reach, more.edge, [*found.tables, *more.tables], more.shown)
 
 
-def is_vast(component: Component, only_hides: bool) -> bool:
+def is_vast(component: Component, loose: bool) -> bool:
     """Whether parts are worth looking at: for a verdict, in a large component that is no network."""
-    many = MANY if only_hides else TIGHT
+    many = MANY if loose else TIGHT
     return not component.intervals and len(component.low) > many and as_network(component) is None
 
 
