@@ -35,6 +35,7 @@ def near(monkeypatch) -> None:
     monkeypatch.setattr(eliminate, "VAST", 0)
     monkeypatch.setattr(eliminate, "NEAR", (6, 15))
     monkeypatch.setattr(parts, "MANY", 0)
+    monkeypatch.setattr(audits, "MANY", 0)
     monkeypatch.setattr(audits, "NEAR", (5, 12))
 
 

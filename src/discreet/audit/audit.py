@@ -19,7 +19,7 @@ from discreet.audit.decide import Decider
 from discreet.audit.evidence import Difference, Evidence, Found, IntArray
 from discreet.audit.explore import CHUNK, Component, open_targets, reaches, settle, survey, unknown
 from discreet.audit.known import against, due, known_floats, limits, required
-from discreet.audit.parts import MANY, NEAR, SHARE, TRIAL, Part, is_vast, parts, take_in
+from discreet.audit.parts import MANY, NEAR, SHARE, SMALLER, TRIAL, Part, is_vast, parts, take_in
 from discreet.audit.reduce import Reduced, reduce
 from discreet.display import card
 from discreet.errors import InputError, TableError, some
@@ -307,7 +307,7 @@ class _Job:
         """Survey every component, then settle what is left in pieces of the same size, wherever they are worked on."""
         found, left = [], []
         told = self.protection
-        loose = told.only_hides or 2 * np.count_nonzero(told.lower < told.upper) < len(told.lower)
+        loose = told.only_hides or bool(np.mean(told.lower < told.upper) < 0.5)
         begun = [(part, self._from_parts(part) if is_vast(part, loose) else None) for part in whole]
         for part, one in zip(whole, in_order(self.executor, _survey, begun), strict=True):
             found.append(one)
@@ -325,17 +325,18 @@ class _Job:
     def _from_parts(self, component: Component) -> Found:
         """What ever larger parts of a component show, around targets that are still open.
 
-        Where a few of them show little, one program over a component that is not too large for it shows more.
+        In a component that one program is not too large for, they must be small beside it, and a few of them show much.
         """
         found = unknown(component)
-        for size in NEAR:
+        is_large = len(component.low) > MANY
+        for size in (size for size in NEAR if is_large or SMALLER * size <= len(component.low)):
             left = open_targets(component, found)
-            if len(component.low) <= MANY and len(left) > TRIAL:
+            if not is_large and len(left) > TRIAL:
                 few = left[np.linspace(0, len(left) - 1, TRIAL).astype(np.int64)]
                 self._settle_around(component, found, few, size, size)
                 left = open_targets(component, found)
                 if 2 * np.isin(few, left).sum() > TRIAL:
-                    break
+                    continue
             self._settle_around(component, found, left, size, SHARE if size == NEAR[0] else size)
         return found
 

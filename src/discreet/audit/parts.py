@@ -13,7 +13,8 @@ from discreet.audit.near import Vicinity
 MANY = 20_000  # columns of a component, from which on those around its targets are tried first,
 TIGHT = 1_000  # or so many where most cells may be a little off: pushing all of them at once takes long there
 NEAR = (300, 1_500, 6_000, 24_000)  # so many around each
-TRIAL = 24  # targets that tell whether parts are worth it
+SMALLER = 4  # times than a component that one program is not too large for, to be worth it,
+TRIAL = 12  # which so many targets then tell
 SHARE = 8  # one in so many of the smallest parts, the nearest, share it: what is far from the middle seldom moves in it
 
 
