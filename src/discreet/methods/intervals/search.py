@@ -14,7 +14,7 @@ from discreet.relations import FloatArray
 from discreet.run import Run
 
 FIRST = 0.4  # of the time for the first widths
-MOST = 0.5  # of the demands
+TRIAL = 24  # demands that tell how many are missed
 BRIDGED = 1e-3  # share of an interval that bridges may miss once there are cuts
 PROVEN = 1e-7  # share of the cost that a bound may miss
 WIDE = 1e-7  # in usual levels: narrower intervals are none
@@ -75,9 +75,27 @@ class Search:
         }
 
     def _first(self) -> FloatArray | None:
-        """Widths that are as good as bridges can make them."""
+        """Widths that are as good as bridges can make them.
+
+        Where these miss most demands, the first that meet all are better made of what single demands need.
+        """
         self.run.progress.stage("intervals", 0)
-        return self._bridged(self.run.budget.share(FIRST), 0.0, None)
+        z = self._bridged(self.run.budget.share(FIRST), 0.0, None)
+        if z is not None and self._misses_most(z):
+            least = self.master.low[: z.size].reshape(z.shape)
+            renewed = Renewal(self.s, least, self.wideners, self.demands).renewed(self.run.budget)
+            if renewed is not None:
+                self._keep(renewed)
+        return z
+
+    def _misses_most(self, z: FloatArray) -> bool:
+        """By a few of the demands."""
+        asked = missed = 0
+        for attack, demands in zip(self.attacks, self.demands, strict=True):
+            some = demands[:: max(len(demands) // TRIAL, 1)]
+            found = attack.separate(z, some, self.run.budget)
+            asked, missed = asked + len(some), missed + (0 if found is None else len(found[1]))
+        return 2 * missed > asked
 
     def _bridged(self, budget: Budget, share: float, passes: int | None) -> FloatArray | None:
         """The cheapest widths, with so many passes of bridges; the last ones if time is up, None if there are none."""
@@ -105,16 +123,9 @@ class Search:
         return cuts, missed
 
     def _offer(self, z: FloatArray, missed: list[list[Missed]]) -> None:
-        """Widen intervals until they meet all demands, the largest first; keep the cheapest.
-
-        Where these miss most demands the first ones are better made of what single demands need.
-        """
-        if self.z is None and sum(map(len, missed)) > MOST * sum(map(len, self.demands)):
-            least = self.master.low[: z.size].reshape(z.shape)
-            renewed = Renewal(self.s, least, self.wideners, self.demands).renewed(self.run.budget)
-            if renewed is not None:
-                self._keep(renewed)
-            return
+        """Widen intervals until they meet all demands, the largest first; keep the cheapest."""
+        if self.z is not None and 2 * sum(map(len, missed)) > sum(map(len, self.demands)):
+            return  # too far away to become better
         for widener, own in zip(self.wideners, missed, strict=True):
             for one in sorted(own, key=lambda one: -one.lacking * one.demand.level):
                 if self.run.budget.over:
