@@ -13,7 +13,7 @@ from discreet.progress import Budget
 from discreet.relations import FloatArray
 from discreet.run import Run
 
-FIRST = 0.4  # of the time for the first widths
+FIRST = 0.1  # of the time for the first widths
 TRIAL = 24  # demands that tell how many are missed
 BRIDGED = 1e-3  # share of an interval that bridges may miss once there are cuts
 PROVEN = 1e-7  # share of the cost that a bound may miss
