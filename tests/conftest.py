@@ -5,6 +5,7 @@ Of one problem in four, whichever test it is in, so that the tests end in time.
 
 from __future__ import annotations
 
+import signal
 import sys
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,11 @@ from discreet.audit import Audit, certificate, verify
 MOST_CELLS, MOST_TARGETS = 300, 40  # larger ones would take too long to prove each time
 ONE_IN = 4
 module: Any = sys.modules["discreet.audit.audit"]
+
+
+def pytest_configure() -> None:
+    """Ctrl-C is heard, also where the tests were started in the background: shells have it ignored there."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
