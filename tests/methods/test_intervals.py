@@ -14,10 +14,15 @@ from discreet.attackers import Attacker
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods import protect, with_options
+from discreet.methods.intervals.attack import Attack
 from discreet.methods.intervals.first_model import IntervalsFirstModel
 from discreet.methods.intervals.intervals import Intervals
+from discreet.methods.intervals.renew import Renewal
+from discreet.methods.intervals.search import Search
 from discreet.problem import BoolArray, Problem, Status
+from discreet.progress import Budget
 from discreet.protection import Protection
+from discreet.relations import FloatArray
 from discreet.table import Table
 from discreet.testing import cross_table, pose, random_hierarchy, random_linked_table, random_problem, random_table
 from interrupt import Interrupt
@@ -159,6 +164,33 @@ def test_cuts_cost_what_the_whole_program_costs(kind):
 @pytest.mark.parametrize("kind", TABLES)
 def test_cuts_cost_what_the_whole_program_costs_in_many_problems(kind):
     assert compared(kind, range(4, 30)) >= 10
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_widths_made_of_what_single_demands_need(kind, monkeypatch):
+    """They meet every demand by themselves, cost no less than the best, and the search goes on from them to the best."""
+    costs: list[float] = []
+    renewed = Renewal.renewed
+
+    def watched(self: Renewal, budget: Budget) -> FloatArray | None:
+        z = renewed(self, budget)
+        if z is not None:
+            costs.append(self.s.cost(z))
+            for number, demands in enumerate(self.s.demands):
+                assert Attack(self.s, number).separate(z, demands) == ([], [])
+        return z
+
+    monkeypatch.setattr(Renewal, "renewed", watched)
+    monkeypatch.setattr(Search, "_misses_most", lambda self, z: True)
+    for seed in range(4):
+        problem = draw(kind, seed)
+        found, best = (solved(problem, method) for method in (EXACT, ORACLE))
+        assert (found is None) is (best is None)
+        if found is not None:
+            check(problem, found)
+            assert found.report.cost == pytest.approx(best.report.cost, rel=1e-6, abs=1e-9)
+            assert costs[-1] >= best.report.cost * (1 - 1e-6)
+    assert costs
 
 
 @pytest.mark.parametrize("kind", ["2-D", "2-D, negative", "3-D", "linked"])
