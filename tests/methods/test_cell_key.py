@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,6 +21,8 @@ from discreet.methods.counts.ptable import perturbation_table, possible_variance
 from discreet.methods.sums import Sums
 from discreet.problem import Problem, Status
 from discreet.protection import Decision
+from discreet.solvers.base import Outcome
+from discreet.solvers.highs import HighsModel
 from discreet.testing import cross_table, infer, pose, random_hierarchy, random_table
 
 SETTINGS = [(3, 1.0, 0), (2, 1.0, 0), (1, 0.5, 0), (5, 3.0, 2), (4, 2.0, 1), (3, 2.0, 2), (10, 4.5, 0)]
@@ -338,10 +342,28 @@ def test_restoring_is_nearest_by_trying_everything():
         assert np.abs(found.published - noisy.published).sum() == best
 
 
-def test_without_time_there_is_no_restored_table_rather_than_the_true_one():
+def test_without_time_there_is_no_restored_table_rather_than_the_true_one(monkeypatch):
+    """Stopped before a first solution, the solver hands back nothing, or values that are no solution."""
     problem = pose(counts(np.random.default_rng(0), (12, 12, 6)), {})
-    with pytest.raises(NoSafePatternError, match="Allow more time"):
-        protect(problem, CellKey(restore=True), time_limit=0.0)
+    solve = HighsModel.solve
+    for nothing in (lambda primal: primal[:0], np.zeros_like):
+
+        def stopped(model, *args, nothing=nothing, **options):
+            found = solve(model, *args, **options)
+            return replace(found, outcome=Outcome.STOPPED, primal=nothing(found.primal))
+
+        monkeypatch.setattr(HighsModel, "solve", stopped)
+        with pytest.raises(NoSafePatternError, match="Allow more time"):
+            protect(problem, CellKey(restore=True))
+
+
+def test_no_time_at_all_gives_an_additive_table_or_none():
+    problem = pose(counts(np.random.default_rng(0), (12, 12, 6)), {})
+    try:
+        found = protect(problem, CellKey(restore=True), time_limit=0.0)
+    except NoSafePatternError:
+        return
+    assert not np.any(problem.table.relations @ found.published - problem.table.rhs)
 
 
 # -- asking, and keys --------------------------------------------------------------------------------------------
