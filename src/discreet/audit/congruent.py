@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from discreet.audit.evidence import IntArray, Start
-from discreet.audit.grid import Grid
+from discreet.audit.grid import Correction, Grid
 from discreet.relations import FloatArray
 from discreet.solvers import HighsModel, Outcome, Solution
 
@@ -107,6 +108,44 @@ class CongruentTables:
         *_, last = self.burst(np.array([cell]), sign, np.array([goal]), np.ones(1))
         return last if last.optimal or last.proven else Push(np.zeros(len(self.low)), True, False, last.dual)
 
+    def shortest(self, cell: int, sign: float, goal: float) -> Push:
+        """Move ``cell`` as far as ``goal`` while all others move as little as possible; nothing moves if it does not go so far.
+
+        Few cells move, and by simple fractions: where corners of many cells are too intricate to be proven, these are not.
+        """
+        n, at = len(self.low), cell if sign > 0 else len(self.low) + cell
+        room, least = self._room[at], np.ceil(goal * self.grid.scale) / self._unit
+        still = Push(np.zeros(n), True, False, np.zeros(0))
+        if least > room:
+            return still
+        back = cell if sign < 0 else n + cell
+        self._short.restart()
+        self._short.set_bounds(np.array([at, back]), np.array([least, 0.0]), np.array([room, 0.0]))
+        solution = self._short.solve(self._patience)
+        self._short.set_bounds(np.array([at, back]), np.zeros(2), self._room[[at, back]])
+        if not solution.optimal:
+            return still
+        primal, both = solution.primal.reshape(2, n), self._short.correction
+        difference = self._proven(
+            primal[0] - primal[1], lambda off: None if (c := both(off)) is None else c[:n] - c[n:]
+        )
+        return still if difference is None else Push(difference, True, False, np.zeros(0))
+
+    @cached_property
+    def _room(self) -> FloatArray:
+        """How far each cell may go up, then how far down."""
+        return np.concatenate([self._upper, -self._lower])
+
+    @cached_property
+    def _short(self) -> HighsModel:
+        """All cells twice, up and down, at the same cost."""
+        rows = sparse.csr_array(self.grid.relations, dtype=float)
+        model = HighsModel("dual")
+        zero, room = np.zeros(rows.shape[0]), self._room
+        both = sparse.csr_array(sparse.hstack([rows, -rows], format="csr"))
+        model.load(np.ones(len(room)), np.zeros(len(room)), room, both, zero, zero)
+        return model
+
     def here(self, push: Push) -> Start:
         """The corner where the last search ended, with this push."""
         return Start(push.difference, self._model.basis())
@@ -143,13 +182,17 @@ class CongruentTables:
             self._model.set_bounds(cells, lower, upper)
 
     def _pushed(self, solution: Solution) -> Push:
-        proven = self.grid.congruent(solution.primal * self._unit, self._model.correction)
+        proven = self._proven(solution.primal, self._model.correction)
+        near = np.clip(solution.primal * (self._unit / self.grid.scale), self.low, self.high)
+        return Push(near if proven is None else proven, proven is not None, solution.optimal, solution.row_dual)
+
+    def _proven(self, primal: FloatArray, correction: Correction) -> FloatArray | None:
+        """The congruent table next to what a solver found, if there is one."""
+        proven = self.grid.congruent(primal * self._unit, correction)
         if proven is None:
-            difference = np.clip(solution.primal * (self._unit / self.grid.scale), self.low, self.high)
-        else:
-            difference = proven / self.grid.scale
-            difference *= min(1.0, fitting(difference, self.low, self.high))
-        return Push(difference, proven is not None, solution.optimal, solution.row_dual)
+            return None
+        difference = proven / self.grid.scale
+        return np.asarray(difference * min(1.0, fitting(difference, self.low, self.high)))
 
 
 def fitting(move: FloatArray, low: FloatArray, high: FloatArray) -> float:

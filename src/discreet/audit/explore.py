@@ -227,6 +227,11 @@ class _Explorer:
 
     def _settle(self, tables: CongruentTables, k: int, column: int, side: int, goal: float) -> None:
         c = self.c
+        if not c.intervals:  # a table next to the truth, and one a hair nearer: levels are often what just fits
+            for far in (goal, goal * (1 - tolerances.REACH / 2)):
+                self.learn(tables.shortest(column, SIGN[side], far))
+                if not self.open()[side, k]:
+                    return
         push = tables.push(column, SIGN[side], goal, self.starts)
         self.learn(push)
         if not push.optimal:
