@@ -469,6 +469,7 @@ def test_what_is_not_safe_is_not_released(folder, monkeypatch, capsys):
     code, out, err = command(folder, monkeypatch, capsys)
     assert (code, err) == (1, "")
     assert "Not published: 1 cells are exposed" in out
+    assert "still there from an earlier run, and not of this one: 'release.csv'" in out
     assert (folder / "output" / "release.csv").read_bytes() == KEEP
     assert json.loads((folder / "output" / "audit.json").read_text())["exposed"] == ["a × x"]
     assert json.loads((folder / "output" / "report.json").read_text())["safe"] is False

@@ -78,6 +78,9 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
         if passed:
             release = publish(problem, protection, checked, respondents, **_style(job))
         files = _write(job, problem, protection, checked, respondents, lab, release)
+        old = [name for name in job.writes() if job.folder / name not in files and (job.folder / name).exists()]
+        if old:
+            say(f"still there from an earlier run, and not of this one: {some(old)}")
         if kept and passed:
             kept.finish(protection.report.status)
     return Result(problem, protection, checked, release, files, respondents, lab)

@@ -410,6 +410,12 @@ def test_levels_of_large_figures_are_reached_to_the_last_unit(method):
     assert found.upper[cell] - table.value[cell] >= 10**9
 
 
+def test_widths_that_no_solver_takes_are_refused():
+    table = cross_table(["a", "b"], ["d", "e"], [[1, 20], [30, 1e16]])
+    with pytest.raises(RuleError, match=r"'Total × Total'.*width=0\.2"):
+        protect(pose(table, {"a × d": 1}), Intervals(width=0.2))
+
+
 # -- stopping -------------------------------------------------------------------------------------------------
 
 

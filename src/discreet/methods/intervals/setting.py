@@ -10,12 +10,14 @@ import numpy as np
 from scipy import sparse
 
 from discreet.audit.evidence import DOWN, UP, IntArray
+from discreet.errors import RuleError, some
 from discreet.problem import BoolArray, Problem, Status
 from discreet.relations import FloatArray
 from discreet.table import digits_of
 
 AMPLE = 1e3  # this many times the largest level are as good as endless
 SPREAD = 1e9  # cells that cost less than the dearest by this factor cost as good as nothing
+WIDEST = 9e14  # usual levels: the solver takes no larger numbers
 UNTOLD = 1e-6  # of its value a primary without levels is hidden in, where values are not round
 
 
@@ -116,6 +118,11 @@ class Setting:
         self.price = usual * self.unit
         self.primary = primary[self.cells]
         self.width = width * np.abs(value) / self.unit
+        if np.any(self.width > WIDEST):
+            labels = problem.table.labels(np.flatnonzero(self.width > WIDEST))
+            raise RuleError(
+                f"{some(labels)}: too large beside protection levels for width={width:g}. Leave it out.", labels
+            )
         asked = treatment.fixed if chosen is None else treatment.fixed | (treatment.whole & chosen)
         self.unconditional = primary | ((status == Status.FREE) & asked)
         self.demands = [self._demands(level, np.flatnonzero(self.unconditional)) for level in levels]
