@@ -80,11 +80,12 @@ def open_targets(component: Component, found: Found) -> IntArray:
     return np.flatnonzero(_Explorer(component, found).open().any(axis=0))
 
 
-def settle(component: Component, found: Found, chosen: IntArray) -> Found:
-    """Settle the chosen targets one by one; of ``tables`` only those are returned that were not found before."""
+def settle(component: Component, found: Found, chosen: IntArray, near: bool = False) -> Found:
+    """Settle the chosen targets one by one, if asked by what is ``near``; of ``tables`` only new ones are returned."""
     c = component
     some = replace(c, targets=c.targets[chosen], level=c.level[:, chosen], sliding=c.sliding[chosen])
     explorer = _Explorer(some, found)
+    explorer.intricate = near
     explorer.one_by_one()
     new = explorer.tables[len(found.tables) :]
     return Found(explorer.reach, explorer.edge, new, explorer.shown)
@@ -112,6 +113,7 @@ class _Explorer:
         self.starts = [] if before is None else list(before.starts)
         self.needed = np.maximum(c.level.max(axis=0, initial=0.0), c.sliding / 2)
         self.unit = _typical(self.needed, c.low, c.high)
+        self.intricate = False  # whether corners have been seen that could not be proven
 
     # -- what is known -----------------------------------------------------------------------------------------
 
@@ -227,14 +229,16 @@ class _Explorer:
 
     def _settle(self, tables: CongruentTables, k: int, column: int, side: int, goal: float) -> None:
         c = self.c
-        if not c.intervals:  # a table next to the truth, and one a hair nearer: levels are often what just fits
-            for far in (goal, goal * (1 - tolerances.REACH / 2)):
-                self.learn(tables.shortest(column, SIGN[side], far))
-                if not self.open()[side, k]:
-                    return
+        if self.intricate:
+            self._go(tables, k, column, side, goal)
+            if not self.open()[side, k]:
+                return
         push = tables.push(column, SIGN[side], goal, self.starts)
         self.learn(push)
-        if not push.optimal:
+        if not push.proven and not c.intervals and not self.intricate:
+            self.intricate = True
+            self._go(tables, k, column, side, goal)
+        if not push.optimal or not self.open()[side, k]:
             return
         self._bound(column, side, tables.grid, push.dual)
         stake = max(c.level[side, k], c.sliding[k] / 2)
@@ -243,6 +247,12 @@ class _Explorer:
                 return
             near = np.maximum(c.low, -room), np.minimum(c.high, room)
             self.learn(CongruentTables(c.relations, *near, unit).push(column, SIGN[side], goal))
+
+    def _go(self, tables: CongruentTables, k: int, column: int, side: int, goal: float) -> None:
+        """Next to the truth, and if that does not go a hair nearer: levels are often what just fits."""
+        for far in (goal, goal * (1 - tolerances.REACH / 2)):
+            if self.open()[side, k]:
+                self.learn(tables.shortest(column, SIGN[side], far))
 
     def _bound(self, column: int, side: int, grid: Grid, dual: FloatArray) -> None:
         """How far a column goes at most, by the relations times these multipliers: all others do their best for it.

@@ -28,7 +28,7 @@ class Part:
     def settle(self) -> Found:
         """Settle what can be settled here. Columns may go farther where others move as well."""
         found = survey(self.component)
-        more = settle(self.component, found, open_targets(self.component, found))
+        more = settle(self.component, found, open_targets(self.component, found), near=True)
         return Found(more.reach, more.edge, [*found.tables, *more.tables], more.shown)
 
 
