@@ -20,5 +20,5 @@ class Interrupt:
     def update(self, done: int, note: str = "") -> None:
         if self.during in (None, self.stage_now):
             self.seen += 1
-            if self.seen > self.after:
+            if self.seen == self.after + 1:
                 raise KeyboardInterrupt

@@ -10,7 +10,7 @@ from discreet.audit.evidence import Difference, Found, IntArray
 from discreet.audit.explore import Component, as_network, open_targets, settle, survey
 from discreet.audit.near import Vicinity
 
-MANY = 20_000  # columns of a component, from which on those around its targets are tried first,
+MANY = 10_000  # columns of a component, from which on those around its targets are tried first,
 TIGHT = 1_000  # or so many where most cells may be a little off: pushing all of them at once takes long there
 NEAR = (300, 1_500, 6_000, 24_000)  # so many around each
 SMALLER = 4  # times than a component that one program is not too large for, to be worth it,

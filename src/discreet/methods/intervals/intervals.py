@@ -83,6 +83,7 @@ def told(
         setting,
         z,
         rounded,
+        run,
         method=method,
         status=status,
         bound=bound,

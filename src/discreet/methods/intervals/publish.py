@@ -12,17 +12,20 @@ from discreet.audit.evidence import DOWN, UP
 from discreet.methods.intervals.setting import Setting
 from discreet.protection import Protection, tell
 from discreet.relations import FloatArray
+from discreet.run import Run
 from discreet.table import digits_of
 
 HAIR = 1e-7  # of a width, beyond a round number, is the solver's noise
 WIDER = 1e-6  # share by which widths grow where an audit found them a hair too narrow
 
 
-def published(setting: Setting, z: FloatArray, rounded: bool, fixed: float = 0.0, **report: Any) -> Protection | None:
+def published(
+    setting: Setting, z: FloatArray, rounded: bool, run: Run, fixed: float = 0.0, **report: Any
+) -> Protection | None:
     """The narrowest intervals around these widths that pass the audit; None if even slightly wider ones do not."""
     for lower, upper in _ends(setting, z, rounded):
         told = _tell(setting, lower, upper, fixed, **report)
-        if audit(setting.problem, told, intervals=False).passed:
+        if audit(setting.problem, told, intervals=False, executor=run.executor, progress=run.progress).passed:
             return told
     return None
 
