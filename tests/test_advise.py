@@ -495,6 +495,7 @@ def test_it_is_said_if_nothing_helps(here, quick):
         (["--keep", "brunch"], "no dimension 'brunch'"),
         (["--ordered", "brunch"], "no dimension 'brunch'"),
         (["--steps", 1, "--apply", 1, "--hierarchies", "."], "would be written over"),
+        (["--out", "survey.csv"], "is given twice"),
         (["--out", "job.csv", "--hierarchies", "survey.csv", "--apply", 1], "is a file"),
     ],
 )

@@ -269,6 +269,7 @@ def test_methods_are_written_as_rules_are(text: str, expected: dict[str, object]
         (" , ", "no methods"),
         ("kelly,witchcraft", "no method 'witchcraft'"),
         ("kelly,kelly", "listed twice"),
+        ("round(base=5,base=6)", "given twice"),
         ("small-counts(5)", "name=value"),
         ("small-counts(base=)", "name=value"),
         ("small-counts(base=5", "name or name"),

@@ -289,6 +289,21 @@ def test_units_in_several_areas_or_none_are_refused():
         swap(frame.assign(house=frame.house.where(frame.index > 0)), "block", "sex", unit="house")
 
 
+def test_areas_that_are_called_like_columns_of_the_report_are_refused():
+    with pytest.raises(InputError, match="cannot be called 'chosen'"):
+        swap(households(1).rename(columns={"block": "chosen"}), "chosen", "sex", unit="house")
+
+
+@pytest.mark.parametrize("backend", ["numpy", "pyarrow"])
+def test_columns_of_lists_stay_as_they_are(backend, tmp_path):
+    records = census(0).assign(visits=lambda frame: [[1, 2]] * len(frame))
+    records.to_parquet(tmp_path / "records.parquet")
+    options = {} if backend == "numpy" else {"dtype_backend": backend}
+    frame = pd.read_parquet(tmp_path / "records.parquet", **options)
+    edited, _ = swap(frame, "region", "sex")
+    assert [list(one) for one in edited["visits"]] == [[1, 2]] * len(frame)
+
+
 # -- blank and impute ------------------------------------------------------------------------------------------------
 
 

@@ -61,8 +61,9 @@ def advise_command(
         raise click.UsageError("Apply steps or a single change: leave out --apply or --single.")
     if (hierarchies is None) == bool(steps_applied or single_applied):
         raise click.UsageError("--hierarchies says where --apply or --single writes to: give both or neither.")
-    keep_apart(job, out)
     given = read_job(job)
+    for file in (job, *map(given.resolve, given.reads())):
+        keep_apart(file, out)
     with on_terminal(quiet) as progress:
         found = advise_job(
             given, keep=_kept(keep), ordered=ordered, steps=max(steps, steps_applied or 0), progress=progress

@@ -366,6 +366,12 @@ def test_no_time_at_all_gives_an_additive_table_or_none():
     assert not np.any(problem.table.relations @ found.published - problem.table.rhs)
 
 
+@pytest.mark.parametrize("announced", [2, 2**63 - 1, 10**20])
+def test_what_cannot_be_announced_is_refused(announced):
+    with pytest.raises(RuleError, match="announced is a whole number"):
+        CellKey(deviation=3, announced=announced)
+
+
 # -- asking, and keys --------------------------------------------------------------------------------------------
 
 

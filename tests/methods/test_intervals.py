@@ -388,6 +388,8 @@ def test_the_same_seed_gives_the_same_intervals():
         ({"at_most": -1}, "-1"),
         ({"width": -0.1}, "'width'"),
         ({"fixed": float("nan")}, "'fixed'"),
+        ({"fixed": 1e20}, "'fixed'"),
+        ({"up": 1e308}, "'up'"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(options, words):

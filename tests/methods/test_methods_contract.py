@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from discreet.audit import audit
-from discreet.errors import NoSafePatternError, RuleError
+from discreet.errors import InputError, NoSafePatternError, RuleError
 from discreet.methods import SUPPRESSION, protect
 from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection, suppress
@@ -265,6 +265,12 @@ def test_width_to_the_last_drop(method, levels):
 
 
 # -- stopping -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{"time_limit": float("nan")}, {"time_limit": -1.0}, {"gap": float("nan")}])
+def test_limits_that_are_no_numbers_are_refused(options):
+    with pytest.raises(InputError, match="is a number from 0 on"):
+        protect(draw("2-D", 2, prior="sign", primaries=0.3), "kelly", **options)
 
 
 @pytest.mark.parametrize("kind", TABLES)

@@ -183,6 +183,13 @@ def test_options_that_make_no_sense_are_refused(options):
         Perturbation(**options)
 
 
+@pytest.mark.parametrize("method", ["perturb", "adjust"])
+def test_windows_beyond_exact_sums_are_refused(method):
+    problem = pose(cross_table(["a", "b"], ["d", "e"], [[10, 20], [30, 40]]), {"a × d": 1})
+    with pytest.raises(RuleError, match="too wide"):
+        protect(problem, with_options(method, margin=1e19))
+
+
 def test_options_come_as_text_as_well():
     assert with_options("perturb", percent="30", margin="2", at_most="7") == Perturbation(30.0, 2.0, 7)
 

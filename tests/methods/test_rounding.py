@@ -487,6 +487,14 @@ def test_options_that_make_no_sense_are_refused(method, options, what):
         with_options(method, **options)
 
 
+def test_tiny_bases_round_nothing_or_are_refused():
+    problem = pose(cross_table("ab", "cd", [[1, 2], [3, 4]]), {})
+    found = protect(problem, ControlledRounding(base=1e-12))
+    assert found.published == pytest.approx(problem.table.value)
+    with pytest.raises(RuleError, match="larger base"):
+        protect(problem, ControlledRounding(base=1e-300))
+
+
 def test_options_may_come_as_texts():
     assert with_options("round", base="2", steps="2", zero_restricted="false") == ControlledRounding(2, False, 2)
 

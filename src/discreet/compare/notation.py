@@ -53,7 +53,10 @@ def _read(text: str) -> tuple[str, Method]:
         option, equals, value = (piece.strip() for piece in part.partition("="))
         if not (option and equals and value):
             raise RuleError(f"Write the option {part!r} of {found[1]!r} as name=value, e.g. base=5.", [part])
-        options[option.replace("-", "_")] = value
+        option = option.replace("-", "_")
+        if option in options:
+            raise RuleError(f"The option {option!r} of {found[1]!r} is given twice: leave one out.", [option])
+        options[option] = value
     return _written_as(found[1], options), with_options(found[1], **options)
 
 

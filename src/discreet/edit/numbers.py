@@ -53,7 +53,11 @@ def condensed(ids: NDArray[Any]) -> IntArray:
 
 def number(column: Any) -> IntArray:
     """The codes of a column as numbers; what is missing is a code of its own."""
-    return np.asarray(pd.factorize(column, use_na_sentinel=False)[0], dtype=np.int64)
+    try:
+        codes = pd.factorize(column, use_na_sentinel=False)[0]
+    except (TypeError, NotImplementedError):  # lists and the like
+        codes = pd.factorize(column.map(str), use_na_sentinel=False)[0]
+    return np.asarray(codes, dtype=np.int64)
 
 
 def combined(codes: Sequence[IntArray], length: int) -> IntArray:

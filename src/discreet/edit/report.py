@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from discreet.edit.numbers import BoolArray, IntArray, check_columns, combined, listed, number
+from discreet.errors import InputError
 from discreet.table import BETWEEN
 
 MOST_CODES = 100  # of a column that is compared by area without being asked for
@@ -131,6 +132,9 @@ def by_area(frame: pd.DataFrame, areas: Sequence[str], area: IntArray, **flags: 
     """One row an area, with how many units it has, and how many with each flag; smallest areas first."""
     inside = np.flatnonzero(area >= 0)
     numbers, first = np.unique(area[inside], return_index=True)
+    taken = [name for name in areas if name in ("units", *flags)]
+    if taken:
+        raise InputError(f"An area cannot be called {taken[0]!r}, as a column of the report is. Rename it.", taken)
     found = frame[list(areas)].iloc[inside[first]].reset_index(drop=True)
     found["units"] = np.bincount(area[inside])[numbers]
     for name, flag in flags.items():

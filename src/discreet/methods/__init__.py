@@ -120,6 +120,9 @@ def protect(
     """
     if level not in get_args(Level):
         raise InputError(f"level is {' or '.join(map(repr, get_args(Level)))}, not {level!r}.")
+    for name, number in (("time_limit", time_limit), ("gap", gap)):
+        if number is not None and not number >= 0:
+            raise InputError(f"{name} is a number from 0 on, not {number!r}.")
     if isinstance(method, str):
         method = with_options(method)
     if type(method) in OTHERS.values() and (start is not None or level != "cells"):

@@ -18,6 +18,7 @@ from discreet.run import Run
 from discreet.table import Table
 
 EXACT = 2.0**53  # whole numbers up to here are told apart by doubles
+MOST = 10**9  # that readers can be told counts are off by
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class CellKey:
             raise RuleError(
                 f"announced is a whole number, at least the deviation, {self.deviation}: less would be a lie."
             )
+        if told is not None and told > MOST:
+            raise RuleError(f"announced is a whole number up to {MOST:,}.")
         if self.restore and self.skip:
             raise RuleError("Restored counts may be anything: skip= and restore= do not go together.")
 

@@ -17,6 +17,8 @@ from discreet.relations import FloatArray
 from discreet.run import Run
 from discreet.solvers import HighsModel
 
+MOST = 1e9  # of a factor or share: beyond, a solver cannot tell the rest from nothing
+
 
 @dataclass(frozen=True)
 class Intervals:
@@ -41,8 +43,10 @@ class Intervals:
         if self.at_most is not None and self.at_most < 0:
             raise RuleError(f"At most {self.at_most} intervals cannot be published. Give a number of cells, 0 or more.")
         for name in ("fixed", "width"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise RuleError(f"The option {name!r} is a share, 0 or more, not {getattr(self, name)}.", [name])
+            if not 0 <= getattr(self, name) <= MOST:
+                raise RuleError(
+                    f"The option {name!r} is a share, from 0 to {MOST:g}, not {getattr(self, name)}.", [name]
+                )
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         setting = prepared(problem, Sides(self.up, self.down), self.width)
@@ -71,8 +75,8 @@ def found(
 
 def check_sides(up: float, down: float) -> None:
     for name, weight in (("up", up), ("down", down)):
-        if not 0 <= weight < float("inf"):
-            raise RuleError(f"The option {name!r} is a factor, 0 or more, not {weight}.", [name])
+        if not 0 <= weight <= MOST:
+            raise RuleError(f"The option {name!r} is a factor, from 0 to {MOST:g}, not {weight}.", [name])
 
 
 def told(

@@ -89,6 +89,10 @@ class Windows:
                 "Some figures are too large beside the last digit of the table for sums to be exact. Give figures in thousands "
                 "or millions, or round them."
             )
+        if base.max(initial=0.0) > LARGEST * unit:
+            raise RuleError(
+                "Windows are too wide beside the last digit of the table for sums to be exact. Narrow them."
+            )
         cost = np.where(hidden, 0.0, problem.cost) / np.maximum(np.abs(table.value), unit)
         usual = float(np.median(cost[cost > 0])) if np.any(cost > 0) else 1.0
         weight = np.where(hidden, 0.0, np.maximum(cost, CHEAP * usual)) * unit

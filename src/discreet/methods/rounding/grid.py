@@ -56,7 +56,7 @@ class Multiples:
     def of(value: FloatArray, base: FloatArray) -> Multiples:
         digits = [digits_of(column) for column in (value, base)]
         scale = None if None in digits else 10.0 ** max(d for d in digits if d is not None)
-        if scale is not None and np.abs(value).max(initial=0.0) * scale < LARGEST:
+        if scale is not None and np.abs(value).max(initial=0.0) * scale < LARGEST and np.all(base * scale > 0.5):
             whole, unit = (np.rint(column * scale) for column in (value, base))
             floor = np.floor_divide(whole, unit)
             return Multiples(value, base, floor, (whole - floor * unit) / unit, scale)
