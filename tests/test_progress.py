@@ -57,6 +57,15 @@ def test_bars_on_a_terminal_go_to_standard_error(a_terminal, capsys):
     assert "345 hidden" in plain(err)
 
 
+def test_rounds_without_end_have_no_total(a_terminal, capsys):
+    with on_terminal() as progress:
+        progress.stage("intervals", 0)
+        progress.update(17, "8 demands missed")
+    err = plain(capsys.readouterr().err)
+    assert re.search(r"━ 17 0:00:0\d 8 demands missed", err)
+    assert "/0" not in err
+
+
 def test_one_bar_at_a_time_and_none_is_left(a_terminal, capsys):
     with on_terminal() as progress:
         work(progress)

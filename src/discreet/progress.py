@@ -64,7 +64,8 @@ class _OnTerminal:
     def stage(self, name: str, total: int) -> None:
         if self._task is not None:
             self._bars.remove_task(self._task)
-        self._task = self._bars.add_task(name, total=total, note="")
+        # Without a total the bar moves to and fro.
+        self._task = self._bars.add_task(name, total=total or None, note="", of=f"/{total:,}" if total else "")
 
     def update(self, done: int, note: str = "") -> None:
         if self._task is not None:
@@ -81,7 +82,7 @@ def on_terminal(quiet: bool = False) -> Iterator[Progress]:
     columns = (
         TextColumn("{task.description:>10}"),
         BarColumn(),
-        TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
+        TextColumn("{task.completed:,.0f}{task.fields[of]}"),
         TimeElapsedColumn(),
         TextColumn("[dim]{task.fields[note]}"),
     )
