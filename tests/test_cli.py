@@ -653,6 +653,8 @@ BAD: dict[str, tuple[dict[str, str], str, str]] = {
     "an unknown method": ({}, PROTECT + " --method magic", "'magic'.*kelly"),
     "a missing option": ({}, "protect problem.jj", "'--out'"),
     "a negative time limit": ({}, PROTECT + " --time-limit -1", "'--time-limit'"),
+    "a time limit that is nan": ({}, PROTECT + " --time-limit nan", "'--time-limit'.*not a number"),
+    "a gap that is nan": ({}, PROTECT + " --gap nan", "'--gap'.*not a number"),
     "a gap above one": ({}, PROTECT + " --gap 2", "'--gap'"),
     "a negative seed": ({}, PROTECT + " --seed -1", "'--seed'"),
     "a negative seed of the demo": ({}, "demo --seed -1 --out demo", "'--seed'"),

@@ -27,6 +27,7 @@ from discreet.cli_calibrate import calibrate_command
 from discreet.cli_common import (
     ExistingFile,
     NewFile,
+    Number,
     Setting,
     attackers_option,
     console,
@@ -305,13 +306,13 @@ def _dimension(data: Path, text: str) -> tuple[str, Hierarchy | None]:
 )
 @click.option(
     "--prior",
-    type=click.FloatRange(0, 100, min_open=True),
+    type=Number(0, 100, min_open=True),
     metavar="PERCENT",
     help="Everybody knows each contribution to within this; default: only that it is not negative.",
 )
 @click.option(
     "--margin",
-    type=click.FloatRange(0),
+    type=Number(0),
     default=20.0,
     show_default=True,
     help="Protection of cells made primary by hand, in percent.",
@@ -353,12 +354,10 @@ def assess_command(
     "--method", type=click.Choice(list(METHODS)), default="kelly", show_default=True, help="See `discreet methods`."
 )
 @level_option
-@click.option(
-    "--time-limit", type=click.FloatRange(0), metavar="SECONDS", help="Stop then, with the best safe pattern."
-)
+@click.option("--time-limit", type=Number(0), metavar="SECONDS", help="Stop then, with the best safe pattern.")
 @click.option(
     "--gap",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     default=0.0,
     show_default=True,
     help="Stop when the cost is proven to be within this share of the best; heuristics have no bound and ignore it.",

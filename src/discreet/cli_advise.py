@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from discreet.advise import Advice, Step, apply
-from discreet.cli_common import ExistingFile, NewFile, console, keep_apart, quiet_option
+from discreet.cli_common import ExistingFile, NewFile, console, keep_job, quiet_option
 from discreet.errors import InputError
 from discreet.job import write_together
 from discreet.job_file import read_job
@@ -62,8 +62,7 @@ def advise_command(
     if (hierarchies is None) == bool(steps_applied or single_applied):
         raise click.UsageError("--hierarchies says where --apply or --single writes to: give both or neither.")
     given = read_job(job)
-    for file in (job, *map(given.resolve, given.reads())):
-        keep_apart(file, out)
+    keep_job(given, out)
     with on_terminal(quiet) as progress:
         found = advise_job(
             given, keep=_kept(keep), ordered=ordered, steps=max(steps, steps_applied or 0), progress=progress

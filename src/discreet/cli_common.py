@@ -14,6 +14,7 @@ from rich.console import Console
 from discreet.errors import InputError
 from discreet.io import read_problem
 from discreet.io.attackers import with_attackers
+from discreet.job_file import Job
 from discreet.methods import Level
 from discreet.problem import Problem
 from discreet.respondents import RespondentAudit
@@ -85,6 +86,22 @@ def problem_against(problem: Path, attackers: Path | None) -> Problem:
     """A problem, with the attackers of another file if there is one."""
     given = read_problem(problem)
     return with_attackers(given, attackers) if attackers else given
+
+
+class Number(click.FloatRange):
+    """A number in a range, which ``nan`` is not, though no end of the range says so."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if np.isnan(number):
+            self.fail(f"{value} is not a number.", param, ctx)
+        return number
+
+
+def keep_job(job: Job, *written: Path | None) -> None:
+    """Refuse to write over a job or what it reads."""
+    for file in (job.path, *map(job.resolve, job.reads())):
+        keep_apart(file, *written)
 
 
 def keep_apart(*files: Path | None) -> None:

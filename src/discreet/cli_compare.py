@@ -13,9 +13,11 @@ from rich.table import Table as Grid
 from discreet.cli_common import (
     ExistingFile,
     NewFile,
+    Number,
     attackers_option,
     console,
     keep_apart,
+    keep_job,
     problem_against,
     quiet_option,
     workers_option,
@@ -59,7 +61,7 @@ class _Given:
 )
 @click.option(
     "--time-limit",
-    type=click.FloatRange(0),
+    type=Number(0),
     default=60.0,
     show_default=True,
     metavar="SECONDS",
@@ -129,8 +131,7 @@ def _read(path: Path, attackers: Path | None, written: tuple[Path | None, ...]) 
     if path.suffix.lower() != ".toml":
         return _Given(problem_against(path, attackers), settings={"Problem": path.name})
     job = read_job(path)
-    for file in job.reads():
-        keep_apart(job.resolve(file), *written)
+    keep_job(job, *written)
     problem = make_problem(job, make_table(job))
     return _of_job(job, with_attackers(problem, attackers) if attackers else problem)
 

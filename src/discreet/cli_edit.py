@@ -9,7 +9,7 @@ import click
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from discreet.cli_common import ExistingFile, NewFile, console, keep_apart
+from discreet.cli_common import ExistingFile, NewFile, Number, console, keep_apart
 from discreet.edit import EditReport, blank_and_impute, swap
 from discreet.edit.impute import Donors
 from discreet.edit.swap import ANYWHERE
@@ -37,12 +37,12 @@ from discreet.microdata import write_records
     type=click.Choice(get_args(Donors)),
     help="impute: exchange what was blanked, which keeps marginals (default), or copy from others.",
 )
-@click.option("--rate", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Share of records chosen.")
-@click.option("--small", type=click.FloatRange(0, 1), help="The share in small areas; default: four times the rate.")
+@click.option("--rate", type=Number(0, 1), default=0.05, show_default=True, help="Share of records chosen.")
+@click.option("--small", type=Number(0, 1), help="The share in small areas; default: four times the rate.")
 @click.option("--small-area", type=click.IntRange(1), default=100, show_default=True, help="Records of a small area.")
 @click.option(
     "--risk",
-    type=click.FloatRange(1),
+    type=Number(1),
     default=5.0,
     show_default=True,
     help="How much likelier records are chosen that are alone in their area with their keys.",

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 from rich.table import Table as Grid
 
-from discreet.cli_common import ExistingFile, NewFile, console
+from discreet.cli_common import ExistingFile, NewFile, Number, console
 from discreet.io.pattern import read_pattern
 from discreet.job import write_json
 from discreet.lab import ATTACKS, Knowledge, LabReport, Public, run
@@ -36,7 +36,7 @@ def lab_options(command: F) -> F:
             click.option("--all", "everything", is_flag=True, help="All attacks of the lab that apply."),
             click.option(
                 "--p",
-                type=click.FloatRange(0, 100, min_open=True, max_open=True),
+                type=Number(0, 100, min_open=True, max_open=True),
                 help="The intruder knows p, in percent.",
             ),
             click.option(

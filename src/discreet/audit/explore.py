@@ -81,7 +81,10 @@ def open_targets(component: Component, found: Found) -> IntArray:
 
 
 def settle(component: Component, found: Found, chosen: IntArray, near: bool = False) -> Found:
-    """Settle the chosen targets one by one, if asked by what is ``near``; of ``tables`` only new ones are returned."""
+    """Settle the chosen targets one by one; of ``tables`` only those are returned that were not found before.
+
+    With ``near`` tables next to the truth are tried first, not only after a corner that could not be proven.
+    """
     c = component
     some = replace(c, targets=c.targets[chosen], level=c.level[:, chosen], sliding=c.sliding[chosen])
     explorer = _Explorer(some, found)
@@ -113,7 +116,7 @@ class _Explorer:
         self.starts = [] if before is None else list(before.starts)
         self.needed = np.maximum(c.level.max(axis=0, initial=0.0), c.sliding / 2)
         self.unit = _typical(self.needed, c.low, c.high)
-        self.intricate = False  # whether corners have been seen that could not be proven
+        self.intricate = False  # whether to expect corners that cannot be proven
 
     # -- what is known -----------------------------------------------------------------------------------------
 
