@@ -34,7 +34,6 @@ def every_audit_is_proven(monkeypatch):
         def __init__(self, *fields: Any) -> None:
             super().__init__(*fields)
             self.asked = self.certify
-            self.attackers = [question.attacker for question in self.questions]
             most = max(len(question.targets) for question in self.questions)
             drawn = int(self.problem.digest[:8], 16) % ONE_IN == 0
             self.certify |= drawn and len(self.problem) <= MOST_CELLS and most <= MOST_TARGETS

@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 
 from discreet.attackers import Attacker
-from discreet.audit import audit, whole
+from discreet.audit import audit
+from discreet.audit import narrowed as whole
 from discreet.errors import TableError
 from discreet.hierarchy import Hierarchy
 from discreet.problem import Problem, Status
@@ -73,7 +74,7 @@ def case(kind: str, seed: int) -> tuple[Problem, Protection]:
     status = np.where(hidden, np.where(rng.random(n) < 0.7, Status.PRIMARY, Status.HIDDEN), Status.FREE)
     levels = rng.choice([0.0, 0.5, 1.0, 2.0], (3, n)) * (status == Status.PRIMARY)
     below, above = rng.choice([0.4, 1.0, 1.5, 2.0, 3.7], (2, n))
-    problem = Problem(table, status, np.ones(n), *levels, value - below, value + above)
+    problem = Problem(table, status, np.ones(n), *levels, value - below, value + above, least=np.zeros(n))
     protection = suppress(problem, hidden)
     return problem, replace(
         protection,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from discreet.rules import Boundary, Rule, Sensitivity, combine, parse_rules
 from discreet.table import Table
 
 Label = str | Sequence[str]
+Zeros = Literal["published", "suppressible"]
 
 WORDS = {
     "primary": Status.PRIMARY,
@@ -35,6 +37,7 @@ def assess(
     margin: float = 20.0,
     waivers: Iterable[str | tuple[str, Label]] = (),
     prior: float | None = None,
+    zeros: Zeros | None = None,
 ) -> Problem:
     """Apply rules to every cell; a cell is sensitive if any rule says so, and its levels are the largest.
 
@@ -43,17 +46,28 @@ def assess(
     everywhere or, as ``(respondent, cell)``, in one cell. ``prior`` is what everybody is said to know beforehand: nothing
     but the sign (``None``), or each contribution to within that many percent.
 
-    Cells with value zero stay published unless sensitive: hiding a zero protects nobody who knows it is one.
+    ``zeros`` says what happens to cells that are zero and not sensitive. ``"published"``: they stay published, so readers of a
+    table of counts know that a suppressed cell is at least 1, and levels end there. ``"suppressible"``: they may be
+    suppressed to protect others, at the cost of the cheapest other cell; give those that are zero by definition the status
+    ``published``. By default they are published in tables of counts; elsewhere those without contributors are.
     """
+    if zeros not in (None, *get_args(Zeros)):
+        raise InputError(f"zeros is {' or '.join(map(repr, get_args(Zeros)))}, not {zeros!r}.")
     if prior is not None and not 0 < prior <= 100:
         raise RuleError("prior is a percentage above 0 and up to 100.")  # not which: it is the q of the pq rule
     if not 0 <= margin < np.inf:
         raise RuleError(f"margin is a percentage of the value, not {margin:g}.")
+    if zeros == "suppressible" and table.n_empty:
+        raise InputError(
+            f"zeros='suppressible' needs all cells, and {table.n_empty:,} empty ones are not stored: readers would know that "
+            "those are zero. Tabulate with store_empty=True."
+        )
     chosen = parse_rules(rules, boundary=boundary)
     waived = _waived(table, waivers)
     nothing = np.zeros(len(table))
     found = combine([Sensitivity(nothing, nothing > 0, nothing, nothing, nothing), *(r(table, waived) for r in chosen)])
-    status = np.where(table.magnitude == 0, Status.PUBLISHED, Status.FREE).astype(np.int8)
+    fixed = _published_zeros(table, zeros)
+    status = np.where(fixed, Status.PUBLISHED, Status.FREE).astype(np.int8)
     status[found.sensitive] = Status.PRIMARY
     lower, upper, sliding = found.lower.copy(), found.upper.copy(), found.sliding.copy()
     for label, word in (statuses or {}).items():
@@ -74,7 +88,7 @@ def assess(
     return Problem(
         table,
         status=status,
-        cost=cost_of(table, cost),
+        cost=_cost(table, cost, ~fixed),
         lower=lower,
         upper=upper,
         sliding=sliding,
@@ -82,7 +96,33 @@ def assess(
         prior_upper=prior_upper,
         rules=tuple(str(rule) for rule in chosen),
         boundary=boundary,
+        positive=zeros != "suppressible"
+        and is_plain_count(table)
+        and bool(np.all(status[table.value == 0] == Status.PUBLISHED)),
     )
+
+
+def is_plain_count(table: Table) -> bool:
+    """Whether cells count contributors, each of them once."""
+    return table.is_count and table.count is not None and np.array_equal(table.value, table.count)
+
+
+def _published_zeros(table: Table, zeros: Zeros | None) -> BoolArray:
+    """Cells that are zero and stay published unless they are sensitive."""
+    zero = table.magnitude == 0
+    if zeros == "suppressible":
+        return np.zeros(len(table), dtype=bool)
+    if zeros == "published" or table.is_count or table.count is None:
+        return np.asarray(zero)
+    return np.asarray(zero & (table.count == 0))
+
+
+def _cost(table: Table, cost: str | FloatArray, may_go: BoolArray) -> FloatArray:
+    """The cost of each cell; a zero that may be suppressed costs as much as the cheapest other cell, not nothing."""
+    costs = cost_of(table, cost)
+    if not isinstance(cost, str) or not np.any(costs > 0):
+        return costs
+    return np.where(may_go & (table.magnitude == 0) & (costs == 0), costs[costs > 0].min(), costs)
 
 
 def _prior(table: Table, prior: float | None) -> tuple[FloatArray, FloatArray]:

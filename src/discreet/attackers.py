@@ -44,6 +44,14 @@ class Attacker:
         levels = None if self.levels is None else self.levels[:, cells]
         return Attacker(self.name, self.lower[cells], self.upper[cells], levels)
 
+    def at_most(self, room: FloatArray) -> Attacker:
+        """The same with lower levels of no more than ``room``."""
+        if self.levels is None:
+            return self
+        return Attacker(
+            self.name, self.lower, self.upper, np.vstack([np.minimum(self.levels[:1], room), self.levels[1:]])
+        )
+
     @cached_property
     def digest(self) -> str:
         """A fingerprint of what is known, whatever the attacker is called."""

@@ -10,7 +10,7 @@ from concurrent.futures import BrokenExecutor
 from contextlib import nullcontext
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
 import click
 import pandas as pd
@@ -18,7 +18,7 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from discreet import __version__
-from discreet.assess import assess
+from discreet.assess import Zeros, assess
 from discreet.audit import audit
 from discreet.checkpoint import Checkpoint
 from discreet.cli_advise import advise_command
@@ -233,6 +233,7 @@ def _summary(result: Result) -> None:
 @click.option("--top", type=click.IntRange(1), default=3, show_default=True, help="Largest contributions to keep.")
 @click.option("--contributions", is_flag=True, help="Keep who contributes what to the finest cells, to protect each.")
 @click.option("--ignore-zeros", is_flag=True, help="Contributors of zero do not count.")
+@click.option("--store-empty", is_flag=True, help="Keep empty cells, so that zeros may be suppressed.")
 @click.option(
     "--unknown",
     type=click.Choice(["error", "drop"]),
@@ -252,6 +253,7 @@ def tabulate_command(
     extra: tuple[str, ...],
     top: int,
     contributions: bool,
+    store_empty: bool,
     ignore_zeros: bool,
     unknown: str,
     out: Path,
@@ -274,6 +276,7 @@ def tabulate_command(
         count_zeros=not ignore_zeros,
         unknown=unknown,
         contributions=contributions,
+        store_empty=store_empty,
     )
     with writing(out) as draft:
         bundle.write_table(table, draft)
@@ -319,6 +322,11 @@ def _dimension(data: Path, text: str) -> tuple[str, Hierarchy | None]:
 )
 @click.option("--statuses", type=ExistingFile, help="CSV cell,status: primary, free, published or hidden by hand.")
 @click.option("--waivers", type=ExistingFile, help="CSV respondent or respondent,cell: who consents to publication.")
+@click.option(
+    "--zeros",
+    type=click.Choice(get_args(Zeros)),
+    help="Whether zeros stay published, or may be suppressed to protect others.",
+)
 @click.option("--out", type=NewFile(*PROBLEMS), required=True, help="Problem to write (.discreet, .jj or .jj.gz).")
 def assess_command(
     table: Path,
@@ -329,6 +337,7 @@ def assess_command(
     margin: float,
     statuses: Path | None,
     waivers: Path | None,
+    zeros: Any,
     out: Path,
 ) -> None:
     """Find the sensitive cells of a tabulated table."""
@@ -343,6 +352,7 @@ def assess_command(
         margin=margin,
         statuses=read_statuses(statuses) if statuses else None,
         waivers=read_waivers(waivers) if waivers else (),
+        zeros=zeros,
     )
     write_problem(problem, out)
     console.print(f"{len(problem.primaries):,} of {len(problem):,} cells are sensitive")

@@ -14,13 +14,11 @@ from rich.table import Table as Grid
 
 from discreet.audit import (
     Exposure,
-    IntegerAudit,
     audit,
     certificate,
     exposure,
     read_certificate,
     verify,
-    whole,
     write_certificate,
 )
 from discreet.cli_common import (
@@ -64,7 +62,12 @@ WORST = 10  # exposed respondents, or cells, that are printed
     type=NewFile(".json", ".json.gz"),
     help="Proof of the verdicts to write (.json or .json.gz), for `discreet verify`.",
 )
-@click.option("--whole", "counts", is_flag=True, help="Readers know that all cells are whole numbers, as in counts.")
+@click.option(
+    "--whole",
+    "counts",
+    is_flag=True,
+    help="Readers know that all cells are whole numbers; so they do of tables of counts.",
+)
 @workers_option
 @quiet_option
 def audit_command(
@@ -95,22 +98,31 @@ def audit_command(
     files: dict[Path, Callable[[Path], None]] = {}
     with on_terminal(quiet) as progress, spread(workers) as executor:
         exact = counts or intervals is not None
-        checked = audit(given, found, intervals=exact, certify=proof is not None, executor=executor, progress=progress)
+        checked = audit(
+            given,
+            found,
+            intervals=exact,
+            certify=proof is not None,
+            whole=counts or None,
+            executor=executor,
+            progress=progress,
+        )
         if proof:
             proven = certificate(checked, found, progress=progress)
             files[proof] = lambda draft: write_certificate(proven, draft)
-        seen = whole(checked, found, progress=progress) if counts else checked
     if intervals:
-        files[intervals] = lambda draft: seen.frame().to_csv(draft, index=False)
+        files[intervals] = lambda draft: checked.frame().to_csv(draft, index=False)
     if report:
-        files[report] = lambda draft: write_json(audit_report(seen), draft)
+        files[report] = lambda draft: write_json(audit_report(checked), draft)
     write_together(files)
-    console.print(verdict(seen))
-    if isinstance(seen, IntegerAudit):
-        console.print(f"  {int(seen.differs.sum()):,} intervals are narrower than they would be without whole numbers")
-    for label in seen.exposed[:WORST]:
+    console.print(verdict(checked))
+    if checked.linear is not None and checked.exact:
+        console.print(
+            f"  {int(checked.differs.sum()):,} intervals are narrower than they would be without whole numbers"
+        )
+    for label in checked.exposed[:WORST]:
         console.print(f"  exposed: {label}", markup=False)
-    return 0 if seen.passed else 1
+    return 0 if checked.passed else 1
 
 
 def _audit_respondents(given: Problem, found: Protection, report: Path | None, workers: int, quiet: bool) -> int:

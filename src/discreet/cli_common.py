@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any, Protocol, get_args
+from typing import Any, get_args
 
 import click
 import numpy as np
 from rich.console import Console
 
+from discreet.audit import Audit
 from discreet.errors import InputError
 from discreet.io import read_problem
 from discreet.io.attackers import with_attackers
@@ -112,18 +113,7 @@ def keep_apart(*files: Path | None) -> None:
         raise InputError(f"{twice[0]} is given twice: write each file to a place of its own.")
 
 
-class Checked(Protocol):
-    """Any kind of audit."""
-
-    @property
-    def passed(self) -> bool: ...
-    @property
-    def exposed(self) -> list[str]: ...
-    @property
-    def cell(self) -> Any: ...
-
-
-def verdict(checked: Checked) -> str:
+def verdict(checked: Audit) -> str:
     """An audit in one line."""
     cells = len(np.unique(checked.cell))
     if checked.passed:

@@ -73,10 +73,12 @@ def read_table(
         if who:
             columns["who"], columns["contributors"] = _names(frame, who, largest)
     columns["extra"] = {name: _numbers(frame, name) for name in extra}
+    values = _numbers(frame, value)
+    columns["is_count"] = "count" in columns and np.array_equal(values, columns["count"])
     if not unpublished_totals:
-        table = Table.from_cells(dimensions, codes, _numbers(frame, value), **columns)
+        table = Table.from_cells(dimensions, codes, values, **columns)
     else:
-        table = Table(dimensions, codes, _numbers(frame, value), _relations(dimensions, codes), **columns)
+        table = Table(dimensions, codes, values, _relations(dimensions, codes), **columns)
     return table.check_additive(tolerance)
 
 

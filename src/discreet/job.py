@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.assess import assess
-from discreet.audit import Audit, IntegerAudit, audit
+from discreet.audit import Audit, audit
 from discreet.audit.numbers import text
 from discreet.checkpoint import Checkpoint
 from discreet.errors import FormatError, InputError, JobError, some
@@ -172,6 +172,7 @@ def make_table(
             request=d.request,
             extra=d.extra,
             count_zeros=d.count_zeros,
+            store_empty=job.rules.zeros == "suppressible",
             unknown=d.unknown,
             contributions=job.at_contributions,
             recode={name: recode[name] for name in names if name in recode},
@@ -207,6 +208,7 @@ def make_problem(job: Job, table: Table) -> Problem:
         margin=rules.margin,
         waivers=read_waivers(job.resolve(rules.waivers)) if rules.waivers else (),
         prior=rules.prior,
+        zeros=rules.zeros,  # type: ignore[arg-type]  # checked when the job was read
     )
     return with_attackers(problem, job.resolve(rules.attackers)) if rules.attackers else problem
 
@@ -307,16 +309,15 @@ def protect_report(
     return report
 
 
-def audit_report(seen: Audit | IntegerAudit) -> dict[str, Any]:
+def audit_report(checked: Audit) -> dict[str, Any]:
     """What ``audit.json`` holds: verdicts and labels, no values."""
-    checked = seen.checked if isinstance(seen, IntegerAudit) else seen
     return {
-        "safe": seen.passed,
+        "safe": checked.passed,
         "attackers": list(checked.attackers),
         "n_cells": len(checked.cell),
-        "n_exposed": len(seen.exposed),
-        "exposed": seen.exposed,
-        "whole_numbers": seen is not checked,
+        "n_exposed": len(checked.exposed),
+        "exposed": checked.exposed,
+        "whole_numbers": checked.linear is not None,
         "problem": checked.problem.digest,
         "protection": checked.protection,
     }

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from discreet.assess import Zeros
 from discreet.errors import JobError, RuleError, some
 from discreet.io import FORMATS
 from discreet.lab import ATTACKS
@@ -74,6 +75,7 @@ class Rules:
     boundary: str = "strict"
     prior: float | None = None
     margin: float = 20.0
+    zeros: str | None = None  # "published" or "suppressible"
     waivers: str | None = None  # CSV respondent[,cell]
     statuses: str | None = None  # CSV cell,status
     attackers: str | None = None  # CSV attacker,cell,lower,upper[,lower_level,upper_level,sliding_level]
@@ -230,6 +232,8 @@ def _check_rules(job: Job) -> None:
     path = job.path
     if job.rules.boundary not in ("strict", "inclusive"):
         raise JobError(f"{path}: boundary is 'strict' or 'inclusive', not {job.rules.boundary!r}.")
+    if job.rules.zeros not in (None, *get_args(Zeros)):
+        raise JobError(f"{path}: zeros is {' or '.join(map(repr, get_args(Zeros)))}, not {job.rules.zeros!r}.")
     if not job.rules.sensitive and not job.rules.statuses:
         raise JobError(
             f"{path}: nothing would be protected. List rules under 'sensitive', or statuses of single cells."

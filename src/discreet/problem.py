@@ -15,7 +15,9 @@ from discreet.attackers import Attacker
 from discreet.display import card
 from discreet.errors import TableError, some
 from discreet.relations import FloatArray
-from discreet.table import BETWEEN, Table, read_only
+from discreet.table import BETWEEN, Table, digits_of, read_only
+
+NEGLIGIBLE = 1e-6  # share of a value that counts as nothing where values are not round
 
 BoolArray = NDArray[np.bool_]
 
@@ -37,6 +39,10 @@ class Problem:
     a primary cell must reach down to ``value − lower``, up to ``value + upper``, and be ``sliding`` wide. Levels of a free
     cell count only if it is hidden. ``prior_lower`` and ``prior_upper`` bound each cell for anybody, before publication;
     ``others`` know more, or need other levels.
+
+    Whatever the levels, no suppressed cell may be exactly computable: the interval that anybody infers must be at least
+    ``least`` wide, by default one unit of the table's last digit. ``positive`` says that zeros are always published, so that
+    readers know a suppressed count to be at least 1.
     """
 
     table: Table
@@ -50,9 +56,13 @@ class Problem:
     rules: tuple[str, ...] = field(default=())
     boundary: str = "strict"  # whether cells on the boundary of a rule are safe, or sensitive: "inclusive"
     others: tuple[Attacker, ...] = field(default=())
+    least: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
+    positive: bool = False
 
     def __post_init__(self) -> None:
         put = object.__setattr__
+        if self.least is None:
+            put(self, "least", smallest_width(self.table))
         put(self, "status", read_only(np.asarray(self.status, dtype=np.int8)))
         for name in _COLUMNS[1:]:
             put(self, name, read_only(np.asarray(getattr(self, name), dtype=np.float64)))
@@ -62,7 +72,7 @@ class Problem:
             raise TableError(f"The table has {n} cells, but the columns {some(wrong)} have other lengths.", wrong)
         self._refuse(~np.isin(self.status, list(Status)), "have an unknown status")
         self._refuse(~np.isfinite(self.cost) | (self.cost < 0), "have a cost that is negative or not a number")
-        for name in ("lower", "upper", "sliding"):
+        for name in ("lower", "upper", "sliding", "least"):
             level = getattr(self, name)
             self._refuse(~np.isfinite(level) | (level < 0), f"have a negative or infinite {name} protection level")
         value = self.table.value
@@ -118,6 +128,46 @@ class Problem:
         """Lower, upper and sliding levels to keep up against an attacker, one row each."""
         return np.stack([self.lower, self.upper, self.sliding]) if attacker.levels is None else attacker.levels
 
+    @property
+    def in_whole_numbers(self) -> bool:
+        """Whether readers know that all cells are whole numbers: counts that are not weighted."""
+        value = self.table.value
+        return self.table.is_count and bool(np.allclose(value, np.round(value), rtol=1e-14, atol=1e-9))
+
+    def with_least(self, levels: FloatArray, attacker: Attacker, cells: BoolArray) -> FloatArray:
+        """Levels with the least width of these cells, as far as the attacker does not know them closer beforehand."""
+        if attacker.levels is not None:
+            return levels
+        lower, upper, sliding = levels
+        least = np.minimum(self.least, attacker.upper - attacker.lower)
+        short = cells & (np.maximum(lower + upper, sliding) < least)
+        return np.stack([lower, upper, np.where(short, least, sliding)])
+
+    def posed(self, suppresses: bool) -> Problem:
+        """The problem as methods solve it: what the audit requires beside the levels becomes levels and prior bounds.
+
+        Where a method ``suppresses`` cells, those suppressed already must not be computable either, and suppressed counts are
+        at least 1 if zeros are always published.
+        """
+        status, floor = self.status, self.prior_lower
+        behind = np.zeros(len(self), dtype=bool) if self.table.behind is None else self.table.behind
+        if suppresses:
+            status = np.where((status == Status.HIDDEN) & ~behind, Status.PRIMARY, status).astype(np.int8)
+            if self.positive:
+                floor = np.where((self.table.value >= 1) & ~behind, np.maximum(floor, 1.0), floor)
+        room = self.table.value - floor
+        primary = status == Status.PRIMARY
+        capped = replace(self, status=status, prior_lower=floor, lower=np.minimum(self.lower, room))
+        outsider = capped.attackers()[0]
+        levels = capped.with_least(capped.levels(outsider), outsider, primary)
+        return replace(
+            capped,
+            sliding=levels[2],
+            others=tuple(who.at_most(room) for who in self.others),
+            least=np.zeros(len(self)),
+            positive=False,
+        )
+
     def protected(self, attacker: Attacker, hidden: BoolArray) -> BoolArray:
         """Cells that need protection in a pattern: primaries, and free cells that have levels and are hidden."""
         conditional = hidden & (self.status == Status.FREE) & self.levels(attacker).any(axis=0)
@@ -128,6 +178,7 @@ class Problem:
         h = hashlib.sha256(self.table.digest.encode())
         for name in _COLUMNS:
             h.update(np.ascontiguousarray(getattr(self, name)).tobytes())
+        h.update(f"positive: {self.positive}".encode())
         for who in self.others:
             h.update(f"{who.name}:{who.digest}".encode())
         return h.hexdigest()
@@ -143,4 +194,13 @@ class Problem:
         return replace(self, table=table, **columns, others=others)
 
 
-_COLUMNS = ("status", "cost", "lower", "upper", "sliding", "prior_lower", "prior_upper")
+_COLUMNS = ("status", "cost", "lower", "upper", "sliding", "prior_lower", "prior_upper", "least")
+
+
+def smallest_width(table: Table) -> FloatArray:
+    """One unit of the last digit that values have, or next to nothing of each where they are not round."""
+    digits, size = digits_of(table.value), np.abs(table.value)
+    if digits is not None:
+        return np.full(len(table), 10.0**-digits)
+    usual = float(np.median(size[size > 0])) if np.any(size > 0) else 1.0
+    return NEGLIGIBLE * np.where(size > 0, size, usual)

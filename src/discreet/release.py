@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from discreet.audit import Audit
 from discreet.audit.known import due
@@ -17,6 +18,8 @@ from discreet.protection import Decision, Protection
 from discreet.relations import FloatArray
 from discreet.respondents import RespondentAudit
 from discreet.table import digits_of
+
+IntArray = NDArray[np.int64]
 
 SYMBOL = "×"
 
@@ -112,30 +115,53 @@ def publish(
     if decimals is not None:
         value = np.round(value, decimals)
         # Wider intervals tell less, so they are safe as well.
-        ends = {
-            side: _away(end, np.round(end, decimals), -1 if side == "lower" else 1, 10.0**-decimals)
-            for side, end in ends.items()
-        }
+        ends = {side: _outwards(end, decimals, -1 if side == "lower" else 1) for side, end in ends.items()}
     value = np.where(protection.hidden, np.nan, value)[listed]
     ends = {side: end[listed] for side, end in ends.items()}
-    return Release(codes, table.response, value, symbol, complete=table.complete, **ends)
+    release = Release(codes, table.response, value, symbol, complete=table.complete, **ends)
+    _check_written(problem, protection, listed, release)
+    return release
 
 
-def _listed(problem: Problem, protection: Protection) -> np.ndarray:
-    """The cells of the release.
+def _listed(problem: Problem, protection: Protection) -> IntArray:
+    """The cells of the release. Those behind linked tables are never among them.
 
     Where empty cells are not listed, a listed zero would say that it is none: what is published as zero is left out as well.
     """
     table, zero = problem.table, protection.published == 0
     lists_empty_cells = table.grid == len(table) and np.any(table.magnitude == 0)
     tells = np.any(zero & (protection.decision == Decision.ADJUSTED)) and not lists_empty_cells
-    return np.flatnonzero(~zero) if tells else np.arange(len(table))
+    left_out = zero if tells else np.zeros(len(table), dtype=bool)
+    return np.flatnonzero(~left_out if table.behind is None else ~(left_out | table.behind))
 
 
-def _away(end: FloatArray, rounded: FloatArray, sign: int, step: float) -> FloatArray:
-    """Rounded outwards; what the last digit of a float says does not count."""
-    inwards = sign * (end - rounded) > 1e-9 * np.maximum(np.abs(end), step)
-    return np.where(inwards, rounded + sign * step, rounded)
+def _outwards(end: FloatArray, decimals: int, sign: int) -> FloatArray:
+    """Ends rounded away from the value, never towards it: even the last digit of a float would be a false promise."""
+    rounded = np.round(end, decimals)
+    inwards = sign * (end - rounded) > 0
+    return np.where(inwards, np.round(rounded + sign * 10.0**-decimals, decimals), rounded)
+
+
+def _check_written(problem: Problem, protection: Protection, listed: IntArray, release: Release) -> None:
+    """Refuse a release that tells more than the audited protection does, or an interval without the true value."""
+    low, high = protection.lower[listed], protection.upper[listed]
+    value, told = problem.table.value[listed], release.value
+    left_out = np.ones(len(problem), dtype=bool)
+    left_out[listed] = False
+    if problem.table.behind is not None:
+        left_out &= ~problem.table.behind
+    wrong = np.zeros(len(problem), dtype=bool)
+    wrong[left_out] = protection.published[left_out] != 0
+    if release.lower is not None and release.upper is not None:
+        lower = np.where(np.isnan(release.lower), -np.inf, release.lower)
+        upper = np.where(np.isnan(release.upper), np.inf, release.upper)
+        wrong[listed] = (lower > np.minimum(low, value)) | (upper < np.maximum(high, value))
+    wrong[listed] |= np.isnan(told) != protection.hidden[listed]
+    if wrong.any():
+        labels = problem.table.labels(np.flatnonzero(wrong))
+        raise NotSafeError(
+            f"Not published: the release would tell more than was audited, about {some(labels)}.", labels
+        )
 
 
 def _column(values: FloatArray) -> pd.Series:

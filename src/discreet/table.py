@@ -65,6 +65,7 @@ class Table:
     is_count: bool = False  # the response counts contributors
     complete: bool = True  # cells that are not stored are zeros; in linked tables some are tabulated nowhere
     contributions: Contributions | None = None  # to the finest cells
+    behind: NDArray[np.bool_] | None = None  # cells behind linked tables, which are never published
 
     def __post_init__(self) -> None:
         put = object.__setattr__

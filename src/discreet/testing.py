@@ -138,7 +138,8 @@ def random_problem(
     """Levels of 5 to 25 percent for a share of the nonzero cells, finest ones preferred; random costs and statuses.
 
     ``prior`` is what everybody knows: each cell's ``sign``, each cell to within 30 to 100 ``percent``, ``nothing``, or
-    something else for each cell (``mixed``). Levels stay within it, but may be out of reach for other reasons.
+    something else for each cell (``mixed``). Levels stay within it, but may be out of reach for other reasons. They alone
+    say what is safe: ``least`` is zero.
     """
     n, value, size = len(table), table.value, table.magnitude
     primary = rng.random(n) < np.where(table.is_base, primaries, primaries / 3) * (size > 0)
@@ -164,6 +165,7 @@ def random_problem(
         sliding=np.where(primary, np.minimum(slide, prior_upper - prior_lower), 0.0),
         prior_lower=prior_lower,
         prior_upper=prior_upper,
+        least=np.zeros(n),
     )
 
 

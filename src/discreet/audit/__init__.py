@@ -1,10 +1,10 @@
 """Is it safe? One auditor for every method."""
 
-from discreet.audit.audit import Audit, audit
+from discreet.audit.audit import Audit
 from discreet.audit.certificate import CertificateError, certificate, read_certificate, write_certificate
 from discreet.audit.congruent import CongruentTables, components
 from discreet.audit.exposure import Exposure, exposure
-from discreet.audit.integer import IntegerAudit, integer_bounds, whole
+from discreet.audit.integer import audit, integer_bounds, narrowed
 from discreet.audit.verify import Verification, verify
 
 __all__ = [
@@ -12,15 +12,14 @@ __all__ = [
     "CertificateError",
     "CongruentTables",
     "Exposure",
-    "IntegerAudit",
     "Verification",
     "audit",
     "certificate",
     "components",
     "exposure",
     "integer_bounds",
+    "narrowed",
     "read_certificate",
     "verify",
-    "whole",
     "write_certificate",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +18,7 @@ from discreet.audit.congruent import components
 from discreet.audit.decide import Decider
 from discreet.audit.evidence import Difference, Evidence, Found, IntArray
 from discreet.audit.explore import CHUNK, Component, open_targets, reaches, settle, survey, unknown
-from discreet.audit.known import against, due, known_floats, limits, required
+from discreet.audit.known import against, due, known_floats, limits, others, required
 from discreet.audit.parts import MANY, NEAR, SHARE, SMALLER, TRIAL, Part, is_vast, parts, take_in
 from discreet.audit.reduce import Reduced, reduce
 from discreet.display import card
@@ -30,6 +30,9 @@ from discreet.protection import Protection
 from discreet.relations import FloatArray
 from discreet.table import digits_of
 
+MEANT = 1e-6  # how far from a whole number a number may be and still be meant as one
+NONE = np.zeros(0, dtype=np.int64)
+NONE.flags.writeable = False
 SMALL = 200  # columns of a component that is asked about together with others,
 GROUP = 1_000  # until there are so many
 
@@ -40,7 +43,11 @@ class Audit:
 
     With ``exact`` the bounds are the tightest that can be inferred; otherwise they are attained values,
     gone after only as far as the verdict needs. Which cells are audited may differ from attacker to attacker, and so may
-    the levels they require.
+    the levels they require. ``others`` are further suppressed cells, ``computable`` those among them whose value anybody can
+    compute exactly.
+
+    Where ``linear`` is given, readers know that all cells are whole numbers: bounds and verdicts are those of whole tables, and
+    ``linear`` is the audit without that knowledge.
     """
 
     problem: Problem
@@ -54,15 +61,19 @@ class Audit:
     required: FloatArray  # (3, entries): lower, upper and sliding level against the attacker
     safe: BoolArray
     exact: bool
-    evidence: tuple[Evidence, ...] | None = None  # one an attacker, if it was asked for
+    evidence: tuple[Evidence, ...] | None = None  # one an attacker, and one of the others, if it was asked for
+    others: IntArray = field(default_factory=lambda: NONE)  # suppressed cells that need no protection
+    computable: IntArray = field(default_factory=lambda: NONE)
+    linear: Audit | None = None
 
     def __repr__(self) -> str:
-        verdict = "safe" if self.passed else f"{len(self.exposed):,} of {len(np.unique(self.cell)):,} cells exposed"
+        audited = len(np.unique(np.concatenate([self.cell, self.computable])))
+        verdict = "safe" if self.passed else f"{len(self.exposed):,} of {audited:,} cells exposed"
         return f"Audit({len(self.attackers)} attacker(s), {verdict})"
 
     def _repr_html_(self) -> str:
         cells = len(np.unique(self.cell))
-        exposed = len(np.unique(self.cell[~self.safe]))
+        exposed = len(self._exposed)
         facts = {
             "verdict": "safe" if self.passed else "exposed",
             "audited cells": f"{cells:,}",
@@ -74,12 +85,23 @@ class Audit:
 
     @property
     def passed(self) -> bool:
-        return bool(self.safe.all())
+        return bool(self.safe.all()) and not len(self.computable)
 
     @property
     def exposed(self) -> list[str]:
         """Labels of cells that can be inferred too closely."""
-        return self.problem.table.labels(np.unique(self.cell[~self.safe]))
+        return self.problem.table.labels(self._exposed)
+
+    @property
+    def _exposed(self) -> IntArray:
+        return np.unique(np.concatenate([self.cell[~self.safe], self.computable]))
+
+    @property
+    def differs(self) -> BoolArray:
+        """Where knowing that cells are whole numbers narrows the interval."""
+        if self.linear is None:
+            return np.zeros(len(self.cell), dtype=bool)
+        return (self.lower > self.linear.lower + MEANT) | (self.upper < self.linear.upper - MEANT)
 
     @cached_property
     def _row(self) -> dict[tuple[int, int], int]:
@@ -111,12 +133,14 @@ class Audit:
             "required_upper": value + self.required[1],
             "safe": self.safe,
         }
+        if self.linear is not None:
+            columns["differs"] = self.differs
         if len(self.attackers) > 1:
             columns["attacker"] = np.array(self.attackers, dtype=object)[self.attacker]
         return pd.DataFrame(columns)
 
 
-def audit(
+def linear_audit(
     problem: Problem,
     protection: Protection,
     *,
@@ -127,9 +151,9 @@ def audit(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Audit:
-    """Audit what would be published.
+    """Audit what would be published against readers who do not know whether cells are whole numbers.
 
-    ``cells`` defaults to all that must be protected from the attacker in question: primaries, and hidden ones with levels.
+    ``cells`` defaults to all that must be protected from the attacker in question: primaries, and suppressed ones with levels.
     With ``intervals=False`` only the verdict is worked out, which is faster. With ``certify`` the congruent tables that show
     it are kept for a certificate. Work is spread over an ``executor``, if given one; the answer is the same to the last bit.
     """
@@ -146,11 +170,13 @@ def audit(
         )
     whom = against(problem, attackers)
     chosen = None if cells is None else _numbers(problem, cells)
-    questions = [_question(problem, protection, who, chosen) for who in whom]
+    questions = [_question(problem, protection, who, chosen, intervals) for who in whom]
+    rest = NONE if chosen is not None else others(problem, protection, whom[0])
+    asked = [*questions, _Question(whom[0], rest, required(problem, protection, whom[0])[:, rest], False)]
     many = [len(question.targets) for question in questions]
-    progress.stage("audit", sum(many))
-    job = _Job(problem, protection, questions, intervals, certify, executor, progress)
-    seen = [job.answer(question) for question in questions]
+    progress.stage("audit", sum(many) + len(rest))
+    job = _Job(problem, protection, whom, asked, certify, executor, progress)
+    *seen, of_others = [job.answer(question) for question in asked]
     return Audit(
         problem=problem,
         protection=protection.digest,
@@ -163,8 +189,18 @@ def audit(
         required=np.concatenate([question.required for question in questions], axis=1),
         safe=np.concatenate([one.safe for one in seen]),
         exact=intervals,
-        evidence=tuple(one.evidence for one in seen) if job.certify else None,
+        evidence=tuple(one.evidence for one in (*seen, of_others)) if job.certify else None,
+        others=rest,
+        computable=rest[~of_others.safe],
     )
+
+
+def computable(problem: Problem, protection: Protection, executor: Executor | None = None) -> IntArray:
+    """Suppressed cells that need no protection, but whose value anybody can compute exactly."""
+    outsider = problem.attackers()[0]
+    rest = others(problem, protection, outsider)
+    question = _Question(outsider, rest, required(problem, protection, outsider)[:, rest], False)
+    return rest[~_Job(problem, protection, (outsider,), [question], False, executor, Silent()).answer(question).safe]
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,11 +210,14 @@ class _Question:
     attacker: Attacker
     targets: IntArray
     required: FloatArray  # (3, targets): down, up, and in all
+    intervals: bool  # whether to go as far as possible, or only as far as the verdict needs
 
 
-def _question(problem: Problem, protection: Protection, attacker: Attacker, cells: IntArray | None) -> _Question:
+def _question(
+    problem: Problem, protection: Protection, attacker: Attacker, cells: IntArray | None, intervals: bool
+) -> _Question:
     targets = due(problem, protection, attacker) if cells is None else cells
-    return _Question(attacker, targets, required(problem, protection, attacker)[:, targets])
+    return _Question(attacker, targets, required(problem, protection, attacker)[:, targets], intervals)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,8 +236,8 @@ class _Job:
 
     problem: Problem
     protection: Protection
+    attackers: Sequence[Attacker]
     questions: Sequence[_Question]
-    intervals: bool
     certify: bool
     executor: Executor | None
     progress: Progress
@@ -206,7 +245,7 @@ class _Job:
 
     def answer(self, question: _Question) -> _Seen:
         problem, protection, attacker, targets = self.problem, self.protection, question.attacker, question.targets
-        if not self.intervals and not self.certify and not question.required.any():
+        if not question.intervals and not self.certify and not question.required.any():
             return self._told(question)
         low, high = known_floats(problem, protection, attacker)
         reduced = reduce(problem.table.relations, low, high, low < high)
@@ -244,14 +283,14 @@ class _Job:
         """Which answers are not known yet: between how far a cell is proven to go and where it must stop."""
         least, most = reach * (1 - tolerances.CLOSE), edge * (1 + tolerances.CLOSE)
         hinges = _suffices(question, least) != _suffices(question, most)
-        if self.intervals:
+        if question.intervals:
             hinges |= np.any(most > reach * (1 + 2 * tolerances.REACH), axis=0)
         return np.asarray(hinges)
 
     def _parts(self, question: _Question, reduced: Reduced) -> Iterator[tuple[IntArray, Component]]:
         """The connected components with targets in them: their columns, and what is asked about them."""
         # Cells that need not move are of no interest, unless it is asked how far they do.
-        asked = self.intervals | question.required.any(axis=0)
+        asked = question.intervals | question.required.any(axis=0)
         moving = np.flatnonzero((reduced.column[question.targets] >= 0) & asked)
         cells = question.targets[moving]
         *ends, sliding = question.required[:, moving]
@@ -276,7 +315,7 @@ class _Job:
                     level=level[:, mine],
                     sliding=sliding[mine],
                     grain=grain,
-                    intervals=self.intervals,
+                    intervals=question.intervals,
                     certify=self.certify,
                 ),
             )

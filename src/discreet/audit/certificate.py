@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.attackers import Attacker
 from discreet.audit import tolerances
@@ -52,8 +53,10 @@ def certificate(
 ) -> Json:
     """Prove an audit's verdicts, and its intervals if it worked them out, in exact arithmetic. Confidential.
 
-    The audit must have been made with ``certify=True``, and against these attackers (by default the problem's own).
+    The audit must have been made with ``certify=True``, and against these attackers (by default the problem's own). What is
+    proven is what readers infer who do not know that cells are whole numbers.
     """
+    checked = checked.linear or checked
     problem = checked.problem
     whom = against(problem, attackers)
     if checked.evidence is None:
@@ -63,11 +66,15 @@ def certificate(
     if tuple(attacker.digest for attacker in whom) != checked.knowledge:
         raise InputError("The audit is about other attackers. Certify it with those it was made against.")
     progress = progress or Silent()
-    progress.stage("certify", len(checked.cell))
+    progress.stage("certify", len(checked.cell) + len(checked.others))
     proofs, done = [], 0
-    for k, (attacker, evidence) in enumerate(zip(whom, checked.evidence, strict=True)):
-        cells = checked.cell[checked.attacker == k]
-        proofs.append(_Prover(problem, protection, attacker, evidence, cells, checked.exact).prove(progress, done))
+    for k, attacker in enumerate(whom):
+        cells, evidence = checked.cell[checked.attacker == k], checked.evidence[k]
+        exact = np.full(len(cells), checked.exact)
+        if k == 0:  # beside protected cells, other suppressed ones, which only must not be computable
+            cells, evidence = np.concatenate([cells, checked.others]), evidence.joined(checked.evidence[-1])
+            exact = np.concatenate([exact, np.zeros(len(checked.others), dtype=bool)])
+        proofs.append(_Prover(problem, protection, attacker, evidence, cells, exact).prove(progress, done))
         done += len(cells)
     found, wrong = state(problem, protection, whom, proofs)
     if wrong:
@@ -83,6 +90,10 @@ def _compare(checked: Audit, found: Json) -> None:
     verdicts, ends = [], []
     for who, part in enumerate(found["attackers"]):
         for entry in part["cells"]:
+            if (who, entry["cell"]) not in row:
+                if entry["safe"] == (entry["cell"] in checked.computable):
+                    verdicts.append(entry["label"])
+                continue
             k, cell = row[who, entry["cell"]], entry["cell"]
             if entry["safe"] != checked.safe[k]:
                 verdicts.append(entry["label"])
@@ -128,7 +139,7 @@ class _Prover:
         attacker: Attacker,
         evidence: Evidence,
         cells: Sequence[int],
-        exact: bool,
+        exact: NDArray[np.bool_],
     ) -> None:
         self.problem, self.protection, self.evidence, self.exact = problem, protection, evidence, exact
         self.cells = [int(cell) for cell in cells]
@@ -158,11 +169,12 @@ class _Prover:
     def _cell(self, k: int, cell: int) -> list[_Settled]:
         """Down and up, how far a cell goes; and where that is needed, why it goes no farther."""
         shown = [self._shown(int(n)) for n in self.evidence.shown[:, k]]
-        if not (self.exact or told(self.problem, self.protection, cell) or self._short(cell, shown)):
+        exact = bool(self.exact[k])
+        if not (exact or told(self.problem, self.protection, cell) or self._short(cell, shown)):
             return [(table, None) for table in shown]
         decided = [self.decider.settle(cell, sign, table) for sign, table in zip(SIGNS, shown, strict=True)]
         settled: list[_Settled] = [(_standard(table), limit) for table, limit in decided]
-        if self.exact or self._short(cell, [table for table, _ in settled]):
+        if exact or self._short(cell, [table for table, _ in settled]):
             return settled
         return [(table, None) for table, _ in settled]
 

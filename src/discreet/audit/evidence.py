@@ -32,6 +32,11 @@ class Evidence:
     tables: tuple[Difference, ...]
     shown: IntArray  # (2, audited cells): number of the table; -1 where the cell does not move
 
+    def joined(self, other: Evidence) -> Evidence:
+        """What shows these cells and those of another."""
+        more = np.where(other.shown >= 0, other.shown + len(self.tables), -1)
+        return Evidence((*self.tables, *other.tables), np.concatenate([self.shown, more], axis=1))
+
 
 @dataclass(frozen=True, eq=False)
 class Start:

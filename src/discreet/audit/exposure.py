@@ -18,7 +18,8 @@ from scipy import sparse
 
 from discreet.attackers import Attacker
 from discreet.audit import tolerances
-from discreet.audit.audit import Audit, audit
+from discreet.audit.audit import Audit
+from discreet.audit.audit import linear_audit as audit
 from discreet.audit.known import due, known_floats, required
 from discreet.audit.propagate import propagate
 from discreet.errors import TableError

@@ -3,91 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Executor
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.attackers import Attacker
 from discreet.audit import tolerances
-from discreet.audit.audit import Audit
+from discreet.audit.audit import MEANT, Audit, linear_audit
 from discreet.audit.congruent import components
 from discreet.audit.flow import network
-from discreet.audit.known import against, limits
+from discreet.audit.known import against, limits, required
 from discreet.audit.propagate import propagate
 from discreet.errors import TableError, some
-from discreet.problem import BoolArray, Status
+from discreet.problem import Problem, Status
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
 from discreet.relations import FloatArray
 from discreet.solvers import HighsModel, Outcome
 
-NEAR = 1e-6  # how far from a whole number a number may be and still be meant as one
 ROUNDS = 30  # of rounding; bounds that creep on for longer are left to the programs
 DOWN, UP = 0, 1
 SIGN = (-1.0, 1.0)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class IntegerAudit:
-    """An audit against readers who know that every cell is a whole number; one entry for each of the audit's.
+def audit(
+    problem: Problem,
+    protection: Protection,
+    *,
+    attackers: Sequence[Attacker] | None = None,
+    cells: Sequence[int] | NDArray[np.integer] | None = None,
+    intervals: bool = True,
+    certify: bool = False,
+    whole: bool | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Audit:
+    """Audit what would be published.
 
-    The bounds are the lowest and highest value of the cell in any *whole* table that agrees with what is published and known
-    beforehand, which may be fewer tables than the linear programs consider.
+    ``cells`` defaults to all that must be protected from the attacker in question: primaries, and suppressed ones with levels;
+    then it is also checked that no other suppressed cell is exactly computable. With ``intervals=False`` only the verdict is
+    worked out, which is faster. With ``certify`` the congruent tables that show it are kept for a certificate. ``whole`` says
+    whether readers know that all cells are whole numbers, by default where the table counts. Work is spread over an
+    ``executor``, if given one; the answer is the same to the last bit.
     """
-
-    checked: Audit
-    lower: FloatArray
-    upper: FloatArray
-    safe: BoolArray
-
-    def __repr__(self) -> str:
-        verdict = "safe" if self.passed else f"{len(self.exposed):,} of {len(np.unique(self.cell)):,} cells exposed"
-        return f"IntegerAudit({verdict}, {self.differs.sum():,} intervals narrower than without whole numbers)"
-
-    @property
-    def cell(self) -> NDArray[np.int64]:
-        return self.checked.cell
-
-    @property
-    def passed(self) -> bool:
-        return bool(self.safe.all())
-
-    @property
-    def exposed(self) -> list[str]:
-        """Labels of cells that can be inferred too closely."""
-        return self.checked.problem.table.labels(np.unique(self.checked.cell[~self.safe]))
-
-    @property
-    def differs(self) -> BoolArray:
-        """Where knowing that cells are whole narrows the interval."""
-        return (self.lower > self.checked.lower + NEAR) | (self.upper < self.checked.upper - NEAR)
-
-    def frame(self) -> pd.DataFrame:
-        """The audit's data frame with these bounds and verdicts. Confidential."""
-        columns = {"lower": self.lower, "upper": self.upper, "safe": self.safe, "differs": self.differs}
-        return self.checked.frame().assign(**columns)
+    checked = linear_audit(
+        problem,
+        protection,
+        attackers=attackers,
+        cells=cells,
+        intervals=intervals,
+        certify=certify,
+        executor=executor,
+        progress=progress,
+    )
+    known = problem.in_whole_numbers and problem.least.any() if whole is None else whole
+    return narrowed(checked, protection, attackers=attackers, progress=progress) if known else checked
 
 
-def whole(
+def narrowed(
     checked: Audit,
     protection: Protection,
     *,
     attackers: Sequence[Attacker] | None = None,
     progress: Progress | None = None,
-) -> IntegerAudit:
-    """Narrow the exact intervals of an audit to what whole tables allow.
+) -> Audit:
+    """An audit narrowed to what whole tables allow; with exact intervals as far as that goes, else as the verdict needs.
 
     ``attackers`` are those the audit was made with, if it was not made with the problem's own.
     """
-    progress = progress or Silent()
-    problem = checked.problem
+    progress, problem = progress or Silent(), checked.problem
     whom = against(problem, attackers)
-    if not checked.exact:
-        raise TableError("Whole numbers narrow exact intervals: audit with intervals=True.")
     if checked.protection != protection.digest or checked.knowledge != tuple(who.digest for who in whom):
         raise TableError("The audit is about another protection or other attackers. Audit this protection first.")
     value = np.round(problem.table.value)
@@ -95,7 +84,6 @@ def whole(
     if len(off):
         labels = problem.table.labels(off)
         raise TableError(f"{len(labels)} cells are not whole numbers, e.g. {some(labels)}.", labels)
-
     progress.stage("whole", len(checked.cell))
     done = 0
 
@@ -107,29 +95,71 @@ def whole(
     found = np.zeros((2, len(checked.cell)))
     for a, who in enumerate(whom):
         rows = checked.attacker == a
-        asked = checked.cell[rows]
-        reach, moved = np.full((2, len(value)), np.nan), np.zeros((2, len(value)))
-        reach[:, asked] = value[asked] - checked.lower[rows], checked.upper[rows] - value[asked]
-        lowest, highest = limits(protection, who)
-        low, high = np.minimum(lowest - value, 0.0), np.maximum(highest - value, 0.0)
-        for cells, relations in components(problem.table.relations, high - low > NEAR):
-            targets = np.flatnonzero(~np.isnan(reach[DOWN, cells]))
-            mine = cells[targets]
-            moved[:, mine] = integer_bounds(relations, low[cells], high[cells], targets, reach[:, mine], tick)
-        found[:, rows] = moved[:, asked]
+        seen = np.stack(
+            [value[checked.cell[rows]] - checked.lower[rows], checked.upper[rows] - value[checked.cell[rows]]]
+        )
+        cells, need = checked.cell[rows], checked.required[:, rows]
+        found[:, rows] = _moves(problem, protection, who, cells, seen, None if checked.exact else need, tick)
     progress.update(len(checked.cell))
-    return _verdict(checked, protection, value, found)
-
-
-def _verdict(checked: Audit, protection: Protection, value: FloatArray, found: FloatArray) -> IntegerAudit:
-    problem, cell = checked.problem, checked.cell
     down, up = found
     reached = [
         reach >= level * (1 - tolerances.REACH)
         for reach, level in zip((down, up, down + up), checked.required, strict=True)
     ]
     told = (protection.lower == protection.upper) & (problem.status == Status.PRIMARY)
-    return IntegerAudit(checked, value[cell] - down, value[cell] + up, np.all(reached, axis=0) & ~told[cell])
+    at = value[checked.cell]
+    return replace(
+        checked,
+        lower=at - down,
+        upper=at + up,
+        safe=np.all(reached, axis=0) & ~told[checked.cell] & checked.safe,
+        computable=_computable(checked, protection, whom[0]),
+        linear=checked,
+    )
+
+
+def _computable(checked: Audit, protection: Protection, outsider: Attacker) -> NDArray[np.int64]:
+    """Suppressed cells, beside those audited, that have but one value in all whole tables."""
+    cells = np.setdiff1d(checked.others, checked.computable)
+    need = required(checked.problem, protection, outsider)[:, cells]
+    reach = np.stack([np.zeros(len(cells)), need[2]])  # shown by the linear audit
+    down, up = _moves(checked.problem, protection, outsider, cells, reach, need, lambda: None)
+    return np.union1d(checked.computable, cells[down + up < need[2] * (1 - tolerances.REACH)])
+
+
+def _moves(
+    problem: Problem,
+    protection: Protection,
+    who: Attacker,
+    asked: NDArray[np.int64],
+    seen: FloatArray,
+    need: FloatArray | None,
+    tick: Callable[[], None],
+) -> FloatArray:
+    """How far cells go down and up in whole tables, shape (2, cells), or at least as far as they need to.
+
+    ``seen`` is how far they go in tables of any numbers; with ``need``, how far they are shown to go at least.
+    """
+    value = np.round(problem.table.value)
+    reach, moved = np.full((2, len(value)), np.nan), np.zeros((2, len(value)))
+    needs = np.zeros((3, len(value)))
+    reach[:, asked] = seen
+    needs[:, asked] = np.inf if need is None else need
+    lowest, highest = limits(protection, who)
+    low, high = np.minimum(lowest - value, 0.0), np.maximum(highest - value, 0.0)
+    for cells, relations in components(problem.table.relations, high - low > MEANT):
+        targets = np.flatnonzero(~np.isnan(reach[DOWN, cells]))
+        if not len(targets):
+            continue
+        mine, bounds = cells[targets], (low[cells], high[cells])
+        if _is_whole_anyway(relations, *bounds, reach[:, mine] if need is None else np.zeros(0)):
+            moved[:, mine] = np.ceil(reach[:, mine] - MEANT)
+            for _ in targets:
+                tick()
+        else:
+            farthest = reach[:, mine] if need is None else np.full((2, len(targets)), np.inf)
+            moved[:, mine] = integer_bounds(relations, *bounds, targets, farthest, needs[:, mine], tick)
+    return moved[:, asked]
 
 
 def integer_bounds(
@@ -138,26 +168,27 @@ def integer_bounds(
     high: FloatArray,
     targets: NDArray[np.int64],
     reach: FloatArray,
+    need: FloatArray | None = None,
     tick: Callable[[], None] = lambda: None,
 ) -> FloatArray:
     """How far, down and up, the targets move in whole steps ``d`` with ``relations @ d == 0`` and ``low <= d <= high``.
 
-    ``reach``, of shape (2, targets), is how far they move in steps of any size. ``tick`` is called after each target.
+    ``reach``, of shape (2, targets), is how far they move in steps of any size, infinite where that is not known. ``need``, of
+    shape (3, targets), is how far they have to move down, up and in all: no more is looked for. ``tick`` is called after each.
     """
-    if _is_whole_anyway(relations, low, high, reach):
-        for _ in targets:
-            tick()
-        return np.round(reach)
+    need = np.full((3, len(targets)), np.inf) if need is None else need
     low, high = _tighten(relations, low, high)
     steps = _Steps(relations, low, high)
     edge = np.stack([-low, high])
-    edge[:, targets] = np.minimum(edge[:, targets], np.floor(reach + NEAR))
-    for i in targets.tolist():
-        for side in (DOWN, UP):
-            if np.isinf(edge[side, i]):
+    edge[:, targets] = np.minimum(edge[:, targets], np.floor(reach + MEANT))
+    for k, i in enumerate(targets.tolist()):
+        for side in (DOWN, UP, DOWN):  # the second look down is for what both sides still lack together
+            far = max(np.ceil(need[side, k] - MEANT), np.ceil(need[2, k] - MEANT) - steps.shown[1 - side, i])
+            goal = min(edge[side, i], far)
+            if np.isinf(goal):
                 steps.shown[side, i] = np.inf  # weights are rational: some multiple of an endless move is whole
-            elif steps.shown[side, i] < edge[side, i]:
-                steps.push(i, side, edge[side, i])
+            elif steps.shown[side, i] < goal:
+                steps.push(i, side, goal)
         tick()
     return steps.shown[:, targets]
 
@@ -165,7 +196,7 @@ def integer_bounds(
 def _is_whole_anyway(relations: sparse.csr_array, low: FloatArray, high: FloatArray, reach: FloatArray) -> bool:
     """In a network with whole bounds the farthest moves are whole: its matrix is totally unimodular."""
     bounds = np.concatenate([low, high, reach.ravel()])
-    return np.allclose(bounds, np.round(bounds), rtol=0.0, atol=NEAR) and network(relations) is not None
+    return np.allclose(bounds, np.round(bounds), rtol=0.0, atol=MEANT) and network(relations) is not None
 
 
 def _tighten(relations: sparse.csr_array, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -180,7 +211,7 @@ def _tighten(relations: sparse.csr_array, low: FloatArray, high: FloatArray) -> 
 
 
 def _inwards(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return np.minimum(np.ceil(low - NEAR), 0.0), np.maximum(np.floor(high + NEAR), 0.0)
+    return np.minimum(np.ceil(low - MEANT), 0.0), np.maximum(np.floor(high + MEANT), 0.0)
 
 
 class _Steps:
@@ -214,7 +245,7 @@ class _Steps:
         self._aim = cell
         solution = self._linear.solve()
         if solution.optimal:
-            edge = min(edge, float(np.floor(solution.objective + NEAR)))
+            edge = min(edge, float(np.floor(solution.objective + MEANT)))
             self._credit(solution.primal)
         if self.shown[side, cell] >= edge:
             return
@@ -226,7 +257,7 @@ class _Steps:
             self._integer.set_bounds(aim, ends.min(axis=0), ends.max(axis=0))
             solution = self._integer.solve()
             if solution.outcome is Outcome.OPTIMAL:
-                edge = min(edge, float(np.floor(solution.bound + NEAR)))
+                edge = min(edge, float(np.floor(solution.bound + MEANT)))
                 self._credit(solution.primal)
             if self.shown[side, cell] == before:  # there is none, or the solver gave up: then nothing is claimed
                 break

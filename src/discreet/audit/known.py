@@ -38,16 +38,59 @@ def withheld(protection: Protection) -> BoolArray:
     return np.asarray(protection.hidden | (protection.lower < protection.upper))
 
 
+def suppressed(protection: Protection) -> BoolArray:
+    """Cells about which nothing is published. Those behind linked tables are not among them."""
+    nothing = protection.hidden & np.isinf(protection.lower) & np.isinf(protection.upper)
+    behind = protection.problem.table.behind
+    return np.asarray(nothing if behind is None else nothing & ~behind)
+
+
 def due(problem: Problem, protection: Protection, attacker: Attacker) -> IntArray:
-    """Cells that must be protected from an attacker: primaries, and free cells with levels that are not simply told."""
-    return np.flatnonzero(problem.protected(attacker, withheld(protection)))
+    """Cells that must be protected from an attacker: primaries, and free cells with levels that are not simply told.
+
+    Cells that were suppressed beforehand must not be computable exactly by whom the levels of the problem hold.
+    """
+    found = problem.protected(attacker, withheld(protection))
+    if attacker.levels is None:
+        found |= suppressed(protection) & (problem.status == Status.HIDDEN) & (problem.least > 0)
+    return np.flatnonzero(found)
+
+
+def others(problem: Problem, protection: Protection, attacker: Attacker) -> IntArray:
+    """Further suppressed cells, which need no protection but must not be computable exactly."""
+    if attacker.levels is not None or not problem.least.any():
+        return np.zeros(0, dtype=np.int64)
+    found = suppressed(protection)
+    found[due(problem, protection, attacker)] = False
+    return np.flatnonzero(found)
 
 
 def required(problem: Problem, protection: Protection, attacker: Attacker) -> FloatArray:
-    """How far an attacker must hold each cell possible: down, up and in all, one row each."""
-    # Levels of a free cell count only if it is hidden.
+    """How far an attacker must hold each cell possible: down, up and in all, one row each.
+
+    Nobody can be made to believe what is known to be impossible: lower levels end where the release says that values do.
+    """
+    # Levels of a free cell count only if it is suppressed.
     pointless = (problem.status == Status.FREE) & ~withheld(protection)
-    return np.asarray(np.where(pointless, 0.0, problem.levels(attacker)))
+    lower, *others = np.where(pointless, 0.0, problem.levels(attacker))
+    levels = np.stack([np.minimum(lower, np.maximum(problem.table.value - floor(protection), 0.0)), *others])
+    never_exact = (problem.status == Status.PRIMARY) | suppressed(protection)
+    return problem.with_least(levels, attacker, never_exact)
+
+
+def floor(protection: Protection) -> FloatArray:
+    """The least that cells can be by the release as it is written.
+
+    Where zeros are always published, a cell that is listed with anything but 0 is not zero: a count is at least 1.
+    """
+    problem = protection.problem
+    value = problem.table.value
+    if not problem.positive:
+        return np.full(len(value), -np.inf)
+    listed = (value >= 1) & (protection.published != 0)
+    if problem.table.behind is not None:
+        listed &= ~problem.table.behind
+    return np.where(listed, 1.0, -np.inf)
 
 
 def known(problem: Problem, protection: Protection, attacker: Attacker) -> tuple[list[Bound], list[Bound]]:
@@ -71,7 +114,8 @@ def known_floats(problem: Problem, protection: Protection, attacker: Attacker) -
 
 def limits(protection: Protection, attacker: Attacker) -> tuple[FloatArray, FloatArray]:
     """Between which values each cell lies, by what is published and what is known beforehand."""
-    return np.maximum(protection.lower, attacker.lower), np.minimum(protection.upper, attacker.upper)
+    lower = np.maximum(np.maximum(protection.lower, attacker.lower), floor(protection))
+    return lower, np.minimum(protection.upper, attacker.upper)
 
 
 def _ends(

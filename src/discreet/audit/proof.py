@@ -14,7 +14,7 @@ from typing import Any
 from discreet.attackers import Attacker
 from discreet.audit import tolerances
 from discreet.audit.exact import Combination, ExactDifference, Program
-from discreet.audit.known import due, known, required
+from discreet.audit.known import due, known, others, required
 from discreet.audit.numbers import Bound, decimal, text
 from discreet.audit.words import explain
 from discreet.problem import Problem, Status
@@ -60,6 +60,15 @@ def state(
     cells = [cell for part in parts for cell in part["cells"]]
     sides = [cell[side] for cell in cells for side in SIDES]
     every = [set(due(problem, protection, attacker).tolist()) for attacker in attackers]
+    unlevelled = set(others(problem, protection, attackers[0]).tolist())
+    levelled = [
+        cell[side]
+        for k, part in enumerate(parts)
+        for cell in part["cells"]
+        for side in SIDES
+        if k or cell["cell"] not in unlevelled
+    ]
+    every[0] |= unlevelled
     bounded = [side for side in sides if "bound" in side]
     certificate = {
         "format": FORMAT,
@@ -70,7 +79,7 @@ def state(
         "protection": protection.digest,
         "safe": all(cell["safe"] for cell in cells),
         "complete": all(cells <= set(proof.cells) for cells, proof in zip(every, proofs, strict=True)),
-        "exact": all("bound" in side or side["reach"] == "inf" for side in sides),
+        "exact": all("bound" in side or side["reach"] == "inf" for side in levelled),
         "counts": {
             "cells": len(cells),
             "exposed": sum(not cell["safe"] for cell in cells),

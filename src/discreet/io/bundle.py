@@ -50,8 +50,16 @@ def read_problem(path: str | Path) -> Problem:
     with _whole(path):
         levels = {name: cells[f"problem:{name}"].to_numpy() for name in _LEVELS}
         others = tuple(_attackers(cells, meta["attackers"])) if meta["discreet"] == VERSION else ()
-        boundary = str(meta.get("boundary", "strict"))
-        return Problem(table, **levels, rules=tuple(meta["rules"]), boundary=boundary, others=others)
+        least = cells["problem:least"].to_numpy() if "problem:least" in cells else None
+        return Problem(
+            table,
+            **levels,
+            rules=tuple(meta["rules"]),
+            boundary=str(meta.get("boundary", "strict")),
+            others=others,
+            least=least,  # type: ignore[arg-type]  # filled in where older bundles have none
+            positive=bool(meta.get("positive", False)),
+        )
 
 
 def _attackers(cells: pd.DataFrame, named: list[dict[str, Any]]) -> Iterator[Attacker]:
@@ -88,8 +96,8 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
         "contributors": list(table.contributors),
     }
     if problem is not None:
-        cells |= {f"problem:{name}": getattr(problem, name) for name in _LEVELS}
-        meta |= {"rules": list(problem.rules), "boundary": problem.boundary}
+        cells |= {f"problem:{name}": getattr(problem, name) for name in (*_LEVELS, "least")}
+        meta |= {"rules": list(problem.rules), "boundary": problem.boundary, "positive": problem.positive}
         for k, who in enumerate(problem.others):
             known = (who.lower, who.upper, *(() if who.levels is None else who.levels))
             names = _columns(who.levels is not None)

@@ -88,6 +88,9 @@ def write_problem(problem: Problem, path: str | Path) -> None:
             ".discreet bundle, which keeps them; or write it without them, and give them in a CSV file (--attackers).",
             others,
         )
+    if problem.positive:  # what readers know of suppressed counts
+        known = problem.posed(suppresses=True)
+        problem = problem.with_columns(prior_lower=known.prior_lower, lower=known.lower)
     table = problem.table
     plain = table.names is not None and all(re.fullmatch(r"[^\s()]+", name) for name in table.names)
     names = table.names if plain and table.names is not None else tuple(str(i) for i in range(len(table)))

@@ -116,7 +116,7 @@ def stand_in(public: Public, value: FloatArray) -> tuple[Problem, Protection]:
         is_count=public.whole,
     )
     status = np.full(n, Status.FREE, dtype=np.int8)
-    problem = Problem(table, status, zero, zero, zero, zero, public.lower, public.upper)
+    problem = Problem(table, status, zero, zero, zero, zero, public.lower, public.upper, least=zero)
     ends = np.where(told, value, -np.inf), np.where(told, value, np.inf)
     return problem, tell(problem, np.where(told, value, np.nan), *ends, cost=0.0, method="public view")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from discreet.audit.integer import whole as narrow
+from discreet.audit.integer import narrowed
 from discreet.audit.propagate import propagate
 from discreet.lab.exact import System, infer, midpoint
 from discreet.lab.finding import Finding
@@ -35,7 +35,7 @@ def counts(public: Public, *, progress: Progress | None = None) -> Counts:
     """The least and the greatest count of every cell in any table of whole numbers that agrees with the public view."""
     seen, told = infer(public, whole=True, progress=progress)
     table, cells = seen.problem.table.value, public.unknown
-    sharp = narrow(seen, told, progress=progress)
+    sharp = narrowed(seen, told, progress=progress)
     rows = System.of(public).rows
     low, high = propagate(rows, public.lower[cells] - table[cells], public.upper[cells] - table[cells])
     near = 1e-6  # counts are whole, so this is nothing

@@ -15,6 +15,7 @@ from discreet.methods.counts.small_counts import SmallCounts
 from discreet.methods.intervals.first_model import IntervalsFirstModel
 from discreet.methods.intervals.intervals import Intervals
 from discreet.methods.method import Method
+from discreet.methods.never_computable import NeverComputable, found_for
 from discreet.methods.perturbation.adjustment import Adjustment
 from discreet.methods.perturbation.first_model import PerturbationFirstModel
 from discreet.methods.perturbation.perturbation import Perturbation
@@ -131,10 +132,14 @@ def protect(
         method = InPieces(method)
     if level == "contributions":
         method = ForRespondents(method, InPieces(Kelly()))
+    suppresses = type(method) not in OTHERS.values()
+    if suppresses:
+        method = NeverComputable(method)
     begin = None if start is None else beginning_with(problem, start)
     run = Run(seed, Budget(time_limit, gap), progress or Silent(), executor, begin)
-    if keep is None or type(method) in OTHERS.values():
-        return method.protect(problem, run)
-    found = method.protect(problem, replace(run, keep=keep))
-    keep(found.hidden)
+    if not suppresses:
+        return found_for(problem, method.protect(problem.posed(suppresses=isinstance(method, Intervals)), run))
+    found = method.protect(problem, run if keep is None else replace(run, keep=keep))
+    if keep is not None:
+        keep(found.hidden)
     return found
