@@ -69,6 +69,8 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
     cells |= {"value": table.value, "magnitude": table.magnitude}
     if table.count is not None:
         cells["count"] = table.count
+    if table.weighted_count is not None:
+        cells["weighted_count"] = table.weighted_count
     for name in ("top", "who", "requested"):
         matrix = getattr(table, name)
         if matrix is not None:
@@ -82,6 +84,9 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
         "response": table.response,
         "is_count": table.is_count,
         "complete": table.complete,
+        "weights": table.weights,
+        "counts_zeros": table.counts_zeros,
+        "dropped": table.dropped,
         "dimensions": {
             name: {"codes": list(h.codes), "parents": h.parents.tolist()} for name, h in table.dimensions.items()
         },
@@ -171,4 +176,8 @@ def _table(
         is_count=meta["is_count"],
         complete=meta["complete"],
         contributions=contributions,
+        weighted_count=cells["weighted_count"].to_numpy() if "weighted_count" in cells else None,
+        weights=meta.get("weights"),
+        counts_zeros=meta.get("counts_zeros", True),
+        dropped=meta.get("dropped", 0),
     )
