@@ -10,7 +10,7 @@ from concurrent.futures import BrokenExecutor
 from contextlib import nullcontext
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
 import click
 import pandas as pd
@@ -72,6 +72,7 @@ from discreet.report.words import listed
 from discreet.respondents import audit_respondents
 from discreet.rules import RULES, usage
 from discreet.show import show
+from discreet.table import Weights
 from discreet.tabulate import tabulate
 
 PROBLEMS = tuple(suffix for suffix, module in FORMATS.items() if hasattr(module, "write_problem"))
@@ -228,6 +229,13 @@ def _summary(result: Result) -> None:
 @click.option("--contributor", help="Column that says who a record belongs to.")
 @click.option("--holding", help="Column with the group a contributor belongs to.")
 @click.option("--weight", help="Column with sampling weights.")
+@click.option(
+    "--weights",
+    type=click.Choice(get_args(Weights)),
+    default="known",
+    show_default=True,
+    help="Whether readers may know the sampling weights, so that contributions are protected with their weights.",
+)
 @click.option("--request", help="Column that says who asked for protection.")
 @click.option("--extra", multiple=True, help="Further column to add up, for costs or as keys; repeat for more.")
 @click.option("--top", type=click.IntRange(1), default=3, show_default=True, help="Largest contributions to keep.")
@@ -248,6 +256,7 @@ def tabulate_command(
     contributor: str | None,
     holding: str | None,
     weight: str | None,
+    weights: Weights,
     request: str | None,
     extra: tuple[str, ...],
     top: int,
@@ -268,6 +277,7 @@ def tabulate_command(
         contributor=contributor,
         holding=holding,
         weight=weight,
+        weights=weights,
         top=top,
         request=request,
         extra=list(extra),
@@ -317,7 +327,7 @@ def _dimension(data: Path, text: str) -> tuple[str, Hierarchy | None]:
     show_default=True,
     help="Protection of cells made primary by hand, in percent.",
 )
-@click.option("--statuses", type=ExistingFile, help="CSV cell,status: primary, free, published or hidden by hand.")
+@click.option("--statuses", type=ExistingFile, help="CSV cell,status[,reason]: primary, free, published or hidden by hand.")
 @click.option("--waivers", type=ExistingFile, help="CSV respondent or respondent,cell: who consents to publication.")
 @click.option("--out", type=NewFile(*PROBLEMS), required=True, help="Problem to write (.discreet, .jj or .jj.gz).")
 def assess_command(

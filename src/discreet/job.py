@@ -168,6 +168,7 @@ def make_table(
             contributor=d.contributor,
             holding=d.holding,
             weight=d.weight,
+            weights=d.weights,  # type: ignore[arg-type]  # checked when the job was read
             top=max(depth, 1),
             request=d.request,
             extra=d.extra,
