@@ -37,6 +37,7 @@ from discreet.cli_common import (
     problem_against,
     problem_argument,
     quiet_option,
+    show_promise,
     verdict,
     workers_option,
 )
@@ -67,6 +68,7 @@ from discreet.job_file import MOST_DECIMALS, SHAREABLE, read_job
 from discreet.methods import METHODS, SUPPRESSION, Level, protect, with_options
 from discreet.microdata import distinct_codes
 from discreet.progress import on_terminal
+from discreet.promise import published_by_decision, safe
 from discreet.release import SYMBOL, publish
 from discreet.report.words import listed
 from discreet.respondents import audit_respondents
@@ -192,8 +194,9 @@ def _summary(result: Result) -> None:
     console.print()
     respondents = result.respondents
     if result.passed:
+        other = "other " if published_by_decision(result.protection) else ""
         console.print(
-            "[bold green]Safe[/]: every sensitive cell keeps its protection against the "
+            f"[bold green]{safe(result.protection).capitalize()}[/]: every {other}sensitive cell keeps its protection against the "
             + escape(listed(result.audit.attackers))
             + ("." if respondents is None else f", and each of {respondents.targets:,} respondents against all others.")
         )
@@ -205,6 +208,7 @@ def _summary(result: Result) -> None:
     elif result.lab is not None:
         hit = len(result.lab.compromised)
         console.print(f"[bold red]Not published[/]: attacks compromise {hit:,} sensitive cells; see report.html.")
+    show_promise(result.protection, respondents)
     console.print("Written:")
     for file in result.files:
         public = file.name.startswith("release") or file.name == SHAREABLE
@@ -435,11 +439,12 @@ def protect_command(
         if kept and passed:
             kept.finish(found.report.status)
     # The cost is for the report: where it is the value hidden, it is confidential.
-    console.print(f"{found!r}, {found.report.seconds:,.1f} s, audit: {verdict(checked)}", markup=False)
+    console.print(f"{found!r}, {found.report.seconds:,.1f} s, audit: {verdict(checked, found)}", markup=False)
     if found.report.note:
         console.print(found.report.note, markup=False)
     if seen is not None:
-        show_respondents(seen)
+        show_respondents(seen, found)
+    show_promise(found, seen)
     return 0 if passed else 1
 
 
@@ -471,7 +476,8 @@ def publish_command(
         seen = audit_respondents(given, found, progress=progress) if level == "contributions" else None
     release = publish(given, found, checked, seen, symbol=symbol, decimals=decimals)
     write_release(release, out)
-    console.print(f"{release!r}", markup=False)
+    console.print(f"{release!r}, {safe(found)}", markup=False)
+    show_promise(found, seen)
 
 
 @cli.command()
