@@ -134,7 +134,13 @@ def test_costs_by_name_and_by_cell(table):
 
 
 def test_statuses_by_hand_override_the_rules(table):
-    by_hand = {"a × x": ("free", "old"), "b × y": ("published", "known"), ("b", "x"): "hidden", "a × y": "primary", "a × z": "free"}
+    by_hand = {
+        "a × x": ("free", "old"),
+        "b × y": ("published", "known"),
+        ("b", "x"): "hidden",
+        "a × y": "primary",
+        "a × z": "free",
+    }
     problem = assess(table, "P(10)", statuses=by_hand)
     assert sensitive(problem) == ["a × y"]
     assert status(problem, "a × x") == Status.FREE
@@ -159,9 +165,15 @@ def test_a_sensitive_cell_that_is_to_be_hidden_stays_sensitive(table):
 @pytest.mark.parametrize("word", ["free", "published"])
 @pytest.mark.parametrize("reason", [None, "", "  "])
 def test_a_sensitive_cell_is_not_let_go_without_a_reason(table, word, reason):
-    with pytest.raises(InputError, match="without a reason: 'a × x'.*column 'reason'.*'hidden'") as caught:
+    with pytest.raises(InputError, match=r"without a reason: 'a × x'.*column 'reason'.*'hidden'") as caught:
         assess(table, "P(10)", statuses={"a × x": word if reason is None else (word, reason)})
     assert caught.value.offenders == ["a × x"]
+
+
+@pytest.mark.parametrize("given", [("free", None), ("free",), ("free", "a", "b"), 3, None])
+def test_a_status_by_hand_is_a_word_with_or_without_a_reason(table, given):
+    with pytest.raises((InputError, TypeError)):
+        assess(table, "P(10)", statuses={"a × x": given})
 
 
 def test_decisions_are_part_of_what_was_protected(table):

@@ -242,7 +242,8 @@ def test_counts_without_response(run):
 
 
 def test_every_entry_about_records(run):
-    about = 'weight = "weight"\nweights = "secret"\nrequest = "asked"\nextra = ["employees"]\ncount_zeros = false\nunknown = "drop"\n'
+    about = 'weight = "weight"\nweights = "secret"\nrequest = "asked"\nextra = ["employees"]\n'
+    about += 'count_zeros = false\nunknown = "drop"\n'
     text = JOB.replace("[dimensions.industry]", about + "[dimensions.industry]", 1)
     rules = '["REQ(60)", "FREQ(2)"]\nboundary = "inclusive"\nprior = 60\nmargin = 10'
     result = run(text.replace('["P(20)", "FREQ(3)"]', rules) + '[protect]\ncost = "column(employees)"\n')
@@ -664,6 +665,14 @@ WRONG: dict[str, tuple[str, str]] = {
         "no file 'x.hrc' for dimensions.region.also",
     ),
     "missing waivers": (DATA + REST + 'waivers = "w.csv"\n', "no file 'w.csv' for rules.waivers"),
+    "weights that are neither": (
+        DATA.replace("[data]", '[data]\nweights = "public"') + REST,
+        "weights is 'known' or 'secret', not 'public'",
+    ),
+    "a zero rule without zeros": (
+        DATA.replace("[data]", "[data]\ncount_zeros = false") + REST.replace('"FREQ(3)"', '"ZERO(5)"'),
+        "rule ZERO is about contributors of zero",
+    ),
     "missing statuses": (DATA + REST + 'statuses = "x.csv"\n', "no file 'x.csv' for rules.statuses"),
     "a folder for a file": (DATA.replace("data/survey.csv", "data") + REST, "no file 'data' for data.file"),
     "an output folder below a file": (

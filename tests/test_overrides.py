@@ -127,7 +127,20 @@ def test_step_by_step_the_verdict_is_the_same(folder, monkeypatch, capsys):
         assert not end.value.code
         return capsys.readouterr().out
 
-    call("tabulate", "records.csv", "--by", "row", "--by", "column", "--response", "x", "--contributor", "firm", "--out", "t.discreet")
+    call(
+        "tabulate",
+        "records.csv",
+        "--by",
+        "row",
+        "--by",
+        "column",
+        "--response",
+        "x",
+        "--contributor",
+        "firm",
+        "--out",
+        "t.discreet",
+    )
     call("assess", "t.discreet", "--rule", "P(10)", "--statuses", "s.csv", "--out", "p.discreet")
     for words in (
         ("protect", "p.discreet", "--out", "pattern.csv", "--report", "r.json"),

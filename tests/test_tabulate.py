@@ -83,7 +83,9 @@ def test_without_contributors_each_record_stands_for_itself(firms):
     assert (table.contributors, table.requested) == ((), None)
 
 
-@pytest.mark.parametrize(("weights", "largest"), [("known", [(10, "f1"), (4, "f3")]), ("secret", [(5, "f1"), (3.5, "f2")])])
+@pytest.mark.parametrize(
+    ("weights", "largest"), [("known", [(10, "f1"), (4, "f3")]), ("secret", [(5, "f1"), (3.5, "f2")])]
+)
 def test_contributions_are_weighted_where_readers_know_the_weights(firms, weights, largest):
     """Who knows that f1 has weight 2 finds the 5 it wrote on the form in the 10 it was weighted up to."""
     options = {"contributor": "firm", "weight": "weight", "extra": ["staff"], "weights": weights}

@@ -138,7 +138,9 @@ def test_tables_with_other_conventions_are_not_linked():
 
 def test_weighted_and_unweighted_numbers_of_respondents():
     """Two answered for six: FREQ counts the two, WFREQ the six."""
-    records = pd.DataFrame({"r": ["a", "a", "b", "b", "b"], "f": list("ABCDE"), "x": [1, 2, 3, 4, 5], "w": [3, 3, 0.5, 0.5, 0.5]})
+    records = pd.DataFrame(
+        {"r": ["a", "a", "b", "b", "b"], "f": list("ABCDE"), "x": [1, 2, 3, 4, 5], "w": [3, 3, 0.5, 0.5, 0.5]}
+    )
     table = tabulate(records, "r", "x", contributor="f", weight="w")
     assert assess(table, "FREQ(3)").table.labels(assess(table, "FREQ(3)").primaries) == ["a"]
     assert assess(table, "WFREQ(3)").table.labels(assess(table, "WFREQ(3)").primaries) == ["b"]

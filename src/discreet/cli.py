@@ -194,9 +194,9 @@ def _summary(result: Result) -> None:
     console.print()
     respondents = result.respondents
     if result.passed:
-        other = "other " if published_by_decision(result.protection) else ""
+        which = "every other" if published_by_decision(result.protection) else "every"
         console.print(
-            f"[bold green]{safe(result.protection).capitalize()}[/]: every {other}sensitive cell keeps its protection against the "
+            f"[bold green]{safe(result.protection).capitalize()}[/]: {which} sensitive cell keeps its protection against the "
             + escape(listed(result.audit.attackers))
             + ("." if respondents is None else f", and each of {respondents.targets:,} respondents against all others.")
         )
@@ -331,7 +331,9 @@ def _dimension(data: Path, text: str) -> tuple[str, Hierarchy | None]:
     show_default=True,
     help="Protection of cells made primary by hand, in percent.",
 )
-@click.option("--statuses", type=ExistingFile, help="CSV cell,status[,reason]: primary, free, published or hidden by hand.")
+@click.option(
+    "--statuses", type=ExistingFile, help="CSV cell,status[,reason]: primary, free, published or hidden by hand."
+)
 @click.option("--waivers", type=ExistingFile, help="CSV respondent or respondent,cell: who consents to publication.")
 @click.option("--out", type=NewFile(*PROBLEMS), required=True, help="Problem to write (.discreet, .jj or .jj.gz).")
 def assess_command(

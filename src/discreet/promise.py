@@ -90,7 +90,9 @@ def _weights(basis: Basis) -> str | None:
 def _weighted_number(basis: Basis) -> str | None:
     if not any(rule.startswith(f"{WeightedThreshold.name}(") for rule in basis.problem.rules):
         return None
-    return "Respondents are counted by their sampling weights: a cell of few who stand for many is not sensitive by that."
+    return (
+        "Respondents are counted by their sampling weights: a cell of few who stand for many is not sensitive by that."
+    )
 
 
 def _zeros(basis: Basis) -> str | None:

@@ -103,7 +103,9 @@ def test_the_condition_changes_what_is_likeliest_for_a_count_of_one():
     assert one[2:] == pytest.approx([0.3699, 0.3699, 0.1711, 0.0687, 0.0205], abs=1e-4)
 
 
-@pytest.mark.parametrize(("deviation", "variance", "skip"), [(3, 1.0, 0), (4, 2.0, 1), (5, 3.0, 2), (2, 1.5, 0), (4, 3.9, 0)])
+@pytest.mark.parametrize(
+    ("deviation", "variance", "skip"), [(3, 1.0, 0), (4, 2.0, 1), (5, 3.0, 2), (2, 1.5, 0), (4, 3.9, 0)]
+)
 def test_the_entropy_is_the_largest_under_ptables_default_conditions(deviation, variance, skip):
     """The program of ptable's defaults, optim = 1 and mono = TRUE: mean 0, variance V at most, no falling up to 0."""
     table = perturbation_table(deviation, variance, skip)

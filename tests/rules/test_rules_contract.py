@@ -122,10 +122,10 @@ def test_nothing_stored_is_enough_for_empty_cells():
 def test_rules_that_need_other_columns_say_so():
     with pytest.raises(RuleError, match="FREQ needs the number of contributors"):
         parse_rule("FREQ(3)")(table_of(CELLS, count=False))
-    with pytest.raises(RuleError, match="WFREQ needs to know whom contributors stand for.*use FREQ"):
+    with pytest.raises(RuleError, match=r"WFREQ needs to know whom contributors stand for.*use FREQ"):
         parse_rule("WFREQ(3)")(table_of(CELLS))
     for columns in ({"count": False}, {"counts_zeros": False}):
-        with pytest.raises(RuleError, match="ZERO needs the number of contributors.*those of zero included"):
+        with pytest.raises(RuleError, match=r"ZERO needs the number of contributors.*those of zero included"):
             parse_rule("ZERO(5)")(table_of(CELLS, **columns))
     with pytest.raises(RuleError, match="REQ needs to know who asked"):
         parse_rule("REQ(70)")(table_of(CELLS))

@@ -82,5 +82,7 @@ class WeightedThreshold(Threshold):
 
     def _number(self, cells: Table) -> FloatArray:
         if cells.weighted_count is None:
-            raise RuleError(f"Rule {self.name} needs to know whom contributors stand for: tabulate with a weight, or use FREQ.")
+            raise RuleError(
+                f"Rule {self.name} needs to know whom contributors stand for: tabulate with a weight, or use FREQ."
+            )
         return cells.weighted_count
