@@ -670,7 +670,7 @@ WRONG: dict[str, tuple[str, str]] = {
         "weights is 'known' or 'secret', not 'public'",
     ),
     "a zero rule without zeros": (
-        DATA.replace("[data]", "[data]\ncount_zeros = false") + REST.replace('"FREQ(3)"', '"ZERO(5)"'),
+        DATA.replace("[data]", "[data]\ncount_zeros = false") + REST.replace('"P(17)"', '"ZERO(5)"'),
         "rule ZERO is about contributors of zero",
     ),
     "missing statuses": (DATA + REST + 'statuses = "x.csv"\n', "no file 'x.csv' for rules.statuses"),

@@ -44,8 +44,8 @@ def assess(
     it some), ``free``, ``published`` or ``hidden``. A sensitive cell stays sensitive if it is to be ``hidden``; to make it
     ``free`` or ``published`` takes a reason, as ``("published", "reason")``, and is recorded in ``Problem.overrides``. If a
     free one is suppressed after all, it keeps the protection that the rules require. ``waivers`` names respondents who consent
-    to publication, everywhere or, as ``(respondent, cell)``, in one cell. ``prior`` is what everybody is said to know beforehand: nothing
-    but the sign (``None``), or each contribution to within that many percent.
+    to publication, everywhere or, as ``(respondent, cell)``, in one cell. ``prior`` is what everybody is said to know
+    beforehand: nothing but the sign (``None``), or each contribution to within that many percent.
 
     Cells with value zero stay published unless sensitive: hiding a zero protects nobody who knows it is one.
     """
@@ -109,8 +109,8 @@ def _spared(without: Sensitivity, found: Sensitivity) -> int:
 
 def _by_hand(cell: str, given: ByHand) -> tuple[str, str]:
     """The status and the reason for it, which may be empty."""
-    pair = (given, "") if isinstance(given, str) else tuple(given)
-    if len(pair) != 2 or not all(isinstance(part, str) for part in pair):
+    pair = (given, "") if isinstance(given, str) else given
+    if not isinstance(pair, tuple) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
         raise InputError(f"Cell {cell!r}: a status by hand is a word, or a word and a reason.", [cell])
     word, reason = pair
     if word not in WORDS:
@@ -123,7 +123,8 @@ def _refuse_without_reason(overrides: Sequence[Override]) -> None:
     if unexplained:
         raise InputError(
             f"Sensitive cells are set to {' or '.join(map(repr, RELEASING))} without a reason: {some(unexplained)}. Give it "
-            "in the column 'reason' of the statuses file, or in Python as (status, reason); to keep them out of the release, set them to 'hidden' or leave them to the rules.",
+            "in the column 'reason' of the statuses file, or in Python as (status, reason); to keep them out of the "
+            "release, set them to 'hidden' or leave them to the rules.",
             unexplained,
         )
 

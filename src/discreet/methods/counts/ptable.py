@@ -85,8 +85,8 @@ def possible_variances(deviation: int, skip: int = 0) -> tuple[int, int]:
 def perturbation_table(deviation: int, variance: float, skip: int = 0, mono: bool = True) -> PTable:
     """The table for changes up to ``deviation`` with this variance; counts from 1 to ``skip`` are never published.
 
-    With ``mono`` no count is less likely to stay than to go down by one, nor that than to go down by two, and so on; where the most
-    even probabilities vary less, the variance is smaller. Without it the variance is exact.
+    With ``mono`` no count is less likely to stay than to go down by one, nor that than to go down by two, and so on; where the
+    most even probabilities vary less, the variance is smaller. Without it the variance is exact.
     """
     if isinstance(deviation, bool) or not isinstance(deviation, int) or not 1 <= deviation <= LARGEST:
         raise RuleError(f"deviation is the largest change of a count: a whole number from 1 to {LARGEST}.")
