@@ -144,3 +144,24 @@ def test_weighted_and_unweighted_numbers_of_respondents():
     table = tabulate(records, "r", "x", contributor="f", weight="w")
     assert assess(table, "FREQ(3)").table.labels(assess(table, "FREQ(3)").primaries) == ["a"]
     assert assess(table, "WFREQ(3)").table.labels(assess(table, "WFREQ(3)").primaries) == ["b"]
+
+
+def test_a_zero_that_was_reported_is_suppressed_up_to_its_range():
+    """The zero of a × x tells what F0 reported; b × z has no respondents and stays published."""
+    records = pd.DataFrame(
+        {
+            "row": list("aaaaabbbb"),
+            "column": list("xyyzzxxyy"),
+            "firm": [f"F{k}" for k in range(9)],
+            "x": [0, 40, 35, 30, 29, 50, 45, 60, 55],
+        }
+    )
+    table = tabulate(records, ["row", "column"], "x", contributor="firm", store_empty=True)
+    problem = assess(table, "ZERO(20)")
+    assert table.labels(problem.primaries) == ["a × x"]
+    found = protect(problem, "kelly")
+    assert found.hidden[table.index("a × x")]
+    assert not found.hidden[table.index("b × z")]
+    seen = audit(problem, found)
+    assert seen.passed
+    assert seen.upper[seen.cell == table.index("a × x")].min() >= 20
