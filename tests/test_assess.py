@@ -9,7 +9,7 @@ import pytest
 from discreet.assess import assess
 from discreet.errors import InputError, RuleError, TableError
 from discreet.finished import read_table
-from discreet.problem import Problem, Status
+from discreet.problem import Override, Problem, Status
 from discreet.rules import Dominance, Percent
 from discreet.table import Table
 from discreet.tabulate import tabulate
@@ -134,14 +134,59 @@ def test_costs_by_name_and_by_cell(table):
 
 
 def test_statuses_by_hand_override_the_rules(table):
-    by_hand = {"a × x": "free", "b × y": "published", ("b", "x"): "hidden", "a × y": "primary", "a × z": "free"}
+    by_hand = {
+        "a × x": ("free", "old"),
+        "b × y": ("published", "known"),
+        ("b", "x"): "hidden",
+        "a × y": "primary",
+        "a × z": "free",
+    }
     problem = assess(table, "P(10)", statuses=by_hand)
     assert sensitive(problem) == ["a × y"]
     assert status(problem, "a × x") == Status.FREE
     assert status(problem, "b × y") == Status.PUBLISHED
     assert status(problem, "b × x") == Status.HIDDEN
     assert status(problem, "a × z") == Status.FREE
-    assert levels(problem, "a × x") == levels(problem, "b × y") == (0, 0)
+    assert levels(problem, "b × y") == (0, 0)
+    # If it is suppressed after all, it is protected as the rules say.
+    assert levels(problem, "a × x") == levels(assess(table, "P(10)"), "a × x") == pytest.approx((9, 9))
+    assert problem.overrides == (
+        Override("a × x", ("P(10)",), "free", "old"),
+        Override("b × y", ("P(10)",), "published", "known"),
+    )
+
+
+def test_a_sensitive_cell_that_is_to_be_hidden_stays_sensitive(table):
+    problem = assess(table, "P(10)", statuses={"a × x": "hidden"})
+    assert problem.digest == assess(table, "P(10)").digest
+    assert not problem.overrides
+
+
+@pytest.mark.parametrize("word", ["free", "published"])
+@pytest.mark.parametrize("reason", [None, "", "  "])
+def test_a_sensitive_cell_is_not_let_go_without_a_reason(table, word, reason):
+    with pytest.raises(InputError, match=r"without a reason: 'a × x'.*column 'reason'.*'hidden'") as caught:
+        assess(table, "P(10)", statuses={"a × x": word if reason is None else (word, reason)})
+    assert caught.value.offenders == ["a × x"]
+
+
+@pytest.mark.parametrize("given", [("free", None), ("free",), ("free", "a", "b"), 3, None])
+def test_a_status_by_hand_is_a_word_with_or_without_a_reason(table, given):
+    with pytest.raises(InputError, match="a word, or a word and a reason"):
+        assess(table, "P(10)", statuses={"a × x": given})
+
+
+def test_decisions_are_part_of_what_was_protected(table):
+    """A verdict about one decision is not one about another."""
+    made = [assess(table, "P(10)", statuses={"a × x": ("published", reason)}) for reason in ("known", "agreed")]
+    assert made[0].digest != made[1].digest
+
+
+def test_waivers_that_make_a_difference_are_counted(table):
+    assert assess(table, "P(10)").waived == 0
+    assert assess(table, "P(10)", waivers=["nobody"]).waived == 0
+    assert assess(table, "P(10)", waivers=["Cleo"]).waived == 1  # b × y
+    assert assess(table, "P(10)", waivers=["Ann"]).waived == 1  # a × x still protects Bob, but less
 
 
 def test_statuses_by_hand_without_rules(table):

@@ -218,7 +218,7 @@ def test_from_records_to_release(call, here):
     assert f"kelly: {sensitive} primary" in told
     assert f"safe: {sensitive} cells keep their protection" in told
     audit = ["audit", "p.discreet", "--pattern", "f.csv", "--intervals", "i.csv", "--report", "a.json"]
-    assert call(*audit).done().out == f"safe: {sensitive} cells keep their protection\n"
+    assert call(*audit).done().out.splitlines()[0] == f"safe: {sensitive} cells keep their protection"
     pattern = pd.read_csv("f.csv")
     assert list(pattern) == PATTERN.split(",")
     assert len(pattern) == 56
@@ -445,7 +445,7 @@ def test_an_unsafe_pattern_is_exposed_and_not_published(call, here):
     Path("r.csv").write_text(KEEP)
     told = call("audit", "problem.jj", "--pattern", "alone.csv", "--intervals", "i.csv", "--report", "a.json")
     assert told.code == 1
-    assert told.out.splitlines() == ["exposed: 1 of 1 cells can be inferred too closely", "  exposed: 4"]
+    assert told.out.splitlines()[:2] == ["exposed: 1 of 1 cells can be inferred too closely", "  exposed: 4"]
     report = json.loads(Path("a.json").read_text())
     assert (report["safe"], report["exposed"]) == (False, ["4"])
     assert Path("i.csv").read_text().splitlines()[1].endswith("False")
@@ -1119,7 +1119,7 @@ def test_a_pattern_for_every_respondent_passes_and_is_published(insiders, call):
     assert "safe: 2 respondents keep their protection" in told.out
     assert json.loads((insiders / "report.json").read_text())["n_exposed_respondents"] == 0
     told = call("audit", "p.discreet", "--pattern", "each.csv", *EACH).done()
-    assert told.out == "safe: 2 respondents keep their protection\n"
+    assert told.out.splitlines()[0] == "safe: 2 respondents keep their protection"
     call("publish", "p.discreet", "--pattern", "each.csv", *EACH, "--out", "release.csv").done()
     refused = call("publish", "p.discreet", "--pattern", "four.csv", *EACH, "--out", "other.csv")
     assert (refused.code, refused.out) == (1, "")

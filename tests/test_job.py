@@ -242,7 +242,8 @@ def test_counts_without_response(run):
 
 
 def test_every_entry_about_records(run):
-    about = 'weight = "weight"\nrequest = "asked"\nextra = ["employees"]\ncount_zeros = false\nunknown = "drop"\n'
+    about = 'weight = "weight"\nweights = "secret"\nrequest = "asked"\nextra = ["employees"]\n'
+    about += 'count_zeros = false\nunknown = "drop"\n'
     text = JOB.replace("[dimensions.industry]", about + "[dimensions.industry]", 1)
     rules = '["REQ(60)", "FREQ(2)"]\nboundary = "inclusive"\nprior = 60\nmargin = 10'
     result = run(text.replace('["P(20)", "FREQ(3)"]', rules) + '[protect]\ncost = "column(employees)"\n')
@@ -391,7 +392,8 @@ def command(folder: Path, monkeypatch, capsys) -> tuple[int, str, str]:
 
 def test_statuses_override_the_rules(run, folder):
     (folder / "statuses.csv").write_text(
-        "\ufeffcell,status\r\nA1 × N1,primary\r\nTotal × Total,published\r\nA × Total,hidden\r\nB2 × S1,free\r\n",
+        "\ufeffcell,status,reason\r\nA1 × N1,primary,\r\nTotal × Total,published,\r\nA × Total,hidden,\r\n"
+        "B2 × S1,free,known from the press\r\n",
         encoding="utf-8",
     )
     problem = run(JOB + 'statuses = "statuses.csv"\nmargin = 5\n').problem
@@ -400,6 +402,9 @@ def test_statuses_override_the_rules(run, folder):
     assert status["Total × Total"] == Status.PUBLISHED
     assert status["A × Total"] == Status.HIDDEN
     assert status["B2 × S1"] == Status.FREE
+    assert [(one.cell, one.status, one.reason) for one in problem.overrides] == [
+        ("B2 × S1", "free", "known from the press")
+    ]
 
 
 def test_a_waiver_everywhere_and_in_one_cell(run, folder):
@@ -423,7 +428,7 @@ def test_small_files_say_where_they_are_wrong(tmp_path):
     with pytest.raises(InputError, match=r"s\.csv does not exist"):
         read_statuses(path)
     for text, says in (
-        (b"", "first line must be 'cell,status'"),
+        (b"", "first line must be 'cell,status' or 'cell,status,reason'"),
         (b"cell,status\n\n\na,free,b\n", "line 4: expected 2 fields, found 3"),
         (b"cell,status\na,free\nb,free\na,primary\n", "line 4: cell 'a' occurs a second time"),
         (b"cell,status\n\xff,free\n", "cannot be read"),
@@ -660,6 +665,14 @@ WRONG: dict[str, tuple[str, str]] = {
         "no file 'x.hrc' for dimensions.region.also",
     ),
     "missing waivers": (DATA + REST + 'waivers = "w.csv"\n', "no file 'w.csv' for rules.waivers"),
+    "weights that are neither": (
+        DATA.replace("[data]", '[data]\nweights = "public"') + REST,
+        "weights is 'known' or 'secret', not 'public'",
+    ),
+    "a zero rule without zeros": (
+        DATA.replace("[data]", "[data]\ncount_zeros = false") + REST.replace('"P(17)"', '"ZERO(5)"'),
+        "rule ZERO is about contributors of zero",
+    ),
     "missing statuses": (DATA + REST + 'statuses = "x.csv"\n', "no file 'x.csv' for rules.statuses"),
     "a folder for a file": (DATA.replace("data/survey.csv", "data") + REST, "no file 'data' for data.file"),
     "an output folder below a file": (

@@ -516,9 +516,9 @@ def test_the_report_tells_whether_respondents_are_safe_in_numbers_only(square):
     assert seen.respondents[0] not in page
     with pytest.raises(TableError, match="another protection"):
         render_report(problem, hide(problem, "a0 × b2", "a1 × b0", "a1 × b2"), audited, seen)
-    safe = view.respondents_verdict(replace(seen, exposed=()))
+    safe = view.respondents_verdict(replace(seen, exposed=()), protection)
     assert [kind for kind, *_ in safe] == ["safe"]
-    assert view.respondents_verdict(None) == []
+    assert view.respondents_verdict(None, protection) == []
 
 
 # -- the shareable edition ------------------------------------------------------------------------------------------

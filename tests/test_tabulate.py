@@ -83,12 +83,31 @@ def test_without_contributors_each_record_stands_for_itself(firms):
     assert (table.contributors, table.requested) == ((), None)
 
 
-def test_weights_enter_the_value_but_not_what_a_respondent_reported(firms):
-    """An intruder knows the 5 that f1 wrote on the form, not the 10 it was weighted up to."""
-    table = tabulate(firms, {"region": REGIONS}, "turnover", contributor="firm", weight="weight", extra=["staff"])
-    assert cell(table, "N2") == {"value": 5 * 2 + 3.5 + 4, "count": 3, "top": [(5, "f1"), (3.5, "f2")]}
+@pytest.mark.parametrize(
+    ("weights", "largest"), [("known", [(10, "f1"), (4, "f3")]), ("secret", [(5, "f1"), (3.5, "f2")])]
+)
+def test_contributions_are_weighted_where_readers_know_the_weights(firms, weights, largest):
+    """Who knows that f1 has weight 2 finds the 5 it wrote on the form in the 10 it was weighted up to."""
+    options = {"contributor": "firm", "weight": "weight", "extra": ["staff"], "weights": weights}
+    table = tabulate(firms, {"region": REGIONS}, "turnover", **options)
+    assert cell(table, "N2") == {"value": 5 * 2 + 3.5 + 4, "count": 3, "top": largest}
     assert table.extra["staff"][table.index("N2")] == 2 + 2 + 4
     assert table.magnitude[table.index("N2")] == 17.5
+    assert table.weighted_count[table.index("N2")] == 2 + 1 + 4
+    assert table.weights == weights
+
+
+def test_without_weights_there_is_no_convention_about_them(firms):
+    table = tabulate(firms, {"region": REGIONS}, "turnover", contributor="firm")
+    assert (table.weights, table.weighted_count) == (None, None)
+    with pytest.raises(InputError, match="weights= is either 'known' or 'secret', not 'public'"):
+        tabulate(firms, {"region": REGIONS}, "turnover", weights="public")
+
+
+def test_the_table_knows_how_many_records_were_left_out(firms):
+    table = tabulate(firms, {"region": Hierarchy.flat(["N1"])}, "turnover", unknown="drop")
+    assert table.dropped == int((firms.region != "N1").sum()) > 0
+    assert tabulate(firms, {"region": REGIONS}, "turnover").dropped == 0
 
 
 def test_a_holding_is_one_contributor_and_free_firms_stay_themselves(firms):
@@ -269,6 +288,7 @@ def surveys(draw: Any) -> dict[str, Any]:
         "holding": "group" if holding else None,
         "weight": "w" if weight else None,
     }
+    options["weights"] = draw(st.sampled_from(["known", "secret"]))
     options |= {"top": draw(st.integers(1, 3)), "count_zeros": draw(st.booleans()), "request": "asked", "extra": ["e"]}
     return {
         "records": records,
@@ -283,7 +303,7 @@ def by_hand(
 ) -> dict[tuple[str, ...], Any]:
     """Every record into every cell above it, one after the other, in fractions."""
     exact = lambda number: Fraction(str(number))  # noqa: E731
-    net: Any = defaultdict(lambda: defaultdict(lambda: [Fraction(0), Fraction(0)]))
+    net: Any = defaultdict(lambda: defaultdict(lambda: [Fraction(0), Fraction(0), Fraction(10)]))
     sums: Any = defaultdict(lambda: [Fraction(0), Fraction(0)])
     asked: dict[Any, bool] = defaultdict(bool)
     for number, record in enumerate(records):
@@ -301,18 +321,20 @@ def by_hand(
                     at = parent[at]
             above.append(sorted(codes))
         for where in itertools.product(*above):
-            net[where][who][0] += exact(record["x"])
+            net[where][who][0] += exact(record["x"]) * (weight if options["weights"] == "known" else 1)
             net[where][who][1] += exact(record["x"]) * weight
+            net[where][who][2] = min(net[where][who][2], weight)
             sums[where][0] += exact(record["x"]) * weight
             sums[where][1] += exact(record["e"]) * weight
     found = {}
     for where, contributions in net.items():
-        counted = {who: x for who, (x, _) in contributions.items() if x or options["count_zeros"]}
+        counted = {who: x for who, (x, *_) in contributions.items() if x or options["count_zeros"]}
+        weighted = float(sum(contributions[who][2] for who in counted)) if options["weight"] else None
         # Nameless records of the same size are told apart by sign and mark, names by the alphabet.
         rank = lambda who, x=counted: (-abs(x[who]), who[0], (-x[who], not asked[who]) if who[0] < 0 else who[1:])  # noqa: E731
         top = [(who, float(counted[who]), asked[who]) for who in sorted(counted, key=rank)[: options["top"]]]
-        magnitude = float(sum(abs(v) for _, v in contributions.values()))
-        found[where] = (float(sums[where][0]), float(sums[where][1]), len(counted), magnitude, top)
+        magnitude = float(sum(abs(v) for _, v, _ in contributions.values()))
+        found[where] = (float(sums[where][0]), float(sums[where][1]), len(counted), magnitude, weighted, top)
     return found
 
 
@@ -335,8 +357,9 @@ def test_every_cell_is_what_counting_by_hand_gives(survey):
     }
     assert set(table.contributors) == free | {f"{name} (holding)" if name in free else name for name in held}
     assert set(table.labels()) == {" × ".join(where) for where in expected}
-    for where, (value, extra, count, magnitude, largest) in expected.items():
+    for where, (value, extra, count, magnitude, weighted, largest) in expected.items():
         i = table.index(where)
+        assert weighted is None or table.weighted_count[i] == pytest.approx(weighted, abs=1e-12)
         assert table.value[i] == pytest.approx(value, abs=1e-12)
         assert table.extra["e"][i] == pytest.approx(extra, abs=1e-12)
         assert table.magnitude[i] == pytest.approx(magnitude, abs=1e-12)
@@ -384,8 +407,11 @@ def test_contributions_are_net_absolute_and_as_reported_and_none_is_zero():
             "w": [2.0, 2, 2, 1, 1, 2],
         }
     )
-    table = tabulate(records, "at", "x", contributor="firm", holding="group", weight="w", contributions=True)
+    options = {"contributor": "firm", "holding": "group", "weight": "w", "contributions": True}
+    table = tabulate(records, "at", "x", weights="secret", **options)
     assert listed(table) == {("a", "H", 4.0), ("b", "H", 4.0), ("b", "h", 7.0)}
+    table = tabulate(records, "at", "x", weights="known", **options)
+    assert listed(table) == {("a", "H", 8.0), ("b", "H", 8.0), ("b", "h", 7.0)}
 
 
 def test_records_without_a_name_are_respondents_of_their_own():

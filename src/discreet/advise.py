@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from discreet.assess import Label, assess
+from discreet.assess import ByHand, Label, assess
 from discreet.errors import InputError, some
 from discreet.hierarchy import Hierarchy
 from discreet.problem import Status
@@ -95,7 +95,7 @@ def advise(
     rules: str | Rule | Iterable[str | Rule],
     *,
     boundary: Boundary = "strict",
-    statuses: Mapping[str, str] | None = None,
+    statuses: Mapping[str, ByHand] | None = None,
     waivers: Iterable[str | tuple[str, Label]] = (),
     recode: Mapping[str, Mapping[str, str]] | None = None,
     keep: Mapping[str, Collection[str] | None] | None = None,

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from discreet.costs import cost_of
 from discreet.errors import InputError, RuleError, some
 from discreet.link import RESPONSES
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import BoolArray, Override, Problem, Status
 from discreet.relations import FloatArray
 from discreet.rules import Boundary, Rule, Sensitivity, combine, parse_rules
 from discreet.table import Table
 
 Label = str | Sequence[str]
 Zeros = Literal["published", "suppressible"]
+ByHand = str | tuple[str, str]  # a status, or a status and the reason for it
 
 WORDS = {
     "primary": Status.PRIMARY,
@@ -25,6 +26,7 @@ WORDS = {
     "published": Status.PUBLISHED,
     "hidden": Status.HIDDEN,
 }
+RELEASING = ("free", "published")  # of these a sensitive cell may be published, which takes a reason
 
 
 def assess(
@@ -33,7 +35,7 @@ def assess(
     *,
     cost: str | FloatArray = "value",
     boundary: Boundary = "strict",
-    statuses: Mapping[str, str] | Mapping[tuple[str, ...], str] | None = None,
+    statuses: Mapping[str, ByHand] | Mapping[tuple[str, ...], ByHand] | None = None,
     margin: float = 20.0,
     waivers: Iterable[str | tuple[str, Label]] = (),
     prior: float | None = None,
@@ -41,10 +43,12 @@ def assess(
 ) -> Problem:
     """Apply rules to every cell; a cell is sensitive if any rule says so, and its levels are the largest.
 
-    ``statuses`` overrides the rules for single cells: ``primary`` (with levels of ``margin`` percent of its magnitude unless a
-    rule gave it some), ``free``, ``published`` or ``hidden``. ``waivers`` names respondents who consent to publication,
-    everywhere or, as ``(respondent, cell)``, in one cell. ``prior`` is what everybody is said to know beforehand: nothing
-    but the sign (``None``), or each contribution to within that many percent.
+    ``statuses`` sets single cells by hand: ``primary`` (with levels of ``margin`` percent of its magnitude unless a rule gave
+    it some), ``free``, ``published`` or ``hidden``. A sensitive cell stays sensitive if it is to be ``hidden``; to make it
+    ``free`` or ``published`` takes a reason, as ``("published", "reason")``, and is recorded in ``Problem.overrides``. If a
+    free one is suppressed after all, it keeps the protection that the rules require. ``waivers`` names respondents who consent
+    to publication, everywhere or, as ``(respondent, cell)``, in one cell. ``prior`` is what everybody is said to know
+    beforehand: nothing but the sign (``None``), or each contribution to within that many percent.
 
     ``zeros`` says what happens to cells that are zero and not sensitive. ``"published"``: they stay published, so readers of a
     table of counts know that a suppressed cell is at least 1, and levels end there. ``"suppressible"``: they may be
@@ -64,22 +68,25 @@ def assess(
         )
     chosen = parse_rules(rules, boundary=boundary)
     waived = _waived(table, waivers)
-    nothing = np.zeros(len(table))
-    found = combine([Sensitivity(nothing, nothing > 0, nothing, nothing, nothing), *(r(table, waived) for r in chosen)])
+    found = _judged(table, verdicts := [rule(table, waived) for rule in chosen])
     fixed = _published_zeros(table, zeros)
     status = np.where(fixed, Status.PUBLISHED, Status.FREE).astype(np.int8)
     status[found.sensitive] = Status.PRIMARY
     lower, upper, sliding = found.lower.copy(), found.upper.copy(), found.sliding.copy()
-    for label, word in (statuses or {}).items():
+    overrides: list[Override] = []
+    for label, given in (statuses or {}).items():
         i = table.index(label)
-        if word not in WORDS:
-            raise InputError(
-                f"Cell {table.label(i)!r}: there is no status {word!r}. Choose from {some(list(WORDS), 9)}."
-            )
-        status[i] = WORDS[word]
-        if status[i] == Status.PRIMARY and not found.sensitive[i]:
-            lower[i] = upper[i] = margin / 100 * table.magnitude[i]
-    needs = status == Status.PRIMARY
+        word, reason = _by_hand(table.label(i), given)
+        if not found.sensitive[i]:
+            status[i] = WORDS[word]
+            if status[i] == Status.PRIMARY:
+                lower[i] = upper[i] = margin / 100 * table.magnitude[i]
+        elif word in RELEASING:
+            status[i] = WORDS[word]
+            by = tuple(str(rule) for rule, seen in zip(chosen, verdicts, strict=True) if seen.sensitive[i])
+            overrides.append(Override(table.label(i), by, word, reason))
+    _refuse_without_reason(overrides)
+    needs = (status == Status.PRIMARY) | (found.sensitive & (status == Status.FREE))
     prior_lower, prior_upper = _prior(table, prior)
     # Nobody can be made to believe what they know to be impossible: no level reaches beyond the prior bounds.
     lower = np.where(needs, np.minimum(lower, table.value - prior_lower), 0.0)
@@ -99,6 +106,8 @@ def assess(
         positive=zeros != "suppressible"
         and is_plain_count(table)
         and bool(np.all(status[table.value == 0] == Status.PUBLISHED)),
+        overrides=tuple(overrides),
+        waived=0 if waived is None else _spared(_judged(table, [rule(table, None) for rule in chosen]), found),
     )
 
 
@@ -123,6 +132,41 @@ def _cost(table: Table, cost: str | FloatArray, may_go: BoolArray) -> FloatArray
     if not isinstance(cost, str) or not np.any(costs > 0):
         return costs
     return np.where(may_go & (table.magnitude == 0) & (costs == 0), costs[costs > 0].min(), costs)
+
+
+def _judged(table: Table, verdicts: Sequence[Sensitivity]) -> Sensitivity:
+    """All verdicts as one; nothing is sensitive without rules."""
+    nothing = np.zeros(len(table))
+    return combine([Sensitivity(nothing, nothing > 0, nothing, nothing, nothing), *verdicts])
+
+
+def _spared(without: Sensitivity, found: Sensitivity) -> int:
+    """How many cells waivers made less sensitive, or not sensitive at all."""
+    judged = ("sensitive", "lower", "upper", "sliding")
+    less = [np.asarray(getattr(without, name)) > np.asarray(getattr(found, name)) for name in judged]
+    return int(np.any(less, axis=0).sum())
+
+
+def _by_hand(cell: str, given: ByHand) -> tuple[str, str]:
+    """The status and the reason for it, which may be empty."""
+    pair = (given, "") if isinstance(given, str) else given
+    if not isinstance(pair, tuple) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
+        raise InputError(f"Cell {cell!r}: a status by hand is a word, or a word and a reason.", [cell])
+    word, reason = pair
+    if word not in WORDS:
+        raise InputError(f"Cell {cell!r}: there is no status {word!r}. Choose from {some(list(WORDS), 9)}.")
+    return word, reason.strip()
+
+
+def _refuse_without_reason(overrides: Sequence[Override]) -> None:
+    unexplained = [one.cell for one in overrides if not one.reason]
+    if unexplained:
+        raise InputError(
+            f"Sensitive cells are set to {' or '.join(map(repr, RELEASING))} without a reason: {some(unexplained)}. Give it "
+            "in the column 'reason' of the statuses file, or in Python as (status, reason); to keep them out of the "
+            "release, set them to 'hidden' or leave them to the rules.",
+            unexplained,
+        )
 
 
 def _prior(table: Table, prior: float | None) -> tuple[FloatArray, FloatArray]:

@@ -37,6 +37,7 @@ from discreet.cli_common import (
     problem_against,
     problem_argument,
     quiet_option,
+    show_promise,
     verdict,
     workers_option,
 )
@@ -67,11 +68,13 @@ from discreet.job_file import MOST_DECIMALS, SHAREABLE, read_job
 from discreet.methods import METHODS, SUPPRESSION, Level, protect, with_options
 from discreet.microdata import distinct_codes
 from discreet.progress import on_terminal
+from discreet.promise import published_by_decision, safe
 from discreet.release import SYMBOL, publish
 from discreet.report.words import listed
 from discreet.respondents import audit_respondents
 from discreet.rules import RULES, usage
 from discreet.show import show
+from discreet.table import Weights
 from discreet.tabulate import tabulate
 
 PROBLEMS = tuple(suffix for suffix, module in FORMATS.items() if hasattr(module, "write_problem"))
@@ -191,8 +194,9 @@ def _summary(result: Result) -> None:
     console.print()
     respondents = result.respondents
     if result.passed:
+        which = "every other" if published_by_decision(result.protection) else "every"
         console.print(
-            "[bold green]Safe[/]: every sensitive cell keeps its protection against the "
+            f"[bold green]{safe(result.protection).capitalize()}[/]: {which} sensitive cell keeps its protection against the "
             + escape(listed(result.audit.attackers))
             + ("." if respondents is None else f", and each of {respondents.targets:,} respondents against all others.")
         )
@@ -204,6 +208,7 @@ def _summary(result: Result) -> None:
     elif result.lab is not None:
         hit = len(result.lab.compromised)
         console.print(f"[bold red]Not published[/]: attacks compromise {hit:,} sensitive cells; see report.html.")
+    show_promise(result.protection, respondents)
     console.print("Written:")
     for file in result.files:
         public = file.name.startswith("release") or file.name == SHAREABLE
@@ -228,6 +233,13 @@ def _summary(result: Result) -> None:
 @click.option("--contributor", help="Column that says who a record belongs to.")
 @click.option("--holding", help="Column with the group a contributor belongs to.")
 @click.option("--weight", help="Column with sampling weights.")
+@click.option(
+    "--weights",
+    type=click.Choice(get_args(Weights)),
+    default="known",
+    show_default=True,
+    help="Whether readers may know the sampling weights, so that contributions are protected with their weights.",
+)
 @click.option("--request", help="Column that says who asked for protection.")
 @click.option("--extra", multiple=True, help="Further column to add up, for costs or as keys; repeat for more.")
 @click.option("--top", type=click.IntRange(1), default=3, show_default=True, help="Largest contributions to keep.")
@@ -249,6 +261,7 @@ def tabulate_command(
     contributor: str | None,
     holding: str | None,
     weight: str | None,
+    weights: Weights,
     request: str | None,
     extra: tuple[str, ...],
     top: int,
@@ -270,6 +283,7 @@ def tabulate_command(
         contributor=contributor,
         holding=holding,
         weight=weight,
+        weights=weights,
         top=top,
         request=request,
         extra=list(extra),
@@ -320,7 +334,9 @@ def _dimension(data: Path, text: str) -> tuple[str, Hierarchy | None]:
     show_default=True,
     help="Protection of cells made primary by hand, in percent.",
 )
-@click.option("--statuses", type=ExistingFile, help="CSV cell,status: primary, free, published or hidden by hand.")
+@click.option(
+    "--statuses", type=ExistingFile, help="CSV cell,status[,reason]: primary, free, published or hidden by hand."
+)
 @click.option("--waivers", type=ExistingFile, help="CSV respondent or respondent,cell: who consents to publication.")
 @click.option(
     "--zeros",
@@ -435,11 +451,12 @@ def protect_command(
         if kept and passed:
             kept.finish(found.report.status)
     # The cost is for the report: where it is the value hidden, it is confidential.
-    console.print(f"{found!r}, {found.report.seconds:,.1f} s, audit: {verdict(checked)}", markup=False)
+    console.print(f"{found!r}, {found.report.seconds:,.1f} s, audit: {verdict(checked, found)}", markup=False)
     if found.report.note:
         console.print(found.report.note, markup=False)
     if seen is not None:
-        show_respondents(seen)
+        show_respondents(seen, found)
+    show_promise(found, seen)
     return 0 if passed else 1
 
 
@@ -471,7 +488,8 @@ def publish_command(
         seen = audit_respondents(given, found, progress=progress) if level == "contributions" else None
     release = publish(given, found, checked, seen, symbol=symbol, decimals=decimals)
     write_release(release, out)
-    console.print(f"{release!r}", markup=False)
+    console.print(f"{release!r}, {safe(found)}", markup=False)
+    show_promise(found, seen)
 
 
 @cli.command()

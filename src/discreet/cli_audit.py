@@ -33,6 +33,7 @@ from discreet.cli_common import (
     problem_argument,
     quiet_option,
     respondents_verdict,
+    show_promise,
     verdict,
     workers_option,
 )
@@ -43,6 +44,7 @@ from discreet.io.pattern import read_pattern
 from discreet.job import audit_report, respondents_report, write_json, write_together
 from discreet.problem import Problem, Status
 from discreet.progress import on_terminal
+from discreet.promise import safe
 from discreet.protection import Protection, suppress
 from discreet.respondents import RespondentAudit, audit_respondents
 
@@ -113,15 +115,16 @@ def audit_command(
     if intervals:
         files[intervals] = lambda draft: checked.frame().to_csv(draft, index=False)
     if report:
-        files[report] = lambda draft: write_json(audit_report(checked), draft)
+        files[report] = lambda draft: write_json(audit_report(checked, found), draft)
     write_together(files)
-    console.print(verdict(checked))
+    console.print(verdict(checked, found))
     if checked.linear is not None and checked.exact:
         console.print(
             f"  {int(checked.differs.sum()):,} intervals are narrower than they would be without whole numbers"
         )
     for label in checked.exposed[:WORST]:
         console.print(f"  exposed: {label}", markup=False)
+    show_promise(found)
     return 0 if checked.passed else 1
 
 
@@ -130,14 +133,15 @@ def _audit_respondents(given: Problem, found: Protection, report: Path | None, w
         seen = audit_respondents(given, found, executor=executor, progress=progress)
     if report:
         with writing(report) as draft:
-            write_json(respondents_report(seen), draft)
-    show_respondents(seen)
+            write_json(respondents_report(seen, found), draft)
+    show_respondents(seen, found)
+    show_promise(found, seen)
     return 0 if seen.passed else 1
 
 
-def show_respondents(seen: RespondentAudit) -> None:
+def show_respondents(seen: RespondentAudit, protection: Protection) -> None:
     """The verdict, to how many insiders respondents are exposed, and what gives the worst of them away."""
-    console.print(respondents_verdict(seen))
+    console.print(respondents_verdict(seen, protection))
     if not seen.problem.table.knows_respondents:
         console.print(
             "  of each cell the table lists the largest contributions only; smaller ones of holdings are left out"
@@ -166,14 +170,15 @@ def show_respondents(seen: RespondentAudit) -> None:
 def verify_command(certificate: Path, problem: Path, pattern: Path, attackers: Path | None) -> int:
     """Check a certificate in exact arithmetic, without a solver."""
     given = problem_against(problem, attackers)
-    seen = verify(read_certificate(certificate), given, read_pattern(given, pattern))
+    found = read_pattern(given, pattern)
+    seen = verify(read_certificate(certificate), given, found)
     if not seen.passed:
         console.print("certificate does not hold:")
         for reason in seen.problems[:10]:
             console.print(f"  {reason}", markup=False)
         return 1
     cells, exposed, tables = (seen.counts[name] for name in ("cells", "exposed", "tables"))
-    verdict = f"{exposed:,} of {cells:,} cells exposed" if exposed else f"{cells:,} cells safe"
+    verdict = f"{exposed:,} of {cells:,} cells exposed" if exposed else f"{cells:,} cells {safe(found)}"
     console.print(f"certificate holds: {verdict}, {tables:,} congruent tables, checked in exact arithmetic")
     if not seen.complete:
         console.print("  but it says nothing about some of the protected cells")

@@ -18,6 +18,8 @@ from discreet.io.attackers import with_attackers
 from discreet.job_file import Job
 from discreet.methods import Level
 from discreet.problem import Problem
+from discreet.promise import promise, safe
+from discreet.protection import Protection
 from discreet.respondents import RespondentAudit
 
 
@@ -113,16 +115,22 @@ def keep_apart(*files: Path | None) -> None:
         raise InputError(f"{twice[0]} is given twice: write each file to a place of its own.")
 
 
-def verdict(checked: Audit) -> str:
+def verdict(checked: Audit, protection: Protection) -> str:
     """An audit in one line."""
     cells = len(np.unique(checked.cell))
     if checked.passed:
-        return f"safe: {cells:,} cells keep their protection"
+        return f"{safe(protection)}: {cells:,} cells keep their protection"
     return f"exposed: {len(checked.exposed):,} of {cells:,} cells can be inferred too closely"
 
 
-def respondents_verdict(seen: RespondentAudit) -> str:
+def respondents_verdict(seen: RespondentAudit, protection: Protection) -> str:
     """The same at the level of contributions."""
     if seen.passed:
-        return f"safe: {seen.targets:,} respondents keep their protection"
+        return f"{safe(protection)}: {seen.targets:,} respondents keep their protection"
     return f"exposed: {len(seen.respondents):,} of {seen.targets:,} respondents can be told too closely"
+
+
+def show_promise(protection: Protection, respondents: RespondentAudit | None = None) -> None:
+    """What the verdict promises and what it does not."""
+    for sentence in promise(protection.problem, protection, respondents):
+        console.print(f"  {sentence}", markup=False)

@@ -121,6 +121,9 @@ def compare_command(
         files[risks] = lambda draft: found.risks().to_csv(draft, index=False)
     write_together(files)
     _show(found)
+    if given.problem.overrides:
+        cells = words.plural(len(given.problem.overrides), "sensitive cell")
+        console.print(f"\nNot protected by any of them unless suppressed: {cells}, by decision", markup=False)
     console.print("\nWritten:")
     for file in files:
         console.print(f"  {escape(str(file))}  [dim]confidential[/]")

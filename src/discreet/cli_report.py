@@ -17,6 +17,7 @@ from discreet.cli_common import (
     problem_against,
     problem_argument,
     quiet_option,
+    show_promise,
     verdict,
 )
 from discreet.io import writing
@@ -60,5 +61,6 @@ def report_command(
     write = write_shareable if share else write_report
     with writing(out) as draft:
         write(draft, given, found, checked, seen, title=title)
-    console.print(f"{verdict(checked)}; written {out}", markup=False)
+    console.print(f"{verdict(checked, found)}; written {out}", markup=False)
+    show_promise(found, seen)
     return 0 if checked.passed and (seen is None or seen.passed) else 1

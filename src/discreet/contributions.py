@@ -17,7 +17,7 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Contributions:
-    """Absolute contributions to base cells, as reported; ``who`` numbers respondents, a holding being one.
+    """Absolute contributions to base cells, weighted unless weights are secret; ``who`` numbers respondents, a holding being one.
 
     Of a respondent who is in several base cells all contributions are listed. Of those who are in one cell alone, the largest
     are enough: whatever a smaller one can work out, so can they.

@@ -58,3 +58,8 @@ def some(items: Sequence[object], limit: int = 3) -> str:
     """``'a', 'b', 'c' and 4 more``: enough to find the place, not enough to flood a log."""
     shown = ", ".join(repr(str(item)) for item in items[:limit])
     return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"
+
+
+def plural(n: int, noun: str) -> str:
+    """``1 cell``, ``2 cells``."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

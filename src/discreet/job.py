@@ -31,6 +31,7 @@ from discreet.methods import protect
 from discreet.microdata import distinct_codes
 from discreet.problem import Problem
 from discreet.progress import Progress, Silent
+from discreet.promise import promise, published_by_decision, safe
 from discreet.protection import Protection
 from discreet.release import Release, publish
 from discreet.report import write_report, write_shareable
@@ -121,7 +122,7 @@ def _protect(
         adjusted = f", {report.n_adjusted:,} get other values" if report.n_adjusted else ""
         say(f"protected: {report.n_secondary:,} further cells are hidden{adjusted}")
         checked = audit(problem, protection, executor=executor, progress=progress)
-        say(f"audited: {'safe' if checked.passed else f'{len(checked.exposed):,} cells exposed'}")
+        say(f"audited: {safe(protection) if checked.passed else f'{len(checked.exposed):,} cells exposed'}")
         respondents = None
         if job.at_contributions:
             respondents = audit_respondents(problem, protection, executor=executor, progress=progress)
@@ -168,6 +169,7 @@ def make_table(
             contributor=d.contributor,
             holding=d.holding,
             weight=d.weight,
+            weights=d.weights,  # type: ignore[arg-type]  # checked when the job was read
             top=max(depth, 1),
             request=d.request,
             extra=d.extra,
@@ -246,13 +248,13 @@ def _hierarchy(job: Job, name: str, dimension: Dimension, source: Any) -> Hierar
     return Hierarchy.from_columns(codes.sort_values(columns), columns, dimension.total)
 
 
-def read_statuses(path: Path) -> dict[str, str]:
-    """CSV with the header ``cell,status``: cells by label, e.g. ``A × North``."""
-    statuses: dict[str, str] = {}
-    for number, (cell, status) in _small_csv(path, ["cell", "status"]):
+def read_statuses(path: Path) -> dict[str, tuple[str, str]]:
+    """CSV with the header ``cell,status`` or ``cell,status,reason``: cells by label, e.g. ``A × North``."""
+    statuses: dict[str, tuple[str, str]] = {}
+    for number, (cell, status, *reason) in _small_csv(path, ["cell", "status"], ["cell", "status", "reason"]):
         if cell in statuses:
             raise InputError(f"{path}, line {number}: cell {cell!r} occurs a second time.", [cell])
-        statuses[cell] = status
+        statuses[cell] = (status, "".join(reason))
     return statuses
 
 
@@ -302,6 +304,7 @@ def protect_report(
 ) -> dict[str, Any]:
     """What ``report.json`` holds."""
     report = {**protection.report.as_dict(), "safe": all_passed(checked, respondents, lab)}
+    report |= _promised(protection, respondents)
     if lab is not None:
         report |= {"attacks": [one.finding.attack for one in lab.scores], "compromised": lab.compromised}
     if respondents is not None:
@@ -309,10 +312,19 @@ def protect_report(
     return report
 
 
-def audit_report(checked: Audit) -> dict[str, Any]:
+def _promised(protection: Protection, respondents: RespondentAudit | None) -> dict[str, Any]:
+    """What stands beside the verdict in both reports."""
+    return {
+        "n_published_by_decision": published_by_decision(protection),
+        "promise": promise(protection.problem, protection, respondents),
+    }
+
+
+def audit_report(checked: Audit, protection: Protection, respondents: RespondentAudit | None = None) -> dict[str, Any]:
     """What ``audit.json`` holds: verdicts and labels, no values."""
     return {
-        "safe": checked.passed,
+        "safe": checked.passed and (respondents is None or respondents.passed),
+        **_promised(protection, respondents),
         "attackers": list(checked.attackers),
         "n_cells": len(checked.cell),
         "n_exposed": len(checked.exposed),
@@ -323,11 +335,12 @@ def audit_report(checked: Audit) -> dict[str, Any]:
     }
 
 
-def respondents_report(seen: RespondentAudit) -> dict[str, Any]:
+def respondents_report(seen: RespondentAudit, protection: Protection) -> dict[str, Any]:
     """What ``audit.json`` holds at the level of contributions. It tells names, and by the sentences amounts."""
     table = seen.problem.table
     return {
         "safe": seen.passed,
+        **_promised(protection, seen),
         "level": "contributions",
         "n_respondents": seen.targets,
         "n_exposed": len(seen.respondents),
@@ -389,9 +402,9 @@ def _write(
     release: Release | None,
 ) -> tuple[Path, ...]:
     settings = {"job": job.path.name, "cost": job.protect.cost, "boundary": job.rules.boundary}
-    verdicts = audit_report(checked)
+    verdicts = audit_report(checked, protection, respondents)
     if respondents is not None:
-        verdicts |= {"safe": all_passed(checked, respondents), "respondents": respondents_report(respondents)}
+        verdicts |= {"respondents": respondents_report(respondents, protection)}
     writers: dict[str, Callable[[Path], None]] = {
         "pattern.csv": lambda draft: write_pattern(protection, draft),
         "intervals.csv": lambda draft: checked.frame().to_csv(draft, index=False),

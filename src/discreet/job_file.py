@@ -19,7 +19,8 @@ from discreet.methods import METHODS, SUPPRESSION, Level, with_options
 from discreet.methods.method import Method
 from discreet.release import SYMBOL
 from discreet.respondents.measure import measures_of
-from discreet.rules import parse_rules
+from discreet.rules import Zero, parse_rules
+from discreet.table import Weights
 
 SHAREABLE = "report-shareable.html"  # besides the release, the only file a job writes that may be published
 MOST_DECIMALS = 15  # what a double holds
@@ -36,6 +37,7 @@ class Data:
     contributor: str | None = None
     holding: str | None = None
     weight: str | None = None
+    weights: str = "known"  # to readers, or "secret"
     request: str | None = None
     extra: list[str] = field(default_factory=list)
     count_zeros: bool = True
@@ -77,7 +79,7 @@ class Rules:
     margin: float = 20.0
     zeros: str | None = None  # "published" or "suppressible"
     waivers: str | None = None  # CSV respondent[,cell]
-    statuses: str | None = None  # CSV cell,status
+    statuses: str | None = None  # CSV cell,status[,reason]
     attackers: str | None = None  # CSV attacker,cell,lower,upper[,lower_level,upper_level,sliding_level]
 
 
@@ -242,6 +244,8 @@ def _check_rules(job: Job) -> None:
         rules = parse_rules(job.rules.sensitive)
         if any(rule.depth > MOST_CONTRIBUTIONS for rule in rules):
             raise RuleError(f"a rule looks at more than {MOST_CONTRIBUTIONS} contributors to a cell.")
+        if job.data is not None and not job.data.count_zeros and any(isinstance(rule, Zero) for rule in rules):
+            raise RuleError("rule ZERO is about contributors of zero: leave out count_zeros = false.")
     except RuleError as error:
         raise JobError(f"{path}: {error}", error.offenders) from None
 
@@ -291,6 +295,8 @@ def _check_choices(job: Job) -> None:
         )
     if job.data is not None and job.data.unknown not in ("error", "drop"):
         raise JobError(f"{path}: unknown is 'error' or 'drop', not {job.data.unknown!r}.")
+    if job.data is not None and job.data.weights not in get_args(Weights):
+        raise JobError(f"{path}: weights is 'known' or 'secret', not {job.data.weights!r}.")
 
 
 def _check_files(job: Job) -> None:

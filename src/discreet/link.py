@@ -33,6 +33,9 @@ def link(*tables: Table, equations: Sequence[str] = ()) -> Table:
         raise InputError("link() needs at least one table.")
     if any(table.names is not None for table in tables):
         raise InputError("Tables read from JJ files have no dimensions to link by.")
+    conventions = {table.weights for table in tables if table.weights is not None}
+    if len(conventions) > 1:
+        raise InputError("Some tables take weights to be known, others to be secret. Tabulate all of them alike.")
     dimensions = _union(tables)
     responses = tuple(dict.fromkeys(table.response for table in tables))
     domains = [_Domain(table, dimensions, responses.index(table.response)) for table in tables]
@@ -62,6 +65,9 @@ def link(*tables: Table, equations: Sequence[str] = ()) -> Table:
         response=responses[0] if len(responses) == 1 else "value",
         is_count=all(table.is_count for table in tables),
         complete=len(tables) == 1 and tables[0].complete,
+        weights=next(iter(conventions), None),
+        counts_zeros=all(table.counts_zeros for table in tables),
+        dropped=max(table.dropped for table in tables),
         **{name: _take(column, order) for name, column in columns.items()},
     ).check_additive()
     # Where one table is finer than all others, it knows what respondents contribute.
@@ -206,6 +212,8 @@ def _columns(tables: Sequence[Table], where: Sequence[np.ndarray], n: int) -> di
     place = {name: i for i, name in enumerate(contributors)}
     if all(table.count is not None for table in tables):
         columns["count"] = np.zeros(n, dtype=np.int64)
+    if all(table.weighted_count is not None for table in tables):
+        columns["weighted_count"] = np.zeros(n)
     if all(table.top is not None for table in tables):
         depth = min(table.top.shape[1] for table in tables if table.top is not None)
         columns["top"] = np.zeros((n, depth))

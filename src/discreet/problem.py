@@ -31,6 +31,16 @@ class Status(IntEnum):
     HIDDEN = 3  # already hidden, needs no protection of its own
 
 
+@dataclass(frozen=True)
+class Override:
+    """A decision against the rules: a sensitive cell that may be published all the same. Confidential."""
+
+    cell: str
+    rules: tuple[str, ...]  # that call it sensitive
+    status: str  # that was decided: free or published
+    reason: str
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Problem:
     """One immutable, validated object feeds every method and the audit.
@@ -58,6 +68,8 @@ class Problem:
     others: tuple[Attacker, ...] = field(default=())
     least: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
     positive: bool = False
+    overrides: tuple[Override, ...] = ()
+    waived: int = 0  # cells that need less protection, or none, because respondents consent to publication
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -181,6 +193,8 @@ class Problem:
         h.update(f"positive: {self.positive}".encode())
         for who in self.others:
             h.update(f"{who.name}:{who.digest}".encode())
+        for one in self.overrides:
+            h.update("\0".join((one.cell, *one.rules, one.status, one.reason, "")).encode())
         return h.hexdigest()
 
     def with_columns(self, **columns: Any) -> Problem:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ ADDITIVITY = 1e-9  # share of the sum of absolute values in a relation that its 
 
 
 WEIGHTS = (1e-4, 1e4)  # of cells in a relation; nearly always they are 1 and −1
+Weights = Literal["known", "secret"]  # sampling weights, to readers
 BETWEEN = " × "  # stands between the codes of a label
 
 
@@ -66,6 +67,10 @@ class Table:
     complete: bool = True  # cells that are not stored are zeros; in linked tables some are tabulated nowhere
     contributions: Contributions | None = None  # to the finest cells
     behind: NDArray[np.bool_] | None = None  # cells behind linked tables, which are never published
+    weighted_count: FloatArray | None = None  # how many the contributors stand for, by their sampling weights
+    weights: Weights | None = None  # whether sampling weights are known to readers; contributions are then weighted
+    counts_zeros: bool = True  # contributors of zero are counted
+    dropped: int = 0  # records that were left out because their codes are not in a hierarchy
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -79,12 +84,13 @@ class Table:
         put(self, "relations", relations)
         put(self, "rhs", np.zeros(self.relations.shape[0]) if self.rhs is None else np.asarray(self.rhs, dtype=float))
         put(self, "magnitude", np.abs(value) if self.magnitude is None else np.asarray(self.magnitude, dtype=float))
-        for name in ("count", "top", "who", "requested"):
+        for name in ("count", "weighted_count", "top", "who", "requested"):
             if getattr(self, name) is not None:
-                put(self, name, np.asarray(getattr(self, name), dtype=np.float64 if name == "top" else None))
+                kind = np.float64 if name in ("top", "weighted_count") else None
+                put(self, name, np.asarray(getattr(self, name), dtype=kind))
         n = len(value)
         lengths = {"relations": self.relations.shape[1], "magnitude": len(self.magnitude)}
-        for name in ("count", "top", "who", "requested", "names"):
+        for name in ("count", "weighted_count", "top", "who", "requested", "names"):
             column = getattr(self, name)
             if column is not None:
                 lengths[name] = len(column)
@@ -95,7 +101,7 @@ class Table:
         if self.names is not None and len(set(self.names)) < n:
             twice = [name for name, times in Counter(self.names).items() if times > 1]
             raise TableError(f"Cells have the same name: {some(twice)}.", twice)
-        for name in ("value", "codes", "magnitude", "rhs", "count", "top", "who", "requested"):
+        for name in ("value", "codes", "magnitude", "rhs", "count", "weighted_count", "top", "who", "requested"):
             if getattr(self, name) is not None:
                 put(self, name, read_only(getattr(self, name)))
         self._check_names()
@@ -135,6 +141,8 @@ class Table:
         columns: dict[str, NDArray[Any]] = {"value": self.value, "magnitude": self.magnitude, **self.extra}
         if self.count is not None:
             columns["count"] = self.count
+        if self.weighted_count is not None:
+            columns["weighted count"] = self.weighted_count
         if self.top is not None:
             columns["top contributions"] = np.abs(self.top).sum(axis=1)
         for name, column in columns.items():
@@ -339,7 +347,7 @@ class Table:
         )
 
 
-_PER_CELL = ("value", "count", "magnitude", "top", "who", "requested")
+_PER_CELL = ("value", "count", "weighted_count", "magnitude", "top", "who", "requested")
 
 
 def _codes(dimensions: Mapping[str, Hierarchy], codes: Any, cells: int) -> NDArray[np.int32]:

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import ibis
 import numpy as np
@@ -29,7 +29,7 @@ from discreet.errors import HierarchyError, InputError, TableError, some
 from discreet.hierarchy import ABSENT, Hierarchy
 from discreet.microdata import Columns, Expr, as_number, as_text, is_marked, opened, recoded
 from discreet.relations import additive
-from discreet.table import BETWEEN, Table
+from discreet.table import BETWEEN, Table, Weights
 
 By: TypeAlias = str | Sequence[str] | Mapping[str, Hierarchy | None]
 
@@ -48,6 +48,7 @@ def tabulate(
     contributor: str | None = None,
     holding: str | None = None,
     weight: str | None = None,
+    weights: Weights = "known",
     top: int = 2,
     request: str | None = None,
     extra: Sequence[str] = (),
@@ -67,10 +68,10 @@ def tabulate(
     records with neither stand for themselves and stay nameless. Without ``response`` the table counts contributors, or
     records where there is no ``contributor`` column.
 
-    Values and ``extra`` sums are weighted. The ``top`` largest contributions are not: they are what a contributor
-    reported, net, in all its records in the cell. ``request`` marks contributors who asked for protection; one marked
-    record is enough. With ``count_zeros=False`` contributors whose net contribution to a cell is zero are left out of
-    its count and its largest.
+    Values and ``extra`` sums are weighted. So are the ``top`` largest contributions, net of all records in the cell, where
+    ``weights`` are ``"known"``: who knows a weight divides by it. Where they are ``"secret"``, contributions are what
+    respondents reported. ``request`` marks contributors who asked for protection; one marked record is enough. With
+    ``count_zeros=False`` contributors whose net contribution to a cell is zero are left out of its count and its largest.
 
     Codes that are not in their hierarchy are an error, or with ``unknown="drop"`` their records are left out.
 
@@ -86,6 +87,8 @@ def tabulate(
         raise InputError("top= is how many of the largest contributions to keep: a whole number from 1 up.")
     if unknown not in ("error", "drop"):
         raise InputError(f"unknown= is either 'error' or 'drop', not {unknown!r}.")
+    if weights not in get_args(Weights):
+        raise InputError(f"weights= is either 'known' or 'secret', not {weights!r}.")
     strange = [name for name in recode or {} if name not in columns.by]
     if strange:
         raise InputError(f"recode= is for the columns to classify by; {strange[0]!r} is none.", strange)
@@ -93,11 +96,13 @@ def tabulate(
         source = recoded(given, recode or {})
         survey = _survey(source, columns)
         dimensions = _dimensions(by, columns, survey)
+        read = int(survey.records.sum())
         survey = _known_codes(survey, dimensions, unknown)
+        dropped = read - int(survey.records.sum())
         _check_numbers(survey, columns)
         climbs = [_Climb.of(name, h, survey[f"d{d}"].unique()) for d, (name, h) in enumerate(dimensions.items())]
         signed = response is not None and bool(survey["negative0"].any())
-        plan = _Plan(columns, climbs, top, count_zeros, signed, contributions)
+        plan = _Plan(columns, climbs, top, count_zeros, signed, contributions, weights, dropped)
         records = _records(source, survey, plan)
         if contributor is not None:
             records = _units(records, plan)
@@ -246,6 +251,8 @@ class _Plan:
     count_zeros: bool
     signed: bool  # some contributions are negative
     contributions: bool  # who contributes what to leaf cells is to be kept
+    weights: Weights
+    dropped: int  # records left out because their codes are not in a hierarchy
 
     @property
     def codes(self) -> list[str]:
@@ -276,7 +283,10 @@ def _records(source: Expr, survey: pd.DataFrame, plan: _Plan) -> Expr:
         return sane.cast(f"decimal({DIGITS}, {places})")
 
     fields = {f"d{d}": as_text(source[name]) for d, name in enumerate(columns.by)}
-    fields |= {"x": exact(columns.response, None), "v": exact(columns.response, columns.weight)}
+    # What is weighted with known weights can be divided by them: the weighted contribution is then what is to be protected.
+    known = columns.weight if plan.weights == "known" else None
+    fields |= {"x": exact(columns.response, known), "v": exact(columns.response, columns.weight)}
+    fields["w"] = exact(columns.weight, None) if columns.weight else exact(None, None)
     fields |= {f"e{i}": exact(name, columns.weight) for i, name in enumerate(columns.extra)}
     fields["asked"] = is_marked(source[columns.request]) if columns.request else ibis.literal(False)
     unit = as_text(source[columns.contributor]) if columns.contributor else ibis.null("string")
@@ -303,7 +313,7 @@ def _units(records: Expr, plan: _Plan) -> Expr:
             )
     if columns.response is not None:
         return records
-    same = {name: _[name].max() for name in ("name", "held", "x", "v")}
+    same = {name: _[name].max() for name in ("name", "held", "x", "v", "w")}
     sums = {name: _[name].sum() for name in plan.sums[1:]}
     units = records.group_by([*plan.codes, "unit"]).agg(**same, **sums, low=_.v.min(), asked=_.asked.any())
     found = units.agg(several=_.count() - _.unit.nunique(), uneven=(_.low != _.v).sum()).to_pandas()
@@ -334,7 +344,7 @@ class _Sums:
 
 
 def _add_up(records: Expr, plan: _Plan) -> _Sums:
-    wanted = [*plan.codes, "x", *plan.sums, "asked"]
+    wanted = [*plan.codes, "x", "w", *plan.sums, "asked"]
     found = []
     if plan.columns.contributor is None:
         with _kept(records.filter(_.name.isnull()).select(*wanted, id=ibis.literal(-1, "int64"))) as nameless:
@@ -381,13 +391,14 @@ def _respondents(records: Expr, plan: _Plan) -> Expr:
     """One row each: all it reported, and the corners of where. Numbered in the order of their names."""
     corners = {f"low{c}": _[c].min() for c in plan.codes} | {c: _[c].max() for c in plan.codes}
     sums = {name: _[name].sum() for name in ("x", *plan.sums)}
-    each = records.filter(_.name.notnull()).group_by(["name", "held"]).agg(**corners, **sums, asked=_.asked.any())
+    few = {"asked": _.asked.any(), "w": _.w.min()}
+    each = records.filter(_.name.notnull()).group_by(["name", "held"]).agg(**corners, **sums, **few)
     return each.mutate(id=ibis.row_number().over(order_by=["name", "held"]))
 
 
 def _pairs(rows: Expr, plan: _Plan, sums: Sequence[str]) -> Expr:
-    """What each respondent contributes to each cell, net."""
-    return rows.group_by([*plan.codes, "id"]).agg(**{name: _[name].sum() for name in sums})
+    """What each respondent contributes to each cell, net; of several weights it has the smallest, which counts for least."""
+    return rows.group_by([*plan.codes, "id"]).agg(**{name: _[name].sum() for name in sums}, w=_.w.min())
 
 
 def _levels(pairs: Expr, plan: _Plan, rows: int) -> Iterator[Expr]:
@@ -414,12 +425,14 @@ def _levels(pairs: Expr, plan: _Plan, rows: int) -> Iterator[Expr]:
                 yield from climbed(above, d + 1)
 
     if rows:
-        yield from climbed(pairs.select(*plan.codes, "id", *sums), 0)
+        yield from climbed(pairs.select(*plan.codes, "id", "w", *sums), 0)
 
 
 def _condensed(rows: Expr, plan: _Plan, sums: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Per cell, the sums and the largest contributions, from one row per cell and contributor."""
     found = {"count": _.count() if plan.count_zeros else (_.x != 0).sum()}
+    counted = _.w if plan.count_zeros else ibis.ifelse(_.x != 0, _.w, ibis.literal(0).cast(rows.w.type()))
+    found["weighted"] = counted.sum().cast("float64")
     found |= {name: _[name].sum().cast("float64") for name in sums}
     if plan.signed:
         found["magnitude"] = _.v.abs().sum().cast("float64")
@@ -513,4 +526,8 @@ def _table(dimensions: Mapping[str, Hierarchy], plan: _Plan, found: _Sums, store
         extra={name: column(f"e{i}") for i, name in enumerate(plan.columns.extra)},
         is_count=plan.columns.response is None,
         contributions=contributions,
+        weighted_count=column("weighted") if plan.columns.weight else None,
+        weights=plan.weights if plan.columns.weight else None,
+        counts_zeros=plan.count_zeros,
+        dropped=plan.dropped,
     )

@@ -446,7 +446,7 @@ def test_problems_that_lack_a_column(tmp_path):
 def test_bundles_of_another_version(tmp_path):
     path = tmp_path / "p.discreet"
     problem_bundle(path)
-    repack(path, meta=meta_without(path, discreet=bundle.VERSION + 1))
+    repack(path, meta=meta_without(path, discreet=bundle.DECISIONS + 1))
     refuse_bundle(path, "another version of discreet")
 
 

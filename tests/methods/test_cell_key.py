@@ -62,14 +62,16 @@ def people(n=400, seed=1):
 # -- the table of probabilities ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("mono", [True, False])
 @pytest.mark.parametrize(("deviation", "variance", "skip"), SETTINGS)
-def test_every_row_has_mean_zero_and_the_variance_asked_for(deviation, variance, skip):
-    p = perturbation_table(deviation, variance, skip).probability
+def test_every_row_has_mean_zero_and_the_variance_asked_for(deviation, variance, skip, mono):
+    p = perturbation_table(deviation, variance, skip, mono).probability
     change = np.arange(-deviation, deviation + 1)
     assert p.min() >= 0
     assert np.abs(p.sum(axis=1) - 1).max() < 1e-12
     assert np.abs(p @ change).max() < 1e-10
-    assert np.abs(p[1:] @ change**2 - variance).max() < 1e-10
+    off = p[1:] @ change**2 - variance
+    assert off.max() < 1e-10 if mono else np.abs(off).max() < 1e-10
     assert p[0].tolist() == (change == 0).tolist()  # zeros never change
     assert np.abs(p[-1] - p[-1][::-1]).max() < 1e-12  # large counts go up as they go down
 
@@ -83,10 +85,58 @@ def test_no_count_becomes_negative_or_one_that_is_skipped(deviation, variance, s
         assert not p[count, forbidden].any()
 
 
+@pytest.mark.parametrize(("deviation", "variance", "skip"), SETTINGS)
+def test_larger_decreases_are_never_likelier_than_smaller_ones(deviation, variance, skip):
+    """The condition of ptable's mono = TRUE: from the lowest number that a count can become up to the count itself."""
+    p = perturbation_table(deviation, variance, skip).probability
+    for count in range(skip + 1, len(p)):
+        down = p[count, : deviation + 1]
+        number = count + np.arange(-deviation, 1)
+        assert np.all(np.diff(down[(number == 0) | (number > skip)]) >= -1e-9)
+
+
+def test_the_condition_changes_what_is_likeliest_for_a_count_of_one():
+    """With D = 3 and V = 1 a 1 would rather become 0 than stay; with the condition both are alike."""
+    one, free = (perturbation_table(3, 1.0, mono=mono).probability[1] for mono in (True, False))
+    assert free[2] > free[3] + 0.04
+    assert one[2] == pytest.approx(one[3])
+    assert one[2:] == pytest.approx([0.3699, 0.3699, 0.1711, 0.0687, 0.0205], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("deviation", "variance", "skip"), [(3, 1.0, 0), (4, 2.0, 1), (5, 3.0, 2), (2, 1.5, 0), (4, 3.9, 0)]
+)
+def test_the_entropy_is_the_largest_under_ptables_default_conditions(deviation, variance, skip):
+    """The program of ptable's defaults, optim = 1 and mono = TRUE: mean 0, variance V at most, no falling up to 0."""
+    table = perturbation_table(deviation, variance, skip)
+    for count in range(1, len(table.probability)):
+        ours = table.probability[count]
+        at = np.flatnonzero(ours)
+        x = (at - deviation).astype(float)
+        rising = int((x < 0).sum()) if 0 in x else 0
+        conditions = [
+            {"type": "eq", "fun": lambda p, x=x: p @ np.stack([x**0, x], axis=1) - [1, 0]},
+            {"type": "ineq", "fun": lambda p, x=x: variance - p @ x**2},
+        ]
+        if rising:
+            conditions.append({"type": "ineq", "fun": lambda p, n=rising: np.diff(p[: n + 1])})
+        found = minimize(
+            lambda p: float(p @ np.log(p)),
+            np.full(len(x), 1 / len(x)),
+            jac=lambda p: np.log(p) + 1,
+            bounds=[(1e-12, 1)] * len(x),
+            constraints=conditions,
+            method="SLSQP",
+            options={"maxiter": 1000, "ftol": 1e-14},
+        )
+        assert float(ours[at] @ np.log(ours[at])) <= found.fun + 1e-8
+        assert found.x == pytest.approx(ours[at], abs=2e-4)
+
+
 @pytest.mark.parametrize(("deviation", "variance", "skip"), [(3, 1.0, 0), (4, 2.0, 1), (5, 3.0, 2), (2, 1.5, 0)])
 def test_the_entropy_is_the_largest_by_another_way(deviation, variance, skip):
     """Probabilities themselves as variables of a constrained optimisation, without the exponential form."""
-    table = perturbation_table(deviation, variance, skip)
+    table = perturbation_table(deviation, variance, skip, mono=False)
     for count in range(1, len(table.probability)):
         ours = table.probability[count]
         at = np.flatnonzero(ours)
@@ -121,7 +171,7 @@ def test_the_entropy_is_the_largest_by_another_way(deviation, variance, skip):
 )
 def test_what_is_not_possible_is_refused_with_what_is(deviation, variance, skip, words):
     with pytest.raises(RuleError, match=words):
-        CellKey(deviation=deviation, variance=variance, skip=skip)
+        CellKey(deviation=deviation, variance=variance, skip=skip, mono=False)
 
 
 @pytest.mark.parametrize(("deviation", "skip"), [(1, 0), (3, 0), (5, 2), (6, 3)])
@@ -129,8 +179,10 @@ def test_at_the_ends_of_what_is_possible_there_are_distributions(deviation, skip
     low, high = possible_variances(deviation, skip)
     change = np.arange(-deviation, deviation + 1)
     for variance in (low or 1e-9, low + 1e-6, high - 1e-3):
-        p = perturbation_table(deviation, variance, skip).probability
+        p = perturbation_table(deviation, variance, skip, mono=False).probability
         assert np.abs(p[1:] @ change**2 - variance).max() < 1e-9
+        p = perturbation_table(deviation, variance, skip).probability
+        assert (p[1:] @ change**2 - variance).max() < 1e-9
 
 
 # -- noise -------------------------------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ EXAMPLES = {
     "PQ": ["PQ(10,50)", "PQ(10,50,3)", "PQ(12.5,100)"],
     "NK": ["NK(1,75)", "NK(2,85)", "NK(3,73.91)"],
     "FREQ": ["FREQ(3)", "FREQ(5,30)", "FREQ(3,20,2)"],
+    "WFREQ": ["WFREQ(3)", "WFREQ(5,30)", "WFREQ(3,20,2)"],
+    "ZERO": ["ZERO(10)", "ZERO(0.5)"],
     "REQ": ["REQ(70)", "REQ(50,12.5)"],
 }
 ALL = [text for texts in EXAMPLES.values() for text in texts]
@@ -24,7 +26,8 @@ CELLS = [[100.0], [60.0, 40.0], [50.0, -30.0, 20.0], [10.0] * 20, [0.0, 0.0], [0
 
 def cells_for(rule: Rule):
     top = max(rule.depth, 1)
-    return table_of(CELLS, top=top, requested=np.ones((len(CELLS), top), dtype=bool))
+    weighted = np.array([1.5 * len(cell) for cell in CELLS])
+    return table_of(CELLS, top=top, requested=np.ones((len(CELLS), top), dtype=bool), weighted_count=weighted)
 
 
 def test_every_rule_has_examples_here():
@@ -64,7 +67,7 @@ def test_verdict_has_one_entry_a_cell_and_levels_only_where_sensitive(text):
     assert np.array_equal(verdict.score > 0, verdict.sensitive)
 
 
-@pytest.mark.parametrize("text", [text for text in ALL if not text.startswith("FREQ")])
+@pytest.mark.parametrize("text", [text for text in ALL if not text.startswith(("FREQ", "WFREQ", "ZERO"))])
 def test_cells_of_zeros_are_sensitive_only_where_the_boundary_counts(text):
     """Daalmans & de Waal, section 2: everybody learns that nobody in the cell had any turnover."""
     strict = parse_rule(text)
@@ -119,6 +122,11 @@ def test_nothing_stored_is_enough_for_empty_cells():
 def test_rules_that_need_other_columns_say_so():
     with pytest.raises(RuleError, match="FREQ needs the number of contributors"):
         parse_rule("FREQ(3)")(table_of(CELLS, count=False))
+    with pytest.raises(RuleError, match=r"WFREQ needs to know whom contributors stand for.*use FREQ"):
+        parse_rule("WFREQ(3)")(table_of(CELLS))
+    for columns in ({"count": False}, {"counts_zeros": False}):
+        with pytest.raises(RuleError, match=r"ZERO needs the number of contributors.*those of zero included"):
+            parse_rule("ZERO(5)")(table_of(CELLS, **columns))
     with pytest.raises(RuleError, match="REQ needs to know who asked"):
         parse_rule("REQ(70)")(table_of(CELLS))
     with pytest.raises(RuleError, match="align them with top"):
@@ -193,6 +201,10 @@ def test_spaces_and_case_do_not_matter():
         ("FREQ(0)", "n must be a whole number"),
         ("FREQ(2.5)", "n must be a whole number"),
         ("FREQ(3,-1)", "margin"),
+        ("WFREQ(0)", "n must be a whole number"),
+        ("ZERO(0)", "range must be a number above 0"),
+        ("ZERO(inf)", "range must be a number above 0"),
+        ("ZERO()", r"write ZERO\(range\)"),
         ("REQ(100)", "share"),
         ("REQ(70,101)", "margin"),
     ],

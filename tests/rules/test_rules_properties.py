@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rule_tables import table_of
 
 from discreet.errors import RuleError
-from discreet.rules import Dominance, Percent, PriorPosterior, Request, Threshold, combine
+from discreet.rules import Dominance, Percent, PriorPosterior, Request, Threshold, WeightedThreshold, Zero, combine
 
 BOUNDARIES = ("strict", "inclusive")
 amounts = st.integers(-60, 60) | st.integers(-2000, 2000)
@@ -234,6 +234,28 @@ def test_threshold_on_weighted_counts_protects_them_as_magnitudes():
     weighted = Threshold(5, 20)(cells.with_columns(value=cells.value * 10, magnitude=cells.magnitude * 10))
     assert weighted.lower.tolist() == [0, 2, 8, 0, 0]
     assert weighted.upper.tolist() == [0, 2, 8, 0, 0]
+
+
+def test_the_weighted_threshold_counts_whom_contributors_stand_for():
+    """One who stands for five passes, two who stand for less than two do not; an empty cell is never sensitive."""
+    cells = table_of([[7.0], [5.0, 4.0], []], top=None, weighted_count=np.array([5.0, 1.5, 0.0]))
+    assert WeightedThreshold(3)(cells).sensitive.tolist() == [False, True, False]
+    assert Threshold(3)(cells).sensitive.tolist() == [True, True, False]
+    assert WeightedThreshold(3)(cells).upper.tolist() == pytest.approx([0, 1.8, 0])
+
+
+def test_zeros_that_were_reported_are_told_from_cells_without_contributors():
+    cells = table_of([[0.0, 0.0], [0.0], [], [1e-9], [5.0, -5.0]], top=2)
+    verdict = Zero(10)(cells)
+    assert verdict.sensitive.tolist() == [True, True, False, False, False]
+    assert verdict.upper.tolist() == [10, 10, 0, 0, 0]
+    assert not verdict.lower.any()
+
+
+def test_a_zero_is_let_go_where_everybody_consented():
+    cells = table_of([[0.0, 0.0], [0.0, 0.0], [0.0, 0.0, 0.0]], top=2)
+    waived = np.array([[True, True], [True, False], [True, True]])
+    assert Zero(10)(cells, waived).sensitive.tolist() == [False, True, True]
 
 
 def test_threshold_lets_go_of_cells_where_everybody_consented():

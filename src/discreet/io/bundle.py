@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,11 @@ from discreet.attackers import Attacker
 from discreet.contributions import Contributions
 from discreet.errors import FormatError
 from discreet.hierarchy import Hierarchy
-from discreet.problem import Problem
+from discreet.problem import Override, Problem
 from discreet.table import Table
 
-PLAIN, VERSION = 1, 2  # the second has attackers of its own, whom older readers must not leave out
+# What older readers must not leave out makes another version: attackers of its own, then decisions against the rules.
+PLAIN, ATTACKERS, DECISIONS = 1, 2, 3
 
 DAMAGE = (zipfile.BadZipFile, zlib.error, AttributeError, EOFError, LookupError, OSError, TypeError, ValueError)
 
@@ -49,7 +51,8 @@ def read_problem(path: str | Path) -> Problem:
         raise FormatError(f"{path} holds a table that has not been assessed. Run `discreet assess` on it first.")
     with _whole(path):
         levels = {name: cells[f"problem:{name}"].to_numpy() for name in _LEVELS}
-        others = tuple(_attackers(cells, meta["attackers"])) if meta["discreet"] == VERSION else ()
+        others = tuple(_attackers(cells, meta["attackers"])) if meta["discreet"] >= ATTACKERS else ()
+        decided = meta["overrides"] if meta["discreet"] >= DECISIONS else []
         least = cells["problem:least"].to_numpy() if "problem:least" in cells else None
         return Problem(
             table,
@@ -59,6 +62,8 @@ def read_problem(path: str | Path) -> Problem:
             others=others,
             least=least,  # type: ignore[arg-type]  # filled in where older bundles have none
             positive=bool(meta.get("positive", False)),
+            overrides=tuple(Override(**one | {"rules": tuple(one["rules"])}) for one in decided),
+            waived=int(meta.get("waived", 0)),
         )
 
 
@@ -77,6 +82,8 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
     cells |= {"value": table.value, "magnitude": table.magnitude}
     if table.count is not None:
         cells["count"] = table.count
+    if table.weighted_count is not None:
+        cells["weighted_count"] = table.weighted_count
     for name in ("top", "who", "requested"):
         matrix = getattr(table, name)
         if matrix is not None:
@@ -90,6 +97,9 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
         "response": table.response,
         "is_count": table.is_count,
         "complete": table.complete,
+        "weights": table.weights,
+        "counts_zeros": table.counts_zeros,
+        "dropped": table.dropped,
         "dimensions": {
             name: {"codes": list(h.codes), "parents": h.parents.tolist()} for name, h in table.dimensions.items()
         },
@@ -97,13 +107,20 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
     }
     if problem is not None:
         cells |= {f"problem:{name}": getattr(problem, name) for name in (*_LEVELS, "least")}
-        meta |= {"rules": list(problem.rules), "boundary": problem.boundary, "positive": problem.positive}
+        meta |= {
+            "rules": list(problem.rules),
+            "boundary": problem.boundary,
+            "positive": problem.positive,
+            "waived": problem.waived,
+        }
         for k, who in enumerate(problem.others):
             known = (who.lower, who.upper, *(() if who.levels is None else who.levels))
             names = _columns(who.levels is not None)
             cells |= {f"attacker:{k}:{name}": column for name, column in zip(names, known, strict=True)}
-        if problem.others:
-            meta["discreet"] = VERSION
+        if problem.overrides:
+            meta["overrides"] = [asdict(one) for one in problem.overrides]
+        if problem.others or problem.overrides:
+            meta["discreet"] = DECISIONS if problem.overrides else ATTACKERS
             meta["attackers"] = [{"name": who.name, "levels": who.levels is not None} for who in problem.others]
     relations = io.BytesIO()
     sparse.save_npz(relations, table.relations)
@@ -124,7 +141,7 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
 def _read(path: str | Path) -> tuple[Table, pd.DataFrame, dict[str, Any]]:
     with _whole(path), zipfile.ZipFile(path) as bundle:
         meta = json.loads(bundle.read("meta.json"))
-        if meta["discreet"] not in (PLAIN, VERSION):
+        if meta["discreet"] not in (PLAIN, ATTACKERS, DECISIONS):
             raise FormatError(f"{path} was written by another version of discreet. Make it again.")
         cells = pd.read_parquet(io.BytesIO(bundle.read("cells.parquet")))
         relations = sparse.csr_array(sparse.load_npz(io.BytesIO(bundle.read("relations.npz"))))
@@ -179,4 +196,8 @@ def _table(
         is_count=meta["is_count"],
         complete=meta["complete"],
         contributions=contributions,
+        weighted_count=cells["weighted_count"].to_numpy() if "weighted_count" in cells else None,
+        weights=meta.get("weights", "secret"),  # older bundles hold contributions as they were reported
+        counts_zeros=meta.get("counts_zeros", True),
+        dropped=meta.get("dropped", 0),
     )

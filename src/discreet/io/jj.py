@@ -91,6 +91,13 @@ def write_problem(problem: Problem, path: str | Path) -> None:
     if problem.positive:  # what readers know of suppressed counts
         known = problem.posed(suppresses=True)
         problem = problem.with_columns(prior_lower=known.prior_lower, lower=known.lower)
+    if problem.overrides:
+        cells = [one.cell for one in problem.overrides]
+        raise FormatError(
+            f"A JJ file has no place for decisions, and {len(cells):,} sensitive cells may be published by decision, e.g. "
+            f"{some(cells)}. Write the problem as a .discreet bundle, which keeps them.",
+            cells,
+        )
     table = problem.table
     plain = table.names is not None and all(re.fullmatch(r"[^\s()]+", name) for name in table.names)
     names = table.names if plain and table.names is not None else tuple(str(i) for i in range(len(table)))

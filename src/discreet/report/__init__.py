@@ -13,6 +13,7 @@ from discreet.audit import Audit
 from discreet.errors import TableError
 from discreet.lab import LabReport
 from discreet.problem import Problem
+from discreet.promise import promise, published_by_decision
 from discreet.protection import Protection
 from discreet.release import SYMBOL, publish
 from discreet.report import view, words
@@ -61,7 +62,9 @@ def render_report(
         title=title,
         response=problem.table.response,
         dimensions=list(problem.table.dimensions),
-        verdicts=[view.verdict(problem, protection, audit), *view.respondents_verdict(respondents)],
+        verdicts=[view.verdict(problem, protection, audit), *view.respondents_verdict(respondents, protection)],
+        promise=promise(problem, protection, respondents),
+        decisions=view.decisions(problem),
         tiles=view.tiles(protection),
         exposed=exposed(audit),
         intervals=intervals(audit, closest),
@@ -113,6 +116,7 @@ def render_shareable(
     return _render(
         "shareable.html.j2",
         title=title,
+        excepted=published_by_decision(protection) > 0,
         **public(release, problem.table.dimensions, problem.rules, method, respondents is not None),
     )
 

@@ -29,6 +29,8 @@ RULES = {
     "PQ": "the prior-posterior rule",
     "NK": "the dominance rule",
     "FREQ": "a least number of contributors",
+    "WFREQ": "a least weighted number of contributors",
+    "ZERO": "a rule about zeros that were reported",
     "REQ": "a limit for those who asked for protection",
 }
 

@@ -14,6 +14,7 @@ from discreet.audit import Audit
 from discreet.audit.known import due
 from discreet.hierarchy import Hierarchy
 from discreet.problem import Problem, Status
+from discreet.promise import published_by_decision, safe
 from discreet.protection import Decision, Protection
 from discreet.relations import FloatArray
 from discreet.report import words
@@ -51,10 +52,16 @@ def verdict(problem: Problem, protection: Protection, audit: Audit) -> tuple[str
     sentence = (
         f"{kept} keeps the protection it requires." if n else "No cell is sensitive: there is nothing to protect."
     )
-    return "safe", f"Safe against {against}: {words.listed(audit.attackers)}", sentence
+    headline = f"{_headline(protection)} against {against}: {words.listed(audit.attackers)}"
+    return "safe", headline, sentence
 
 
-def respondents_verdict(seen: RespondentAudit | None) -> list[tuple[str, str, str]]:
+def _headline(protection: Protection) -> str:
+    """``Safe``, or what is excepted."""
+    return safe(protection).capitalize() + ("," if published_by_decision(protection) else "")
+
+
+def respondents_verdict(seen: RespondentAudit | None, protection: Protection) -> list[tuple[str, str, str]]:
     """The same about single respondents, in numbers only: who they are is in ``audit.json``."""
     if seen is None:
         return []
@@ -67,7 +74,15 @@ def respondents_verdict(seen: RespondentAudit | None) -> list[tuple[str, str, st
         sentence += (
             " Of each cell the table lists the largest contributions only: smaller ones of holdings are left out."
         )
-    return [("safe", f"Safe for {among} who need protection", sentence)]
+    return [("safe", f"{_headline(protection)} for {among} who need protection", sentence)]
+
+
+def decisions(problem: Problem) -> list[Row]:
+    """Cells that may be published against the rules. Confidential: rules with their parameters."""
+    return [
+        {"cell": one.cell, "rules": ", ".join(one.rules), "status": one.status, "reason": one.reason}
+        for one in problem.overrides
+    ]
 
 
 def tiles(protection: Protection) -> list[tuple[str, str, str]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from discreet.errors import plural as plural
+
 STATUS = {
     "optimal": "optimal: no safe pattern costs less",
     "within_gap": "within the accepted gap of the cheapest safe pattern",
@@ -44,10 +46,6 @@ def seconds(time: float) -> str:
     if time < 120:
         return "< 0.01 s" if time < 0.01 else f"{time:.2g} s" if time < 10 else f"{time:.0f} s"
     return f"{time // 60:,.0f} min {time % 60:.0f} s"
-
-
-def plural(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def listed(names: Sequence[str], limit: int = 5) -> str:

@@ -14,7 +14,8 @@ from discreet.rules.dominance import Dominance
 from discreet.rules.percent import Percent
 from discreet.rules.prior_posterior import PriorPosterior
 from discreet.rules.request import Request
-from discreet.rules.threshold import Threshold
+from discreet.rules.threshold import Threshold, WeightedThreshold
+from discreet.rules.zero import Zero
 
 __all__ = [
     "RULES",
@@ -26,6 +27,8 @@ __all__ = [
     "Rule",
     "Sensitivity",
     "Threshold",
+    "WeightedThreshold",
+    "Zero",
     "combine",
     "parse_rule",
     "parse_rules",
@@ -36,6 +39,8 @@ RULES: dict[str, type[Any]] = {
     "PQ": PriorPosterior,
     "NK": Dominance,
     "FREQ": Threshold,
+    "WFREQ": WeightedThreshold,
+    "ZERO": Zero,
     "REQ": Request,
 }
 

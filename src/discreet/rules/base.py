@@ -1,8 +1,8 @@
 """What every rule shares: the protocol, the verdict, and who is attacked by whom.
 
-Contributions are taken in absolute value and as reported; ``T`` is the cell's magnitude, the (weighted) sum of
-absolute contributions. With sampling weights the remainder, ``T`` minus the reported values of target and
-coalition, therefore holds the weights of target and coalition too: nobody knows whom a respondent stands for.
+Contributions are taken in absolute value; ``T`` is the cell's magnitude, the (weighted) sum of absolute contributions.
+Where readers may know sampling weights, the table holds weighted contributions. Where weights are secret it holds them as
+reported, and the remainder, ``T`` minus those of target and coalition, holds what these stand for beyond themselves.
 """
 
 from __future__ import annotations

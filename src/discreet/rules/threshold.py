@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.errors import RuleError
+from discreet.relations import FloatArray
 from discreet.rules.base import BoolArray, Sensitivity, Written, targets
 from discreet.table import Table
 
@@ -46,11 +47,12 @@ class Threshold(Written):
     def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
         if cells.count is None:
             raise RuleError(f"Rule {self.name} needs the number of contributors to each cell: give the table a count.")
-        sensitive = (cells.count > 0) & (cells.count < self.n)
+        number = self._number(cells)
+        sensitive = (cells.count > 0) & (number < self.n)
         if waived is not None:
             candidate, hidden = targets(cells, waived)
             sensitive &= candidate.any(axis=1) | hidden
-        missing = self.n - cells.count.astype(np.float64)
+        missing = self.n - number
         score = np.where(sensitive, missing, np.minimum(missing, 0.0))
         if self.width is not None:
             nothing, width = np.zeros(len(cells)), np.where(sensitive, float(self.width), 0.0)
@@ -60,3 +62,27 @@ class Threshold(Written):
         counted = cells.is_count & (cells.value == cells.count)
         lower, upper = np.where(counted, cells.value, level), np.where(counted, self.n - cells.value, level)
         return Sensitivity.of(score, sensitive, lower, upper)
+
+    def _number(self, cells: Table) -> FloatArray:
+        """How many contributors a cell has: those who answered."""
+        return np.asarray(cells.count, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class WeightedThreshold(Threshold):
+    """Sensitive if there are contributors, but they stand for fewer than n by their sampling weights.
+
+    S = n − Σ w. The levels are those of ``FREQ``. A contributor with several weights in a cell counts with the smallest. Where
+    weights are 1 or more fewer cells are sensitive than with ``FREQ``: one respondent who stands for n is published.
+
+    Source: τ-ARGUS, which has the minimum frequency with and without weights.
+    """
+
+    name: ClassVar[str] = "WFREQ"
+
+    def _number(self, cells: Table) -> FloatArray:
+        if cells.weighted_count is None:
+            raise RuleError(
+                f"Rule {self.name} needs to know whom contributors stand for: tabulate with a weight, or use FREQ."
+            )
+        return cells.weighted_count

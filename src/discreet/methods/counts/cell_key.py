@@ -33,6 +33,7 @@ class CellKey:
     deviation: int = 3  # largest change of a count
     variance: float = 1.0  # of the change
     skip: int = 0  # counts from 1 to this are never published
+    mono: bool = True  # larger decreases are never likelier than smaller ones; the variance is then an upper limit
     announced: int | None = None  # largest change that readers are told; by default how the noise is made is public
     restore: bool = False  # publish the nearest additive table
     key: str = "key"  # the column of the table with the sums of record keys
@@ -51,7 +52,7 @@ class CellKey:
 
     @cached_property
     def _ptable(self) -> PTable:
-        return perturbation_table(self.deviation, self.variance, self.skip)
+        return perturbation_table(self.deviation, self.variance, self.skip, self.mono)
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         count = counts_of(problem, self.name)

@@ -2,7 +2,8 @@
 
 For a count of i the change v is between −min(i, D) and D, so that nothing becomes negative, has mean 0 and the variance V, and is
 otherwise as random as can be: of all such distributions the one with the largest entropy (Marley & Leaver 2011; Giessing 2016).
-That is p(v) ∝ exp(λ·v + μ·v²), with λ and μ found by Newton's method.
+That is p(v) ∝ exp(λ·v + μ·v²), with λ and μ found by Newton's method. Unless ``mono`` is switched off, the variance is V at most
+and small decreases of a count are no less likely than larger ones, as the R package ptable has it by default.
 """
 
 from __future__ import annotations
@@ -81,8 +82,12 @@ def possible_variances(deviation: int, skip: int = 0) -> tuple[int, int]:
     return (skip + 1) ** 2 // 4 if skip else 0, deviation
 
 
-def perturbation_table(deviation: int, variance: float, skip: int = 0) -> PTable:
-    """The table for changes up to ``deviation`` with this variance; counts from 1 to ``skip`` are never published."""
+def perturbation_table(deviation: int, variance: float, skip: int = 0, mono: bool = True) -> PTable:
+    """The table for changes up to ``deviation`` with this variance; counts from 1 to ``skip`` are never published.
+
+    With ``mono`` no count is less likely to stay than to go down by one, nor that than to go down by two, and so on; where the
+    most even probabilities vary less, the variance is smaller. Without it the variance is exact.
+    """
     if isinstance(deviation, bool) or not isinstance(deviation, int) or not 1 <= deviation <= LARGEST:
         raise RuleError(f"deviation is the largest change of a count: a whole number from 1 to {LARGEST}.")
     if isinstance(skip, bool) or not isinstance(skip, int) or not 0 <= skip < deviation:
@@ -100,7 +105,8 @@ def perturbation_table(deviation: int, variance: float, skip: int = 0) -> PTable
     for count in range(1, len(rows)):
         number = count + changes
         allowed = (number == 0) | (number > skip)
-        rows[count, allowed] = largest_entropy(changes[allowed].astype(float), variance)
+        row = monotonous if mono else largest_entropy
+        rows[count, allowed] = row(changes[allowed].astype(float), variance)
     table = PTable(deviation, rows)
     shown = np.arange(skip + 1, len(rows))
     if not table.possible[shown, deviation].all():
@@ -114,26 +120,58 @@ def largest_entropy(values: FloatArray, variance: float) -> FloatArray:
     one, other = below[-1], above[0]
     if 0 not in values and variance + one * other <= NEAR * variance:  # only the two values next to 0 are left
         return np.asarray(np.where(values == one, other, np.where(values == other, -one, 0.0)) / (other - one))
-    unit = max(abs(values[0]), abs(values[-1]))
-    x, v = values / unit, variance / unit**2
-    moments = np.stack([x, x**2 - v])
-    dual = np.zeros(2)
-    p, level = _tilted(dual, moments)
-    for _ in range(ROUNDS):
-        off = moments @ p
-        if np.abs(off * [unit, unit**2]).max() <= EXACT:
+    return _most_even(np.stack([values, values**2 - variance]))
+
+
+def monotonous(values: FloatArray, variance: float) -> FloatArray:
+    """Probabilities with mean 0 and at most this variance, as even as can be, that do not fall from the lowest value up to 0.
+
+    Without the last condition they are p(v) ∝ exp(λ·v + μ·v²) with μ ≤ 0, which rises up to some value and falls from there on.
+    If that is below 0, the values from it up to 0 get equal probabilities; as many as it takes.
+    """
+    if 0 not in values:
+        return (
+            largest_entropy(values, variance)
+            if _variance(values, even := _most_even(values[None])) > variance
+            else even
+        )
+    middle = int(np.flatnonzero(values == 0)[0])
+    for first in range(middle, -1, -1):
+        alike = slice(first, middle + 1)
+        moments = np.stack([values, values**2 - variance])
+        moments[:, alike] = moments[:, alike].mean(axis=1, keepdims=True)
+        p = _most_even(moments[:1])
+        if _variance(values, p) > variance:
+            p = _most_even(moments)
+        if np.all(np.diff(p[: middle + 1]) >= -EXACT):
             break
-        spread = (moments * p) @ moments.T - np.outer(off, off)
-        step = np.linalg.solve(spread + 1e-15 * np.trace(spread) * np.eye(2), off)
+    return p
+
+
+def _variance(values: FloatArray, p: FloatArray) -> float:
+    return float(values**2 @ p)
+
+
+def _most_even(moments: FloatArray) -> FloatArray:
+    """The probabilities of largest entropy under which these moments, one a row, are 0; by Newton's method on their dual."""
+    unit = np.abs(moments).max(axis=1)
+    scaled = moments / unit[:, None]
+    dual = np.zeros(len(moments))
+    p, level = _tilted(dual, scaled)
+    for _ in range(ROUNDS):
+        off = scaled @ p
+        if np.abs(off * unit).max() <= EXACT:
+            break
+        spread = (scaled * p) @ scaled.T - np.outer(off, off)
+        step = np.linalg.solve(spread + 1e-15 * np.trace(spread) * np.eye(len(dual)), off)
         size = 1.0
         while size > 1e-12:
-            candidate, lower = _tilted(dual - size * step, moments)
+            candidate, lower = _tilted(dual - size * step, scaled)
             if lower <= level - 1e-4 * size * float(off @ step) or size * np.abs(step).max() < 1e-9:
                 break
             size /= 2
         dual, p, level = dual - size * step, candidate, lower
-    off = np.array([values @ p, values**2 @ p - variance])
-    if np.abs(off).max() > 10 * EXACT * unit**2:
+    if np.abs(moments @ p).max() > 10 * EXACT * unit.max():
         raise RuleError(TOO_NEAR)
     return p
 

@@ -1,0 +1,138 @@
+"""What a verdict promises and what it does not, in sentences that stand beside it.
+
+To add a subject, write a function that takes the basis and returns a sentence, or None if there is nothing to say, and list it in
+``SUBJECTS``. Sentences go to the terminal and into the JSON reports: they hold counts, never values, names of respondents or
+attackers, or parameters of rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.errors import plural
+from discreet.problem import Problem
+from discreet.protection import Protection
+from discreet.respondents import RespondentAudit
+from discreet.rules import WeightedThreshold
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What a verdict rests on; ``respondents`` is None at the level of cells."""
+
+    problem: Problem
+    protection: Protection
+    respondents: RespondentAudit | None = None
+
+
+Subject = Callable[[Basis], str | None]
+
+
+def promise(problem: Problem, protection: Protection, respondents: RespondentAudit | None = None) -> list[str]:
+    """The sentences that stand beside the verdict on a protection."""
+    basis = Basis(problem, protection, respondents)
+    return [sentence for subject in SUBJECTS if (sentence := subject(basis)) is not None]
+
+
+def published_by_decision(protection: Protection) -> int:
+    """How many sensitive cells are published because somebody decided so."""
+    table = protection.problem.table
+    cells = [table.index(one.cell) for one in protection.problem.overrides]
+    return int((~protection.hidden[cells]).sum()) if cells else 0
+
+
+def safe(protection: Protection) -> str:
+    """The word for a protection that passed its audits."""
+    n = published_by_decision(protection)
+    return f"safe except for {plural(n, 'cell')} published by decision" if n else "safe"
+
+
+def _decisions(basis: Basis) -> str | None:
+    n = published_by_decision(basis.protection)
+    if not n:
+        return None
+    which = "1 sensitive cell is" if n == 1 else f"{n:,} sensitive cells are"
+    return f"By decision {which} published against the rules; cells and reasons are in the internal report."
+
+
+def _waivers(basis: Basis) -> str | None:
+    n = basis.problem.waived
+    if not n:
+        return None
+    need = "needs" if n == 1 else "need"
+    return f"{plural(n, 'cell')} {need} less protection, or none, because respondents consent to publication."
+
+
+def _dropped(basis: Basis) -> str | None:
+    n = basis.problem.table.dropped
+    if not n:
+        return None
+    was = "was" if n == 1 else "were"
+    return f"{plural(n, 'record')} {was} left out of the table, because their codes are not in the hierarchies."
+
+
+def _signed(basis: Basis) -> str | None:
+    n = int(np.isneginf(basis.problem.prior_lower).sum())
+    if not n:
+        return None
+    return f"Values may be negative: readers are taken to know no lower bound of {plural(n, 'cell')}."
+
+
+def _weights(basis: Basis) -> str | None:
+    if basis.problem.table.weights != "secret":
+        return None
+    return "Sampling weights, if there are any, are taken to be secret: whoever knows them may tell respondents more closely."
+
+
+def _weighted_number(basis: Basis) -> str | None:
+    if not any(rule.startswith(f"{WeightedThreshold.name}(") for rule in basis.problem.rules):
+        return None
+    return (
+        "Respondents are counted by their sampling weights: a cell of few who stand for many is not sensitive by that."
+    )
+
+
+def _zeros(basis: Basis) -> str | None:
+    problem = basis.problem
+    if not problem.table.is_count or not basis.protection.hidden.any():
+        return None
+    if problem.positive:
+        return "Zeros are published: readers know that a suppressed count is not zero."
+    return "Zeros may be suppressed: a suppressed count may be zero."
+
+
+def _level(basis: Basis) -> str:
+    if basis.respondents is None:
+        return (
+            "Checked at the level of cells: what respondents can work out about each other, knowing their own contributions, "
+            "is not covered."
+        )
+    return (
+        "Checked at the level of contributions: what others can work out about each respondent, as many of them together as "
+        "the rules say."
+    )
+
+
+def _attackers(basis: Basis) -> str:
+    problem = basis.problem
+    bounded = np.isfinite(problem.prior_upper).any()
+    knows = "bounds of cells beforehand" if bounded else "no more beforehand"
+    others = len(problem.others)
+    more = f", and {plural(others, 'attacker')} with knowledge of their own" if others else ""
+    return f"Attackers assumed: a reader of all published cells who knows {knows}{more}."
+
+
+SUBJECTS: tuple[Subject, ...] = (
+    _decisions,
+    _waivers,
+    _dropped,
+    _signed,
+    _weights,
+    _weighted_number,
+    _zeros,
+    _level,
+    _attackers,
+)

@@ -1,0 +1,54 @@
+"""The zero rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from discreet.errors import RuleError
+from discreet.rules.base import BoolArray, Sensitivity, Written, targets
+from discreet.table import Table
+
+
+@dataclass(frozen=True)
+class Zero(Written):
+    """Sensitive if there are contributors, and all of them contribute zero.
+
+    Whoever reads the zero knows what each of them reported. With T the sum of absolute contributions:
+
+        S = range if T = 0, otherwise −T
+
+    A reader must hold values up to ``range`` possible: it is the upper level, in units of the response, as a share of nothing
+    is nothing. Cells without contributors are structural zeros, which say nothing about anybody and are never sensitive.
+
+    A cell is let go if all its contributors are known and have waived protection.
+
+    Source: the zero rule and zero safety range of τ-ARGUS; Daalmans & de Waal (2010), section 2, for the disclosure.
+    """
+
+    name: ClassVar[str] = "ZERO"
+
+    range: float
+
+    def __post_init__(self) -> None:
+        self._require(0 < self.range < np.inf, "range must be a number above 0")
+
+    @property
+    def depth(self) -> int:
+        return 0
+
+    def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
+        if cells.count is None or not cells.counts_zeros:
+            raise RuleError(
+                f"Rule {self.name} needs the number of contributors to each cell, those of zero included: "
+                "it tells zeros that were reported from cells without contributors."
+            )
+        sensitive = (cells.count > 0) & (cells.magnitude == 0)
+        if waived is not None:
+            candidate, hidden = targets(cells, waived)
+            sensitive &= candidate.any(axis=1) | hidden
+        score = np.where(sensitive, self.range, -cells.magnitude)
+        nothing = np.zeros(len(cells))
+        return Sensitivity.of(score, sensitive, lower=nothing, upper=np.full(len(cells), float(self.range)))

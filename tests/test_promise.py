@@ -1,0 +1,105 @@
+"""What stands beside the verdict: nothing that weakens it is left out, and nothing confidential is in it."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from discreet.assess import assess
+from discreet.attackers import Attacker
+from discreet.hierarchy import Hierarchy
+from discreet.methods import protect
+from discreet.promise import SUBJECTS, promise, safe
+from discreet.respondents import audit_respondents
+from discreet.tabulate import tabulate
+
+RECORDS = pd.DataFrame(
+    {
+        "row": list("aaaabbbbb"),
+        "column": list("xxyyxxyyy"),
+        "firm": [f"F{k}" for k in range(9)],
+        "x": [91, 8, 30, 25, 61, 55, 50, 45, 20],
+        "w": [1.0, 2, 1, 1, 1, 1, 1, 3, 1],
+    }
+)
+BY = ["row", "column"]
+
+
+def said(problem, respondents: bool = False, found=None) -> str:
+    found = found or protect(problem, "kelly", level="contributions" if respondents else "cells")
+    return "\n".join(promise(problem, found, audit_respondents(problem, found) if respondents else None))
+
+
+def make(records=RECORDS, rules="P(10)", **options):
+    options = {"contributor": "firm", "top": 4, "contributions": True, **options}
+    return assess(tabulate(records, BY, "x", **options), rules)
+
+
+def test_an_ordinary_table_has_a_level_and_attackers_and_no_more():
+    problem = make()
+    assert promise(problem, protect(problem, "kelly")) == [
+        "Checked at the level of cells: what respondents can work out about each other, knowing their own contributions, "
+        "is not covered.",
+        "Attackers assumed: a reader of all published cells who knows no more beforehand.",
+    ]
+
+
+def test_the_level_of_contributions_is_said():
+    assert "Checked at the level of contributions" in said(make(), respondents=True)
+
+
+def test_dropped_records_are_counted():
+    by = {"row": Hierarchy.flat(["a", "b"]), "column": Hierarchy.flat(["x", "y"])}
+    more = pd.DataFrame({"row": ["c", "c"], "column": ["x", "x"], "firm": ["G", "H"], "x": [1, 2]})
+    table = tabulate(pd.concat([RECORDS, more]), by, "x", contributor="firm", unknown="drop")
+    assert "2 records were left out of the table" in said(assess(table, "P(10)"))
+
+
+def test_waivers_signs_weights_and_prior_bounds_are_said():
+    table = make().table
+    assert "1 cell needs less protection, or none" in said(assess(table, "P(10)", waivers=[("F0", "a × x")]))
+    assert "Values may be negative" in said(make(RECORDS.assign(x=[-90, *RECORDS.x[1:]])))
+    assert "taken to be secret" in said(make(weight="w", weights="secret"))
+    assert "secret" not in said(make(weight="w"))
+    assert "counted by their sampling weights" in said(make(rules=["P(10)", "WFREQ(2)"], weight="w"))
+    assert "who knows bounds of cells beforehand" in said(assess(table, "P(10)", prior=90))
+
+
+def test_further_attackers_are_counted_not_named():
+    problem = make()
+    who = Attacker("Smith & Sons", problem.prior_lower, problem.prior_upper)
+    text = said(problem.with_columns(others=(who,)))
+    assert "and 1 attacker with knowledge of their own" in text
+    assert "Smith" not in text
+
+
+def test_zeros_of_suppressed_counts_are_said():
+    table = tabulate(RECORDS, BY)
+    problem = assess(table, (), statuses={"a × x": "primary"})
+    assert "readers know that a suppressed count is not zero" in said(problem)
+    assert "count" not in said(make())
+
+
+def test_sentences_hold_no_values_names_or_parameters():
+    problem = make(rules=["P(13.37)", "FREQ(3,21.5)"], weight="w", weights="secret")
+    text = said(problem, respondents=True)
+    for secret in ("13.37", "21.5", "P(", "FREQ", "F0", "a × x", "91"):
+        assert secret not in text
+
+
+def test_every_subject_says_a_sentence_or_nothing():
+    problem = make()
+    assert len(promise(problem, protect(problem, "kelly"))) <= len(SUBJECTS)
+    assert all(sentence.endswith(".") for sentence in promise(problem, protect(problem, "kelly")))
+
+
+def test_without_decisions_safe_is_safe():
+    assert safe(protect(make(), "kelly")) == "safe"
+
+
+@pytest.mark.parametrize(("n", "words"), [(1, "1 cell published"), (2, "2 cells published")])
+def test_safe_says_how_many_cells_are_excepted(n, words):
+    table = make().table
+    cells = table.labels(assess(table, "P(10)").primaries)[:n]
+    problem = assess(table, "P(10)", statuses={cell: ("published", "known") for cell in cells})
+    assert safe(protect(problem, "kelly")) == f"safe except for {words} by decision"
