@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any, Protocol, get_args
+from typing import Any, Protocol
 
 import click
 import numpy as np
@@ -15,9 +15,9 @@ from discreet.errors import InputError
 from discreet.io import read_problem
 from discreet.io.attackers import with_attackers
 from discreet.job_file import Job
-from discreet.methods import Level
 from discreet.problem import Problem
-from discreet.respondents import RespondentAudit
+from discreet.respondents import LevelInForce, RespondentAudit
+from discreet.respondents.level import LEVELS
 
 
 class _Output(Console):
@@ -72,10 +72,9 @@ attackers_option = click.option(
 )
 level_option = click.option(
     "--level",
-    type=click.Choice(get_args(Level)),
-    default="cells",
-    show_default=True,
-    help="What is to be safe: the values of sensitive cells, or every single respondent's contributions.",
+    type=click.Choice(LEVELS),
+    help="What is to be safe: every single respondent's contributions, or only the values of sensitive cells. "
+    "Default: contributions wherever contributors are named and a rule is about them.",
 )
 workers_option = click.option(
     "--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes to spread the work over."
@@ -129,6 +128,12 @@ def verdict(checked: Checked) -> str:
     if checked.passed:
         return f"safe: {cells:,} cells keep their protection"
     return f"exposed: {len(checked.exposed):,} of {cells:,} cells can be inferred too closely"
+
+
+def show_level(in_force: LevelInForce) -> None:
+    """What the verdict does not cover, in words."""
+    if in_force.not_covered:
+        console.print(in_force.not_covered, markup=False)
 
 
 def respondents_verdict(seen: RespondentAudit) -> str:

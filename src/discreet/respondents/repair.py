@@ -23,7 +23,7 @@ def grown(problem: Problem, hidden: BoolArray, run: Run) -> BoolArray:
     status = np.where(longer & (problem.status == Status.FREE), Status.HIDDEN, problem.status).astype(np.int8)
     pattern = Pattern(problem.with_columns(status=status), run.seed, few=True)
     pattern.grow(run)
-    return pattern.hidden[: len(hidden)]
+    return np.asarray(pattern.hidden[: len(hidden)])
 
 
 def trimmed(problem: Problem, hidden: BoolArray, run: Run) -> tuple[BoolArray, str]:

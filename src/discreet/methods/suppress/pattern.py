@@ -87,7 +87,9 @@ class Pattern:
     def _grown(self, run: Run) -> bool:
         """False if a cell was hidden that cannot be protected: it is left alone then, for another try."""
         problem = self.problem
-        for number, cells in enumerate([] if self.few else self._safe(self.forced)):  # dense primaries protect each other
+        for number, cells in enumerate(
+            [] if self.few else self._safe(self.forced)
+        ):  # dense primaries protect each other
             self.defences[number].evidence.settle(cells)
         done = np.zeros(len(problem), dtype=bool)
         for defence, moves in zip(self.defences, self.known, strict=False):
