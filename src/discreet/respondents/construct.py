@@ -63,7 +63,7 @@ class ForRespondents:
         while self.method != self.quick and not run.budget.over and not _stopped(repaired, run):
             # What is left of the time is for a pattern that still lets somebody learn too much.
             limited = replace(run, budget=run.budget.share(SHARE), start=posed.extended(repaired.hidden))
-            found = self._asked(posed).protect(posed.problem, limited.unkept())
+            found = self._found(posed, limited.unkept())
             if _stopped(found, limited):
                 break
             bound = found.report.bound if bound is None else max(bound, found.report.bound or bound)
@@ -88,12 +88,22 @@ class ForRespondents:
         """Whether the method may hide so many cells: the quick one does not count."""
         return self._at_most is None or int(found.hidden.sum()) <= self._at_most
 
-    def _asked(self, posed: Posed) -> Method:
-        """The method, which may hide the further cells of the problem posed besides."""
+    def _found(self, posed: Posed, run: Run) -> Protection:
+        """What the method finds; where it may suppress so many cells, the further ones of the problem posed do not count."""
         if self._at_most is None:
-            return self.method
+            return self.method.protect(posed.problem, run)
         more = len(posed.problem) - len(posed.original)
-        return replace(self.method, at_most=self._at_most + more)  # type: ignore[type-var]
+        asked: Method = replace(self.method, at_most=self._at_most + more)  # type: ignore[type-var]
+        try:
+            return asked.protect(posed.problem, run)
+        except NoSafePatternError as error:
+            if len(error.offenders) < len(posed.problem.primaries) or run.budget.over:  # it is not about all of them
+                raise
+            anyway = int(np.isin(posed.original.status, (Status.PRIMARY, Status.HIDDEN)).sum())
+            raise NoSafePatternError(
+                f"No safe pattern hides {self._at_most:,} cells or fewer ({anyway:,} are hidden anyway). Allow more.",
+                posed.original.table.labels(posed.original.primaries),
+            ) from None
 
     def _repaired(
         self, posed: Posed, run: Run, found: Protection, exposed: list[Exposed], best: Protection | None = None

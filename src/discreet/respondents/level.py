@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from discreet.errors import InputError
+from discreet.errors import InputError, RuleError
 from discreet.problem import Problem
 from discreet.respondents.insiders import lists_enough
-from discreet.respondents.measure import about_contributions
+from discreet.respondents.measure import Measure, about_contributions
 
 Level = Literal["cells", "contributions"]
 LEVELS: tuple[Level, ...] = ("cells", "contributions")
@@ -50,11 +50,20 @@ def level_of(problem: Problem, suppresses: bool, asked: Level | None = None) -> 
     return LevelInForce("cells", reason=reason) if reason else LevelInForce("contributions")
 
 
+def _measures(problem: Problem) -> list[Measure]:
+    """Rules about contributions; none if rules are written in a way that cannot be read, as other programs do."""
+    try:
+        return about_contributions(problem.rules)
+    except RuleError:
+        return []
+
+
 def _obstacle(problem: Problem, suppresses: bool) -> str:
     """Why respondents cannot be covered; nothing if they can."""
-    table, measures = problem.table, about_contributions(problem.rules)
+    table = problem.table
     if not table.names_contributors:
         return "the table does not name its contributors"
+    measures = _measures(problem)
     if not measures:
         return "no rule about contributions is used (P, PQ or NK)"
     if not suppresses:
