@@ -139,7 +139,7 @@ class ForRespondents:
 
 
 def _cheaper(found: Protection, best: Protection | None) -> Protection:
-    return found if best is None or found.report.cost < best.report.cost else best
+    return found if best is None or found.report.cost <= best.report.cost else best
 
 
 def _stopped(found: Protection, run: Run) -> bool:
