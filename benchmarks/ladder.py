@@ -63,7 +63,7 @@ def measured(part: str, name: str, data: Path, method: str, seconds: float) -> d
     limit(seconds + GRACE)
     wall, cpu = time.perf_counter(), cpu_seconds()
     try:
-        found = protect(problem, method, seed=0, time_limit=seconds)
+        found = protect(problem, method, seed=0, time_limit=seconds, level="cells")
     except NoSafePatternError:
         found = None
     spent = {

@@ -26,7 +26,7 @@ Figures = dict[str, Any]
 def phase_protect(problem: Problem, seed: int, method: str = "kelly", time_limit: float = 600.0) -> Figures:
     """Cost and time of a pattern, audited."""
     started = time.process_time()
-    found = protect(problem, method, seed=seed, time_limit=time_limit)
+    found = protect(problem, method, seed=seed, time_limit=time_limit, level="cells")
     seconds = time.process_time() - started
     checked = audit(problem, found, intervals=False)
     report = found.report
@@ -44,7 +44,7 @@ def phase_protect(problem: Problem, seed: int, method: str = "kelly", time_limit
 
 def phase_audit(problem: Problem, seed: int) -> Figures:
     """Verdict and exact intervals of the pattern that kelly finds."""
-    found = protect(problem, "kelly", seed=seed)
+    found = protect(problem, "kelly", seed=seed, level="cells")
     figures: Figures = {"cells": len(problem), "primaries": found.report.n_primary, "hidden": int(found.hidden.sum())}
     for mode in ("verdict", "intervals"):
         started = time.process_time()

@@ -218,7 +218,9 @@ def test_from_records_to_release(call, here):
     assert f"kelly: {sensitive} primary" in told
     assert f"safe: {sensitive} cells keep their protection" in told
     audit = ["audit", "p.discreet", "--pattern", "f.csv", "--intervals", "i.csv", "--report", "a.json"]
-    assert call(*audit).done().out.splitlines()[0] == f"safe: {sensitive} cells keep their protection"
+    cells, respondents, *_ = call(*audit).done().out.splitlines()
+    assert cells == f"safe: {sensitive} cells keep their protection"
+    assert re.fullmatch(r"safe: \d+ respondents keep their protection", respondents)
     pattern = pd.read_csv("f.csv")
     assert list(pattern) == PATTERN.split(",")
     assert len(pattern) == 56
@@ -446,6 +448,7 @@ def test_an_unsafe_pattern_is_exposed_and_not_published(call, here):
     told = call("audit", "problem.jj", "--pattern", "alone.csv", "--intervals", "i.csv", "--report", "a.json")
     assert told.code == 1
     assert told.out.splitlines()[:2] == ["exposed: 1 of 1 cells can be inferred too closely", "  exposed: 4"]
+    assert NOT_COVERED.replace("level cells was asked for", "the table does not name its contributors") in told.out
     report = json.loads(Path("a.json").read_text())
     assert (report["safe"], report["exposed"]) == (False, ["4"])
     assert Path("i.csv").read_text().splitlines()[1].endswith("False")
@@ -1080,6 +1083,9 @@ def test_demo_with_a_smaller_survey(call, here, monkeypatch):
 # -- the level of contributions -----------------------------------------------------------------------------------
 
 EACH = ["--level", "contributions"]
+NOT_COVERED = (
+    "Not covered: respondents who use their own figures to learn about others, because level cells was asked for."
+)
 
 
 @pytest.fixture
@@ -1090,7 +1096,7 @@ def insiders(here, call) -> Path:
     # Firms of different columns are different.
     lines = [line.replace("II,", "II,s") for line in lines]
     (here / "firms.csv").write_text("row,column,firm,x\n" + "\n".join(lines) + "\n")
-    who = ["--response", "x", "--contributor", "firm", "--contributions", "--out", "t.discreet"]
+    who = ["--response", "x", "--contributor", "firm", "--out", "t.discreet"]
     call("tabulate", "firms.csv", "--by", "row", "--by", "column", *who).done()
     call("assess", "t.discreet", "--rule", "P(20)", "--out", "p.discreet").done()
     problem = read_problem(here / "p.discreet")
@@ -1100,13 +1106,17 @@ def insiders(here, call) -> Path:
 
 
 def test_an_audit_of_respondents_says_who_is_exposed_to_whom_and_how(insiders, call):
-    call("audit", "p.discreet", "--pattern", "four.csv").done()
-    told = call("audit", "p.discreet", "--pattern", "four.csv", *EACH, "--report", "seen.json")
+    told = call("audit", "p.discreet", "--pattern", "four.csv", "--report", "seen.json")
     assert (told.code, told.err) == (1, "")
-    assert told.out.startswith("exposed: 1 of 2 respondents can be told too closely\n  1 to one other respondent\n")
+    cells, respondents, whom = told.out.splitlines()[:3]
+    assert cells.startswith("safe: ")
+    assert respondents == "exposed: 1 of 2 respondents can be told too closely"
+    assert whom == "  1 to one other respondent"
     assert "B0 learns what A0 contributes to within 11.0%" in " ".join(told.out.split())
-    seen = json.loads((insiders / "seen.json").read_text())
-    assert (seen["safe"], seen["level"], seen["n_respondents"], seen["n_exposed"]) == (False, "contributions", 2, 1)
+    found = json.loads((insiders / "seen.json").read_text())
+    assert (found["safe"], found["level"], found["n_exposed"]) == (False, "contributions", 0)
+    seen = found["respondents"]
+    assert (seen["safe"], seen["n_respondents"], seen["n_exposed"]) == (False, 2, 1)
     (one,) = seen["exposed"]
     assert (one["respondent"], one["insiders"], one["precision"]) == ("A0", ["B0"], "17/155")
     assert one["hidden"] == {"A × I": "1", "B × I": "1"}
@@ -1114,30 +1124,59 @@ def test_an_audit_of_respondents_says_who_is_exposed_to_whom_and_how(insiders, c
     assert one["multipliers"] == [{"relation": one["multipliers"][0]["relation"], "total": "Total × I", "times": "1"}]
 
 
-def test_a_pattern_for_every_respondent_passes_and_is_published(insiders, call):
-    told = call("protect", "p.discreet", *EACH, "--out", "each.csv", "--report", "report.json").done()
+@pytest.mark.parametrize("level", [[], EACH])
+def test_a_pattern_for_every_respondent_passes_and_is_published(insiders, call, level):
+    """By default, too."""
+    told = call("protect", "p.discreet", *level, "--out", "each.csv", "--report", "report.json").done()
     assert "safe: 2 respondents keep their protection" in told.out
-    assert json.loads((insiders / "report.json").read_text())["n_exposed_respondents"] == 0
-    told = call("audit", "p.discreet", "--pattern", "each.csv", *EACH).done()
-    assert told.out.splitlines()[0] == "safe: 2 respondents keep their protection"
-    call("publish", "p.discreet", "--pattern", "each.csv", *EACH, "--out", "release.csv").done()
-    refused = call("publish", "p.discreet", "--pattern", "four.csv", *EACH, "--out", "other.csv")
+    report = json.loads((insiders / "report.json").read_text())
+    assert (report["level"], report["n_exposed_respondents"]) == ("contributions", 0)
+    told = call("audit", "p.discreet", "--pattern", "each.csv", *level).done()
+    assert "\nsafe: 2 respondents keep their protection\n" in told.out
+    call("publish", "p.discreet", "--pattern", "each.csv", *level, "--out", "release.csv").done()
+    refused = call("publish", "p.discreet", "--pattern", "four.csv", *level, "--out", "other.csv")
     assert (refused.code, refused.out) == (1, "")
     assert "1 of 2 respondents can be told too closely" in refused.err
     assert not (insiders / "other.csv").exists()
 
 
-@pytest.mark.parametrize("option", ["--whole", "--intervals=i.csv", "--certificate=c.json", "--attackers=firms.csv"])
-def test_what_is_about_cells_does_not_go_with_an_audit_of_respondents(insiders, call, option):
-    told = call("audit", "p.discreet", "--pattern", "four.csv", *EACH, option)
-    assert (told.code, told.out) == (2, "")
-    assert f"{option.partition('=')[0]} is about cells" in told.err
+@pytest.mark.parametrize("option", ["--whole", "--intervals=i.csv", "--certificate=c.json"])
+def test_what_is_about_cells_goes_with_an_audit_of_respondents(insiders, call, option):
+    told = call("audit", "p.discreet", "--pattern", "four.csv", option)
+    assert (told.code, told.err) == (1, "")
+    assert "exposed: 1 of 2 respondents can be told too closely" in told.out
+    file = option.partition("=")[2]
+    assert not file or (insiders / file).exists()
+
+
+@pytest.mark.parametrize("command", ["protect", "audit", "publish", "report"])
+def test_cells_must_be_asked_for_and_what_is_not_covered_is_said(insiders, call, command):
+    options = {
+        "protect": ["--out", "cells.csv", "--report", "r.json"],
+        "audit": ["--pattern", "four.csv", "--report", "r.json"],
+        "publish": ["--pattern", "four.csv", "--out", "release.csv"],
+        "report": ["--pattern", "four.csv", "--share", "--out", "report.html"],
+    }
+    told = call(command, "p.discreet", "--level", "cells", *options[command]).done()
+    assert told.out.splitlines()[-1] == NOT_COVERED
+    if "r.json" in options[command]:
+        report = json.loads((insiders / "r.json").read_text())
+        assert report["level"] == "cells"
+        assert NOT_COVERED in report["promise"]
+
+
+def test_a_problem_that_names_nobody_is_about_cells_and_says_so(here, call):
+    told = call("audit", "problem.jj", "--pattern", "pattern.csv")
+    assert told.out.splitlines()[-1] == NOT_COVERED.replace(
+        "level cells was asked for", "the table does not name its contributors"
+    )
 
 
 def test_a_table_that_lists_the_largest_contributions_only_is_audited_as_far_as_it_goes(here, call):
     told = call("audit", "problem.discreet", "--pattern", "found.csv", *EACH)
     assert "the table lists the largest contributions only" not in told.out  # all three contributors to each cell
     by = ["--by", "industry=industry.hrc", "--by", "region=region.csv", "--contributor", "firm", "--holding", "group"]
+    by += ["--no-contributions"]
     call("tabulate", "survey.csv", *by, "--response", "turnover", "--top", "2", "--out", "two.discreet").done()
     call("assess", "two.discreet", "--rule", "P(10)", "--out", "two.discreet").done()
     call("protect", "two.discreet", "--out", "two.csv").done()

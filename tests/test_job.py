@@ -228,6 +228,7 @@ def test_what_happens_is_said_in_counts(folder):
         f"assessed: {primaries} cells are sensitive",
         f"protected: {secondaries} further cells are hidden",
         "audited: safe",
+        f"audited {result.respondents.targets} respondents who need protection: safe",
     ]
 
 
@@ -768,7 +769,14 @@ def test_a_job_for_every_respondent_audits_cells_and_respondents(run, folder):
     assert checked["respondents"]["safe"]
     assert checked["respondents"]["complete"]
     assert "respondents who need protection" in (output / "report.html").read_text(encoding="utf-8")
-    assert run(JOB).respondents is None
+    assert run(JOB).respondents.passed  # by default, too
+    asked = run(JOB + '[protect]\nlevel = "cells"\n')
+    assert asked.respondents is None
+    assert asked.problem.table.contributions is None
+    assert "because level cells was asked for" in asked.level.not_covered
+    report, checked = (json.loads((output / name).read_text()) for name in ("report.json", "audit.json"))
+    assert asked.level.not_covered in report["promise"]
+    assert asked.level.not_covered in checked["promise"]
 
 
 def test_a_job_that_exposes_a_respondent_publishes_nothing(run, folder, monkeypatch):
@@ -779,7 +787,7 @@ def test_a_job_that_exposes_a_respondent_publishes_nothing(run, folder, monkeypa
     frame = pd.DataFrame(rows, columns=["firm", "industry", "region", "turnover"])
     frame.to_csv(folder / "data" / "survey.csv", index=False)
     protect = jobs.protect
-    monkeypatch.setattr(jobs, "protect", lambda *words, level, **options: protect(*words, **options))
+    monkeypatch.setattr(jobs, "protect", lambda *words, level, **options: protect(*words, **options, level="cells"))
     result = run(EACH)
     assert result.audit.passed
     assert not result.respondents.passed

@@ -102,7 +102,8 @@ def test_tables_protected_alone_would_not_be_safe_together(four, home):
     hidden = np.zeros(len(whole), dtype=bool)
     names = list(whole.table.dimensions)
     for by in TABLES:
-        alone = run_job(read_job(job(home, "tables = " + json.dumps([by]) + "\n" + JOB, "-".join(by))))
+        text = JOB.replace("[output]", '[protect]\nlevel = "cells"\n[output]')  # the question is about cells
+        alone = run_job(read_job(job(home, "tables = " + json.dumps([by]) + "\n" + text, "-".join(by))))
         table = alone.problem.table
         for i in np.flatnonzero(alone.protection.hidden):
             codes = dict(zip(table.dimensions, table.label(int(i)).split(" × "), strict=True))

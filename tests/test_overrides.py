@@ -203,6 +203,6 @@ def test_statuses_never_remove_protection_quietly():
         found = suppress(problem, must)
         assert published_by_decision(found) == len(freed)
         assert safe(found) == "safe" if not freed else safe(found).startswith(f"safe except for {len(freed)} cell")
-        assert any("By decision" in sentence for sentence in promise(problem, found)) == bool(freed)
+        assert any("By decision" in sentence for sentence in promise(found)) == bool(freed)
         released += len(freed)
     assert released > 200

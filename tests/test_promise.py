@@ -27,7 +27,7 @@ BY = ["row", "column"]
 
 def said(problem, respondents: bool = False, found=None) -> str:
     found = found or protect(problem, "kelly", level="contributions" if respondents else "cells")
-    return "\n".join(promise(problem, found, audit_respondents(problem, found) if respondents else None))
+    return "\n".join(promise(found, audit_respondents(problem, found) if respondents else None))
 
 
 def make(records=RECORDS, rules="P(10)", **options):
@@ -37,7 +37,7 @@ def make(records=RECORDS, rules="P(10)", **options):
 
 def test_an_ordinary_table_has_a_level_and_attackers_and_no_more():
     problem = make()
-    assert promise(problem, protect(problem, "kelly")) == [
+    assert promise(protect(problem, "kelly")) == [
         "Checked at the level of cells: what respondents can work out about each other, knowing their own contributions, "
         "is not covered.",
         "Attackers assumed: a reader of all published cells who knows no more beforehand.",
@@ -89,8 +89,8 @@ def test_sentences_hold_no_values_names_or_parameters():
 
 def test_every_subject_says_a_sentence_or_nothing():
     problem = make()
-    assert len(promise(problem, protect(problem, "kelly"))) <= len(SUBJECTS)
-    assert all(sentence.endswith(".") for sentence in promise(problem, protect(problem, "kelly")))
+    assert len(promise(protect(problem, "kelly"))) <= len(SUBJECTS)
+    assert all(sentence.endswith(".") for sentence in promise(protect(problem, "kelly")))
 
 
 def test_without_decisions_safe_is_safe():

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from discreet import Hierarchy, assess, audit, protect, publish, tabulate, write_release
+from discreet import Hierarchy, assess, audit, audit_respondents, protect, publish, tabulate, write_release
 
 here = Path(__file__).parent
 
@@ -20,11 +20,12 @@ problem = assess(table, ["P(10)", "FREQ(3)"])
 # 3. Which further cells to hide.
 protection = protect(problem, "kelly")
 
-# 4. Is it safe? The exact interval that a reader can infer for every sensitive cell.
+# 4. Is it safe? The exact interval that a reader can infer for every sensitive cell; what respondents can of each other.
 checked = audit(problem, protection)
+respondents = audit_respondents(problem, protection)
 
-# 5. The release: only what may leave the house. Raises NotSafeError if the audit did not pass.
-release = publish(problem, protection, checked)
+# 5. The release: only what may leave the house. Raises NotSafeError if an audit did not pass.
+release = publish(problem, protection, checked, respondents)
 
 output = here / "output"
 output.mkdir(exist_ok=True)

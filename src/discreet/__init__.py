@@ -13,6 +13,7 @@ from discreet.methods import METHODS, protect
 from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection, SolveReport, suppress
 from discreet.release import Release, publish
+from discreet.respondents import audit_respondents
 from discreet.rules import RULES, Dominance, Percent, PriorPosterior, Request, Threshold
 from discreet.separate import separate
 from discreet.table import Table
@@ -44,6 +45,7 @@ __all__ = [
     "Threshold",
     "assess",
     "audit",
+    "audit_respondents",
     "link",
     "protect",
     "publish",

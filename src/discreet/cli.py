@@ -65,13 +65,13 @@ from discreet.job import (
     write_together,
 )
 from discreet.job_file import MOST_DECIMALS, SHAREABLE, read_job
-from discreet.methods import METHODS, SUPPRESSION, Level, protect, with_options
+from discreet.methods import METHODS, SUPPRESSION, protect, with_options
 from discreet.microdata import distinct_codes
 from discreet.progress import on_terminal
 from discreet.promise import published_by_decision, safe
 from discreet.release import SYMBOL, publish
 from discreet.report.words import listed
-from discreet.respondents import audit_respondents
+from discreet.respondents import Level, audit_respondents, level_of
 from discreet.rules import RULES, usage
 from discreet.show import show
 from discreet.table import Weights
@@ -208,7 +208,7 @@ def _summary(result: Result) -> None:
     elif result.lab is not None:
         hit = len(result.lab.compromised)
         console.print(f"[bold red]Not published[/]: attacks compromise {hit:,} sensitive cells; see report.html.")
-    show_promise(result.protection, respondents)
+    show_promise(result.protection, result.level, respondents)
     console.print("Written:")
     for file in result.files:
         public = file.name.startswith("release") or file.name == SHAREABLE
@@ -243,7 +243,11 @@ def _summary(result: Result) -> None:
 @click.option("--request", help="Column that says who asked for protection.")
 @click.option("--extra", multiple=True, help="Further column to add up, for costs or as keys; repeat for more.")
 @click.option("--top", type=click.IntRange(1), default=3, show_default=True, help="Largest contributions to keep.")
-@click.option("--contributions", is_flag=True, help="Keep who contributes what to the finest cells, to protect each.")
+@click.option(
+    "--contributions/--no-contributions",
+    default=None,
+    help="Keep who contributes what to the finest cells, to protect each. Default: if contributors or holdings are named.",
+)
 @click.option("--ignore-zeros", is_flag=True, help="Contributors of zero do not count.")
 @click.option("--store-empty", is_flag=True, help="Keep empty cells, so that zeros may be suppressed.")
 @click.option(
@@ -265,7 +269,7 @@ def tabulate_command(
     request: str | None,
     extra: tuple[str, ...],
     top: int,
-    contributions: bool,
+    contributions: bool | None,
     store_empty: bool,
     ignore_zeros: bool,
     unknown: str,
@@ -406,7 +410,7 @@ def assess_command(
 def protect_command(
     problem: Path,
     method: str,
-    level: Level,
+    level: Level | None,
     time_limit: float | None,
     gap: float,
     seed: int,
@@ -441,12 +445,13 @@ def protect_command(
             )
             checked = audit(given, found, intervals=False, executor=executor, progress=progress)
             seen = None
-            if level == "contributions":
+            in_force = level_of(given, found.only_hides, level)
+            if in_force.covers_respondents:
                 seen = audit_respondents(given, found, executor=executor, progress=progress)
         passed = all_passed(checked, seen)
         files: dict[Path, Callable[[Path], None]] = {out: lambda draft: write_pattern(found, draft)}
         if report:
-            files[report] = lambda draft: write_json(protect_report(found, checked, seen), draft)
+            files[report] = lambda draft: write_json(protect_report(found, checked, in_force, seen), draft)
         write_together(files)
         if kept and passed:
             kept.finish(found.report.status)
@@ -456,7 +461,7 @@ def protect_command(
         console.print(found.report.note, markup=False)
     if seen is not None:
         show_respondents(seen, found)
-    show_promise(found, seen)
+    show_promise(found, in_force, seen)
     return 0 if passed else 1
 
 
@@ -472,7 +477,7 @@ def protect_command(
 def publish_command(
     problem: Path,
     pattern: Path,
-    level: Level,
+    level: Level | None,
     attackers: Path | None,
     symbol: str,
     decimals: int | None,
@@ -485,11 +490,12 @@ def publish_command(
     found = read_pattern(given, pattern)
     with on_terminal(quiet) as progress:
         checked = audit(given, found, intervals=False, progress=progress)
-        seen = audit_respondents(given, found, progress=progress) if level == "contributions" else None
-    release = publish(given, found, checked, seen, symbol=symbol, decimals=decimals)
+        in_force = level_of(given, found.only_hides, level)
+        seen = audit_respondents(given, found, progress=progress) if in_force.covers_respondents else None
+    release = publish(given, found, checked, seen, symbol=symbol, decimals=decimals, level=level)
     write_release(release, out)
     console.print(f"{release!r}, {safe(found)}", markup=False)
-    show_promise(found, seen)
+    show_promise(found, in_force, seen)
 
 
 @cli.command()

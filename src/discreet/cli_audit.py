@@ -39,14 +39,13 @@ from discreet.cli_common import (
 )
 from discreet.cli_lab import attack_as, chosen_attacks, lab_options, show_lab, write_details
 from discreet.executors import spread
-from discreet.io import writing
 from discreet.io.pattern import read_pattern
-from discreet.job import audit_report, respondents_report, write_json, write_together
-from discreet.problem import Problem, Status
+from discreet.job import audit_report, write_json, write_together
+from discreet.problem import Status
 from discreet.progress import on_terminal
 from discreet.promise import safe
 from discreet.protection import Protection, suppress
-from discreet.respondents import RespondentAudit, audit_respondents
+from discreet.respondents import Level, RespondentAudit, audit_respondents, level_of
 
 WORST = 10  # exposed respondents, or cells, that are printed
 
@@ -75,7 +74,7 @@ WORST = 10  # exposed respondents, or cells, that are printed
 def audit_command(
     problem: Path,
     pattern: Path,
-    level: str,
+    level: Level | None,
     attackers: Path | None,
     intervals: Path | None,
     report: Path | None,
@@ -87,16 +86,10 @@ def audit_command(
     """Check whether a pattern is safe."""
     if counts and proof:
         raise click.UsageError("Certificates do not cover whole numbers: leave out --whole or --certificate.")
-    if level == "contributions":
-        others = {"--attackers": attackers, "--intervals": intervals, "--certificate": proof, "--whole": counts}
-        strange = [option for option, value in others.items() if value]
-        if strange:
-            raise click.UsageError(f"{strange[0]} is about cells: leave it out, or --level contributions.")
     keep_apart(problem, pattern, attackers, intervals, report, proof)
     given = problem_against(problem, attackers)
     found = read_pattern(given, pattern)
-    if level == "contributions":
-        return _audit_respondents(given, found, report, workers, quiet)
+    in_force = level_of(given, found.only_hides, level)
     files: dict[Path, Callable[[Path], None]] = {}
     with on_terminal(quiet) as progress, spread(workers) as executor:
         exact = counts or intervals is not None
@@ -112,10 +105,13 @@ def audit_command(
         if proof:
             proven = certificate(checked, found, progress=progress)
             files[proof] = lambda draft: write_certificate(proven, draft)
+        respondents = None
+        if in_force.covers_respondents:
+            respondents = audit_respondents(given, found, executor=executor, progress=progress)
     if intervals:
         files[intervals] = lambda draft: checked.frame().to_csv(draft, index=False)
     if report:
-        files[report] = lambda draft: write_json(audit_report(checked, found), draft)
+        files[report] = lambda draft: write_json(audit_report(checked, found, in_force, respondents), draft)
     write_together(files)
     console.print(verdict(checked, found))
     if checked.linear is not None and checked.exact:
@@ -124,19 +120,10 @@ def audit_command(
         )
     for label in checked.exposed[:WORST]:
         console.print(f"  exposed: {label}", markup=False)
-    show_promise(found)
-    return 0 if checked.passed else 1
-
-
-def _audit_respondents(given: Problem, found: Protection, report: Path | None, workers: int, quiet: bool) -> int:
-    with on_terminal(quiet) as progress, spread(workers) as executor:
-        seen = audit_respondents(given, found, executor=executor, progress=progress)
-    if report:
-        with writing(report) as draft:
-            write_json(respondents_report(seen, found), draft)
-    show_respondents(seen, found)
-    show_promise(found, seen)
-    return 0 if seen.passed else 1
+    if respondents is not None:
+        show_respondents(respondents, found)
+    show_promise(found, in_force, respondents)
+    return 0 if checked.passed and (respondents is None or respondents.passed) else 1
 
 
 def show_respondents(seen: RespondentAudit, protection: Protection) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 import numpy as np
@@ -16,11 +16,11 @@ from discreet.errors import InputError
 from discreet.io import read_problem
 from discreet.io.attackers import with_attackers
 from discreet.job_file import Job
-from discreet.methods import Level
 from discreet.problem import Problem
 from discreet.promise import promise, safe
 from discreet.protection import Protection
-from discreet.respondents import RespondentAudit
+from discreet.respondents import LevelInForce, RespondentAudit
+from discreet.respondents.level import LEVELS
 
 
 class _Output(Console):
@@ -75,10 +75,9 @@ attackers_option = click.option(
 )
 level_option = click.option(
     "--level",
-    type=click.Choice(get_args(Level)),
-    default="cells",
-    show_default=True,
-    help="What is to be safe: the values of sensitive cells, or every single respondent's contributions.",
+    type=click.Choice(LEVELS),
+    help="What is to be safe: every single respondent's contributions, or only the values of sensitive cells. "
+    "Default: contributions wherever contributors are named and a rule is about them.",
 )
 workers_option = click.option(
     "--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes to spread the work over."
@@ -130,7 +129,7 @@ def respondents_verdict(seen: RespondentAudit, protection: Protection) -> str:
     return f"exposed: {len(seen.respondents):,} of {seen.targets:,} respondents can be told too closely"
 
 
-def show_promise(protection: Protection, respondents: RespondentAudit | None = None) -> None:
+def show_promise(protection: Protection, level: LevelInForce, respondents: RespondentAudit | None = None) -> None:
     """What the verdict promises and what it does not."""
-    for sentence in promise(protection.problem, protection, respondents):
+    for sentence in promise(protection, respondents, level):
         console.print(f"  {sentence}", markup=False)

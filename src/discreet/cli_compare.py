@@ -29,10 +29,12 @@ from discreet.executors import spread
 from discreet.io.attackers import with_attackers
 from discreet.job import make_problem, make_table, write_together
 from discreet.job_file import Job, read_job
+from discreet.methods import SUPPRESSION
 from discreet.methods.method import Method
 from discreet.problem import Problem
 from discreet.progress import on_terminal
 from discreet.report import words
+from discreet.respondents import level_of
 
 
 @dataclass(frozen=True)
@@ -142,8 +144,8 @@ def _read(path: Path, attackers: Path | None, written: tuple[Path | None, ...]) 
 def _of_job(job: Job, problem: Problem) -> _Given:
     p = job.protect
     settings = {"Job": job.path.name, "Cost": p.cost, "Boundary": job.rules.boundary}
-    if job.at_contributions:
-        settings["Level"] = "cells: safety of every single respondent, which the job asks for, is not compared"
+    if level_of(problem, p.method in SUPPRESSION, job.level).covers_respondents:
+        settings["Level"] = "cells: safety of every single respondent, which the job protects, is not compared"
     title = f"{job.title}: methods compared"
     return _Given(problem, title, p.seed, p.gap, job.method(), settings)
 

@@ -22,10 +22,9 @@ from discreet.cli_common import (
 )
 from discreet.io import writing
 from discreet.io.pattern import read_pattern
-from discreet.methods import Level
 from discreet.progress import on_terminal
 from discreet.report import TITLE, write_report, write_shareable
-from discreet.respondents import audit_respondents
+from discreet.respondents import Level, audit_respondents, level_of
 
 
 @click.command("report")
@@ -44,7 +43,7 @@ from discreet.respondents import audit_respondents
 def report_command(
     problem: Path,
     pattern: Path,
-    level: Level,
+    level: Level | None,
     attackers: Path | None,
     share: bool,
     title: str,
@@ -55,12 +54,15 @@ def report_command(
     keep_apart(problem, pattern, attackers, out)
     given = problem_against(problem, attackers)
     found = read_pattern(given, pattern)
+    in_force = level_of(given, found.only_hides, level)
     with on_terminal(quiet) as progress:
         checked = audit(given, found, intervals=not share, progress=progress)
-        seen = audit_respondents(given, found, progress=progress) if level == "contributions" else None
-    write = write_shareable if share else write_report
+        seen = audit_respondents(given, found, progress=progress) if in_force.covers_respondents else None
     with writing(out) as draft:
-        write(draft, given, found, checked, seen, title=title)
+        if share:
+            write_shareable(draft, given, found, checked, seen, title=title, level=level)
+        else:
+            write_report(draft, given, found, checked, seen, title=title)
     console.print(f"{verdict(checked, found)}; written {out}", markup=False)
-    show_promise(found, seen)
+    show_promise(found, in_force, seen)
     return 0 if checked.passed and (seen is None or seen.passed) else 1

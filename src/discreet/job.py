@@ -36,7 +36,7 @@ from discreet.protection import Protection
 from discreet.release import Release, publish
 from discreet.report import write_report, write_shareable
 from discreet.report.words import plural
-from discreet.respondents import Exposed, RespondentAudit, audit_respondents
+from discreet.respondents import Exposed, LevelInForce, RespondentAudit, audit_respondents, level_of
 from discreet.rules import parse_rules
 from discreet.separate import separate
 from discreet.table import Table
@@ -52,7 +52,8 @@ class Result:
     audit: Audit
     release: Release | None
     files: tuple[Path, ...]
-    respondents: RespondentAudit | None = None  # where the job asks for safety of each
+    level: LevelInForce
+    respondents: RespondentAudit | None = None  # at the level of contributions
     lab: LabReport | None = None  # where the job asks for attacks
 
     @property
@@ -78,13 +79,14 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
         release, passed = None, all_passed(checked, respondents, lab)
         if passed:
             release = publish(problem, protection, checked, respondents, **_style(job))
-        files = _write(job, problem, protection, checked, respondents, lab, release)
+        level = level_of(problem, protection.only_hides, job.level)
+        files = _write(job, problem, protection, checked, level, respondents, lab, release)
         old = [name for name in job.writes() if job.folder / name not in files and (job.folder / name).exists()]
         if old:
             say(f"still there from an earlier run, and not of this one: {some(old)}")
         if kept and passed:
             kept.finish(protection.report.status)
-    return Result(problem, protection, checked, release, files, respondents, lab)
+    return Result(problem, protection, checked, release, files, level, respondents, lab)
 
 
 def _attack(job: Job, protection: Protection, progress: Progress, say: Callable[[str], None]) -> LabReport | None:
@@ -116,7 +118,7 @@ def _protect(
             executor=executor,
             start=kept and kept.start,
             keep=kept and kept.keep,
-            level=options.level,  # type: ignore[arg-type]  # checked when the job was read
+            level=job.level,
         )
         report = protection.report
         adjusted = f", {report.n_adjusted:,} get other values" if report.n_adjusted else ""
@@ -124,7 +126,7 @@ def _protect(
         checked = audit(problem, protection, executor=executor, progress=progress)
         say(f"audited: {safe(protection) if checked.passed else f'{len(checked.exposed):,} cells exposed'}")
         respondents = None
-        if job.at_contributions:
+        if level_of(problem, protection.only_hides, job.level).covers_respondents:
             respondents = audit_respondents(problem, protection, executor=executor, progress=progress)
     if respondents is not None:
         found = "safe" if respondents.passed else f"{len(respondents.respondents):,} exposed"
@@ -160,7 +162,7 @@ def make_table(
     recode = read_recodes(job) if recode is None else recode
     depth = max((rule.depth for rule in parse_rules(job.rules.sensitive)), default=1)
     depth += 2 if job.rules.waivers else 0  # a consenting respondent makes the next one the target
-    depth += 1 if job.at_contributions else 0
+    depth += 1 if job.needs_contributions else 0
     tables = [
         tabulate(
             source,
@@ -176,7 +178,7 @@ def make_table(
             count_zeros=d.count_zeros,
             store_empty=job.rules.zeros == "suppressible",
             unknown=d.unknown,
-            contributions=job.at_contributions,
+            contributions=job.needs_contributions,
             recode={name: recode[name] for name in names if name in recode},
         )
         for names in job.tables or [list(job.dimensions)]
@@ -299,12 +301,13 @@ def _small_csv(path: Path, *headers: list[str]) -> list[tuple[int, list[str]]]:
 def protect_report(
     protection: Protection,
     checked: Audit,
+    level: LevelInForce,
     respondents: RespondentAudit | None = None,
     lab: LabReport | None = None,
 ) -> dict[str, Any]:
     """What ``report.json`` holds."""
     report = {**protection.report.as_dict(), "safe": all_passed(checked, respondents, lab)}
-    report |= _promised(protection, respondents)
+    report |= _promised(protection, level, respondents)
     if lab is not None:
         report |= {"attacks": [one.finding.attack for one in lab.scores], "compromised": lab.compromised}
     if respondents is not None:
@@ -312,19 +315,22 @@ def protect_report(
     return report
 
 
-def _promised(protection: Protection, respondents: RespondentAudit | None) -> dict[str, Any]:
+def _promised(protection: Protection, level: LevelInForce, respondents: RespondentAudit | None) -> dict[str, Any]:
     """What stands beside the verdict in both reports."""
     return {
         "n_published_by_decision": published_by_decision(protection),
-        "promise": promise(protection.problem, protection, respondents),
+        "level": level.level,
+        "promise": promise(protection, respondents, level),
     }
 
 
-def audit_report(checked: Audit, protection: Protection, respondents: RespondentAudit | None = None) -> dict[str, Any]:
-    """What ``audit.json`` holds: verdicts and labels, no values."""
-    return {
+def audit_report(
+    checked: Audit, protection: Protection, level: LevelInForce, respondents: RespondentAudit | None = None
+) -> dict[str, Any]:
+    """What ``audit.json`` holds: verdicts and labels, no values; with an audit of respondents what that tells."""
+    report = {
         "safe": checked.passed and (respondents is None or respondents.passed),
-        **_promised(protection, respondents),
+        **_promised(protection, level, respondents),
         "attackers": list(checked.attackers),
         "n_cells": len(checked.cell),
         "n_exposed": len(checked.exposed),
@@ -333,15 +339,14 @@ def audit_report(checked: Audit, protection: Protection, respondents: Respondent
         "problem": checked.problem.digest,
         "protection": checked.protection,
     }
+    return report if respondents is None else report | {"respondents": respondents_report(respondents)}
 
 
-def respondents_report(seen: RespondentAudit, protection: Protection) -> dict[str, Any]:
-    """What ``audit.json`` holds at the level of contributions. It tells names, and by the sentences amounts."""
+def respondents_report(seen: RespondentAudit) -> dict[str, Any]:
+    """What ``audit.json`` holds about respondents. It tells names, and by the sentences amounts."""
     table = seen.problem.table
     return {
         "safe": seen.passed,
-        **_promised(protection, seen),
-        "level": "contributions",
         "n_respondents": seen.targets,
         "n_exposed": len(seen.respondents),
         "complete": table.knows_respondents,
@@ -376,7 +381,7 @@ def _exposed(table: Table, one: Exposed) -> dict[str, Any]:
 
 def _style(job: Job) -> dict[str, Any]:
     """How a release is written; the shareable report must be about the same one."""
-    return {"symbol": job.output.symbol, "decimals": job.output.decimals}
+    return {"symbol": job.output.symbol, "decimals": job.output.decimals, "level": job.level}
 
 
 def write_json(content: Mapping[str, Any], path: Path) -> None:
@@ -397,19 +402,17 @@ def _write(
     problem: Problem,
     protection: Protection,
     checked: Audit,
+    level: LevelInForce,
     respondents: RespondentAudit | None,
     lab: LabReport | None,
     release: Release | None,
 ) -> tuple[Path, ...]:
     settings = {"job": job.path.name, "cost": job.protect.cost, "boundary": job.rules.boundary}
-    verdicts = audit_report(checked, protection, respondents)
-    if respondents is not None:
-        verdicts |= {"respondents": respondents_report(respondents, protection)}
     writers: dict[str, Callable[[Path], None]] = {
         "pattern.csv": lambda draft: write_pattern(protection, draft),
         "intervals.csv": lambda draft: checked.frame().to_csv(draft, index=False),
-        "report.json": lambda draft: write_json(protect_report(protection, checked, respondents, lab), draft),
-        "audit.json": lambda draft: write_json(verdicts, draft),
+        "report.json": lambda draft: write_json(protect_report(protection, checked, level, respondents, lab), draft),
+        "audit.json": lambda draft: write_json(audit_report(checked, protection, level, respondents), draft),
         "report.html": lambda draft: write_report(
             draft, problem, protection, checked, respondents, title=job.title, settings=settings, lab=lab
         ),

@@ -15,10 +15,11 @@ from discreet.assess import Zeros
 from discreet.errors import JobError, RuleError, some
 from discreet.io import FORMATS
 from discreet.lab import ATTACKS
-from discreet.methods import METHODS, SUPPRESSION, Level, with_options
+from discreet.methods import METHODS, SUPPRESSION, with_options
 from discreet.methods.method import Method
 from discreet.release import SYMBOL
-from discreet.respondents.measure import measures_of
+from discreet.respondents.level import LEVELS, Level
+from discreet.respondents.measure import about_contributions, measures_of
 from discreet.rules import Zero, parse_rules
 from discreet.table import Weights
 
@@ -86,7 +87,7 @@ class Rules:
 @dataclass(frozen=True)
 class Protect:
     method: str = "kelly"
-    level: str = "cells"  # or "contributions": every single respondent is protected
+    level: str | None = None  # "cells" or "contributions"; None: contributions wherever respondents can be covered
     cost: str = "value"
     seed: int = 0
     time_limit: float | None = None
@@ -137,9 +138,24 @@ class Job:
         return self.resolve(self.output.folder)
 
     @property
-    def at_contributions(self) -> bool:
-        """Every single respondent is to be protected, not only cells."""
-        return self.protect.level == "contributions"
+    def level(self) -> Level | None:
+        """The level of safety that is asked for, if any."""
+        return next((level for level in LEVELS if level == self.protect.level), None)
+
+    @property
+    def needs_contributions(self) -> bool:
+        """Whether single respondents are to be covered, as far as the job file tells."""
+        if self.level is not None:
+            return self.level == "contributions"
+        named = bool(self.table.who) if self.table else bool(self.data and (self.data.contributor or self.data.holding))
+        is_suppressed = self.protect.method in SUPPRESSION
+        return named and is_suppressed and self.has_finest_table and bool(about_contributions(self.rules.sensitive))
+
+    @property
+    def has_finest_table(self) -> bool:
+        """Whether one of the tables has all dimensions of the others."""
+        tables = [set(by) for by in self.tables or []]
+        return not tables or set.union(*tables) in tables
 
     def reads(self) -> dict[str, str]:
         """The files the job reads, by the entry that names them."""
@@ -259,23 +275,22 @@ def _check_method(job: Job) -> None:
     except RuleError as error:
         raise JobError(f"{path}: {error}", error.offenders) from None
     if job.protect.method not in SUPPRESSION:
-        for entry, given in (("checkpoint", job.protect.checkpoint), ("level", job.at_contributions)):
+        for entry, given in (("checkpoint", job.protect.checkpoint), ("level", job.level == "contributions")):
             if given:
                 raise JobError(f"{path}: {entry} is for suppression; the method {job.protect.method!r} hides no cells.")
 
 
 def _check_level(job: Job) -> None:
-    path, levels = job.path, get_args(Level)
-    if job.protect.level not in levels:
-        raise JobError(f"{path}: level is {' or '.join(map(repr, levels))}, not {job.protect.level!r}.")
-    if not job.at_contributions:
+    path = job.path
+    if job.protect.level not in (None, *LEVELS):
+        raise JobError(f"{path}: level is {' or '.join(map(repr, LEVELS))}, not {job.protect.level!r}.")
+    if job.level != "contributions":
         return
     try:
         measures_of(job.rules.sensitive)
     except RuleError as error:
         raise JobError(f"{path}: {error}", error.offenders) from None
-    tables = [set(by) for by in job.tables or []]
-    if tables and set.union(*tables) not in tables:
+    if not job.has_finest_table:
         raise JobError(
             f"{path}: at the level of contributions one of 'tables' must have all dimensions of the others. Where tables "
             "classify the same contributions in different ways, respondents cannot be told apart."

@@ -15,7 +15,7 @@ import numpy as np
 from discreet.errors import plural
 from discreet.problem import Problem
 from discreet.protection import Protection
-from discreet.respondents import RespondentAudit
+from discreet.respondents import LevelInForce, RespondentAudit, level_of
 from discreet.rules import WeightedThreshold
 
 
@@ -23,17 +23,24 @@ from discreet.rules import WeightedThreshold
 class Basis:
     """What a verdict rests on; ``respondents`` is None at the level of cells."""
 
-    problem: Problem
     protection: Protection
+    level: LevelInForce
     respondents: RespondentAudit | None = None
+
+    @property
+    def problem(self) -> Problem:
+        return self.protection.problem
 
 
 Subject = Callable[[Basis], str | None]
 
 
-def promise(problem: Problem, protection: Protection, respondents: RespondentAudit | None = None) -> list[str]:
-    """The sentences that stand beside the verdict on a protection."""
-    basis = Basis(problem, protection, respondents)
+def promise(
+    protection: Protection, respondents: RespondentAudit | None = None, level: LevelInForce | None = None
+) -> list[str]:
+    """The sentences that stand beside the verdict on a protection; ``level`` is that in force, by default the usual one."""
+    in_force = level_of(protection.problem, protection.only_hides) if level is None else level
+    basis = Basis(protection, in_force, respondents)
     return [sentence for subject in SUBJECTS if (sentence := subject(basis)) is not None]
 
 
@@ -106,10 +113,7 @@ def _zeros(basis: Basis) -> str | None:
 
 def _level(basis: Basis) -> str:
     if basis.respondents is None:
-        return (
-            "Checked at the level of cells: what respondents can work out about each other, knowing their own contributions, "
-            "is not covered."
-        )
+        return basis.level.not_covered or "Not covered: respondents, who were not audited."
     return (
         "Checked at the level of contributions: what others can work out about each respondent, as many of them together as "
         "the rules say."

@@ -16,7 +16,7 @@ from discreet.errors import InputError, NotSafeError, some
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection
 from discreet.relations import FloatArray
-from discreet.respondents import RespondentAudit
+from discreet.respondents import Level, RespondentAudit, level_of
 from discreet.table import digits_of
 
 IntArray = NDArray[np.int64]
@@ -82,8 +82,13 @@ def publish(
     *,
     symbol: str = SYMBOL,
     decimals: int | None = None,
+    level: Level | None = None,
 ) -> Release:
-    """Make the release, if the audit is about this protection and passed; with one of ``respondents``, both."""
+    """Make the release, if the audit is about this protection and passed; with one of ``respondents``, both.
+
+    The latter is needed wherever single respondents can be covered, see :func:`~discreet.respondents.level_of`, unless the
+    ``level`` of cells is asked for.
+    """
     if not symbol.strip() or _is_number(symbol):
         raise InputError("The suppression symbol must be visible and must not look like a number.")
     audits = (audit,) if respondents is None else (audit, respondents)
@@ -101,6 +106,11 @@ def publish(
     if respondents is not None and not respondents.passed:
         exposed = f"{len(respondents.respondents):,} of {respondents.targets:,} respondents"
         raise NotSafeError(f"Not published: {exposed} can be told too closely.", respondents.respondents)
+    if respondents is None and level_of(problem, protection.only_hides, level).covers_respondents:
+        raise NotSafeError(
+            "Not published: whether single respondents are safe was not audited. Audit them by audit_respondents(), and pass "
+            "that on; or ask for level='cells', which leaves them out."
+        )
     table = problem.table
     listed = _listed(problem, protection)
     codes: dict[str, tuple[str, ...]] = {} if table.names is None else {"cell": tuple(table.labels(listed))}

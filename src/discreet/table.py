@@ -247,7 +247,7 @@ class Table:
 
     @cached_property
     def _respondents(self) -> Contributions:
-        if not self._base_is_free():
+        if not self.base_is_free:
             raise TableError(
                 "The table classifies the same contributions in several ways, or has equations between responses: its finest "
                 "cells are not independent, so respondents cannot be told apart by them. Take the tables one by one."
@@ -262,7 +262,13 @@ class Table:
         who = None if self.who is None else np.asarray(self.who, dtype=np.int64)
         return largest(self.is_base, self.top, who, self.contributors, self.label)
 
-    def _base_is_free(self) -> bool:
+    @property
+    def names_contributors(self) -> bool:
+        """Whether contributors are named: some are, in the records or in the finished table."""
+        return bool(self.contributors) and (self.who is not None or self.contributions is not None)
+
+    @cached_property
+    def base_is_free(self) -> bool:
         """Whether any values of the finest cells, here drawn at random, have totals that keep all relations."""
         known, value = self.is_base.copy(), np.zeros(len(self))
         value[known] = np.random.default_rng(0).integers(1, 1 << 20, int(known.sum()))

@@ -55,7 +55,7 @@ def tabulate(
     count_zeros: bool = True,
     unknown: str = "error",
     store_empty: bool = False,
-    contributions: bool = False,
+    contributions: bool | None = None,
     recode: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Table:
     """Add up microdata to a table with all its totals, and per cell the contributors and the largest of them.
@@ -76,7 +76,8 @@ def tabulate(
     Codes that are not in their hierarchy are an error, or with ``unknown="drop"`` their records are left out.
 
     With ``contributions`` the table also keeps who contributes what to its finest cells: all of it where a contributor is in
-    several of them, otherwise the ``top`` largest of each cell. That is what it takes to protect every single respondent.
+    several of them, otherwise the ``top`` largest of each cell. That is what it takes to protect every single respondent. By
+    default it does so for a ``response`` whose contributors or holdings are named.
 
     ``recode`` says, by column, which codes of the records are replaced by which others before anything else is done.
     """
@@ -102,6 +103,8 @@ def tabulate(
         _check_numbers(survey, columns)
         climbs = [_Climb.of(name, h, survey[f"d{d}"].unique()) for d, (name, h) in enumerate(dimensions.items())]
         signed = response is not None and bool(survey["negative0"].any())
+        if contributions is None:
+            contributions = response is not None and (contributor is not None or holding is not None)
         plan = _Plan(columns, climbs, top, count_zeros, signed, contributions, weights, dropped)
         records = _records(source, survey, plan)
         if contributor is not None:

@@ -74,7 +74,7 @@ def test_totals_may_be_sensitive_where_their_parts_are_not(given):
         assert safe(problem, protect(problem, level="contributions").hidden) == (True, True)
 
 
-@pytest.mark.parametrize("level", ["contribution", "respondents", "", None])
+@pytest.mark.parametrize("level", ["contribution", "respondents", ""])
 def test_an_unknown_level_is_refused(level):
     with pytest.raises(InputError, match="level is 'cells' or 'contributions'"):
         protect(assess(table({}), "P(20)"), level=level)
@@ -175,7 +175,9 @@ def test_both_audits_must_pass_to_publish():
     pattern = suppress(problem, np.isin(problem.table.labels(), labels))
     seen, checked = audit_respondents(problem, pattern), audit(problem, pattern)
     assert checked.passed
-    assert publish(problem, pattern, checked).hidden.sum() == 4
+    assert publish(problem, pattern, checked, level="cells").hidden.sum() == 4
+    with pytest.raises(NotSafeError, match="whether single respondents are safe was not audited"):
+        publish(problem, pattern, checked)
     with pytest.raises(NotSafeError, match="2 of 2 respondents can be told too closely"):
         publish(problem, pattern, checked, seen)
     other = protect(problem, level="contributions")

@@ -160,7 +160,8 @@ class _Work:
         """What the method makes of the table, measured; or why it makes nothing."""
         meter = self.meter
         try:
-            found = protect(self.problem, self.method, **options, executor=meter.executor, progress=meter.progress)
+            options |= {"executor": meter.executor, "progress": meter.progress}
+            found = protect(self.problem, self.method, **options, level="cells")
         except (DiscreetError, ArithmeticError, RuntimeError) as error:  # the latter two are a solver's
             return Outcome(self.written, self.spent, reason=str(error))
         seconds = self.spent

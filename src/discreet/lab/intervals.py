@@ -79,7 +79,7 @@ def safe_intervals(
         lower, upper = _outwards(*draw_bounds(value, np.minimum(level, radius), radius, rng, draw), value, digits)
         try:
             drawn = problem.with_columns(prior_lower=lower, prior_upper=upper)
-            found = protect(drawn, method, seed=seed, time_limit=time_limit, progress=progress)
+            found = protect(drawn, method, seed=seed, time_limit=time_limit, progress=progress, level="cells")
         except NoSafePatternError:
             continue
         told = _told(problem, found, lower, upper, seed, k + 1)

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import Field, fields, replace
-from typing import Any, Literal, get_args
+from typing import Any
 
 from discreet.errors import InputError, RuleError, some
 from discreet.methods.combined.combined import Combined
@@ -36,9 +36,8 @@ from discreet.problem import BoolArray, Problem
 from discreet.progress import Budget, Progress, Silent
 from discreet.protection import Protection
 from discreet.respondents.construct import ForRespondents
+from discreet.respondents.level import Level, level_of
 from discreet.run import Run, beginning_with
-
-Level = Literal["cells", "contributions"]
 
 SUPPRESSION: Mapping[str, type[Method]] = {
     "auto": Auto,
@@ -107,30 +106,31 @@ def protect(
     executor: Executor | None = None,
     start: BoolArray | None = None,
     keep: Callable[[BoolArray], None] | None = None,
-    level: Level = "cells",
+    level: Level | None = None,
 ) -> Protection:
     """Protect every primary cell of a problem. Audit the result before publishing it.
 
-    At the ``level`` of cells, that is from what an outsider can infer about their values; at that of contributions, every single
-    respondent from all others, see :mod:`discreet.respondents`. It is for suppression, as are ``start`` and ``keep``.
+    At the ``level`` of contributions every single respondent is protected from all others, see :mod:`discreet.respondents`; at
+    that of cells, their values from what an outsider can infer. If not given, it is that of contributions wherever suppression is
+    used, contributors are named and a rule is about them, see :func:`~discreet.respondents.level_of`. ``start`` and ``keep`` are
+    for suppression, too.
 
     Methods that prove a bound stop when the cost is within ``gap`` (a share) of it; heuristics prove none. ``start`` is a
     pattern to begin with, not safe perhaps; ``keep`` is handed the pattern so far, now and then, and the last one.
     Independent pieces of work go to the ``executor``, any of ``concurrent.futures`` or like them. Tables that have nothing to do
     with each other are protected one by one, unless there is a limit on all of them.
     """
-    if level not in get_args(Level):
-        raise InputError(f"level is {' or '.join(map(repr, get_args(Level)))}, not {level!r}.")
     for name, number in (("time_limit", time_limit), ("gap", gap)):
         if number is not None and not number >= 0:
             raise InputError(f"{name} is a number from 0 on, not {number!r}.")
     if isinstance(method, str):
         method = with_options(method)
-    if type(method) in OTHERS.values() and (start is not None or level != "cells"):
+    in_force = level_of(problem, type(method) in SUPPRESSION.values(), level)
+    if type(method) in OTHERS.values() and (start is not None or in_force.covers_respondents):
         raise InputError(f"The method {method.name!r} hides no cells: start= and level= are for suppression.")
     if type(method) in SUPPRESSION.values() and getattr(method, "at_most", None) is None:
         method = InPieces(method)
-    if level == "contributions":
+    if in_force.covers_respondents:
         method = ForRespondents(method, InPieces(Kelly()))
     suppresses = type(method) not in OTHERS.values()
     if suppresses:

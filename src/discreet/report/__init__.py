@@ -21,7 +21,7 @@ from discreet.report.attacks import attacks
 from discreet.report.cover import cover
 from discreet.report.intervals import exposed, intervals, tightest, told
 from discreet.report.share import public
-from discreet.respondents import RespondentAudit
+from discreet.respondents import Level, RespondentAudit
 
 __all__ = ["render_report", "render_shareable", "write_report", "write_shareable"]
 
@@ -63,7 +63,7 @@ def render_report(
         response=problem.table.response,
         dimensions=list(problem.table.dimensions),
         verdicts=[view.verdict(problem, protection, audit), *view.respondents_verdict(respondents, protection)],
-        promise=promise(problem, protection, respondents),
+        promise=promise(protection, respondents),
         decisions=view.decisions(problem),
         tiles=view.tiles(protection),
         exposed=exposed(audit),
@@ -90,9 +90,11 @@ def write_shareable(
     title: str = TITLE,
     symbol: str = SYMBOL,
     decimals: int | None = None,
+    level: Level | None = None,
 ) -> None:
     """Write the edition that may be published with the release."""
-    page = render_shareable(problem, protection, audit, respondents, title=title, symbol=symbol, decimals=decimals)
+    style = {"title": title, "symbol": symbol}
+    page = render_shareable(problem, protection, audit, respondents, **style, decimals=decimals, level=level)
     Path(path).write_text(page, encoding="utf-8")
 
 
@@ -105,13 +107,14 @@ def render_shareable(
     title: str = TITLE,
     symbol: str = SYMBOL,
     decimals: int | None = None,
+    level: Level | None = None,
 ) -> str:
     """The report for readers of the release: which cells are hidden, and that it was checked. Refused unless it may be published.
 
     It is made from the release, which holds no hidden value, and does not tell sensitive cells from others.
     """
     _check(problem, protection, audit, respondents)
-    release = publish(problem, protection, audit, respondents, symbol=symbol, decimals=decimals)
+    release = publish(problem, protection, audit, respondents, symbol=symbol, decimals=decimals, level=level)
     method = protection.report.method
     return _render(
         "shareable.html.j2",

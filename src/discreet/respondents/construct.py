@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from discreet.relations import FloatArray
 from discreet.respondents.audit import Chunk, in_chunks, look
 from discreet.respondents.insiders import Group, Insiders
 from discreet.respondents.measure import Measure, measures
+from discreet.respondents.repair import grown, trimmed
 from discreet.respondents.search import Exposed, moves_with
 from discreet.rules import parse_rules
 from discreet.run import Run
@@ -53,21 +55,23 @@ class ForRespondents:
             raise posed.hopeless(error) from None
 
     def _protect(self, posed: Posed, run: Run) -> Protection:
-        repaired = self._repaired(posed, run, run.start)
+        found = self.quick.protect(posed.problem, replace(run, start=posed.extended(run.start)))
+        if _stopped(found, run):
+            raise KeyboardInterrupt
+        repaired = self._repaired(posed, run, found, posed.exposed(found.hidden, run))
         best, bound = repaired if self._allows(repaired) else None, None
-        while self.method != self.quick and not run.budget.over:
+        while self.method != self.quick and not run.budget.over and not _stopped(repaired, run):
             # What is left of the time is for a pattern that still lets somebody learn too much.
             limited = replace(run, budget=run.budget.share(SHARE), start=posed.extended(repaired.hidden))
-            found = self._asked(posed).protect(posed.problem, limited.unkept())
+            found = self._found(posed, limited.unkept())
             if _stopped(found, limited):
                 break
             bound = found.report.bound if bound is None else max(bound, found.report.bound or bound)
             exposed = posed.exposed(found.hidden, run)
             if not exposed:
-                best = _cheaper(posed.protection(found, run), best)
+                best = _cheaper(posed.protection(found, run, found.hidden, found.report.status), best)
                 break
-            posed.add(exposed)
-            repaired = self._repaired(posed, run, found.hidden, repaired)
+            repaired = self._repaired(posed, run, found, exposed, repaired)
             best = _cheaper(repaired, best) if self._allows(repaired) else best
         if best is None:
             raise NoSafePatternError("The time limit ended without a safe pattern of so few cells. Allow more time.")
@@ -84,42 +88,67 @@ class ForRespondents:
         """Whether the method may hide so many cells: the quick one does not count."""
         return self._at_most is None or int(found.hidden.sum()) <= self._at_most
 
-    def _asked(self, posed: Posed) -> Method:
-        """The method, which may hide the further cells of the problem posed besides."""
+    def _found(self, posed: Posed, run: Run) -> Protection:
+        """What the method finds; where it may suppress so many cells, the further ones of the problem posed do not count."""
         if self._at_most is None:
-            return self.method
+            return self.method.protect(posed.problem, run)
         more = len(posed.problem) - len(posed.original)
-        return replace(self.method, at_most=self._at_most + more)  # type: ignore[type-var]
+        asked: Method = replace(self.method, at_most=self._at_most + more)  # type: ignore[type-var]
+        try:
+            return asked.protect(posed.problem, run)
+        except NoSafePatternError as error:
+            if len(error.offenders) < len(posed.problem.primaries) or run.budget.over:  # it is not about all of them
+                raise
+            anyway = int(np.isin(posed.original.status, (Status.PRIMARY, Status.HIDDEN)).sum())
+            raise NoSafePatternError(
+                f"No safe pattern hides {self._at_most:,} cells or fewer ({anyway:,} are hidden anyway). Allow more.",
+                posed.original.table.labels(posed.original.primaries),
+            ) from None
 
-    def _repaired(self, posed: Posed, run: Run, start: BoolArray | None, best: Protection | None = None) -> Protection:
-        """A pattern made safe for everybody by the quick method; the best so far if there is no time for that."""
-        while True:
-            found = self.quick.protect(posed.problem, replace(run, start=posed.extended(start)))
-            if _stopped(found, run):
-                if best is None:
-                    raise KeyboardInterrupt
-                return best
-            exposed = posed.exposed(found.hidden, run)
-            if not exposed:
-                return posed.protection(found, run)
-            if run.budget.over and best is not None:
-                return best
+    def _repaired(
+        self, posed: Posed, run: Run, found: Protection, exposed: list[Exposed], best: Protection | None = None
+    ) -> Protection:
+        """A pattern that withstands all attackers known before, made safe from all others; the best so far if time ends."""
+        if not exposed:
+            return posed.protection(found, run, found.hidden, found.report.status)
+        hidden = self._grown(posed, run, found.hidden[: len(posed.original)], exposed)
+        if hidden is None and best is not None:
+            return best
+        if hidden is None:
+            raise NoSafePatternError(
+                f"The time limit ended with {len({one.respondent for one in exposed}):,} respondents exposed: there is no "
+                "safe pattern yet. Allow more time."
+            )
+        trimmed, status = posed.trimmed(hidden, run)
+        if status != "time_limit":  # what was published again may expose somebody else
+            smaller = self._grown(posed, run, trimmed, posed.exposed(trimmed, run))
+            hidden, status = (hidden, "time_limit") if smaller is None else (smaller, status)
+        return posed.protection(found, run, hidden, status)
+
+    def _grown(self, posed: Posed, run: Run, hidden: BoolArray, exposed: list[Exposed]) -> BoolArray | None:
+        """A pattern and what it takes besides for nobody to be exposed; None if there is no time for that.
+
+        Whoever is safe stays so when more is suppressed: only those who are exposed are looked at again.
+        """
+        while exposed:
             if run.budget.over:
-                raise NoSafePatternError(
-                    f"The time limit ended with {len({one.respondent for one in exposed}):,} respondents exposed: there is no "
-                    "safe pattern yet. Allow more time."
-                )
-            posed.add(exposed)
-            start = found.hidden
+                return None
+            hidden = grown(posed.add(exposed), hidden, run)
+            exposed = posed.exposed(hidden, run, {one.group.target for one in exposed})
+        return hidden
 
 
 def _cheaper(found: Protection, best: Protection | None) -> Protection:
-    return found if best is None or found.report.cost < best.report.cost else best
+    return found if best is None or found.report.cost <= best.report.cost else best
 
 
 def _stopped(found: Protection, run: Run) -> bool:
     """Whether somebody stopped a step, who means all of it."""
     return found.report.status == "time_limit" and not run.budget.over
+
+
+Attackers = dict[tuple[str, tuple[int, ...], int], dict[int, float]]  # by rule, insiders and target: levels by cell
+Joint = dict[tuple[str, Group, tuple[int, ...]], Exposed]  # respondents who dominate several cells
 
 
 class Posed:
@@ -129,39 +158,61 @@ class Posed:
         self.original = problem
         self.measures = measures(problem)
         self.insiders = {measure.rule: Insiders(problem, measure) for measure in self.measures}
-        self.attackers: dict[tuple[str, tuple[int, ...], int], dict[int, float]] = {}  # levels by cell
-        self.joint: dict[tuple[str, Group, tuple[int, ...]], Exposed] = {}  # who dominates several cells
-        self.problem = self._problem()
+        self.attackers: Attackers = {}
+        self.joint: Joint = {}
+        self._known: Problem | None = None
 
-    def exposed(self, hidden: BoolArray, run: Run) -> list[Exposed]:
-        """Everybody who still learns too much."""
+    @property
+    def problem(self) -> Problem:
+        """With all attackers known so far."""
+        if self._known is None:
+            self._known = self._problem([*self._by_rules, *self._single(self.attackers)], self.joint)
+        return self._known
+
+    def exposed(self, hidden: BoolArray, run: Run, among: set[int] | None = None) -> list[Exposed]:
+        """Everybody, or of some respondents all those, who still learn too much."""
         found: list[Exposed] = []
         for measure in self.measures:
             targets = self.insiders[measure.rule].targets()
+            if among is not None:
+                targets = [target for target in targets if target in among]
             chunks = in_chunks(self.original, hidden[: len(self.original)], measure, targets)
             for exposed, _ in look(chunks, Chunk.all, run.executor, run.progress):
                 found += exposed
         return found
 
-    def add(self, exposed: Sequence[Exposed]) -> None:
-        """Take in those who learn too much as attackers."""
-        before = len(self.joint) + sum(map(len, self.attackers.values()))
+    def add(self, exposed: Sequence[Exposed]) -> Problem:
+        """Take in those who learn too much as attackers; the problem with no others is returned."""
+        single: Attackers = {}
+        joint: Joint = {}
         for one in exposed:
             insiders, rule = self.insiders[one.measure.rule], one.measure.rule
             if len(one.cells) == 1:
-                cell, single = one.cells[0], insiders.given.is_single[one.group.target]
-                key = (rule, one.group.insiders, -1 if single else one.group.target)
-                level = -float(insiders.rest(one.group, np.array(one.cells))[0])
-                self.attackers.setdefault(key, {})[cell] = level
-            else:
-                self.joint[rule, one.group, one.signs] = one
-        if len(self.joint) + sum(map(len, self.attackers.values())) == before:
+                cell, alone = one.cells[0], insiders.given.is_single[one.group.target]
+                key = (rule, one.group.insiders, -1 if alone else one.group.target)
+                if cell not in self.attackers.get(key, {}):
+                    level = -float(insiders.rest(one.group, np.array(one.cells))[0])
+                    single.setdefault(key, {})[cell] = level
+            elif (rule, one.group, one.signs) not in self.joint:
+                joint[rule, one.group, one.signs] = one
+        if not single and not joint:
             labels = self.original.table.labels(exposed[0].cells)
             why = "who can be told in spite of all that was hidden"
             if exposed[0].aggregation is None:
                 why = f"who dominates {len(labels)} cells: too many to find out what sums of them tell"
             raise NoSafePatternError(f"No way was found to protect a respondent of {some(labels)}, {why}.", labels)
-        self.problem = self._problem()
+        for key, levels in single.items():
+            self.attackers.setdefault(key, {}).update(levels)
+        self.joint |= joint
+        self._known = None
+        return self._problem([*self._conditional, *self._single(single)], joint)
+
+    def trimmed(self, hidden: BoolArray, run: Run) -> tuple[BoolArray, str]:
+        """A pattern that withstands all attackers known so far without what it suppresses without need."""
+        longer = np.isin(self.problem.status, (Status.PRIMARY, Status.HIDDEN))
+        longer[: len(hidden)] |= hidden
+        smaller, status = trimmed(self.problem, longer, run)
+        return smaller[: len(hidden)], status
 
     def hopeless(self, error: NoSafePatternError) -> NoSafePatternError:
         """Why there is no safe pattern, in terms of the original problem, without names of respondents."""
@@ -185,14 +236,14 @@ class Posed:
         longer[: len(self.original)] = start[: len(self.original)] & (self.original.status == Status.FREE)
         return longer
 
-    def protection(self, found: Protection, run: Run) -> Protection:
-        """What was found for the problem posed, as an answer to the original one."""
+    def protection(self, found: Protection, run: Run, hidden: BoolArray, status: str) -> Protection:
+        """A pattern that was made of what was found for the problem posed, as an answer to the original one."""
         report = found.report
         return suppress(
             self.original,
-            found.hidden[: len(self.original)],
+            hidden[: len(self.original)],
             method=report.method,
-            status=report.status,
+            status=status,
             bound=report.bound,
             seconds=run.budget.spent,
             solver=report.solver,
@@ -203,20 +254,43 @@ class Posed:
 
     # -- in terms of cells -------------------------------------------------------------------------------------
 
-    def _problem(self) -> Problem:
-        problem, n = self.original, len(self.original)
-        value, nothing = problem.table.value, np.zeros(n)
+    @cached_property
+    def _by_rules(self) -> list[Attacker]:
+        """Who attacks single cells, by the rules."""
         attackers = [self._rule(measure) for measure in self.measures]
-        for number, ((rule, group, target), levels) in enumerate(self.attackers.items()):
-            room = self._room(rule, Group(target, group) if target >= 0 else None, group)
-            need = np.zeros(n)
-            need[list(levels)] = list(levels.values())
-            room = np.maximum(room, need)
-            attackers.append(_attacker(f"insider {number + 1}", value, room, room, need))
         if not self._implies_cells():
             attackers += [
-                replace(who, name=f"cells from {who.name}", levels=problem.levels(who)) for who in problem.attackers()
+                replace(who, name=f"cells from {who.name}", levels=self.original.levels(who))
+                for who in self.original.attackers()
             ]
+        return attackers
+
+    @cached_property
+    def _conditional(self) -> list[Attacker]:
+        """The same, as far as they attack cells that need protection only once they are suppressed."""
+        free = self.original.status == Status.FREE
+        found = []
+        for who in self._by_rules:
+            assert who.levels is not None
+            if who.levels[:, free].any():
+                found.append(replace(who, levels=np.where(free, who.levels, 0.0)))
+        return found
+
+    def _single(self, attackers: Attackers) -> list[Attacker]:
+        """Insiders whose targets make one cell each sensitive."""
+        found = []
+        for number, ((rule, group, target), levels) in enumerate(attackers.items()):
+            room = self._room(rule, Group(target, group) if target >= 0 else None, group)
+            need = np.zeros(len(self.original))
+            need[list(levels)] = list(levels.values())
+            room = np.maximum(room, need)
+            found.append(_attacker(f"insider {number + 1}", self.original.table.value, room, room, need))
+        return found
+
+    def _problem(self, attackers: Sequence[Attacker], joint: Joint) -> Problem:
+        """The original problem, with these attackers only."""
+        problem, n = self.original, len(self.original)
+        nothing = np.zeros(n)
         # Attackers know what everybody does. What that is differs here: moves are in units of what a rule says they know.
         posed = problem.with_columns(
             prior_lower=np.full(n, -np.inf),
@@ -226,7 +300,7 @@ class Posed:
             sliding=nothing,
             others=tuple(attackers),
         )
-        return self._with_joint(posed)
+        return self._with_joint(posed, joint)
 
     def _implies_cells(self) -> bool:
         """Whether protection of cells as such follows from that of contributions.
@@ -264,13 +338,13 @@ class Posed:
         room[base] = np.maximum(left, 0.0)
         return room
 
-    def _with_joint(self, problem: Problem) -> Problem:
+    def _with_joint(self, problem: Problem, joint: Joint) -> Problem:
         """Further cells for respondents who dominate several: one stands for what such a respondent contributes to all.
 
         Only the attackers in question hold it possible that it moves, and then all its cells move with it, each by what it needs.
         Each may move farther: by how much is one further cell each, see :func:`~discreet.respondents.search.moves_with`.
         """
-        for (rule, group, signs), one in self.joint.items():
+        for (rule, group, signs), one in joint.items():
             problem = self._with_one(problem, rule, group, np.array(signs), one)
         return problem
 

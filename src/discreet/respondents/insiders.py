@@ -28,6 +28,12 @@ class Group:
         return Group(self.target, tuple(sorted((*self.insiders, who))))
 
 
+def lists_enough(table: Table, measure: Measure) -> bool:
+    """Whether of those who are in one cell only, the table knows the largest, as many as the rule looks at."""
+    stored = 0 if table.top is None else table.top.shape[1]
+    return stored > measure.others or (table.count is not None and not np.any(table.count[table.is_base] > stored))
+
+
 class Insiders:
     """Groups of respondents and what they leave of the base cells of a problem.
 
@@ -39,18 +45,14 @@ class Insiders:
     def __init__(self, problem: Problem, measure: Measure) -> None:
         self.problem, self.measure = problem, measure
         self.given: Contributions = problem.table.respondents()
-        self._check_depth(problem.table, 0 if problem.table.top is None else problem.table.top.shape[1])
-        self.magnitude = problem.table.magnitude
-        self.noise = CLOSE * self.magnitude
-
-    def _check_depth(self, table: Table, stored: int) -> None:
-        """Of those who are in one cell only, the table must know the largest, as many as the rule looks at."""
-        needed = self.measure.others + 1
-        if stored < needed and (table.count is None or np.any(table.count[table.is_base] > stored)):
+        if not lists_enough(problem.table, measure):
+            needed = measure.others + 1
             raise RuleError(
-                f"The rule looks at the {needed} largest contributions to a cell, and the table stores {stored}. Make it with "
+                f"The rule looks at the {needed} largest contributions to a cell, and the table stores fewer. Make it with "
                 f"tabulate(..., top={needed}, contributions=True)."
             )
+        self.magnitude = problem.table.magnitude
+        self.noise = CLOSE * self.magnitude
 
     def rest(self, group: Group, cells: IntArray) -> FloatArray:
         """What a group leaves of these cells."""

@@ -46,12 +46,17 @@ def measures(problem: Problem) -> list[Measure]:
 
 def measures_of(rules: str | Rule | Iterable[str | Rule]) -> list[Measure]:
     """The same of rules; without any that is about contributions there is nothing to measure."""
-    found = [measure for rule in parse_rules(rules) if (measure := _measure(rule)) is not None]
+    found = about_contributions(rules)
     if not found:
         raise RuleError(
             "Safety of single respondents takes a rule about contributions: P, PQ or NK. Assess the table by one of them."
         )
     return found
+
+
+def about_contributions(rules: str | Rule | Iterable[str | Rule]) -> list[Measure]:
+    """The same; none where no rule is about contributions."""
+    return [measure for rule in parse_rules(rules) if (measure := _measure(rule)) is not None]
 
 
 def _measure(rule: Rule) -> Measure | None:

@@ -35,7 +35,7 @@ class Pattern:
     """Cells hidden so far. ``price`` says what hiding another one costs, ``among`` which cells may be: if not given, the
     costs of the problem, and all that it allows. It begins with cells that must be hidden, and others to ``start`` with.
     ``moves`` among those, by attacker, may be known already. A ``lenient`` one leaves sensitive cells as they are that
-    nothing protects.
+    nothing protects. Where attackers have ``few`` targets each, deviations are sought at once instead of an audit first.
     """
 
     def __init__(
@@ -48,6 +48,7 @@ class Pattern:
         *,
         moves: Moves = (),
         lenient: bool = False,
+        few: bool = False,
     ) -> None:
         self.problem = problem
         self.seed = seed
@@ -59,6 +60,7 @@ class Pattern:
         self.start = np.zeros(len(problem), dtype=bool) if start is None else start
         self.known = moves
         self.lenient = lenient
+        self.few = few
         self.hopeless: list[int] = []  # cells that nothing protects once they are hidden
         self._begin()
 
@@ -85,7 +87,9 @@ class Pattern:
     def _grown(self, run: Run) -> bool:
         """False if a cell was hidden that cannot be protected: it is left alone then, for another try."""
         problem = self.problem
-        for number, cells in enumerate(self._safe(self.forced)):  # dense primaries protect each other
+        for number, cells in enumerate(
+            [] if self.few else self._safe(self.forced)
+        ):  # dense primaries protect each other
             self.defences[number].evidence.settle(cells)
         done = np.zeros(len(problem), dtype=bool)
         for defence, moves in zip(self.defences, self.known, strict=False):
