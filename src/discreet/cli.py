@@ -63,7 +63,7 @@ from discreet.job import (
     write_json,
     write_together,
 )
-from discreet.job_file import MOST_DECIMALS, SHAREABLE, read_job
+from discreet.job_file import MOST_DECIMALS, is_public, read_job
 from discreet.methods import METHODS, SUPPRESSION, Level, protect, with_options
 from discreet.microdata import distinct_codes
 from discreet.progress import on_terminal
@@ -206,8 +206,7 @@ def _summary(result: Result) -> None:
         console.print(f"[bold red]Not published[/]: attacks compromise {hit:,} sensitive cells; see report.html.")
     console.print("Written:")
     for file in result.files:
-        public = file.name.startswith("release") or file.name == SHAREABLE
-        note = "" if public else "  [dim]confidential[/]"
+        note = "" if is_public(file) else "  [dim]confidential[/]"
         console.print(f"  {escape(os.path.relpath(file))}{note}")
 
 

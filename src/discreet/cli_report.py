@@ -58,7 +58,7 @@ def report_command(
         checked = audit(given, found, intervals=not share, progress=progress)
         seen = audit_respondents(given, found, progress=progress) if level == "contributions" else None
     write = write_shareable if share else write_report
-    with writing(out) as draft:
+    with writing(out, public=share) as draft:
         write(draft, given, found, checked, seen, title=title)
     console.print(f"{verdict(checked)}; written {out}", markup=False)
     return 0 if checked.passed and (seen is None or seen.passed) else 1

@@ -389,5 +389,5 @@ def _read_text(path: str | Path) -> str:
         raise HierarchyError(f"Hierarchy file {path} does not exist.") from None
     except UnicodeDecodeError:
         raise HierarchyError(f"{path} is not UTF-8 text. Convert it, e.g. with `iconv -f latin1 -t utf-8`.") from None
-    except OSError as error:
-        raise HierarchyError(f"{path} cannot be read: {error.strerror}.") from None
+    except (OSError, ValueError) as error:
+        raise HierarchyError(f"{path} cannot be read: {getattr(error, 'strerror', error)}.") from None
