@@ -43,6 +43,7 @@ from discreet.executors import spread
 from discreet.io import writing
 from discreet.io.pattern import read_pattern
 from discreet.job import audit_report, respondents_report, write_json, write_together
+from discreet.printable import printable
 from discreet.problem import Problem, Status
 from discreet.progress import on_terminal
 from discreet.protection import Protection, suppress
@@ -109,7 +110,7 @@ def audit_command(
     if isinstance(seen, IntegerAudit):
         console.print(f"  {int(seen.differs.sum()):,} intervals are narrower than they would be without whole numbers")
     for label in seen.exposed[:WORST]:
-        console.print(f"  exposed: {label}", markup=False)
+        console.print(f"  exposed: {printable(label)}", markup=False)
     return 0 if seen.passed else 1
 
 

@@ -18,6 +18,7 @@ from discreet.hierarchy import Hierarchy
 from discreet.relations import FloatArray, additive, without
 from discreet.table import ADDITIVITY, Table
 
+
 def read_table(
     source: Any,
     by: Sequence[str] | Mapping[str, Hierarchy | None],
@@ -79,7 +80,7 @@ def read_table(
 
 
 def _relations(dimensions: Mapping[str, Hierarchy], codes: np.ndarray) -> tuple[sparse.csr_array, bool]:
-    """The relations, and whether all totals are there; in those above a missing one, which is not zero, its parts take its place."""
+    """The relations, and whether all totals are there. A missing one is not zero: in totals above it, its parts take its place."""
     cells = codes.shape[1]
     relations, missing = additive(list(dimensions.values()), codes)
     while missing:

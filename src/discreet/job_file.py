@@ -195,7 +195,9 @@ def _toml(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise JobError(f"Job file {path} does not exist.") from None
     except (OSError, ValueError) as error:
-        raise JobError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}.") from None
+        raise JobError(
+            f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}."
+        ) from None
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -69,7 +69,9 @@ class Columns:
             if name in played:
                 raise InputError(f"Column {name!r} is given twice, as {played[name]}= and as {part}=.", [name])
             if name.lower() in map(str.lower, played):
-                raise InputError(f"Column {name!r} and another one differ in capitals alone: rename one of them.", [name])
+                raise InputError(
+                    f"Column {name!r} and another one differ in capitals alone: rename one of them.", [name]
+                )
             played[name] = part
 
     def find(self, present: Sequence[Any], place: str) -> list[str]:
@@ -184,11 +186,15 @@ def _readable(path: Path) -> Iterator[None]:
         if isinstance(error, duckdb.InterruptException) or "failed: KeyboardInterrupt" in str(error):
             raise KeyboardInterrupt from None  # which DuckDB makes an error of its own at times
         if isinstance(error, duckdb.OutOfMemoryException):
-            raise InputError(f"{path}: there is not enough memory, or room for drafts on disk, to tabulate it.") from None
+            raise InputError(
+                f"{path}: there is not enough memory, or room for drafts on disk, to tabulate it."
+            ) from None
         line = re.search(r"CSV Error on Line: (\d+)", str(error))
         place = f"{path}, line {line[1]}" if line else str(path)
         advice = f"the same fields in every line, and no line of more than {LONGEST_LINE:,} bytes"
-        raise InputError(f"{place}: cannot be read. Check that the file is whole, in UTF-8, and has {advice}.") from None
+        raise InputError(
+            f"{place}: cannot be read. Check that the file is whole, in UTF-8, and has {advice}."
+        ) from None
 
 
 def _arrow(data: Any, columns: Columns) -> pa.Table:

@@ -69,7 +69,9 @@ class Release:
             if of is not None:
                 name = f"{self.response} {end}"
                 if name in frame:
-                    raise InputError(f"A dimension is called {name!r}, as is a column with ends of intervals: rename it.")
+                    raise InputError(
+                        f"A dimension is called {name!r}, as is a column with ends of intervals: rename it."
+                    )
                 frame[name] = _column(of)
         return frame
 

@@ -141,7 +141,8 @@ def _read(path: str | Path) -> tuple[Table, pd.DataFrame, dict[str, Any]]:
 def _held(file: parquet.ParquetFile) -> int:
     """How many bytes a Parquet file takes in memory, at least: equal values take no room in the file."""
     found = file.metadata
-    return max(8 * found.num_rows * found.num_columns, sum(found.row_group(i).total_byte_size for i in range(found.num_row_groups)))
+    groups = sum(found.row_group(i).total_byte_size for i in range(found.num_row_groups))
+    return int(max(8 * found.num_rows * found.num_columns, groups))
 
 
 def _array(content: bytes) -> np.ndarray:
@@ -157,7 +158,9 @@ def _array(content: bytes) -> np.ndarray:
 
 def _matrix(archive: zipfile.ZipFile) -> sparse.csr_array:
     """The relations as SciPy writes them, every index in its place."""
-    data, indices, indptr, shape = (_array(archive.read(f"{name}.npy")) for name in ("data", "indices", "indptr", "shape"))
+    data, indices, indptr, shape = (
+        _array(archive.read(f"{name}.npy")) for name in ("data", "indices", "indptr", "shape")
+    )
     matrix = sparse.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
     matrix.check_format(full_check=True)
     return matrix

@@ -37,7 +37,9 @@ def release_text(release: Release) -> str:
     frame[text] = frame[text].map(lambda entry: guarded(entry) if isinstance(entry, str) else entry)
     entries = [*frame.columns, *(entry for name in text for entry in frame[name] if isinstance(entry, str))]
     is_quoted = any(sign in entry for entry in entries for sign in OTHER_DELIMITERS)
-    return str(frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if is_quoted else csv.QUOTE_MINIMAL))
+    return str(
+        frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if is_quoted else csv.QUOTE_MINIMAL)
+    )
 
 
 def write_release(release: Release, path: str | Path) -> None:

@@ -1,4 +1,4 @@
-"""Publish tables without publishing anyone."""
+"""What ``from discreet import …`` offers."""
 
 from discreet.assess import assess
 from discreet.attackers import Attacker
@@ -17,8 +17,6 @@ from discreet.rules import RULES, Dominance, Percent, PriorPosterior, Request, T
 from discreet.separate import separate
 from discreet.table import Table
 from discreet.tabulate import tabulate
-
-__version__ = "0.1.0"
 
 __all__ = [
     "METHODS",
