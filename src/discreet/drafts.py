@@ -104,6 +104,10 @@ def _lock(handle: int, *, wait: bool) -> bool:
     return True
 
 
+def is_draft(path: Path) -> bool:
+    return path.name.startswith(PREFIX) and path.exists()
+
+
 def create_private(path: str | Path) -> None:
     """Make a file that only its owner can read, unless there is one already."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))

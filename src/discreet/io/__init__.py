@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from discreet.drafts import draft_file
+from discreet.drafts import draft_file, is_draft
 from discreet.errors import FormatError, some
 from discreet.io import bundle, csv, excel, jj, parquet
 from discreet.problem import Problem
@@ -59,6 +59,9 @@ def writing(path: str | Path, *, public: bool = False) -> Iterator[Path]:
     Only its owner can read the file, unless it is ``public``: then it gets the permissions that the user's settings say.
     """
     path = Path(path)
+    if is_draft(path):  # of several files that are written together: it takes its place with the others
+        yield path
+        return
     if "\0" in str(path):
         raise FormatError(f"Cannot write {str(path)!r}: names of files hold no NUL character. Choose another name.")
     if not path.parent.is_dir():

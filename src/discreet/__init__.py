@@ -1,0 +1,42 @@
+"""Publish tables without publishing anyone."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.public import *  # noqa: F403
+    from discreet.public import __all__ as __all__
+
+__version__ = "0.1.0"
+
+
+class _Package(ModuleType):
+    """The package: what it offers is loaded when first asked for, and comes before modules of the same name.
+
+    Loading everything takes a second or two, in which the command line could not answer Ctrl-C if it were done at once.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        public = import_module("discreet.public")
+        if name == "__all__" or name in public.__all__:
+            found = getattr(public, name)
+        elif f"{self.__name__}.{name}" in sys.modules:
+            found = sys.modules[f"{self.__name__}.{name}"]
+        else:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        self.__dict__[name] = found
+        return found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not isinstance(value, ModuleType):  # modules are put here when they are loaded; they are found above
+            super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*self.__dict__, *self.__all__})
+
+
+sys.modules[__name__].__class__ = _Package
