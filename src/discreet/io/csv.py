@@ -15,13 +15,12 @@ from discreet.errors import FormatError
 from discreet.release import Release
 
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # how text begins that a spreadsheet may take for a formula
-OTHER_DELIMITERS = ";\t|"  # of spreadsheets in other countries: text that holds one is quoted
+OTHER_DELIMITERS = ";\t|"  # of spreadsheets in other countries: where text holds one, all text is quoted
 
 
 def guarded(text: str) -> str:
-    """Text that no spreadsheet takes for a formula. A single sign is none."""
-    begins = text.startswith(FORMULA) and len(text) > 1
-    return f"'{text}" if begins or text.startswith("'") else text
+    """Text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith((*FORMULA, "'")) else text
 
 
 def unguarded(text: str) -> str:
@@ -32,14 +31,14 @@ def unguarded(text: str) -> str:
 def release_text(release: Release) -> str:
     """The release as CSV: one row a cell; hidden values are written as the suppression symbol."""
     frame = release.frame(symbols=True)
+    codes = {name: [guarded(code) for code in column] for name, column in release.codes.items()}
+    symbol = release.symbol if release.symbol in FORMULA else guarded(release.symbol)  # a sign alone is no formula
+    frame = frame.assign(**codes, **{release.response: frame[release.response].where(~release.hidden, symbol)})
     frame.columns = frame.columns.map(guarded)
-    text = frame.select_dtypes(exclude="number").columns
-    frame[text] = frame[text].map(lambda entry: guarded(entry) if isinstance(entry, str) else entry)
-    entries = [*frame.columns, *(entry for name in text for entry in frame[name] if isinstance(entry, str))]
-    is_quoted = any(sign in entry for entry in entries for sign in OTHER_DELIMITERS)
-    return str(
-        frame.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if is_quoted else csv.QUOTE_MINIMAL)
-    )
+    texts = [symbol, *frame.columns, *(code for column in codes.values() for code in column)]
+    is_quoted = any(sign in text for text in texts for sign in OTHER_DELIMITERS)
+    quoting = csv.QUOTE_NONNUMERIC if is_quoted else csv.QUOTE_MINIMAL
+    return str(frame.to_csv(index=False, lineterminator="\n", quoting=quoting))
 
 
 def write_release(release: Release, path: str | Path) -> None:
