@@ -80,7 +80,7 @@ def read_table(
 
 
 def _relations(dimensions: Mapping[str, Hierarchy], codes: np.ndarray) -> tuple[sparse.csr_array, bool]:
-    """The relations, and whether all totals are there. A missing one is not zero: in totals above it, its parts take its place."""
+    """The relations, and whether all totals are there. A missing one is not zero: its parts take its place above it."""
     cells = codes.shape[1]
     relations, missing = additive(list(dimensions.values()), codes)
     while missing:

@@ -194,10 +194,10 @@ def _toml(path: Path) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise JobError(f"Job file {path} does not exist.") from None
+    except UnicodeDecodeError as error:
+        raise JobError(f"{path} is not a TOML file: {error}.") from None
     except (OSError, ValueError) as error:
-        raise JobError(
-            f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8 text'}."
-        ) from None
+        raise JobError(f"{path} cannot be read: {getattr(error, 'strerror', error)}.") from None
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -86,7 +86,7 @@ def test_a_compressed_last_line_over_32_mb(tmp_path):
 def test_damaged_compressed_records(tmp_path, content):
     path = tmp_path / "d.csv.gz"
     path.write_bytes(content)
-    with pytest.raises(InputError, match="cannot be read|is empty"):
+    with pytest.raises(InputError, match=r"cannot be read|is empty"):
         tabulate(path, "g", "v")
 
 
@@ -106,9 +106,12 @@ JOBS = {
     "NUL in the folder": (JOB + '[output]\nfolder = "a\\u0000b"', "output.folder has a NUL character"),
     "NUL in the checkpoint": (JOB + '[protect]\ncheckpoint = "a\\u0000b"', "protect.checkpoint has a NUL character"),
     "NUL in the data": (JOB.replace("d.csv", "d\\u0000.csv"), "data.file has a NUL character"),
-    "NUL in a hierarchy": (JOB.replace("[dimensions.g]", '[dimensions.g]\nhierarchy = "\\u0000"'), "hierarchy has a NUL"),
+    "NUL in a hierarchy": (
+        JOB.replace("[dimensions.g]", '[dimensions.g]\nhierarchy = "\\u0000"'),
+        "hierarchy has a NUL",
+    ),
     "NUL itself": (JOB + "\0", "not a TOML file"),
-    "no UTF-8": (b"title = '\xe4'", "not UTF-8"),
+    "no UTF-8": (b"title = '\xe4'", "not a TOML file"),
 }
 
 
@@ -166,7 +169,9 @@ def place(tmp_path_factory) -> Path:
     """A problem, a pattern, a table and records to go with the bad file."""
     folder = tmp_path_factory.mktemp("place")
     (folder / "d.csv").write_text(DATA)
-    (folder / "p.jj").write_text("0\n3\nT 9 9 z 0 99 0 0 0\na 4 4 u 0 99 1 1 0\nb 5 5 s 0 99 0 0 0\n1\n0 3 : T (-1) a (1) b (1)\n")
+    (folder / "p.jj").write_text(
+        "0\n3\nT 9 9 z 0 99 0 0 0\na 4 4 u 0 99 1 1 0\nb 5 5 s 0 99 0 0 0\n1\n0 3 : T (-1) a (1) b (1)\n"
+    )
     (folder / "p.csv").write_text("cell,status\nT,published\na,primary\nb,secondary\n")
     from discreet.io.bundle import write_table
 

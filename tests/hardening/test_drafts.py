@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from discreet import assess, audit, protect, publish, tabulate, write_problem, write_release
-from discreet.audit import write_certificate, certificate
+from discreet.audit import certificate, write_certificate
 from discreet.demo import write_demo
 from discreet.drafts import PREFIX, draft_file, draft_folder, sweep
 from discreet.io import bundle, writing
@@ -157,7 +157,11 @@ def open_umask():
 
 def test_what_a_job_writes(tmp_path, open_umask):
     job = write_demo(tmp_path / "demo")
-    text = job.read_text().replace('folder = "."', 'folder = "out"\nshare = true').replace('attacks = ["exact", "fit"]', "")
+    text = (
+        job.read_text()
+        .replace('folder = "."', 'folder = "out"\nshare = true')
+        .replace('attacks = ["exact", "fit"]', "")
+    )
     job.write_text(text)
     left = tmp_path / "demo" / "out" / f"{PREFIX}left"
     left.parent.mkdir()

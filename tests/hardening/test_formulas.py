@@ -22,7 +22,23 @@ from discreet.report import render_shareable
 from discreet.testing import pose
 
 DANGEROUS = ["=1+1", "+1", "-2", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "=cmd|'/C calc'!A0", "＝1+1", "＠x", "－1", "＋1"]
-CODES = [*DANGEROUS, "'", "''", "'=1+1", "'quoted'", "-", "plain", "a=b", "1-2", "a;=1+1", "a\t=1", 'a"=1', "a,=1", "007", "NA"]
+CODES = [
+    *DANGEROUS,
+    "'",
+    "''",
+    "'=1+1",
+    "'quoted'",
+    "-",
+    "plain",
+    "a=b",
+    "1-2",
+    "a;=1+1",
+    "a\t=1",
+    'a"=1',
+    "a,=1",
+    "007",
+    "NA",
+]
 
 
 def release(codes: list[str], values: list[float], name: str = "g") -> Release:

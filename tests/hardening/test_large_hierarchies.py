@@ -66,7 +66,9 @@ def test_records_in_a_deep_hierarchy(in_seconds):
     deep = Hierarchy.from_pairs(
         [(f"g{d}", f"g{d - 1}" if d else "Total") for d in range(levels)] + [(f"c{d}", f"g{d}") for d in range(levels)]
     )
-    records = pd.DataFrame({"h": [f"c{d}" for d in range(levels)] * 2, "f": [f"F{i % 7}" for i in range(2 * levels)], "v": 1})
+    records = pd.DataFrame(
+        {"h": [f"c{d}" for d in range(levels)] * 2, "f": [f"F{i % 7}" for i in range(2 * levels)], "v": 1}
+    )
     table = tabulate(records, {"h": deep}, "v", contributor="f", top=3)
     assert table.count is not None
     assert (table.value[0], table.count[0]) == (2 * levels, 7)
