@@ -27,6 +27,7 @@ from discreet.cli import cli, main
 from discreet.costs import COSTS
 from discreet.errors import NoSafePatternError
 from discreet.io import FORMATS, bundle, write_problem
+from discreet.io.csv import read_release
 from discreet.io.pattern import write_pattern
 from discreet.methods import METHODS
 from discreet.problem import Status
@@ -765,7 +766,7 @@ def test_codes_may_hold_spaces_signs_and_any_script(call, here):
     call("audit", "p.discreet", "--pattern", "f.csv").done()
     for suffix in ("csv", "parquet", "xlsx"):
         call("publish", "p.discreet", "--pattern", "f.csv", "--out", f"r.{suffix}").done()
-    assert set(pd.read_csv("r.csv")["[place]"]) == {"Total", *codes}
+    assert set(read_release("r.csv")["[place]"]) == {"Total", *codes}
     for suffix in ("csv", "parquet"):
         shown = call("view", f"r.{suffix}", "--rows", 99)
         assert shown.code == 0

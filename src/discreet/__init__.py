@@ -1,60 +1,42 @@
 """Publish tables without publishing anyone."""
 
-from discreet.assess import assess
-from discreet.attackers import Attacker
-from discreet.audit import Audit, audit
-from discreet.errors import DiscreetError, InputError, NoSafePatternError, NotSafeError
-from discreet.finished import read_table
-from discreet.hierarchy import Hierarchy
-from discreet.io import read_problem, write_problem, write_release
-from discreet.keys import record_keys
-from discreet.link import link
-from discreet.methods import METHODS, protect
-from discreet.problem import Problem, Status
-from discreet.protection import Decision, Protection, SolveReport, suppress
-from discreet.release import Release, publish
-from discreet.respondents import audit_respondents
-from discreet.rules import RULES, Dominance, Percent, PriorPosterior, Request, Threshold
-from discreet.separate import separate
-from discreet.table import Table
-from discreet.tabulate import tabulate
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet.public import *  # noqa: F403
+    from discreet.public import __all__ as __all__
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "METHODS",
-    "RULES",
-    "Attacker",
-    "Audit",
-    "Decision",
-    "DiscreetError",
-    "Dominance",
-    "Hierarchy",
-    "InputError",
-    "NoSafePatternError",
-    "NotSafeError",
-    "Percent",
-    "PriorPosterior",
-    "Problem",
-    "Protection",
-    "Release",
-    "Request",
-    "SolveReport",
-    "Status",
-    "Table",
-    "Threshold",
-    "assess",
-    "audit",
-    "audit_respondents",
-    "link",
-    "protect",
-    "publish",
-    "read_problem",
-    "read_table",
-    "record_keys",
-    "separate",
-    "suppress",
-    "tabulate",
-    "write_problem",
-    "write_release",
-]
+
+class _Package(ModuleType):
+    """The package: what it offers is loaded when first asked for, and comes before modules of the same name.
+
+    Loading everything takes a second or two, in which the command line could not answer Ctrl-C if it were done at once.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        public = import_module("discreet.public")
+        if name == "__all__" or name in public.__all__:
+            found = getattr(public, name)
+        elif f"{self.__name__}.{name}" in sys.modules:
+            found = sys.modules[f"{self.__name__}.{name}"]
+        else:
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        self.__dict__[name] = found
+        return found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not isinstance(value, ModuleType):  # modules are put here when they are loaded; they are found above
+            super().__setattr__(name, value)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*self.__dict__, *self.__all__})
+
+
+sys.modules[__name__].__class__ = _Package

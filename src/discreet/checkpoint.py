@@ -90,8 +90,8 @@ class Checkpoint:
         except FileNotFoundError:
             self._refuse_place()
             return None
-        except OSError as error:
-            raise FormatError(f"The checkpoint {path} cannot be read: {error.strerror}.") from None
+        except (OSError, ValueError) as error:
+            raise FormatError(f"The checkpoint {path} cannot be read: {getattr(error, 'strerror', error)}.") from None
         if first.startswith(_NAME) and first != _FIRST:
             raise FormatError(f"The checkpoint {path} is of another version of discreet. Delete it to begin anew.")
         digest, _, cells = rest.partition(b"\n")

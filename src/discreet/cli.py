@@ -52,6 +52,7 @@ from discreet.errors import DiscreetError, FormatError, InputError
 from discreet.executors import spread
 from discreet.hierarchy import Hierarchy
 from discreet.io import FORMATS, bundle, read_problem, write_problem, write_release, writing
+from discreet.io.csv import read_release
 from discreet.io.pattern import read_pattern, write_pattern
 from discreet.job import (
     Result,
@@ -64,9 +65,10 @@ from discreet.job import (
     write_json,
     write_together,
 )
-from discreet.job_file import MOST_DECIMALS, SHAREABLE, read_job
+from discreet.job_file import MOST_DECIMALS, is_public, read_job
 from discreet.methods import METHODS, SUPPRESSION, protect, with_options
 from discreet.microdata import distinct_codes
+from discreet.printable import printable, printable_lines
 from discreet.progress import on_terminal
 from discreet.promise import published_by_decision, safe
 from discreet.release import SYMBOL, publish
@@ -88,23 +90,25 @@ def main() -> None:
     try:
         sys.exit(cli.main(prog_name="discreet", standalone_mode=False) or 0)
     except DiscreetError as error:
-        click.echo(f"discreet: {error}", err=True)
+        _tell(str(error))
         sys.exit(error.exit_code)
     except OSError as error:  # a full disk, a file taken away meanwhile
-        click.echo(f"discreet: {error.filename or 'Reading or writing'}: {error.strerror or 'failed'}.", err=True)
+        _tell(f"{error.filename or 'Reading or writing'}: {error.strerror or 'failed'}.")
         sys.exit(2)
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        click.echo(printable_lines(shown.getvalue()), err=True, nl=False)
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
         _stop()
     except BrokenExecutor:
-        click.echo(
-            "discreet: a worker process ended before its work was done, for want of memory perhaps. Take fewer workers.",
-            err=True,
-        )
+        _tell("a worker process ended before its work was done, for want of memory perhaps. Take fewer workers.")
+        sys.exit(2)
+    except MemoryError:
+        _tell("there is not enough memory. Take less data, fewer dimensions or fewer workers.")
         sys.exit(2)
     except RuntimeError as error:
         if str(error) != "Query interrupted":  # which is what DuckDB makes of Ctrl-C
@@ -112,12 +116,12 @@ def main() -> None:
         _stop()
 
 
-def _tell(line: str) -> None:
-    click.echo(f"discreet: {line}", err=True)
+def _tell(message: str) -> None:
+    click.echo(f"discreet: {printable_lines(message)}", err=True)
 
 
 def _stop() -> NoReturn:
-    click.echo("discreet: stopped; no result was written.", err=True)
+    _tell("stopped; no result was written.")
     sys.exit(1)
 
 
@@ -165,7 +169,7 @@ def _run(path: Path, quiet: bool) -> int:
 def _say(line: str) -> None:
     """Said at once, also where output goes through a pipe."""
     try:
-        print(f"  {line}", flush=True)
+        print(f"  {printable(line)}", flush=True)
     except BrokenPipeError:
         console.on_broken_pipe()
 
@@ -211,8 +215,7 @@ def _summary(result: Result) -> None:
     show_promise(result.protection, result.level, respondents)
     console.print("Written:")
     for file in result.files:
-        public = file.name.startswith("release") or file.name == SHAREABLE
-        note = "" if public else "  [dim]confidential[/]"
+        note = "" if is_public(file) else "  [dim]confidential[/]"
         console.print(f"  {escape(os.path.relpath(file))}{note}")
 
 
@@ -513,10 +516,8 @@ def view(file: Path, rows: int) -> None:
             console.print(f"{bundle.read_table(file)!r}", markup=False)
         return
     try:
-        frame = (
-            pd.read_parquet(file) if name.endswith(".parquet") else pd.read_csv(file, dtype=str, keep_default_na=False)
-        )
-    except (ValueError, OSError):  # without its words, which may quote what is in the file
+        frame = pd.read_parquet(file) if name.endswith(".parquet") else read_release(file)
+    except (ValueError, OSError, FormatError):  # without its words, which may quote what is in the file
         raise FormatError(f"{file} cannot be shown: it is neither CSV nor Parquet, or damaged.") from None
     show(frame, rows, console)
 

@@ -41,6 +41,7 @@ from discreet.cli_lab import attack_as, chosen_attacks, lab_options, show_lab, w
 from discreet.executors import spread
 from discreet.io.pattern import read_pattern
 from discreet.job import audit_report, write_json, write_together
+from discreet.printable import printable
 from discreet.problem import Status
 from discreet.progress import on_terminal
 from discreet.promise import safe
@@ -119,7 +120,7 @@ def audit_command(
             f"  {int(checked.differs.sum()):,} intervals are narrower than they would be without whole numbers"
         )
     for label in checked.exposed[:WORST]:
-        console.print(f"  exposed: {label}", markup=False)
+        console.print(f"  exposed: {printable(label)}", markup=False)
     if respondents is not None:
         show_respondents(respondents, found)
     show_promise(found, in_force, respondents)

@@ -10,12 +10,14 @@ from typing import Any
 import click
 import numpy as np
 from rich.console import Console
+from rich.text import Text
 
 from discreet.audit import Audit
 from discreet.errors import InputError
 from discreet.io import read_problem
 from discreet.io.attackers import with_attackers
 from discreet.job_file import Job
+from discreet.printable import printable_lines
 from discreet.problem import Problem
 from discreet.promise import promise, safe
 from discreet.protection import Protection
@@ -29,6 +31,10 @@ class _Output(Console):
     def on_broken_pipe(self) -> None:
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    def render_str(self, text: str, **style: Any) -> Text:
+        """Codes and names come from data: what they hold is shown, and never obeyed by a terminal."""
+        return super().render_str(printable_lines(text), **style)
 
 
 console = _Output(highlight=False, soft_wrap=True, emoji=False)
@@ -63,6 +69,18 @@ class Setting(click.ParamType[tuple[str, str]]):
 
 
 ExistingFile = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+class SecretNumber(click.IntRange):
+    """A whole number from 0 that no message repeats."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail("it must be a whole number, 0 or more.", param, ctx)
+
+
 quiet_option = click.option("--quiet", is_flag=True, help="No progress bars.")
 problem_argument = click.argument("problem", type=ExistingFile)
 pattern_option = click.option(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from discreet.cli_common import ExistingFile, NewFile, console, keep_apart
+from discreet.cli_common import ExistingFile, NewFile, SecretNumber, console, keep_apart
 from discreet.errors import InputError
 from discreet.io import writing
 from discreet.io.keys import RECORDS, add_keys
@@ -16,7 +16,7 @@ from discreet.microdata import PARQUET
 @click.command("keys")
 @click.argument("data", type=ExistingFile)
 @click.option("--id", "identifier", required=True, help="Column that identifies a record, always in the same way.")
-@click.option("--seed", type=click.IntRange(0), required=True, envvar="DISCREET_KEYS_SEED", help="Confidential.")
+@click.option("--seed", type=SecretNumber(0), required=True, envvar="DISCREET_KEYS_SEED", help="Confidential.")
 @click.option("--name", default="key", show_default=True, help="What the new column is called.")
 @click.option("--out", type=NewFile(*RECORDS), required=True, help="Records to write, in the format of those read.")
 def keys_command(data: Path, identifier: str, seed: int, name: str, out: Path) -> None:

@@ -14,6 +14,7 @@ from discreet.cli_common import ExistingFile, NewFile, Number, console
 from discreet.io.pattern import read_pattern
 from discreet.job import write_json
 from discreet.lab import ATTACKS, Knowledge, LabReport, Public, run
+from discreet.printable import printable
 from discreet.progress import Progress
 from discreet.protection import Protection
 
@@ -106,7 +107,7 @@ def show_lab(report: LabReport) -> None:
     for name, reason in report.skipped.items():
         console.print(f"  left out: {name}: {reason}", markup=False)
     for label in report.compromised[:LISTED]:
-        console.print(f"  compromised: {label}", markup=False)
+        console.print(f"  compromised: {printable(label)}", markup=False)
     if len(report.compromised) > LISTED:
         console.print(f"  and {len(report.compromised) - LISTED:,} more")
 

@@ -58,7 +58,7 @@ def report_command(
     with on_terminal(quiet) as progress:
         checked = audit(given, found, intervals=not share, progress=progress)
         seen = audit_respondents(given, found, progress=progress) if in_force.covers_respondents else None
-    with writing(out) as draft:
+    with writing(out, public=share) as draft:
         if share:
             write_shareable(draft, given, found, checked, seen, title=title, level=level)
         else:

@@ -46,13 +46,13 @@ def write_demo(folder: Path, seed: int = 1) -> Path:
     except OSError as error:
         raise InputError(f"Cannot make the folder {folder}: {error.strerror}.") from None
     survey = business_survey(seed)
-    with writing(folder / "survey.csv") as draft:
+    with writing(folder / "survey.csv", public=True) as draft:  # nobody's data
         survey.records.to_csv(draft, index=False)
     for name, text in (
         ("industry.hrc", survey.industry.to_hrc()),
         ("region.hrc", survey.region.to_hrc()),
         ("job.toml", JOB),
     ):
-        with writing(folder / name) as draft:
+        with writing(folder / name, public=True) as draft:
             draft.write_text(text, encoding="utf-8")
     return folder / "job.toml"

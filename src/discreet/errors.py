@@ -54,9 +54,12 @@ class NotSafeError(DiscreetError):
     exit_code = 1
 
 
+LONGEST = 80  # letters of a code or name that a message repeats
+
+
 def some(items: Sequence[object], limit: int = 3) -> str:
     """``'a', 'b', 'c' and 4 more``: enough to find the place, not enough to flood a log."""
-    shown = ", ".join(repr(str(item)) for item in items[:limit])
+    shown = ", ".join(repr(text if len(text) <= LONGEST else text[:LONGEST] + "…") for text in map(str, items[:limit]))
     return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"
 
 

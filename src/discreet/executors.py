@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from multiprocessing import active_children, get_context
 from typing import TypeVar
 
+STOPPING = (signal.SIGINT, signal.SIGTERM)  # what a person, or the system, stops work with
 SLICE = 0.5  # seconds
 """How long to wait in one piece. A signal that comes just before a wait without end is not noticed until its end."""
 
@@ -50,9 +51,7 @@ def spread(workers: int) -> Iterator[Executor | None]:
         yield None
         return
     others = active_children()
-    # Ctrl-C goes to all processes, but is this one's business.
-    ignore = (signal.SIGINT, signal.SIG_IGN)
-    executor = ProcessPoolExecutor(workers, get_context("spawn"), initializer=signal.signal, initargs=ignore)
+    executor = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_ignore_signals)
     try:
         yield executor
     except BaseException:
@@ -60,20 +59,27 @@ def spread(workers: int) -> Iterator[Executor | None]:
         executor.shutdown(wait=False, cancel_futures=True)
         for process in active_children():
             if process not in others:
-                process.terminate()
+                process.kill()
         raise
     executor.shutdown()
 
 
+def _ignore_signals() -> None:
+    """Ctrl-C and SIGTERM may go to all processes, but are the first one's business."""
+    for number in STOPPING:
+        signal.signal(number, signal.SIG_IGN)
+
+
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """A few steps that Ctrl-C does not come between: it is ignored meanwhile."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is None or threading.current_thread() is not threading.main_thread():  # it is nobody's business here
+    """A few steps that Ctrl-C and SIGTERM do not come between: they are ignored meanwhile."""
+    before = {number: signal.getsignal(number) for number in STOPPING}
+    if None in before.values() or threading.current_thread() is not threading.main_thread():  # nobody's business here
         yield
         return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _ignore_signals()
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import zlib
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import ParseError
-from zipfile import BadZipFile
+from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from discreet.errors import FormatError, InputError, TableError, some
+from discreet.decompress import check_zip, read_bytes
+from discreet.errors import DiscreetError, FormatError, InputError, TableError, some
 from discreet.hierarchy import Hierarchy
 from discreet.relations import FloatArray, additive, without
 from discreet.table import ADDITIVITY, Table
-
-DAMAGE = (BadZipFile, ParseError, zlib.error, AttributeError, EOFError, LookupError, OSError, TypeError, ValueError)
 
 
 def read_table(
@@ -78,18 +76,19 @@ def read_table(
     if not unpublished_totals:
         table = Table.from_cells(dimensions, codes, values, **columns)
     else:
-        table = Table(dimensions, codes, values, _relations(dimensions, codes), **columns)
+        relations, found_all = _relations(dimensions, codes)
+        table = Table(dimensions, codes, values, relations, complete=found_all, **columns)
     return table.check_additive(tolerance)
 
 
-def _relations(dimensions: Mapping[str, Hierarchy], codes: np.ndarray) -> sparse.csr_array:
-    """Totals that are missing but not zero: in the totals above them, their parts take their place."""
+def _relations(dimensions: Mapping[str, Hierarchy], codes: np.ndarray) -> tuple[sparse.csr_array, bool]:
+    """The relations, and whether all totals are there. A missing one is not zero: its parts take its place above it."""
     cells = codes.shape[1]
     relations, missing = additive(list(dimensions.values()), codes)
     while missing:
         codes = np.concatenate([codes, np.array(missing, dtype=np.int32).T], axis=1)
         relations, missing = additive(list(dimensions.values()), codes)
-    return without(relations, cells) if codes.shape[1] > cells else relations
+    return (without(relations, cells), False) if codes.shape[1] > cells else (relations, True)
 
 
 def _frame(source: Any, text: list[str]) -> pd.DataFrame:
@@ -102,9 +101,11 @@ def _frame(source: Any, text: list[str]) -> pd.DataFrame:
             if name.endswith(".parquet"):
                 frame = pd.read_parquet(path)
             elif name.endswith(".xlsx"):
+                with ZipFile(path) as archive:
+                    check_zip(path, archive)
                 frame = pd.read_excel(path, **as_text)
             elif name.endswith((".csv", ".csv.gz")):
-                frame = pd.read_csv(path, **as_text)
+                frame = pd.read_csv(io.BytesIO(read_bytes(path)), **as_text)
             else:
                 raise FormatError(f"{path}: a finished table must be a .csv, .csv.gz, .parquet or .xlsx file.")
         except FileNotFoundError:
@@ -115,7 +116,9 @@ def _frame(source: Any, text: list[str]) -> pd.DataFrame:
             raise FormatError(f"{path} cannot be read: {str(error).strip()}.") from None
         except UnicodeDecodeError:
             raise FormatError(f"{path} is not UTF-8 text. Convert it, e.g. with `iconv -f latin1 -t utf-8`.") from None
-        except DAMAGE as error:  # without its words, which may quote what is in the file
+        except DiscreetError:
+            raise
+        except Exception as error:  # of whichever reader, without its words, which may quote what is in the file
             reason = getattr(error, "strerror", None) or "it is damaged or not what its name says"
             raise FormatError(f"{path} cannot be read: {reason}.") from None
         return frame

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -63,19 +65,14 @@ class Hierarchy:
                 f"A hierarchy has exactly one total and lists it first; this one has {some([self.codes[i] for i in roots])}.",
                 [self.codes[i] for i in roots],
             )
-        # Walk everybody up one step at a time: whoever has not arrived after n steps walks in a circle.
-        at = np.flatnonzero(parent != ABSENT)
-        start = at.copy()
-        for _ in range(n):
-            moving = at != 0
-            if not moving.any():
-                return
-            at, start = parent[at[moving]], start[moving]
-            if np.any(at == ABSENT):
-                lost = [self.codes[i] for i in start[at == ABSENT]]
-                raise HierarchyError(f"The parents of {some(lost)} are not connected to the total.", lost)
-        circle = [self.codes[i] for i in start[at != 0]]
-        raise HierarchyError(f"Codes are their own ancestors: {some(circle)}. Break the cycle.", circle)
+        end, _ = _top(parent)
+        present = parent != ABSENT
+        lost = [self.codes[i] for i in np.flatnonzero(present & (parent[end] == ABSENT))]
+        if lost:
+            raise HierarchyError(f"The parents of {some(lost)} are not connected to the total.", lost)
+        circle = [self.codes[i] for i in np.flatnonzero(present & (end != 0))]
+        if circle:
+            raise HierarchyError(f"Codes are their own ancestors: {some(circle)}. Break the cycle.", circle)
 
     # -- looking at it ------------------------------------------------------------------------------------
 
@@ -123,15 +120,8 @@ class Hierarchy:
         """Steps from the total, in the first tree a code belongs to."""
         depth = np.full(len(self.codes), ABSENT)
         for parent in self.parents:
-            here = np.where(parent == ABSENT, ABSENT, 0)
-            at = np.arange(len(self.codes))
-            for _ in range(len(self.codes)):
-                moving = (parent[at] >= 0) & (here >= 0)
-                if not moving.any():
-                    break
-                here[moving] += 1
-                at[moving] = parent[at[moving]]
-            depth = np.where(depth == ABSENT, here, depth)
+            _, steps = _top(parent)
+            depth = np.where((depth == ABSENT) & (parent != ABSENT), steps, depth)
         return depth
 
     def equations(self) -> Iterator[tuple[int, int, IntArray]]:
@@ -150,15 +140,34 @@ class Hierarchy:
     @cached_property
     def ancestors(self) -> tuple[IntArray, IntArray]:
         """Pairs ``(leaf, code above it or itself)``, each once, whatever the number of trees."""
-        leaves = np.flatnonzero(self.is_leaf).tolist()
-        pairs = fresh = set(zip(leaves, leaves, strict=True))
-        while fresh:  # one step up in every tree: a group of one tree may be a part in another
-            leaf, at = np.array(sorted(fresh), dtype=np.int64).T
-            up = {pair for parent in self.parents for pair in zip(leaf.tolist(), parent[at].tolist(), strict=True)}
-            fresh = {pair for pair in up - pairs if pair[1] >= 0}
-            pairs = pairs | fresh
-        table = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
-        return table[:, 0], table[:, 1]
+        leaves = np.flatnonzero(self.is_leaf)
+        lines = self._line_above() if len(self.parents) == 1 else self._lines_above()
+        above = [np.sort(lines[leaf]) for leaf in leaves.tolist()]
+        return np.repeat(leaves, [len(line) for line in above]), np.concatenate(above)
+
+    def _line_above(self) -> dict[int, IntArray]:
+        """For each leaf of the only tree, itself and the codes above it, the total first."""
+        path, depth, leaf = np.zeros(len(self.codes), dtype=np.int64), self.depth, self.is_leaf
+        found = {}
+        for code in self.order().tolist():  # depth first, so that the path holds what lies above
+            path[depth[code]] = code
+            if leaf[code]:
+                found[code] = path[: depth[code] + 1].copy()
+        return found
+
+    def _lines_above(self) -> dict[int, IntArray]:
+        """The same for each code in several trees: a group of one tree may be a part in another."""
+        parents = [set(ups) - {ROOT, ABSENT} for ups in self.parents.T.tolist()]
+        try:
+            order = list(TopologicalSorter(dict(enumerate(parents))).static_order())
+        except CycleError as error:
+            circle = [self.codes[i] for i in error.args[1]]
+            raise HierarchyError(f"Codes are above each other in different trees: {some(circle)}.", circle) from None
+        found: dict[int, IntArray] = {}
+        for code in order:
+            lines = [found[parent] for parent in parents[code]]
+            found[code] = np.unique(np.concatenate([*lines, [code]]))
+        return found
 
     def order(self) -> IntArray:
         """Codes depth first, as a reader expects rows to be listed; codes of further trees follow."""
@@ -259,13 +268,13 @@ class Hierarchy:
             raise HierarchyError("leader= is the sign that marks a level, such as '@': it cannot be empty.")
         pairs: list[tuple[str, str | None]] = []
         above: list[str] = []
+        leading = re.compile(rf"(?:{re.escape(leader)}\s*)*")
         for number, line in enumerate(_read_text(path).splitlines(), start=1):
             text = line.strip()
             if not text:
                 continue
-            level = 0
-            while text.startswith(leader):
-                text, level = text[len(leader) :].strip(), level + 1
+            leaders = leading.match(text)[0]  # type: ignore[index]  # it matches nothing, too
+            text, level = text[len(leaders) :].strip(), leaders.count(leader)
             if level > len(above):
                 raise HierarchyError(
                     f"{path}, line {number}: {text!r} is {level} levels down but the line before allows {len(above)}."
@@ -368,6 +377,15 @@ def _repeated(codes: Iterable[str]) -> list[str]:
     return sorted(code for code, times in Counter(codes).items() if times > 1)
 
 
+def _top(parent: IntArray) -> tuple[IntArray, IntArray]:
+    """Where the way up from each code ends, and after how many steps; within a circle, somewhere in it."""
+    moving = parent >= 0
+    at, steps = np.where(moving, parent, np.arange(len(parent))), moving.astype(np.int64)
+    for _ in range(len(parent).bit_length()):  # twice as many steps each time
+        at, steps = at[at], steps + steps[at]
+    return at, steps
+
+
 class _place:
     """Prefix errors with the file they come from."""
 
@@ -389,5 +407,5 @@ def _read_text(path: str | Path) -> str:
         raise HierarchyError(f"Hierarchy file {path} does not exist.") from None
     except UnicodeDecodeError:
         raise HierarchyError(f"{path} is not UTF-8 text. Convert it, e.g. with `iconv -f latin1 -t utf-8`.") from None
-    except OSError as error:
-        raise HierarchyError(f"{path} cannot be read: {error.strerror}.") from None
+    except (OSError, ValueError) as error:
+        raise HierarchyError(f"{path} cannot be read: {getattr(error, 'strerror', error)}.") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from discreet.assess import assess
 from discreet.audit import Audit, audit
 from discreet.audit.numbers import text
 from discreet.checkpoint import Checkpoint
+from discreet.drafts import sweep
 from discreet.errors import FormatError, InputError, JobError, some
 from discreet.executors import spread, undisturbed
 from discreet.finished import read_table
@@ -22,7 +23,7 @@ from discreet.io import write_release, writing
 from discreet.io.attackers import with_attackers
 from discreet.io.pattern import write_pattern
 from discreet.io.rda import read_microdata
-from discreet.job_file import SHAREABLE, Dimension, Job
+from discreet.job_file import SHAREABLE, Dimension, Job, is_public
 from discreet.job_file import read_job as read_job
 from discreet.lab import LabReport
 from discreet.lab import run as run_lab
@@ -67,6 +68,7 @@ def all_passed(checked: Audit, *others: RespondentAudit | LabReport | None) -> b
 
 def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], None] = lambda _: None) -> Result:
     """Tabulate, assess, protect, audit, publish; write everything into the job's output folder."""
+    sweep(job.folder)
     table = make_table(job)
     empty = f", {table.n_empty:,} more are empty" if table.n_empty else ""
     say(f"tabulated {table.response} by {' × '.join(table.dimensions)}: {len(table):,} cells{empty}")
@@ -287,7 +289,7 @@ def _small_csv(path: Path, *headers: list[str]) -> list[tuple[int, list[str]]]:
             rows = [(reader.line_num, row) for row in reader if row]
     except FileNotFoundError:
         raise InputError(f"{path} does not exist.") from None
-    except (UnicodeDecodeError, csv.Error, OSError) as error:
+    except (ValueError, csv.Error, OSError) as error:
         raise InputError(f"{path} cannot be read: {error}.") from None
     header = [name.strip() for name in rows[0][1]] if rows else []
     if header not in headers:
@@ -388,11 +390,14 @@ def write_json(content: Mapping[str, Any], path: Path) -> None:
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def write_together(files: Mapping[Path, Callable[[Path], None]]) -> None:
-    """Write all files or none: each is drafted before the first takes its place, and then Ctrl-C comes too late."""
+def write_together(files: Mapping[Path, Callable[[Path], None]], public: Collection[Path] = ()) -> None:
+    """Write all files or none: each is drafted before the first takes its place, and then Ctrl-C comes too late.
+
+    Only their owner can read them, but for those that are ``public``.
+    """
     with ExitStack() as drafts:
         for path, write in files.items():
-            write(drafts.enter_context(writing(path)))
+            write(drafts.enter_context(writing(path, public=path in public)))
         with undisturbed():
             drafts.close()
 
@@ -423,5 +428,5 @@ def _write(
         )
         writers |= {name: lambda draft: write_release(release, draft) for name in job.writes() if name not in writers}
     files = {job.folder / name: writers[name] for name in job.writes() if name in writers}
-    write_together(files)
+    write_together(files, public=[file for file in files if is_public(file)])
     return tuple(files)

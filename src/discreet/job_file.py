@@ -25,6 +25,7 @@ from discreet.table import Weights
 
 SHAREABLE = "report-shareable.html"  # besides the release, the only file a job writes that may be published
 MOST_DECIMALS = 15  # what a double holds
+LARGEST_WHOLE = 1 << 63  # that arrays hold
 MOST_CONTRIBUTIONS = 100  # a rule may look at
 
 
@@ -175,16 +176,14 @@ class Job:
         return [*releases, *shared, "pattern.csv", "intervals.csv", "report.json", "audit.json", "report.html"]
 
 
+def is_public(file: Path) -> bool:
+    """Whether a file that a job writes may be published; all others are confidential."""
+    return file.name.startswith("release.") or file.name == SHAREABLE
+
+
 def read_job(path: str | Path) -> Job:
     path = Path(path)
-    try:
-        raw = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise JobError(f"Job file {path} does not exist.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise JobError(f"{path} is not a TOML file: {error}.") from None
-    except OSError as error:
-        raise JobError(f"{path} cannot be read: {error.strerror}.") from None
+    raw = _toml(path)
     known = ["title", "data", "table", "dimensions", "tables", "rules", "protect", "output"]
     _no_strangers(path, "the file", raw, known)
     if ("data" in raw) == ("table" in raw):
@@ -208,6 +207,25 @@ def read_job(path: str | Path) -> Job:
     )
     _check(job)
     return job
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise JobError(f"Job file {path} does not exist.") from None
+    except UnicodeDecodeError as error:
+        raise JobError(f"{path} is not a TOML file: {error}.") from None
+    except (OSError, ValueError) as error:
+        raise JobError(f"{path} cannot be read: {getattr(error, 'strerror', error)}.") from None
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise JobError(f"{path} is not a TOML file: {error}.") from None
+    except ValueError:  # Python reads no integers of thousands of digits
+        raise JobError(f"{path} has a whole number of thousands of digits. Write a smaller one.") from None
+    except RecursionError:
+        raise JobError(f"{path} has entries that are nested too deeply to be read. No job needs that.") from None
 
 
 def _check(job: Job) -> None:
@@ -316,6 +334,10 @@ def _check_choices(job: Job) -> None:
 
 def _check_files(job: Job) -> None:
     path = job.path
+    named = {**{entry: file for file, entry in job.reads().items()}, "output.folder": job.output.folder}
+    for entry, name in {**named, "protect.checkpoint": job.protect.checkpoint or ""}.items():
+        if "\0" in name:
+            raise JobError(f"{path}: {entry} has a NUL character, which no file's name has.", [entry])
     written = [(job.folder / name).resolve() for name in job.writes()]
     for file, entry in job.reads().items():
         if not job.resolve(file).is_file():
@@ -404,6 +426,8 @@ def _typed(path: Path, where: str, value: Any, hint: Any, whole: Any = None) -> 
         if isinstance(value, list):
             return [_typed(path, where, item, get_args(hint)[0], hint) for item in value]
         hint = whole or hint
+    elif isinstance(value, int) and abs(value) >= LARGEST_WHOLE:
+        raise JobError(f"{path}: {where} is too large a number.", [where])
     elif hint is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     elif isinstance(value, hint) and not (hint is int and isinstance(value, bool)):

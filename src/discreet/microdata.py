@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
+import glob
 import gzip
+import io
 import re
-import tempfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,12 +23,15 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
+from discreet.decompress import gunzipped
+from discreet.drafts import draft_folder
 from discreet.errors import InputError, some
 
 Expr: TypeAlias = Any  # Ibis expressions have no static types worth naming
 
 TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET = (".parquet", ".pq")
+LONGEST_LINE = 2_000_000  # bytes: the engine's own limit, which it does not keep for the last line of a file
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,10 @@ class Columns:
                 raise InputError(f"{part}= takes names of columns, not {type(name).__name__}.")
             if name in played:
                 raise InputError(f"Column {name!r} is given twice, as {played[name]}= and as {part}=.", [name])
+            if name.lower() in map(str.lower, played):
+                raise InputError(
+                    f"Column {name!r} and another one differ in capitals alone: rename one of them.", [name]
+                )
             played[name] = part
 
     def find(self, present: Sequence[Any], place: str) -> list[str]:
@@ -83,40 +94,87 @@ def opened(data: Any, columns: Columns) -> Iterator[Expr]:
     if isinstance(data, ibis.Table):
         yield data.select(columns.find(data.columns, "The table"))
         return
-    # What does not fit in memory goes to disk: somewhere private, and no longer than needed.
-    with tempfile.TemporaryDirectory(prefix="discreet-") as spill:
-        connection = ibis.duckdb.connect(temp_directory=spill)
+    with _engine() as (connection, spill):
+        if isinstance(data, (str, Path)):
+            with _readable(Path(data)):
+                names, source = _file(connection, spill, Path(data))
+                yield source.select([source[names.index(name)].name(name) for name in columns.find(names, str(data))])
+        else:
+            connection.con.register("records", _arrow(data, columns))
+            yield connection.table("records")
+
+
+@contextmanager
+def _engine() -> Iterator[tuple[Any, Path]]:
+    """An embedded DuckDB. What does not fit in memory goes to disk: somewhere private, and no longer than needed."""
+    with draft_folder() as spill:
+        connection = ibis.duckdb.connect(temp_directory=str(spill))
         try:
-            if isinstance(data, (str, Path)):
-                with _readable(Path(data)):
-                    source = _file(connection, Path(data), columns)
-                    yield source.select(columns.find(source.columns, str(data)))
-            else:
-                connection.con.register("records", _arrow(data, columns))
-                yield connection.table("records")
+            yield connection, spill
         finally:
             connection.disconnect()
 
 
-def _file(connection: Any, path: Path, columns: Columns) -> Expr:
+def _file(connection: Any, spill: Path, path: Path) -> tuple[list[str], Expr]:
+    """The names of a file's columns, and its columns under whatever names."""
     name = path.name.lower()
     if not name.endswith(TEXT + PARQUET):
         raise InputError(f"{path} is not a CSV or Parquet file: its name should end in {', '.join(TEXT + PARQUET)}.")
     if not path.is_file():
         raise InputError(f"{path} is a folder, not a file." if path.is_dir() else f"File {path} does not exist.")
+    # The engine takes file names for patterns ("d[12].csv") and folders for columns ("year=2024/"): it gets another name.
+    alias = spill / f"records{'.parquet' if name.endswith(PARQUET) else '.csv'}{'.gz' if name.endswith('.gz') else ''}"
+    alias.symlink_to(path.resolve())
+    pattern = glob.escape(str(alias))  # the folder of drafts may have such a name
     if name.endswith(PARQUET):
-        return connection.read_parquet(path)
-    with gzip.open(path, "rb") if name.endswith(".gz") else path.open("rb") as lines:
-        header = lines.readline().decode("utf-8-sig")
-    if not header.strip():
-        raise InputError(f"{path} is empty: its first line must name the columns.")
-    delimiter = max(",;\t|", key=lambda sign: len(next(csv.reader([header], delimiter=sign))))
-    names = next(csv.reader([header], delimiter=delimiter))
-    columns.find(names, str(path))
+        source = connection.read_parquet(pattern, hive_partitioning=False)
+        return list(source.columns), source
+    delimiter, names = _header(path)
+    _check_lines(path)
     # Nothing is left to guessing: all is text, so that the code 01 keeps its zero, and numbers are converted later.
-    kinds = {name if names.index(name) == i else f"{name} ({i})": "string" for i, name in enumerate(names)}
-    style = {"header": True, "delim": delimiter, "quote": '"', "escape": '"'}
-    return connection.read_csv(path, auto_detect=False, columns=kinds, **style)
+    kinds = {f"column{i}": "string" for i in range(len(names))}  # not their names, of which the engine refuses some
+    style = {"header": True, "delim": delimiter, "quote": '"', "escape": '"', "hive_partitioning": False}
+    return names, connection.read_csv(pattern, auto_detect=False, columns=kinds, **style)
+
+
+def _header(path: Path) -> tuple[str, list[str]]:
+    """The delimiter of a CSV file, and the names in its first line."""
+    with gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb") as file:
+        # What follows the first line may be cut in the middle of a letter.
+        start = codecs.getincrementaldecoder("utf-8-sig")().decode(file.read(LONGEST_LINE))
+    if not start.strip():
+        raise InputError(f"{path} is empty: its first line must name the columns.")
+    found: dict[str, list[str]] = {}
+    for sign in ",;\t|":
+        with suppress(csv.Error):  # quotes that end within a name, with this sign for delimiter
+            found[sign] = next(csv.reader(io.StringIO(start, newline=""), delimiter=sign, strict=True))
+    if not found:
+        raise InputError(
+            f"{path}, line 1: cannot be read as names of columns. Is it the header, with names of up to "
+            f"{csv.field_size_limit():,} letters and all quotes closed?"
+        )
+    if io.StringIO(start, newline="").readline().endswith("\r"):
+        raise InputError(f"{path}: lines end in CR alone, as on old computers. Save it with line ends LF or CR LF.")
+    delimiter = max(found, key=lambda sign: len(found[sign]))
+    return delimiter, found[delimiter]
+
+
+def _check_lines(path: Path) -> None:
+    """Refuse lines that are too long: the engine would leave out the last one without a word. And too much compressed."""
+    length = longest = 0  # of what has come of a line so far; of a whole line
+    for piece in gunzipped(path) if path.name.lower().endswith(".gz") else _tail(path):
+        first, last = piece.find(b"\n"), piece.rfind(b"\n")
+        longest = max(longest, length + (len(piece) if first < 0 else first))
+        length = length + len(piece) if first < 0 else len(piece) - last - 1
+    if max(longest, length) > LONGEST_LINE:
+        raise InputError(f"{path} has a line of more than {LONGEST_LINE:,} bytes. Are line ends or quotes missing?")
+
+
+def _tail(path: Path) -> Iterator[bytes]:
+    """The end of a file, which tells whether its last line is too long. Others are noticed by the engine."""
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - 2 * LONGEST_LINE, 0))
+        yield file.read().rstrip(b"\r\n")
 
 
 @contextmanager
@@ -124,13 +182,19 @@ def _readable(path: Path) -> Iterator[None]:
     """Say that a file cannot be read, and where, in words of our own: the engine's messages quote the record."""
     try:
         yield
-    except (OSError, EOFError, UnicodeError, duckdb.IOException, duckdb.InvalidInputException) as error:
-        if "failed: KeyboardInterrupt" in str(error):  # which is what DuckDB makes of Ctrl-C at times
-            raise KeyboardInterrupt from None
+    except (OSError, EOFError, UnicodeError, zlib.error, duckdb.Error) as error:
+        if isinstance(error, duckdb.InterruptException) or "failed: KeyboardInterrupt" in str(error):
+            raise KeyboardInterrupt from None  # which DuckDB makes an error of its own at times
+        if isinstance(error, duckdb.OutOfMemoryException):
+            raise InputError(
+                f"{path}: there is not enough memory, or room for drafts on disk, to tabulate it."
+            ) from None
         line = re.search(r"CSV Error on Line: (\d+)", str(error))
         place = f"{path}, line {line[1]}" if line else str(path)
-        advice = "Check that the file is whole, in UTF-8, and has the same fields in every line."
-        raise InputError(f"{place}: cannot be read. {advice}") from None
+        advice = f"the same fields in every line, and no line of more than {LONGEST_LINE:,} bytes"
+        raise InputError(
+            f"{place}: cannot be read. Check that the file is whole, in UTF-8, and has {advice}."
+        ) from None
 
 
 def _arrow(data: Any, columns: Columns) -> pa.Table:
@@ -176,11 +240,13 @@ def is_marked(column: Expr) -> Expr:
 
 def recoded(source: Expr, recode: Mapping[str, Mapping[str, str]]) -> Expr:
     """The table with other codes in place of some."""
+    taken = {name.lower() for name in source.columns}
+    old, new = (next(n for n in (stem + "_" * i for i in count()) if n not in taken) for stem in ("__code", "__into"))
     for name, into in recode.items():
         if into:
-            lookup = ibis.memtable(pd.DataFrame({"__code": list(into), "__into": list(into.values())}))
-            found = source.mutate(**{name: as_text(source[name])}).left_join(lookup, [(name, "__code")])
-            source = found.mutate(**{name: ibis.coalesce(found["__into"], found[name])}).drop("__code", "__into")
+            lookup = ibis.memtable(pd.DataFrame({old: list(into), new: list(into.values())}))
+            found = source.mutate(as_text(source[name]).name(name)).left_join(lookup, [(name, old)])
+            source = found.mutate(ibis.coalesce(found[new], found[name]).name(name)).drop(old, new)
     return source
 
 
@@ -189,20 +255,17 @@ def read_records(path: str | Path) -> pd.DataFrame:
     path = Path(path)
     if path.name.lower().endswith(PARQUET) and path.is_file():
         try:
-            table = parquet.read_table(path)
+            with path.open("rb") as file:
+                table = parquet.read_table(file)
         except (pa.ArrowException, OSError):  # without their words, which may quote what is in the file
             raise InputError(f"{path}: cannot be read. Check that the file is whole.") from None
     else:
-        connection = ibis.duckdb.connect()
-        try:
-            with _readable(path):
-                table = _file(connection, path, Columns((), None, None, (), None, None, None)).to_pyarrow()
-        finally:
-            connection.disconnect()
-    for i, name in enumerate(table.column_names):
-        first = name.removesuffix(f" ({i})")
-        if first in table.column_names[:i]:
-            raise InputError(f"{path} has several columns called {first!r}. Rename all but one.", [first])
+        with _engine() as (connection, spill), _readable(path):
+            names, source = _file(connection, spill, path)
+            table = source.to_pyarrow().rename_columns(names)
+    twice = [name for i, name in enumerate(table.column_names) if name in table.column_names[:i]]
+    if twice:
+        raise InputError(f"{path} has several columns called {twice[0]!r}. Rename all but one.", twice)
     return table.to_pandas(types_mapper=pd.ArrowDtype)
 
 
@@ -219,7 +282,7 @@ def distinct_codes(data: Any, columns: Sequence[str]) -> pd.DataFrame:
     chosen = Columns(tuple(columns), None, None, (), None, None, None)
     chosen.check()
     with opened(data, chosen) as source:
-        codes = source.select(**{name: as_text(source[name]) for name in columns}).distinct().to_pandas()
+        codes = source.select([as_text(source[name]).name(name) for name in columns]).distinct().to_pandas()
     if codes.isna().any().any():
         raise InputError(f"Codes are missing in the columns {some(list(columns))}: fill or drop them first.")
     return codes

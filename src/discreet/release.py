@@ -70,7 +70,12 @@ class Release:
         frame = pd.DataFrame({**self.codes, self.response: column})
         for end, of in (("lower", self.lower), ("upper", self.upper)):
             if of is not None:
-                frame[f"{self.response} {end}"] = _column(of)
+                name = f"{self.response} {end}"
+                if name in frame:
+                    raise InputError(
+                        f"A dimension is called {name!r}, as is a column with ends of intervals: rename it."
+                    )
+                frame[name] = _column(of)
         return frame
 
 

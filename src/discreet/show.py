@@ -10,6 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 
 from discreet.display import crossed
+from discreet.printable import printable
 from discreet.release import SYMBOL
 
 
@@ -37,5 +38,5 @@ def _columns(frame: pd.DataFrame) -> list[list[str]]:
     text = [frame[name].astype(object).where(frame[name].notna(), "").map(str) for name in frame]
     if hidden is not None:
         text[-1] = text[-1].mask(hidden.astype(str) == "True", SYMBOL)
-    listed = [[str(name), *column] for name, column in zip(frame, text, strict=True)]
+    listed = [[printable(entry) for entry in (str(name), *column)] for name, column in zip(frame, text, strict=True)]
     return crossed(listed)

@@ -16,6 +16,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias, get_args
 
 import ibis
@@ -214,18 +215,21 @@ class _Climb:
 
     leaves: pd.DataFrame  # the leaves as text and as number
     above: pd.DataFrame  # all pairs, each leaf with itself among them
-    layers: list[pd.DataFrame]  # the pairs with groups, split so that a leaf occurs at most once in each layer
+    level: pd.Series  # of each pair: -1 if its code is a leaf
+
+    @cached_property
+    def layers(self) -> list[pd.DataFrame]:
+        """The pairs with groups, split so that a leaf occurs at most once in each layer."""
+        groups = self.level >= 0
+        return [layer for _level, layer in self.above[groups].groupby(self.level[groups])]
 
     @classmethod
     def of(cls, name: str, hierarchy: Hierarchy, observed: Sequence[str]) -> _Climb:
         leaves = np.sort([hierarchy.index(code) for code in observed])
-        tree, child = np.nonzero(hierarchy.parents >= 0)
-        edges = (np.ones(len(child)), (child, hierarchy.parents[tree, child]))
-        up = (sparse.eye_array(len(hierarchy)) + sparse.coo_array(edges, shape=(len(hierarchy),) * 2)).tocsr()
-        # Through all trees at once: a coarser tree may begin at a group of a finer one.
-        reach, further = None, up[leaves].sign()
-        while reach is None or further.nnz > reach.nnz:
-            reach, further = further, (further @ up).sign()
+        leaf, code = hierarchy.ancestors
+        seen = np.isin(leaf, leaves)
+        row, code = np.searchsorted(leaves, leaf[seen]), code[seen]
+        reach = sparse.csr_array((np.ones(len(row)), (row, code)), shape=(len(leaves), len(hierarchy)))
         relations, _missing = additive([hierarchy], np.arange(len(hierarchy), dtype=np.int32)[None])
         lost = np.unique((reach @ relations.T).nonzero()[0])
         if len(lost):
@@ -235,13 +239,12 @@ class _Climb:
                 f"{some(codes)}. Totals would not add up; put each leaf once into each tree.",
                 codes,
             )
-        row, code = reach.nonzero()
         above = pd.DataFrame({"leaf": leaves[row], "code": code}, dtype=np.int32)
-        groups = above[~hierarchy.is_leaf[above.code]]
         # Codes at one depth of one tree have no leaf in common.
-        level = [(hierarchy.parents != ABSENT).argmax(axis=0)[groups.code], hierarchy.depth[groups.code]]
+        tree, depth = (hierarchy.parents != ABSENT).argmax(axis=0), hierarchy.depth
+        level = pd.Series(np.where(hierarchy.is_leaf, -1, tree * (depth.max() + 1) + depth)[code])
         text = pd.DataFrame({"text": [hierarchy.codes[leaf] for leaf in leaves], "leaf": leaves.astype(np.int32)})
-        return cls(text, above, [layer for _level, layer in groups.groupby(level)])
+        return cls(text, above, level)
 
 
 @dataclass(frozen=True)
@@ -410,8 +413,9 @@ def _levels(pairs: Expr, plan: _Plan, rows: int) -> Iterator[Expr]:
     portions: list[list[pd.DataFrame | None]] = []  # per dimension: the ways up, or None for the leaves as they are
     for climb in plan.climbs:
         levels = len(climb.above) / len(climb.leaves)
-        portions.append([climb.above] if levels <= room else [None, *climb.layers])
-        room /= levels if levels <= room else 1
+        at_once = max(int(room), 1)  # layers
+        portions.append([climb.above] if levels <= room else [None, *_joined(climb.layers, at_once)])
+        room /= min(levels, at_once)
 
     def climbed(pairs: Expr, d: int) -> Iterator[Expr]:
         if d == len(portions):
@@ -429,6 +433,10 @@ def _levels(pairs: Expr, plan: _Plan, rows: int) -> Iterator[Expr]:
 
     if rows:
         yield from climbed(pairs.select(*plan.codes, "id", "w", *sums), 0)
+
+
+def _joined(layers: Sequence[pd.DataFrame], at_once: int) -> list[pd.DataFrame]:
+    return [pd.concat(layers[i : i + at_once]) for i in range(0, len(layers), at_once)]
 
 
 def _condensed(rows: Expr, plan: _Plan, sums: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -140,9 +140,9 @@ def test_csv_shows_the_symbol(tmp_path, release):
         "Total,Total,987651.5",
         "Total,007,314159.25",
         "Total,NA,673492.25",
-        "=1+1,Total,432198.75",
-        "=1+1,007,×",
-        "=1+1,NA,×",
+        "'=1+1,Total,432198.75",
+        "'=1+1,007,×",
+        "'=1+1,NA,×",
         "#N/A,Total,555452.75",
         "#N/A,007,×",
         "#N/A,NA,×",
@@ -535,15 +535,16 @@ def test_a_folder_that_is_not_ours(tmp_path, release):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions")
-def test_a_file_gets_the_usual_permissions(tmp_path):
-    """Drafts are private; what takes their place is for whom the user's settings say."""
+@pytest.mark.parametrize(("public", "mode"), [(True, 0o640), (False, 0o600)])
+def test_a_file_gets_its_permissions(tmp_path, public, mode):
+    """Drafts are private; a public file that takes their place is for whom the user's settings say, any other stays private."""
     before = os.umask(0o027)
     try:
-        with writing(tmp_path / "out.csv") as draft:
+        with writing(tmp_path / "out.csv", public=public) as draft:
             draft.write_text("")
     finally:
         os.umask(before)
-    assert (tmp_path / "out.csv").stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "out.csv").stat().st_mode & 0o777 == mode
 
 
 def test_equal_problems_make_equal_jj_files(tmp_path):

@@ -23,6 +23,8 @@ from discreet.audit.known import against, required
 from discreet.audit.numbers import decimal, number
 from discreet.audit.proof import FORMAT, SIDES, VERSION, Json, Proof, Shown, Side, short, state, told
 from discreet.audit.rationalize import exactly, toward
+from discreet.decompress import read_bytes
+from discreet.drafts import create_private
 from discreet.errors import DiscreetError, FormatError, InputError, TableError, some
 from discreet.problem import Problem
 from discreet.progress import Progress, Silent
@@ -210,18 +212,16 @@ def _standard(table: ExactDifference | None) -> ExactDifference | None:
 def write_certificate(found: Json, path: str | Path) -> None:
     """One line a table and a cell; compressed if the name ends in ``.gz``. Confidential."""
     content = (_lines(found, 4) + "\n").encode("utf-8", "surrogatepass")
-    if str(path).endswith(".gz"):
+    if str(path).lower().endswith(".gz"):
         content = gzip.compress(content, mtime=0)
+    create_private(path)
     Path(path).write_bytes(content)
 
 
 def read_certificate(path: str | Path) -> Json:
     """What :func:`write_certificate` wrote. Whether it is right is for :func:`verify` to say."""
     try:
-        content = Path(path).read_bytes()
-        if str(path).endswith(".gz"):
-            content = gzip.decompress(content)
-        found = json.loads(content.decode("utf-8", "surrogatepass"))
+        found = json.loads(read_bytes(path).decode("utf-8", "surrogatepass"))
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist.") from None
     except (

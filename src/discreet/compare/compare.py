@@ -17,6 +17,7 @@ import pandas as pd
 from discreet.compare.measure import Loss, Meter, Risk, Sample
 from discreet.compare.notation import read_methods, standard
 from discreet.errors import DiscreetError, InputError
+from discreet.executors import STOPPING
 from discreet.methods import protect
 from discreet.methods.method import Method
 from discreet.problem import Problem
@@ -184,19 +185,21 @@ class _Named:
 
 @contextmanager
 def _interruptions() -> Iterator[list[bool]]:
-    """Not empty once there was a Ctrl-C: methods that have a result by then return it, and nobody else hears of it."""
+    """Not empty once there was a Ctrl-C or SIGTERM: methods that have a result by then return it, and nobody else hears of it."""
     heard: list[bool] = []
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
+    before = {number: handler for number in STOPPING if callable(handler := signal.getsignal(number))}
+    if threading.current_thread() is not threading.main_thread():
         yield heard
         return
 
     def note(number: int, frame: FrameType | None) -> None:
         heard.append(True)
-        before(number, frame)
+        before[signal.Signals(number)](number, frame)
 
-    signal.signal(signal.SIGINT, note)
+    for number in before:
+        signal.signal(number, note)
     try:
         yield heard
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

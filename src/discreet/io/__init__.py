@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import ModuleType
 
+from discreet.drafts import draft_file, is_draft
 from discreet.errors import FormatError, some
 from discreet.io import bundle, csv, excel, jj, parquet
 from discreet.problem import Problem
@@ -37,7 +37,7 @@ def write_problem(problem: Problem, path: str | Path) -> None:
 
 def write_release(release: Release, path: str | Path) -> None:
     """A release to CSV, Parquet or Excel."""
-    with writing(path) as draft:
+    with writing(path, public=True) as draft:
         _format(path, "write_release").write_release(release, draft)
 
 
@@ -53,25 +53,29 @@ def _format(path: str | Path, task: str) -> ModuleType:
 
 
 @contextmanager
-def writing(path: str | Path) -> Iterator[Path]:
-    """A draft beside ``path`` that takes its place only when complete: a failure never touches the file that was there."""
+def writing(path: str | Path, *, public: bool = False) -> Iterator[Path]:
+    """A draft beside ``path`` that takes its place only when complete: a failure never touches the file that was there.
+
+    Only its owner can read the file, unless it is ``public``: then it gets the permissions that the user's settings say.
+    """
     path = Path(path)
+    if is_draft(path):  # of several files that are written together: it takes its place with the others
+        yield path
+        return
+    if "\0" in str(path):
+        raise FormatError(f"Cannot write {str(path)!r}: names of files hold no NUL character. Choose another name.")
     if not path.parent.is_dir():
         raise FormatError(f"Cannot write {path}: the folder {path.parent} does not exist.")
     if path.is_dir():
         raise FormatError(f"Cannot write {path}: it is a folder.")
-    try:
-        handle, name = tempfile.mkstemp(prefix=".draft-", suffix="".join(path.suffixes[-2:]), dir=path.parent)
-    except OSError as error:
-        raise FormatError(f"Cannot write {path}: {error.strerror}.") from None
-    os.close(handle)
-    draft = Path(name)
-    try:
+    with ExitStack() as stack:
+        try:
+            draft = stack.enter_context(draft_file(path.parent, "".join(path.suffixes[-2:])))
+        except OSError as error:
+            raise FormatError(f"Cannot write {path}: {error.strerror}.") from None
         yield draft
-        os.chmod(draft, 0o666 & ~_umask())
+        os.chmod(draft, (0o666 if public else 0o600) & ~_umask())
         os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 def _umask() -> int:

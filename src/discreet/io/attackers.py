@@ -93,7 +93,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
             lines = [(reader.line_num, line) for line in reader if line]
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist.") from None
-    except (UnicodeDecodeError, csv.Error, OSError):  # without its words, which may quote what is in the file
+    except (ValueError, csv.Error, OSError):  # without its words, which may quote what is in the file
         raise FormatError(f"{path} cannot be read as CSV. Save it as comma-separated text in UTF-8.") from None
     header = [name.strip() for name in lines[0][1]] if lines else []
     if not set(KNOWN) <= set(header) <= {*KNOWN, *LEVELS} or len(set(header)) < len(header):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -14,19 +14,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pyarrow import parquet
 from scipy import sparse
 
 from discreet.attackers import Attacker
 from discreet.contributions import Contributions
-from discreet.errors import FormatError
+from discreet.decompress import check_zip
+from discreet.drafts import create_private
+from discreet.errors import DiscreetError, FormatError
 from discreet.hierarchy import Hierarchy
 from discreet.problem import Override, Problem
 from discreet.table import Table
 
 # What older readers must not leave out makes another version: attackers of its own, then decisions against the rules.
 PLAIN, ATTACKERS, DECISIONS = 1, 2, 3
-
-DAMAGE = (zipfile.BadZipFile, zlib.error, AttributeError, EOFError, LookupError, OSError, TypeError, ValueError)
 
 _RESPONDENTS = ("contributions", "respondents")  # only in bundles of tables that know them
 _LEVELS = ("status", "cost", "lower", "upper", "sliding", "prior_lower", "prior_upper")
@@ -124,6 +125,7 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
             meta["attackers"] = [{"name": who.name, "levels": who.levels is not None} for who in problem.others]
     relations = io.BytesIO()
     sparse.save_npz(relations, table.relations)
+    create_private(path)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as bundle:
         bundle.writestr("meta.json", json.dumps(meta, ensure_ascii=False))
         bundle.writestr("cells.parquet", pd.DataFrame(cells).to_parquet(index=False))
@@ -140,18 +142,53 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
 
 def _read(path: str | Path) -> tuple[Table, pd.DataFrame, dict[str, Any]]:
     with _whole(path), zipfile.ZipFile(path) as bundle:
+        check_zip(path, bundle)
         meta = json.loads(bundle.read("meta.json"))
         if meta["discreet"] not in (PLAIN, ATTACKERS, DECISIONS):
             raise FormatError(f"{path} was written by another version of discreet. Make it again.")
-        cells = pd.read_parquet(io.BytesIO(bundle.read("cells.parquet")))
-        relations = sparse.csr_array(sparse.load_npz(io.BytesIO(bundle.read("relations.npz"))))
-        rhs = np.load(io.BytesIO(bundle.read("rhs.npy")))
+        json.dumps(meta, ensure_ascii=False).encode("utf-8")  # codes that cannot be written are refused now, not later
+        frames = [name for name in ("cells", *_RESPONDENTS) if f"{name}.parquet" in bundle.namelist()]
+        files = {name: parquet.ParquetFile(io.BytesIO(bundle.read(f"{name}.parquet"))) for name in frames}
+        with zipfile.ZipFile(io.BytesIO(bundle.read("relations.npz"))) as relations:
+            inner = [part.file_size for part in relations.infolist()] + [_held(file) for file in files.values()]
+            check_zip(path, bundle, inner)
+            matrix = _matrix(relations)
+        rhs = _array(bundle.read("rhs.npy"))
+        cells = files["cells"].read().to_pandas()
         contributions = None
-        if "contributions.parquet" in bundle.namelist():
-            given, names = (pd.read_parquet(io.BytesIO(bundle.read(f"{part}.parquet"))) for part in _RESPONDENTS)
+        if len(files) > 1:
+            given, names = (files[part].read().to_pandas() for part in _RESPONDENTS)
             cell, who, amount = (given[name].to_numpy() for name in ("cell", "who", "amount"))
             contributions = Contributions(cell, who, amount, tuple(names["name"]))
-        return _table(cells, meta, relations, rhs, contributions), cells, meta
+        return _table(cells, meta, matrix, rhs, contributions), cells, meta
+
+
+def _held(file: parquet.ParquetFile) -> int:
+    """How many bytes a Parquet file takes in memory, at least: equal values take no room in the file."""
+    found = file.metadata
+    groups = sum(found.row_group(i).total_byte_size for i in range(found.num_row_groups))
+    return int(max(8 * found.num_rows * found.num_columns, groups))
+
+
+def _array(content: bytes) -> np.ndarray:
+    """A NumPy array that is no larger than the file says and holds no objects, whose loading would run code."""
+    stream = io.BytesIO(content)
+    version = np.lib.format.read_magic(stream)
+    header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, kind = header(stream)
+    if kind.hasobject or math.prod(shape) * kind.itemsize != len(content) - stream.tell():
+        raise ValueError("not an array of numbers, or not whole")
+    return np.asarray(np.load(io.BytesIO(content), allow_pickle=False))
+
+
+def _matrix(archive: zipfile.ZipFile) -> sparse.csr_array:
+    """The relations as SciPy writes them, every index in its place."""
+    data, indices, indptr, shape = (
+        _array(archive.read(f"{name}.npy")) for name in ("data", "indices", "indptr", "shape")
+    )
+    matrix = sparse.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+    matrix.check_format(full_check=True)
+    return matrix
 
 
 @contextmanager
@@ -161,7 +198,9 @@ def _whole(path: str | Path) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist.") from None
-    except DAMAGE:
+    except DiscreetError:
+        raise
+    except Exception:  # of whichever reader: there are as many kinds as ways to damage a file
         raise FormatError(f"{path} is not a .discreet bundle, or damaged. Make it again.") from None
 
 

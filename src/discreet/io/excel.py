@@ -13,6 +13,7 @@ from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 from openpyxl.styles import Alignment, Font, PatternFill
 
 from discreet.errors import FormatError
+from discreet.io.csv import FORMULA
 from discreet.release import Release
 
 ROWS = 1_048_576  # what a sheet can hold
@@ -67,6 +68,8 @@ def _append(sheet: Any, row: Iterable[Any]) -> list[Cell]:
     for cell in cells:
         if cell.data_type in "fe":  # a code such as "=1+1" or "#N/A" is text, neither a formula nor an error
             cell.data_type = "s"
+        if isinstance(cell.value, str) and cell.value.startswith(FORMULA):
+            cell.quotePrefix = True  # it stays text when somebody edits it
     sheet.append(cells)
     return cells
 

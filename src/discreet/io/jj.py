@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.decompress import read_bytes
 from discreet.errors import FormatError, some
 from discreet.problem import Problem, Status
 from discreet.relations import from_equations
@@ -128,11 +129,10 @@ def write_problem(problem: Problem, path: str | Path) -> None:
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     try:
-        raw = path.read_bytes()
-        text = (gzip.decompress(raw) if path.name.lower().endswith(".gz") else raw).decode("utf-8-sig")
+        text = read_bytes(path).decode("utf-8-sig")
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist.") from None
-    except (UnicodeDecodeError, EOFError, zlib.error, OSError) as error:
+    except (ValueError, EOFError, zlib.error, OSError) as error:
         raise FormatError(f"{path} cannot be read as a JJ file: {error}.") from None
     if not text.strip():
         raise FormatError(f"{path} is empty.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
+from discreet.decompress import gunzipped
 from discreet.errors import FormatError, InputError, some
 from discreet.keys import record_keys
 from discreet.microdata import PARQUET, TEXT
@@ -23,6 +25,8 @@ def add_keys(source: Path, target: Path, identifier: str, *, seed: int, name: st
     """Copy the records with a key each, in a column called ``name``; how many there are."""
     if source.name.lower().endswith(PARQUET):
         return _parquet(source, target, identifier, seed, name)
+    if source.name.lower().endswith(".gz"):
+        _check_size(source)
     with _rows(source) as (delimiter, header, rows):
         at = _place(source, header, identifier, name)
         keys = record_keys((row[at] for row in rows), seed=seed)
@@ -33,9 +37,22 @@ def add_keys(source: Path, target: Path, identifier: str, *, seed: int, name: st
     return len(keys)
 
 
+def _check_size(source: Path) -> None:
+    try:
+        for _ in gunzipped(source):
+            pass
+    except (EOFError, OSError, zlib.error):
+        raise _unreadable(source) from None
+
+
+def _unreadable(source: Path) -> FormatError:
+    return FormatError(f"{source} cannot be read: it is no CSV file in UTF-8, or damaged.")
+
+
 def _parquet(source: Path, target: Path, identifier: str, seed: int, name: str) -> int:
     try:
-        table = parquet.read_table(source)
+        with source.open("rb") as file:
+            table = parquet.read_table(file)
     except (OSError, pa.ArrowException):
         raise FormatError(f"{source} is not a Parquet file, or damaged.") from None
     at = _place(source, table.column_names, identifier, name)
@@ -72,7 +89,7 @@ def _rows(path: Path) -> Iterator[tuple[str, list[str], Iterator[list[str]]]]:
             header = next(csv.reader([first], delimiter=delimiter), [])
             yield delimiter, header, _checked(path, csv.reader(file, delimiter=delimiter), len(header))
     except (UnicodeDecodeError, csv.Error, EOFError, gzip.BadGzipFile):
-        raise FormatError(f"{path} cannot be read: it is no CSV file in UTF-8, or damaged.") from None
+        raise _unreadable(path) from None
 
 
 def _checked(path: Path, rows: Iterator[list[str]], fields: int) -> Iterator[list[str]]:

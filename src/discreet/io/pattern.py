@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.drafts import create_private
 from discreet.errors import FormatError, some
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection, suppress, tell
@@ -27,6 +28,7 @@ def write_pattern(protection: Protection, path: str | Path) -> None:
     ]
     if not protection.only_hides:
         columns += [_texts(column) for column in (protection.published, protection.lower, protection.upper)]
+    create_private(path)
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADER if protection.only_hides else TOLD)
@@ -45,7 +47,7 @@ def read_pattern(problem: Problem, path: str | Path) -> Protection:
             rows = [(reader.line_num, row) for row in reader if row]
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist.") from None
-    except (UnicodeDecodeError, csv.Error, OSError) as error:
+    except (ValueError, csv.Error, OSError) as error:
         raise FormatError(f"{path} cannot be read: {error}.") from None
     header = [name.strip() for name in rows[0][1]] if rows else []
     if header not in (HEADER, TOLD):

@@ -51,8 +51,8 @@ def _lines(path: Path) -> list[str]:
         raw = path.read_bytes()
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist.") from None
-    except OSError as error:
-        raise FormatError(f"{path} cannot be read: {error.strerror}.") from None
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{path} cannot be read: {getattr(error, 'strerror', error)}.") from None
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:

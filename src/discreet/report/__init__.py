@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from discreet.audit import Audit
+from discreet.drafts import create_private
 from discreet.errors import TableError
 from discreet.lab import LabReport
 from discreet.problem import Problem
@@ -41,6 +42,7 @@ def write_report(
 ) -> None:
     """Write the report as one file that needs nothing else. Confidential: it shows true values and levels."""
     page = render_report(problem, protection, audit, respondents, title=title, settings=settings, lab=lab)
+    create_private(path)
     Path(path).write_text(page, encoding="utf-8")
 
 

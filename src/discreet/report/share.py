@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from discreet.hierarchy import Hierarchy
+from discreet.io.csv import release_text
 from discreet.methods import METHODS
 from discreet.protection import MANUAL
 from discreet.release import Release
@@ -73,7 +74,7 @@ def public(
         "facts": {
             **_method(method),
             "Versions": versions(),
-            "SHA-256 of the release as CSV": hashlib.sha256(_bytes(release)).hexdigest(),
+            "SHA-256 of the release as CSV": hashlib.sha256(release_text(release).encode("utf-8")).hexdigest(),
         },
     }
 
@@ -124,7 +125,3 @@ def _why(rules: tuple[str, ...], hides: bool, adjusts: bool) -> str:
     if adjusts:
         text += " Values of some cells are replaced by others, which stand for an interval that holds the true one."
     return text
-
-
-def _bytes(release: Release) -> bytes:
-    return bytes(release.frame(symbols=True).to_csv(index=False).encode("utf-8"))

@@ -158,8 +158,9 @@ def hidden_by_code(
     rows: dict[int, Row] = {}
     for parent in hierarchy.parents:
         top = np.arange(len(hierarchy))
-        while np.any(parent[top] > 0):
-            top = np.where(parent[top] > 0, parent[top], top)
+        top = np.where(parent > 0, parent, top)
+        while np.any(parent[top] > 0):  # twice as many steps each time
+            top = top[top]
         group = np.where(parent[top] == 0, top, -1)[codes]
         inside = group >= 0
 

@@ -120,7 +120,7 @@ def _read(path: str) -> list[tuple[str, str, str]]:
             rows = [([part.strip() for part in row], f"{path}, line {reader.line_num}") for row in reader if row]
     except FileNotFoundError:
         raise RuleError(f"The file of ways, {path}, does not exist.", [path]) from None
-    except (UnicodeDecodeError, csv.Error, OSError) as error:
+    except (ValueError, csv.Error, OSError) as error:
         raise RuleError(f"The file of ways, {path}, cannot be read: {error}.", [path]) from None
     if not rows or rows[0][0] != ["cell", "way"]:
         raise RuleError(f"{path}: a file of ways begins with the line 'cell,way'.", [path])

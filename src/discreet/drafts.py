@@ -1,0 +1,113 @@
+"""Drafts: private files and folders of a run at work. Those of a run that was killed are removed by the next one.
+
+A draft is locked as long as its run lives, so that a draft without a lock is known to be left over.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # no locks on this system: nobody else's drafts are touched
+    fcntl = None  # type: ignore[assignment]
+
+PREFIX = ".discreet-draft-"
+
+
+@contextmanager
+def draft_file(folder: Path, suffix: str) -> Iterator[Path]:
+    """An empty file that only its owner can read; it is gone in the end unless it was moved elsewhere."""
+    sweep(folder)
+
+    def make() -> tuple[int, str]:
+        return tempfile.mkstemp(prefix=PREFIX, suffix=suffix, dir=folder)
+
+    with _locked(make) as name:
+        try:
+            yield Path(name)
+        finally:
+            Path(name).unlink(missing_ok=True)
+
+
+@contextmanager
+def draft_folder() -> Iterator[Path]:
+    """An empty folder for intermediate results that only its owner can enter; it is gone in the end."""
+    sweep(tempfile.gettempdir())
+
+    def make() -> tuple[int, str]:
+        name = tempfile.mkdtemp(prefix=PREFIX)
+        return (os.open(name, os.O_RDONLY) if fcntl else -1), name
+
+    with _locked(make) as name:
+        try:
+            yield Path(name)
+        finally:
+            shutil.rmtree(name, ignore_errors=True)
+
+
+@contextmanager
+def _locked(make: Callable[[], tuple[int, str]]) -> Iterator[str]:
+    """The name of what ``make`` makes and opens, locked."""
+    while True:
+        handle, name = make()
+        if _lock(handle, wait=True) and not os.path.lexists(name):  # swept before it was locked
+            os.close(handle)
+            continue
+        break
+    try:
+        yield name
+    finally:
+        if handle >= 0:
+            os.close(handle)
+
+
+def sweep(folder: str | Path) -> None:
+    """Remove drafts of this user that a killed run left in a folder."""
+    if not fcntl:
+        return
+    try:
+        names = [name for name in os.listdir(folder) if name.startswith(PREFIX)]
+    except OSError:
+        return
+    for name in names:
+        with suppress(OSError):  # gone meanwhile, or not ours
+            _remove_if_left(os.path.join(folder, name))
+
+
+def _remove_if_left(path: str) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        if os.fstat(handle).st_uid != os.geteuid() or not _lock(handle, wait=False):
+            return
+        if os.path.isdir(path):
+            shutil.rmtree(path)
+        else:
+            os.unlink(path)
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, *, wait: bool) -> bool:
+    """Whether the file is now locked: not if somebody else has the lock, or there are no locks in this folder."""
+    if not fcntl:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
+
+
+def is_draft(path: Path) -> bool:
+    return path.name.startswith(PREFIX) and path.exists()
+
+
+def create_private(path: str | Path) -> None:
+    """Make a file that only its owner can read, unless there is one already."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
