@@ -11,6 +11,7 @@ from types import ModuleType
 from discreet.drafts import draft_file, is_draft
 from discreet.errors import FormatError, some
 from discreet.io import bundle, csv, excel, jj, parquet
+from discreet.io.written import check_written
 from discreet.problem import Problem
 from discreet.release import Release
 
@@ -39,6 +40,7 @@ def write_release(release: Release, path: str | Path) -> None:
     """A release to CSV, Parquet or Excel."""
     with writing(path, public=True) as draft:
         _format(path, "write_release").write_release(release, draft)
+        check_written(release, draft)
 
 
 def _format(path: str | Path, task: str) -> ModuleType:
