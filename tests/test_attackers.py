@@ -17,7 +17,7 @@ from tests.test_audit_random import RELEASES, TABLES, release
 
 from discreet import NoSafePatternError, NotSafeError, protect, publish, read_problem, write_problem
 from discreet.attackers import Attacker
-from discreet.audit import audit, certificate, exposure, verify, whole
+from discreet.audit import audit, certificate, exposure, narrowed, verify
 from discreet.audit.proof import checksum
 from discreet.cli import main
 from discreet.errors import FormatError, InputError, TableError
@@ -224,10 +224,10 @@ def test_whole_numbers_are_judged_by_the_levels_against_each_attacker():
     )
     protection = suppress(problem, protection.hidden)
     checked = audit(problem, protection)
-    found = whole(checked, protection)
+    found = narrowed(checked, protection)
     assert checked.safe.tolist() == [True, True, True, True, False]
     assert found.safe.tolist() == [True, True, False, True, False]  # down by 4.9, but in whole numbers only by 4
-    assert repr(found).startswith("IntegerAudit(2 of 2 cells exposed")
+    assert repr(found).startswith("Audit(3 attacker(s), 2 of 2 cells exposed")
 
 
 @pytest.mark.parametrize("seed", range(20))

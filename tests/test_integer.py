@@ -10,8 +10,7 @@ import pytest
 from scipy import sparse
 
 from discreet.attackers import Attacker
-from discreet.audit import audit
-from discreet.audit import narrowed as whole
+from discreet.audit import audit, narrowed
 from discreet.errors import TableError
 from discreet.hierarchy import Hierarchy
 from discreet.problem import Problem, Status
@@ -89,7 +88,7 @@ def test_bounds_are_those_of_a_list_of_all_whole_tables(kind, seed):
     problem, protection = case(kind, seed)
     hidden = np.flatnonzero(protection.hidden)
     linear = audit(problem, protection, cells=hidden)
-    found = whole(linear, protection)
+    found = narrowed(linear, protection)
     tables = whole_tables(protection, problem.attackers()[0])
     assert found.lower.tolist() == tables[:, hidden].min(axis=0).tolist()
     assert found.upper.tolist() == tables[:, hidden].max(axis=0).tolist()
@@ -140,7 +139,7 @@ def cube() -> Problem:
     status = problem.status.copy()
     cells = [problem.table.index(label(cell)) for cell in HIDDEN_IN_CUBE.split()]
     status[cells] = np.where(problem.status[cells] == Status.PRIMARY, Status.PRIMARY, Status.HIDDEN)
-    return problem.with_columns(status=status)
+    return problem.with_columns(status=status, least=np.zeros(len(problem)))
 
 
 def test_three_dimensions_can_be_safe_for_any_numbers_and_open_for_whole_ones(cube):
@@ -150,7 +149,7 @@ def test_three_dimensions_can_be_safe_for_any_numbers_and_open_for_whole_ones(cu
     assert linear.passed
     assert linear.interval(label("221")) == pytest.approx((0, 1))
     assert sorted(np.round(linear.upper - linear.lower, 6)) == [0.5] * 16 + [1.0]
-    found = whole(linear, protection)
+    found = narrowed(linear, protection)
     assert found.exposed == [label("221")]
     assert found.differs.all()
     assert found.lower.tolist() == found.upper.tolist() == cube.table.value[linear.cell].tolist()
@@ -178,7 +177,7 @@ def test_two_ways_and_whole_bounds_change_nothing(seed):
     problem = pose(table, dict.fromkeys(table.labels(np.flatnonzero(table.is_base)), 1.0))
     protection = hide(problem, *rng.choice(table.labels(np.flatnonzero(~table.is_base)), 3, replace=False))
     linear = audit(problem, protection)
-    found = whole(linear, protection)
+    found = narrowed(linear, protection)
     assert not found.differs.any()
     assert found.safe.tolist() == linear.safe.tolist()
 
@@ -187,7 +186,7 @@ def test_bounds_without_end_stay_without_end():
     table = cross_table("ab", "cd", [[5, 6], [8, 7]])
     problem = pose(table, {"a × c": 1.0}, lower=-np.inf)
     protection = hide(problem, "a × d", "b × c", "b × d", "Total × c")
-    found = whole(audit(problem, protection), protection)
+    found = narrowed(audit(problem, protection), protection)
     assert (found.lower[0], found.upper[0]) == (-np.inf, np.inf)
 
 
@@ -198,11 +197,11 @@ def test_a_range_known_beforehand_is_rounded_inwards():
     known = table.value[table.index("a × c")] + np.array([-0.4, 0.4])
     lower, upper = problem.prior_lower.copy(), problem.prior_upper.copy()
     lower[table.index("a × c")], upper[table.index("a × c")] = known
-    problem = problem.with_columns(prior_lower=lower, prior_upper=upper)
+    problem = problem.with_columns(prior_lower=lower, prior_upper=upper, least=np.zeros(len(table)))
     protection = hide(problem, "b × c", "b × d")
     linear = audit(problem, protection)
     assert linear.passed
-    found = whole(linear, protection)
+    found = narrowed(linear, protection)
     assert found.lower.tolist() == found.upper.tolist() == [5, 6]
     assert found.exposed == ["a × c", "a × d"]
 
@@ -212,7 +211,7 @@ def test_large_counts(size):
     table = cross_table("ab", "cd", [[size, size + 1], [size + 2, size + 3]])
     problem = pose(table, {"a × c": 1.0})
     protection = hide(problem, "a × d", "b × c", "b × d")
-    found = whole(audit(problem, protection), protection)
+    found = narrowed(audit(problem, protection), protection)
     assert (found.lower[0], found.upper[0]) == (0, 2 * size + 1)
 
 
@@ -224,10 +223,28 @@ def test_every_attacker_keeps_to_what_they_know():
     lower[table.index("b × d")], upper[table.index("b × d")] = 6.5, 8.5
     attackers = [*problem.attackers(), Attacker("contributor", lower, upper)]
     linear = audit(problem, protection, attackers=attackers)
-    found = whole(linear, protection, attackers=attackers)
+    found = narrowed(linear, protection, attackers=attackers)
     assert list(zip(found.lower, found.upper, strict=True)) == [(0, 11), (5, 6)]
     assert found.safe.tolist() == [True, False]
     assert found.frame()["differs"].tolist() == [False, True]
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("kind", TABLES)
+def test_verdicts_alone_are_those_of_the_exact_intervals(kind, seed):
+    problem, protection = case(kind, seed)
+    exact, quick = (audit(problem, protection, whole=True, intervals=intervals) for intervals in (True, False))
+    assert quick.safe.tolist() == exact.safe.tolist()
+
+
+def test_tables_of_counts_are_audited_in_whole_numbers(cube):
+    counts = cube.with_columns(table=cube.table.with_columns(is_count=True), least=np.ones(len(cube)))
+    protection = hide(counts)
+    checked = audit(counts, protection)
+    assert checked.linear is not None
+    assert not checked.passed
+    assert len(checked.exposed) == 17  # also those that were suppressed beforehand
+    assert audit(counts, protection, whole=False).linear is None
 
 
 # -- refusals and looks -----------------------------------------------------------------------------------------
@@ -237,7 +254,7 @@ def test_tables_of_other_numbers_are_refused():
     problem = pose(cross_table("ab", "cd", [[5, 6.25], [8, 7]]), {"a × c": 1.0})
     protection = hide(problem, "a × d", "b × c", "b × d")
     with pytest.raises(TableError, match="not whole numbers") as caught:
-        whole(audit(problem, protection), protection)
+        narrowed(audit(problem, protection), protection)
     assert "a × d" in caught.value.offenders
     assert "6.25" not in str(caught.value)
 
@@ -246,9 +263,7 @@ def test_an_audit_of_something_else_is_refused():
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 1.0})
     square = hide(problem, "a × d", "b × c", "b × d")
     with pytest.raises(TableError, match="another protection"):
-        whole(audit(problem, hide(problem)), square)
-    with pytest.raises(TableError, match="intervals=True"):
-        whole(audit(problem, square, intervals=False), square)
+        narrowed(audit(problem, hide(problem)), square)
 
 
 def test_the_repr_shows_no_values_and_progress_ends_where_it_said(cube):
@@ -264,6 +279,6 @@ def test_the_repr_shows_no_values_and_progress_ends_where_it_said(cube):
 
     recorder = Recorder()
     protection = hide(cube)
-    found = whole(audit(cube, protection), protection, progress=recorder)
-    assert repr(found) == "IntegerAudit(1 of 1 cells exposed, 1 intervals narrower than without whole numbers)"
+    found = narrowed(audit(cube, protection), protection, progress=recorder)
+    assert repr(found) == "Audit(1 attacker(s), 1 of 1 cells exposed)"
     assert recorder.seen == recorder.total == 1

@@ -82,7 +82,11 @@ def test_a_compressed_last_line_over_32_mb(tmp_path):
         tabulate(path, "g", "v")
 
 
-@pytest.mark.parametrize("content", [b"", b"\x1f\x8b", gzip.compress(b"g,v\na,1\n" * 1000)[:-12], b"g,v\na,1\n"])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\x1f\x8b", gzip.compress(b"g,v\na,1\n" * 1000)[:-12], b"g,v\na,1\n"],
+    ids=["empty", "begun", "cut off", "plain"],
+)
 def test_damaged_compressed_records(tmp_path, content):
     path = tmp_path / "d.csv.gz"
     path.write_bytes(content)
