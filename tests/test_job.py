@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 
 import discreet.job as jobs
+import discreet.job_attacks as job_attacks
 from discreet.checkpoint import Checkpoint
 from discreet.cli import main
 from discreet.demo import write_demo
@@ -228,6 +229,7 @@ def test_what_happens_is_said_in_counts(folder):
         f"assessed: {primaries} cells are sensitive",
         f"protected: {secondaries} further cells are hidden",
         "audited: safe",
+        f"tried {len(result.lab.scores)} attacks: all withstood",
     ]
 
 
@@ -620,7 +622,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "an unknown format": (DATA + REST + '[output]\nformats = ["pdf"]\n', "'pdf'. Choose from 'csv', 'parquet', 'xlsx'"),
     "an unknown attack": (
         DATA + REST + '[output]\nattacks = ["magic"]\n',
-        "no attack 'magic'. Choose from 'all', 'exact'",
+        "no attack 'magic'. Choose from 'quick', 'all', 'none', 'exact'",
     ),
     "an unknown boundary": (DATA + REST + 'boundary = "soft"\n', "'strict' or 'inclusive', not 'soft'"),
     "an unknown treatment": (DATA + 'unknown = "keep"\n' + REST, "'error' or 'drop', not 'keep'"),
@@ -842,7 +844,7 @@ def test_a_job_tries_attacks_and_publishes_nothing_unless_they_are_withstood(run
     assert (told["safe"], told["attacks"], told["compromised"]) == (True, ["exact", "fit"], [])
     (folder / "output" / "release.csv").unlink()
     hit = replace(result.lab.scores[0], compromised=result.lab.scores[0].sensitive)
-    monkeypatch.setattr(jobs, "run_lab", lambda *_, **__: LabReport((hit,), {}))
+    monkeypatch.setattr(job_attacks, "run_lab", lambda *_, **__: LabReport((hit,), {}))
     result = run(JOB + '[output]\nattacks = ["all"]\n')
     assert result.audit.passed
     assert not result.passed

@@ -43,6 +43,7 @@ from discreet.cli_common import (
 from discreet.cli_compare import compare_command
 from discreet.cli_edit import edit_command
 from discreet.cli_keys import keys_command
+from discreet.cli_lab import attack_quickly, method_option, show_limits
 from discreet.cli_report import report_command
 from discreet.costs import COSTS
 from discreet.costs import usage as cost_usage
@@ -66,7 +67,7 @@ from discreet.job import (
 from discreet.job_file import MOST_DECIMALS, SHAREABLE, read_job
 from discreet.methods import METHODS, SUPPRESSION, Level, protect, with_options
 from discreet.microdata import distinct_codes
-from discreet.progress import on_terminal
+from discreet.progress import Budget, on_terminal
 from discreet.release import SYMBOL, publish
 from discreet.report.words import listed
 from discreet.respondents import audit_respondents
@@ -204,6 +205,7 @@ def _summary(result: Result) -> None:
     elif result.lab is not None:
         hit = len(result.lab.compromised)
         console.print(f"[bold red]Not published[/]: attacks compromise {hit:,} sensitive cells; see report.html.")
+    show_limits(result.lab)
     console.print("Written:")
     for file in result.files:
         public = file.name.startswith("release") or file.name == SHAREABLE
@@ -440,6 +442,8 @@ def protect_command(
 @attackers_option
 @click.option("--symbol", default=SYMBOL, show_default=True, help="What stands in hidden cells.")
 @click.option("--decimals", type=click.IntRange(-MOST_DECIMALS, MOST_DECIMALS), help="Round published values.")
+@method_option
+@click.option("--no-attacks", is_flag=True, help="Try no attacks beforehand; it is said so.")
 @click.option("--out", type=NewFile(*RELEASES), required=True, help="Release to write (.csv, .parquet or .xlsx).")
 @quiet_option
 def publish_command(
@@ -449,19 +453,24 @@ def publish_command(
     attackers: Path | None,
     symbol: str,
     decimals: int | None,
+    method: str | None,
+    no_attacks: bool,
     out: Path,
     quiet: bool,
 ) -> None:
-    """Write the release, if the pattern passes the audit."""
+    """Write the release, if the pattern passes the audit and withstands the quick attacks."""
+    started = Budget()
     keep_apart(problem, pattern, attackers, out)
     given = problem_against(problem, attackers)
     found = read_pattern(given, pattern)
     with on_terminal(quiet) as progress:
         checked = audit(given, found, intervals=False, progress=progress)
         seen = audit_respondents(given, found, progress=progress) if level == "contributions" else None
-    release = publish(given, found, checked, seen, symbol=symbol, decimals=decimals)
+        release = publish(given, found, checked, seen, symbol=symbol, decimals=decimals)
+        lab = None if no_attacks else attack_quickly(found, method, started.spent, progress)
     write_release(release, out)
     console.print(f"{release!r}", markup=False)
+    show_limits(lab)
 
 
 @cli.command()

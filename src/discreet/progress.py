@@ -56,7 +56,7 @@ class Budget:
         return Budget(None if self.seconds is None else max(part * (self.seconds - self.spent), 0.0), self.gap)
 
 
-class OutOfTime(Exception):  # noqa: N818  # no error: somebody asked for an end
+class OutOfTime(Exception):
     """Work that reports to :class:`Timed` has gone on for longer than it may."""
 
 

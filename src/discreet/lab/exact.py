@@ -54,9 +54,7 @@ class System:
             rhs = np.round(rhs, digits)
         return cls(cells, rows[keep], rhs, size, digits)
 
-    def point(
-        self, public: Public, *, whole: bool = False, progress: Progress | None = None
-    ) -> FloatArray | None:
+    def point(self, public: Public, *, whole: bool = False, progress: Progress | None = None) -> FloatArray | None:
         """Cells of some table that agrees with the public view; None if there is none.
 
         Relations hold as well as floats can tell, unless the published numbers themselves do not add up so well.
@@ -92,7 +90,11 @@ def congruent(public: Public, *, whole: bool = False, progress: Progress | None 
     table = np.where(public.lower < public.upper, 0.0, public.lower)
     if not len(system.cells):
         return table
-    point, low, high = system.point(public, whole=whole, progress=progress), public.lower[system.cells], public.upper[system.cells]
+    point, low, high = (
+        system.point(public, whole=whole, progress=progress),
+        public.lower[system.cells],
+        public.upper[system.cells],
+    )
     if point is None:
         raise Contradiction(CONTRADICTION)
     digits = 0 if whole else system.digits

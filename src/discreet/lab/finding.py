@@ -55,6 +55,11 @@ class Finding:
         """Nothing is claimed or estimated."""
         return np.isnan(self.lower) & np.isnan(self.upper) & np.isnan(self.estimate)
 
+    @property
+    def silence(self) -> str:
+        """Why nothing is claimed about any cell, if this finding knows more than its attack does."""
+        return ""
+
     def row(self, label: str) -> int:
         """Where a cell stands in the columns."""
         found = np.flatnonzero(self.cell == self.public.index(label))
@@ -105,6 +110,7 @@ class Score:
     """How near a finding comes to the truth; one entry for each cell that the truth knows about. Confidential."""
 
     finding: Finding
+    truth: Truth
     row: IntArray  # of the finding
     value: FloatArray
     error: FloatArray  # of the estimate, with its sign
@@ -171,6 +177,7 @@ def score(finding: Finding, truth: Truth) -> Score:
         near = sensitive & (estimate - value > -down) & (estimate - value < up)
     return Score(
         finding,
+        truth,
         row,
         value,
         error=estimate - value,

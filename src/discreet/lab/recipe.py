@@ -40,6 +40,7 @@ class Recipe:
     method: Method
     seed: int = 0
     gap: float = 0.0
+    time_limit: float | None = None
     level: Level = "cells"
     depth: int = 0
     dimensions: Mapping[str, Hierarchy] = field(default_factory=dict)
@@ -49,7 +50,9 @@ class Recipe:
     withheld: str | None = None  # what else decides on the release and is not public, in words
 
     @classmethod
-    def of(cls, protection: Protection, method: str | Method, *, level: Level = "cells", secret: bool = False) -> Recipe:
+    def of(
+        cls, protection: Protection, method: str | Method, *, level: Level = "cells", secret: bool = False
+    ) -> Recipe:
         """The recipe of a protection: its problem's rules if these lead to its levels, otherwise statuses and levels as given.
 
         A cost that is one of the usual functions of a table is taken to be that function; other costs are known as they are.
@@ -58,7 +61,10 @@ class Recipe:
         rules = parse_rules(problem.rules)
         cost = _cost(problem)
         pose: Callable[[Table], Problem] = lambda table: assess(  # noqa: E731
-            table, rules, cost=cost, boundary=problem.boundary  # type: ignore[arg-type]
+            table,
+            rules,
+            cost=cost,
+            boundary=problem.boundary,  # type: ignore[arg-type]
         )
         depth = max((rule.depth for rule in rules), default=0)
         if not rules or not _leads_to(pose, problem):
@@ -97,7 +103,15 @@ class Recipe:
 
     def protect(self, problem: Problem, seed: int, progress: Progress) -> Protection:
         """Run the method."""
-        return protect(problem, self.method, seed=seed, gap=self.gap, level=self.level, progress=progress)
+        return protect(
+            problem,
+            self.method,
+            seed=seed,
+            time_limit=self.time_limit,
+            gap=self.gap,
+            progress=progress,
+            level=self.level,
+        )
 
     @property
     def draws_contributions(self) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.errors import DiscreetError, InputError
-from discreet.lab.chances import chance_of
+from discreet.lab.chances import Chance, chance_of
 from discreet.lab.exact import ExactIntervals, exact
 from discreet.lab.finding import Finding
 from discreet.lab.lattice import Lattice
@@ -45,9 +45,10 @@ class Replayed(Finding):
     complete: bool
 
     @property
-    def states(self) -> bool:
-        """Whether enough tables were kept for a statement."""
-        return bool(self.kept) and (self.complete or self.effective >= LEAST)
+    def silence(self) -> str:
+        if not self.tried:
+            return "too many cells hang together, or have no end, or time is up"
+        return f"too few tables for a statement: {self.words()}"
 
     def before(self) -> Finding:
         """What the same attacker would say without knowing the method."""
@@ -150,6 +151,7 @@ def _weigh(
     rng: np.random.Generator,
 ) -> FloatArray:
     """The chance that each table leads to the publication, of as many as there is time for."""
+    chance = chance_of(recipe.method) if recipe.draws_in_secret else None
     known: dict[bytes, float] = {}
     weight = np.zeros(len(tables))
     kept = 0
@@ -163,7 +165,7 @@ def _weigh(
         key = table.tobytes()
         if key not in known or recipe.draws_contributions:
             try:
-                known[key] = _chance(public, recipe, value.copy(), budget, rng)
+                known[key] = _likely(public, recipe, chance, value.copy(), budget, rng)
             except OutOfTime:
                 return weight[:k]
         weight[k] = known[key]
@@ -180,7 +182,14 @@ def _hopeless(kept: int, tried: int, tables: int, worth: float, budget: Budget) 
     return min(needed, tables) * budget.spent / tried > budget.seconds
 
 
-def _chance(public: Public, recipe: Recipe, value: FloatArray, budget: Budget, rng: np.random.Generator) -> float:
+def _likely(
+    public: Public,
+    recipe: Recipe,
+    chance: Chance | None,
+    value: FloatArray,
+    budget: Budget,
+    rng: np.random.Generator,
+) -> float:
     """How likely these values lead to the publication; tables that rules, costs or the method refuse lead to none."""
     try:
         problem = recipe.problem(public, value, rng)
@@ -188,9 +197,8 @@ def _chance(public: Public, recipe: Recipe, value: FloatArray, budget: Budget, r
         return 0.0
     if _impossible(public, problem):
         return 0.0
-    known = chance_of(recipe.method) if recipe.draws_in_secret else None
-    if known is not None:
-        return known(problem, public)
+    if chance is not None:
+        return chance(problem, public)
     seeds = rng.integers(1 << 31, size=SECRETS).tolist() if recipe.draws_in_secret else [recipe.seed]
     return sum(_leads_to(public, recipe, problem, seed, budget) for seed in seeds) / len(seeds)
 
