@@ -21,10 +21,13 @@ from discreet.table import Table
 from discreet.testing import pose
 
 LEVEL = 0.4  # share of a value that must stay possible below and above it
+UNIT = ("kelly, cost unit", "kelly, cost unit, secret seed")  # otherwise the cost is the value
 # Of each method: the shape of its tables, its options, and whether it draws with a secret. What changes all cells leaves very many
 # tables possible, so its tables are smaller.
 METHODS: dict[str, tuple[tuple[int, ...], str, dict[str, Any], bool]] = {
     "kelly": ((3, 3), "kelly", {}, False),
+    UNIT[0]: ((3, 3), "kelly", {}, False),
+    UNIT[1]: ((3, 3), "kelly", {}, True),
     "optimal": ((3, 3), "optimal", {}, False),
     "intervals": ((3, 3), "intervals", {}, False),
     "round": ((2,), "round", {"base": 5}, False),
@@ -34,11 +37,21 @@ METHODS: dict[str, tuple[tuple[int, ...], str, dict[str, Any], bool]] = {
     "adjust": ((2,), "adjust", {}, False),
     "cell-key": ((2, 2), "cell-key", {}, True),
 }
-COLUMNS = ("method", "tables", "stated", "all_tried", "sensitive", "narrower", "before", "ruled_out", "ruled_out_before")
+COLUMNS = (
+    "method",
+    "tables",
+    "stated",
+    "all_tried",
+    "sensitive",
+    "narrower",
+    "before",
+    "ruled_out",
+    "ruled_out_before",
+)
 
 
 def posed(shape: tuple[int, ...], seed: int) -> Problem:
-    """Counts from 3 to 9, one of them sensitive; the cost of suppressing a cell is its value."""
+    """Counts from 3 to 9, one of them sensitive; suppressing a cell costs its value."""
     rng = np.random.default_rng(seed)
     dimensions = {name: Hierarchy.flat([f"{name}{i}" for i in range(n)]) for name, n in zip("ab", shape, strict=False)}
     value = summed(rng.integers(3, 10, shape).astype(float))
@@ -68,6 +81,8 @@ def measured(name: str, tables: int, seconds: float) -> dict[str, Any]:
     seed = 0
     while record["tables"] < tables:
         problem, seed = posed(shape, seed), seed + 1
+        if name in UNIT:
+            problem = problem.with_columns(cost=np.ones(len(problem)))
         try:
             found = protect(problem, with_options(method, **options))
         except NoSafePatternError:

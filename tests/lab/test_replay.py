@@ -91,9 +91,7 @@ def test_enumeration_is_what_brute_force_finds(method):
         replayed = lab.replay(public, Recipe.of(found, method))
         same = []
         for value in every:
-            table = found.problem.table.with_columns(
-                value=value, magnitude=np.abs(value), count=value.astype(np.int64)
-            )
+            table = found.problem.table.with_columns(value=value, magnitude=np.abs(value), count=value.astype(np.int64))
             if np.array_equal(protect(assess(table, [RULE]), method).hidden, found.hidden):
                 same.append(value)
         assert replayed.complete
@@ -349,7 +347,9 @@ def test_what_cannot_be_replayed_says_why():
     report = lab.run(found, ["replay"], knows=lab.Knowledge(recipe=slow))
     assert "39 times would take longer" in report.skipped["replay"]
     secret = Recipe(lambda table: found.problem, with_options("kelly"), withheld="weights are not public")
-    assert lab.run(found, ["replay"], knows=lab.Knowledge(recipe=secret)).skipped == {"replay": "weights are not public"}
+    assert lab.run(found, ["replay"], knows=lab.Knowledge(recipe=secret)).skipped == {
+        "replay": "weights are not public"
+    }
 
 
 def test_numbers_of_respondents_of_a_count_table_are_not_public(monkeypatch):
