@@ -22,8 +22,8 @@ from discreet.testing import pose
 
 LEVEL = 0.4  # share of a value that must stay possible below and above it
 UNIT = ("kelly, cost unit", "kelly, cost unit, secret seed")  # otherwise the cost is the value
-# Of each method: the shape of its tables, its options, and whether it draws with a secret. What changes all cells leaves very many
-# tables possible, so its tables are smaller.
+# Of each method: the shape of its tables, its options, and whether it draws with a secret. What changes all cells leaves very
+# many tables possible, so its tables are smaller.
 METHODS: dict[str, tuple[tuple[int, ...], str, dict[str, Any], bool]] = {
     "kelly": ((3, 3), "kelly", {}, False),
     UNIT[0]: ((3, 3), "kelly", {}, False),

@@ -92,7 +92,7 @@ def replay(
     tried = len(weight)
     kept = weight > 0
     complete = complete and tried == len(tables)
-    effective = float(worth * weight.sum() ** 2 / max((weight**2).sum(), 1e-300))
+    effective = worth * _effective(weight)
     columns = np.full((5, len(cells)), np.nan)
     claims = bool(kept.any()) and (complete or effective >= LEAST)
     if claims:
@@ -154,12 +154,13 @@ def _weigh(
     chance = chance_of(recipe.method) if recipe.draws_in_secret else None
     known: dict[bytes, float] = {}
     weight = np.zeros(len(tables))
-    kept = 0
+    begun = budget.spent
     value = np.where(public.lower < public.upper, 0.0, public.lower)
     progress.stage("replay", len(tables))
     for k, table in enumerate(tables):
-        enough = budget.seconds is not None and worth * kept >= ENOUGH
-        if budget.over or enough or (k == TRIED and _hopeless(kept, k, len(tables), worth, budget)):
+        independent = worth * _effective(weight[:k]) if budget.seconds is not None else 0.0
+        late = k == TRIED and _hopeless(independent, k, len(tables), budget, begun)
+        if budget.over or independent >= ENOUGH or late:
             return weight[:k]
         value[public.unknown] = table
         key = table.tobytes()
@@ -169,17 +170,23 @@ def _weigh(
             except OutOfTime:
                 return weight[:k]
         weight[k] = known[key]
-        kept += weight[k] > 0
         progress.update(k + 1)
     return weight
 
 
-def _hopeless(kept: int, tried: int, tables: int, worth: float, budget: Budget) -> bool:
-    """Whether time will be over before enough tables are kept or all are tried, going by those tried so far."""
+def _effective(weight: FloatArray) -> float:
+    """As how many equally likely tables these count."""
+    share = weight / max(weight.max(initial=0.0), 1e-300)  # chances of large tables are too small to be squared
+    return float(share.sum() ** 2 / max((share**2).sum(), 1e-300))
+
+
+def _hopeless(independent: float, tried: int, tables: int, budget: Budget, begun: float) -> bool:
+    """Whether time will be over before enough tables are kept or all are tried, going by those tried since ``begun``."""
     if budget.seconds is None:
         return False
-    needed = LEAST / max(worth * (kept + 1) / tried, 1e-9)
-    return min(needed, tables) * budget.spent / tried > budget.seconds
+    each = (budget.spent - begun) / tried
+    needed = LEAST * tried / (independent + 1)
+    return min(needed, tables) * each > budget.seconds - begun
 
 
 def _likely(
