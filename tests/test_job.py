@@ -856,7 +856,9 @@ def test_a_job_tries_attacks_and_publishes_nothing_unless_they_are_withstood(run
     assert "Not published: attacks compromise" in out
 
 
-def test_quick_attacks_are_tried_unasked(run, folder):
+def test_quick_attacks_are_tried_unasked(run, folder, monkeypatch):
+    assert (job_attacks.quick_seconds(10.0), job_attacks.quick_seconds(600.0)) == (5.0, 60.0)
+    monkeypatch.setattr(job_attacks, "SECONDS", 600.0)
     result = run(JOB)
     assert {"exact", "fit", "midpoint-fit"} <= {one.finding.attack for one in result.lab.scores}
     told = json.loads((folder / "output" / "report.json").read_text(encoding="utf-8"))
@@ -884,7 +886,7 @@ def test_an_attacker_who_knows_the_method_is_told_of_beside_the_verdict(folder, 
     rows = [cell for cell, n in many.items() for _ in range(n)]
     pd.DataFrame(rows, columns=["r", "c"]).to_csv(folder / "people.csv", index=False)
     job = 'title = "people"\n[data]\nfile = "people.csv"\n[dimensions.r]\n[dimensions.c]\n[rules]\nsensitive = ["FREQ(3)"]\n'
-    (folder / "job.toml").write_text(job, encoding="utf-8")
+    (folder / "job.toml").write_text(job + '[output]\nattacks = ["replay"]\n', encoding="utf-8")
     monkeypatch.setattr(sys, "argv", ["discreet", "run", str(folder / "job.toml")])
     with pytest.raises(SystemExit):
         main()

@@ -301,19 +301,24 @@ def test_contributions_to_published_cells_leave_them_published():
     assert recipe.lacks(lab.Public.of(told)) is not None
 
 
-def test_magnitudes_with_contributions_are_replayed():
+def test_magnitudes_with_contributions_are_replayed(monkeypatch):
     rng = np.random.default_rng(2)
     table = cross_table("abc", "xyz", rng.integers(3, 9, (3, 3)))
     count = np.where(table.is_base, rng.integers(1, 4, len(table)), 30)
     problem = assess(_Drawn(table.with_columns(count=count), rng).table(3, False), ["P(20)"])
     assert len(problem.primaries)
-    report = _tried(protect(problem, "kelly"), seconds=10.0)
-    assert "replay" not in report.skipped or "too few tables" in report.skipped["replay"]
+    told = protect(problem, "kelly")
+    public = lab.Public.of(told, counts=True)
+    monkeypatch.setattr(module, "LISTED", 0)
+    drawn = lab.replay(public, Recipe.of(told, "kelly"), draws=10)
+    seen = exact(public)
+    assert 0 < drawn.tried <= 40
+    assert np.isnan(drawn.lower).all() == (drawn.effective < module.LEAST)
+    assert not np.any((drawn.lower < seen.lower - 1e-6) | (drawn.upper > seen.upper + 1e-6))
 
 
-def _tried(found: Protection, method: str = "kelly", **more: object) -> lab.LabReport:
-    knows = lab.Knowledge(recipe=Recipe.of(found, method))
-    return lab.run(found, ["replay"], knows=knows, **more)  # type: ignore[arg-type]
+def _tried(found: Protection) -> lab.LabReport:
+    return lab.run(found, ["replay"], knows=lab.Knowledge(recipe=Recipe.of(found, "kelly"), seconds=None))
 
 
 # -- what is said -------------------------------------------------------------------------------------------------
@@ -332,10 +337,10 @@ def test_what_is_narrower_than_required_is_said_in_counts():
     assert limits(None) == [UNTRIED]
 
 
-def test_too_few_tables_make_no_statement(monkeypatch):
+def test_too_few_tables_make_no_statement():
     found = protected(1)
     other = Recipe.of(found, Halves())  # type: ignore[arg-type]  # that was not how it was made
-    report = lab.run(found, ["replay"], knows=lab.Knowledge(recipe=other))
+    report = lab.run(found, ["replay"], knows=lab.Knowledge(recipe=other, seconds=None))
     assert "0 lead to this publication" in report.skipped["replay"]
     assert "was not worked out" in limits(report)[0]
 
