@@ -11,6 +11,7 @@ import pytest
 from benchmarks import audit as bench_audit
 from benchmarks import growth, ladder, many
 from benchmarks import optimal as bench_optimal
+from benchmarks import replay as bench_replay
 from benchmarks import respondents as bench_respondents
 from benchmarks.__main__ import main
 from benchmarks.alone import alone, limit
@@ -380,3 +381,15 @@ def test_many_tables_are_one_job(linked):
     assert figures["safe"]
     assert figures["cells"] > 8 * 12
     assert figures["cpu_s"] == pytest.approx(sum(figures[f"{stage}_s"] for stage in many.STAGES), abs=0.1)
+
+
+def test_replay_counts_sensitive_cells_over_many_tables(tmp_path):
+    words = ["--method", "kelly", "--tables", "2", "--seconds", "60", "--out", str(tmp_path)]
+    assert CliRunner().invoke(bench_replay.main, words, catch_exceptions=False).exit_code == 0
+    (line,) = csv.DictReader((tmp_path / "replay.csv").open(encoding="utf-8"))
+    assert (line["method"], line["tables"]) == ("kelly", "2")
+    assert int(line["ruled_out"]) <= int(line["narrower"]) <= int(line["sensitive"])
+    assert int(line["stated"]) <= 2
+    problem = bench_replay.posed((2, 2), 1)
+    problem.table.check_additive()
+    assert len(problem.primaries) == 1

@@ -17,13 +17,15 @@ import pandas as pd
 import pytest
 
 import discreet.job as jobs
+from discreet import job_attacks
 from discreet.checkpoint import Checkpoint
 from discreet.cli import main
 from discreet.demo import write_demo
 from discreet.errors import DiscreetError, FormatError, InputError, JobError, NoSafePatternError, TableError
 from discreet.job import Result, hierarchy_file, read_statuses, read_waivers, run_job, write_together
 from discreet.job_file import Job, read_job
-from discreet.lab import LabReport
+from discreet.lab import QUICK, LabReport
+from discreet.lab.limits import UNTRIED, limits
 from discreet.problem import Status
 from discreet.protection import suppress
 
@@ -229,6 +231,7 @@ def test_what_happens_is_said_in_counts(folder):
         f"protected: {secondaries} further cells are hidden",
         "audited: safe",
         f"audited {result.respondents.targets} respondents who need protection: safe",
+        f"tried {len(result.lab.scores)} attacks: all withstood",
     ]
 
 
@@ -626,7 +629,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "an unknown format": (DATA + REST + '[output]\nformats = ["pdf"]\n', "'pdf'. Choose from 'csv', 'parquet', 'xlsx'"),
     "an unknown attack": (
         DATA + REST + '[output]\nattacks = ["magic"]\n',
-        "no attack 'magic'. Choose from 'all', 'exact'",
+        "no attack 'magic'. Choose from 'quick', 'all', 'none', 'exact'",
     ),
     "an unknown boundary": (DATA + REST + 'boundary = "soft"\n', "'strict' or 'inclusive', not 'soft'"),
     "an unknown treatment": (DATA + 'unknown = "keep"\n' + REST, "'error' or 'drop', not 'keep'"),
@@ -863,7 +866,7 @@ def test_a_job_tries_attacks_and_publishes_nothing_unless_they_are_withstood(run
     assert (told["safe"], told["attacks"], told["compromised"]) == (True, ["exact", "fit"], [])
     (folder / "output" / "release.csv").unlink()
     hit = replace(result.lab.scores[0], compromised=result.lab.scores[0].sensitive)
-    monkeypatch.setattr(jobs, "run_lab", lambda *_, **__: LabReport((hit,), {}))
+    monkeypatch.setattr(job_attacks, "run_lab", lambda *_, **__: LabReport((hit,), {}))
     result = run(JOB + '[output]\nattacks = ["all"]\n')
     assert result.audit.passed
     assert not result.passed
@@ -872,6 +875,57 @@ def test_a_job_tries_attacks_and_publishes_nothing_unless_they_are_withstood(run
     code, out, _ = command(folder, monkeypatch, capsys)
     assert code == 1
     assert "Not published: attacks compromise" in out
+
+
+def test_quick_attacks_are_tried_unasked(run, folder, monkeypatch):
+    assert (job_attacks.quick_seconds(10.0), job_attacks.quick_seconds(600.0)) == (5.0, 60.0)
+    monkeypatch.setattr(job_attacks, "SECONDS", 600.0)
+    result = run(JOB)
+    assert {"exact", "fit", "midpoint-fit"} <= {one.finding.attack for one in result.lab.scores}
+    told = json.loads((folder / "output" / "report.json").read_text(encoding="utf-8"))
+    assert {*told["attacks"], *told["attacks_left_out"]} == set(QUICK)
+    assert told["limits"] == limits(result.lab)
+
+
+def test_a_job_that_leaves_attacks_out_says_so(folder, monkeypatch, capsys):
+    for none in ("[]", '["none"]'):
+        (folder / "job.toml").write_text(JOB + f"[output]\nattacks = {none}\n", encoding="utf-8")
+        monkeypatch.setattr(sys, "argv", ["discreet", "run", str(folder / "job.toml")])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        out = " ".join(capsys.readouterr().out.split())
+        assert not stopped.value.code
+        assert "tried no attack: the job leaves them out" in out
+        assert UNTRIED in out
+        told = json.loads((folder / "output" / "report.json").read_text(encoding="utf-8"))
+        assert told["limits"] == [UNTRIED]
+
+
+def test_an_attacker_who_knows_the_method_is_told_of_beside_the_verdict(folder, capsys, monkeypatch):
+    """One record each in a square, more elsewhere: the zeros that would be published rule most tables out."""
+    many = {(r, c): 1 if r + c in ("Ax", "Ay", "Bx", "By") else 4 for r in "ABC" for c in "xyz"}
+    rows = [cell for cell, n in many.items() for _ in range(n)]
+    pd.DataFrame(rows, columns=["r", "c"]).to_csv(folder / "people.csv", index=False)
+    job = 'title = "people"\n[data]\nfile = "people.csv"\n[dimensions.r]\n[dimensions.c]\n[rules]\nsensitive = ["FREQ(3)"]\n'
+    (folder / "job.toml").write_text(job + '[output]\nattacks = ["replay"]\n', encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["discreet", "run", str(folder / "job.toml")])
+    with pytest.raises(SystemExit):
+        main()
+    told = json.loads((folder / "output" / "report.json").read_text(encoding="utf-8"))
+    counted = told["replay"]
+    assert counted["all_tables"]
+    assert counted["tables_kept"] >= 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert all(sentence in out for sentence in told["limits"])
+    page = (folder / "output" / "report.html").read_text(encoding="utf-8")
+    assert "by an attacker who knows the method" in page
+    assert "lead to this publication" in page
+
+
+def test_sets_of_attacks_stand_alone(folder):
+    (folder / "job.toml").write_text(JOB + '[output]\nattacks = ["quick", "sample"]\n', encoding="utf-8")
+    with pytest.raises(JobError, match="alone"):
+        read_job(folder / "job.toml")
 
 
 def test_attacks_that_do_not_apply_are_not_called_withstood(folder):

@@ -44,6 +44,7 @@ from discreet.cli_common import (
 from discreet.cli_compare import compare_command
 from discreet.cli_edit import edit_command
 from discreet.cli_keys import keys_command
+from discreet.cli_lab import attack_quickly, method_option, show_limits
 from discreet.cli_report import report_command
 from discreet.costs import COSTS
 from discreet.costs import usage as cost_usage
@@ -69,7 +70,7 @@ from discreet.job_file import MOST_DECIMALS, is_public, read_job
 from discreet.methods import METHODS, SUPPRESSION, protect, with_options
 from discreet.microdata import distinct_codes
 from discreet.printable import printable, printable_lines
-from discreet.progress import on_terminal
+from discreet.progress import Budget, on_terminal
 from discreet.promise import published_by_decision, safe
 from discreet.release import SYMBOL, publish
 from discreet.report.words import listed
@@ -213,6 +214,7 @@ def _summary(result: Result) -> None:
         hit = len(result.lab.compromised)
         console.print(f"[bold red]Not published[/]: attacks compromise {hit:,} sensitive cells; see report.html.")
     show_promise(result.protection, result.level, respondents)
+    show_limits(result.lab)
     console.print("Written:")
     for file in result.files:
         note = "" if is_public(file) else "  [dim]confidential[/]"
@@ -475,6 +477,8 @@ def protect_command(
 @attackers_option
 @click.option("--symbol", default=SYMBOL, show_default=True, help="What stands in hidden cells.")
 @click.option("--decimals", type=click.IntRange(-MOST_DECIMALS, MOST_DECIMALS), help="Round published values.")
+@method_option
+@click.option("--no-attacks", is_flag=True, help="Try no attacks beforehand; it is said so.")
 @click.option("--out", type=NewFile(*RELEASES), required=True, help="Release to write (.csv, .parquet or .xlsx).")
 @quiet_option
 def publish_command(
@@ -484,10 +488,13 @@ def publish_command(
     attackers: Path | None,
     symbol: str,
     decimals: int | None,
+    method: str | None,
+    no_attacks: bool,
     out: Path,
     quiet: bool,
 ) -> None:
-    """Write the release, if the pattern passes the audit."""
+    """Write the release, if the pattern passes the audit and withstands the quick attacks."""
+    started = Budget()
     keep_apart(problem, pattern, attackers, out)
     given = problem_against(problem, attackers)
     found = read_pattern(given, pattern)
@@ -495,10 +502,12 @@ def publish_command(
         checked = audit(given, found, intervals=False, progress=progress)
         in_force = level_of(given, found.only_hides, level)
         seen = audit_respondents(given, found, progress=progress) if in_force.covers_respondents else None
-    release = publish(given, found, checked, seen, symbol=symbol, decimals=decimals, level=level)
+        release = publish(given, found, checked, seen, symbol=symbol, decimals=decimals, level=level)
+        lab = None if no_attacks else attack_quickly(found, method, started.spent, progress)
     write_release(release, out)
     console.print(f"{release!r}, {safe(found)}", markup=False)
     show_promise(found, in_force, seen)
+    show_limits(lab)
 
 
 @cli.command()

@@ -11,9 +11,13 @@ import click
 from rich.table import Table as Grid
 
 from discreet.cli_common import ExistingFile, NewFile, Number, console
+from discreet.errors import NotSafeError, some
 from discreet.io.pattern import read_pattern
 from discreet.job import write_json
-from discreet.lab import ATTACKS, Knowledge, LabReport, Public, run
+from discreet.job_attacks import quick_seconds
+from discreet.lab import ATTACKS, QUICK, Knowledge, LabReport, Public, Recipe, run
+from discreet.lab.limits import limits
+from discreet.methods import METHODS
 from discreet.printable import printable
 from discreet.progress import Progress
 from discreet.protection import Protection
@@ -21,6 +25,12 @@ from discreet.protection import Protection
 LISTED = 10  # compromised cells that are printed
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+method_option = click.option(
+    "--method",
+    type=click.Choice(list(METHODS)),
+    help="By which the pattern was made: for the attack that knows the method.",
+)
 
 
 def lab_options(command: F) -> F:
@@ -43,6 +53,7 @@ def lab_options(command: F) -> F:
             click.option(
                 "--earlier", type=ExistingFile, help="A pattern with which the same table was published before."
             ),
+            method_option,
             click.option("--seed", type=click.IntRange(0), help="Seed of attacks that draw at random; 0 unless given."),
             click.option(
                 "--details",
@@ -63,12 +74,13 @@ def chosen_attacks(
     earlier: Path | None,
     seed: int | None,
     details: Path | None,
+    method: str | None,
 ) -> tuple[str, ...]:
     """Which attacks are asked for; options without an attack that could use them are refused."""
     if attacks and everything:
         raise click.UsageError("--all runs every attack: leave out --attack or --all.")
     names = tuple(ATTACKS) if everything else attacks
-    given = {"--p": p, "--earlier": earlier, "--seed": seed, "--details": details}
+    given = {"--p": p, "--earlier": earlier, "--method": method, "--seed": seed, "--details": details}
     idle = [option for option, value in given.items() if value is not None]
     if idle and not names:
         raise click.UsageError(f"{idle[0]} is for attacks of the lab: name some with --attack, or all with --all.")
@@ -84,13 +96,32 @@ def attack_as(
     earlier: Path | None,
     *,
     p: float | None,
+    method: str | None,
     seed: int | None,
     progress: Progress,
     **_: Any,
 ) -> LabReport:
     """Run attacks with what the intruder is said to know."""
     before = () if earlier is None else (Public.of(read_pattern(found.problem, earlier)),)
-    return run(found, names, knows=Knowledge(p=p, others=before, seed=seed or 0), progress=progress)
+    recipe = None if method is None else Recipe.of(found, method)
+    knows = Knowledge(p=p, others=before, method=method or Knowledge.method, seed=seed or 0, recipe=recipe)
+    return run(found, names, knows=knows, progress=progress)
+
+
+def attack_quickly(found: Protection, method: str | None, spent: float, progress: Progress) -> LabReport:
+    """The quick attacks before a release is written; refused if a sensitive cell is compromised."""
+    recipe = None if method is None else Recipe.of(found, method)
+    report = run(found, QUICK, knows=Knowledge(recipe=recipe), seconds=quick_seconds(spent), progress=progress)
+    if not report.passed:
+        hit = report.compromised
+        raise NotSafeError(f"Not published: attacks compromise {len(hit):,} sensitive cells, e.g. {some(hit)}.", hit)
+    return report
+
+
+def show_limits(report: LabReport | None) -> None:
+    """What attacks leave open, beside the verdict."""
+    for sentence in limits(report):
+        console.print(f"  {sentence}", markup=False, highlight=False)
 
 
 def show_lab(report: LabReport) -> None:
@@ -104,6 +135,8 @@ def show_lab(report: LabReport) -> None:
         grid.add_row(row["attack"], *(f"{count:,}" for count in counts))
     console.print()
     console.print(grid)
+    if any(one.finding.attack == "replay" for one in report.scores):
+        show_limits(report)
     for name, reason in report.skipped.items():
         console.print(f"  left out: {name}: {reason}", markup=False)
     for label in report.compromised[:LISTED]:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,20 +24,20 @@ from discreet.io import write_release, writing
 from discreet.io.attackers import with_attackers
 from discreet.io.pattern import write_pattern
 from discreet.io.rda import read_microdata
+from discreet.job_attacks import try_attacks
 from discreet.job_file import SHAREABLE, Dimension, Job, is_public
 from discreet.job_file import read_job as read_job
 from discreet.lab import LabReport
-from discreet.lab import run as run_lab
+from discreet.lab.limits import limits, replayed
 from discreet.link import link
 from discreet.methods import protect
 from discreet.microdata import distinct_codes
 from discreet.problem import Problem
-from discreet.progress import Progress, Silent
+from discreet.progress import Budget, Progress, Silent
 from discreet.promise import promise, published_by_decision, safe
 from discreet.protection import Protection
 from discreet.release import Release, publish
 from discreet.report import write_report, write_shareable
-from discreet.report.words import plural
 from discreet.respondents import Exposed, LevelInForce, RespondentAudit, audit_respondents, level_of
 from discreet.rules import parse_rules
 from discreet.separate import separate
@@ -69,6 +70,7 @@ def all_passed(checked: Audit, *others: RespondentAudit | LabReport | None) -> b
 def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], None] = lambda _: None) -> Result:
     """Tabulate, assess, protect, audit, publish; write everything into the job's output folder."""
     sweep(job.folder)
+    started = Budget()
     table = make_table(job)
     empty = f", {table.n_empty:,} more are empty" if table.n_empty else ""
     say(f"tabulated {table.response} by {' × '.join(table.dimensions)}: {len(table):,} cells{empty}")
@@ -77,7 +79,9 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
     kept = Checkpoint(job.resolve(job.protect.checkpoint), problem, say) if job.protect.checkpoint else None
     with kept or nullcontext():
         protection, checked, respondents = _protect(job, problem, kept, progress or Silent(), say)
-        lab = _attack(job, protection, progress or Silent(), say)
+        began = kept is not None and kept.start is not None
+        pose = partial(make_problem, job)
+        lab = try_attacks(job, protection, pose, began, started.spent, progress or Silent(), say)
         release, passed = None, all_passed(checked, respondents, lab)
         if passed:
             release = publish(problem, protection, checked, respondents, **_style(job))
@@ -89,20 +93,6 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
         if kept and passed:
             kept.finish(protection.report.status)
     return Result(problem, protection, checked, release, files, level, respondents, lab)
-
-
-def _attack(job: Job, protection: Protection, progress: Progress, say: Callable[[str], None]) -> LabReport | None:
-    names = job.output.attacks
-    if not names:
-        return None
-    found = run_lab(protection, None if "all" in names else names, progress=progress)
-    if not found.scores:
-        why = "; ".join(f"{name}: {reason}" for name, reason in found.skipped.items())
-        say(f"tried no attack, as none applies ({why})")
-        return found
-    hit = f"{len(found.compromised):,} sensitive cells compromised"
-    say(f"tried {plural(len(found.scores), 'attack')}: {'all withstood' if found.passed else hit}")
-    return found
 
 
 def _protect(
@@ -312,6 +302,7 @@ def protect_report(
     report |= _promised(protection, level, respondents)
     if lab is not None:
         report |= {"attacks": [one.finding.attack for one in lab.scores], "compromised": lab.compromised}
+        report |= {"attacks_left_out": dict(lab.skipped), "replay": replayed(lab)}
     if respondents is not None:
         report |= {"n_respondents": respondents.targets, "n_exposed_respondents": len(respondents.respondents)}
     return report
@@ -416,7 +407,9 @@ def _write(
     writers: dict[str, Callable[[Path], None]] = {
         "pattern.csv": lambda draft: write_pattern(protection, draft),
         "intervals.csv": lambda draft: checked.frame().to_csv(draft, index=False),
-        "report.json": lambda draft: write_json(protect_report(protection, checked, level, respondents, lab), draft),
+        "report.json": lambda draft: write_json(
+            protect_report(protection, checked, level, respondents, lab) | {"limits": limits(lab)}, draft
+        ),
         "audit.json": lambda draft: write_json(audit_report(checked, protection, level, respondents), draft),
         "report.html": lambda draft: write_report(
             draft, problem, protection, checked, respondents, title=job.title, settings=settings, lab=lab

@@ -98,6 +98,9 @@ class Protect:
     checkpoint: str | None = None  # the pattern so far, for another run to go on from
 
 
+ATTACK_SETS = ("quick", "all", "none")  # "none" is the same as an empty list
+
+
 @dataclass(frozen=True)
 class Output:
     folder: str = "output"
@@ -105,7 +108,9 @@ class Output:
     symbol: str = SYMBOL
     decimals: int | None = None
     share: bool = False  # write the edition of the report that may be published, too
-    attacks: list[str] = field(default_factory=list)  # of the intruder's lab, to be withstood; or "all"
+    attacks: list[str] = field(
+        default_factory=lambda: ["quick"]
+    )  # of the intruder's lab, to be withstood; or one of ATTACK_SETS
 
 
 @dataclass(frozen=True)
@@ -321,11 +326,14 @@ def _check_choices(job: Job) -> None:
     strange = [name for name in job.output.formats if name not in writable]
     if strange:
         raise JobError(f"{path}: cannot write releases as {some(strange)}. Choose from {some(writable, 9)}.", strange)
-    strange = [name for name in job.output.attacks if name not in (*ATTACKS, "all")]
+    attacks = job.output.attacks
+    strange = [name for name in attacks if name not in (*ATTACKS, *ATTACK_SETS)]
     if strange:
         raise JobError(
-            f"{path}: there is no attack {some(strange)}. Choose from {some(['all', *ATTACKS], 20)}.", strange
+            f"{path}: there is no attack {some(strange)}. Choose from {some([*ATTACK_SETS, *ATTACKS], 20)}.", strange
         )
+    if len(attacks) > 1 and not set(attacks).isdisjoint(ATTACK_SETS):
+        raise JobError(f"{path}: attacks are a list of names, or one of {some(ATTACK_SETS)} alone.", attacks)
     if job.data is not None and job.data.unknown not in ("error", "drop"):
         raise JobError(f"{path}: unknown is 'error' or 'drop', not {job.data.unknown!r}.")
     if job.data is not None and job.data.weights not in get_args(Weights):

@@ -56,6 +56,35 @@ class Budget:
         return Budget(None if self.seconds is None else max(part * (self.seconds - self.spent), 0.0), self.gap)
 
 
+class OutOfTime(Exception):
+    """Work that reports to :class:`Timed` has gone on for longer than it may."""
+
+
+class Timed:
+    """Progress that ends the work reporting to it, by :class:`OutOfTime`, when a budget is over."""
+
+    def __init__(self, progress: Progress, budget: Budget) -> None:
+        self._progress, self._budget = progress, budget
+
+    def stage(self, name: str, total: int) -> None:
+        self._check()
+        self._progress.stage(name, total)
+
+    def update(self, done: int, note: str = "") -> None:
+        self._check()
+        self._progress.update(done, note)
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left; None if there is no limit."""
+        limit = self._budget.seconds
+        return None if limit is None else max(limit - self._budget.spent, 0.0)
+
+    def _check(self) -> None:
+        if self._budget.over:
+            raise OutOfTime
+
+
 class _OnTerminal:
     def __init__(self, bars: Bars) -> None:
         self._bars = bars

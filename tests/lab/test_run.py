@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,12 @@ import pandas as pd
 import pytest
 from tests.lab.planted import SQUARE, safe_table, symmetric_intervals, tight_square
 
-from discreet import InputError, lab, suppress, write_problem
+from discreet import InputError, Problem, Protection, lab, suppress, write_problem
 from discreet.cli import main
 from discreet.io.pattern import write_pattern
+from discreet.protection import tell
 from discreet.report.attacks import attacks
+from discreet.run import Run
 from discreet.testing import cross_table, hide, pose, random_table
 
 SUMMARY = ["attack", "assumes", "certain", "cells", "exact", "sensitive", "near", "compromised", "wrong"]
@@ -32,12 +35,27 @@ def test_every_attack_is_run_or_says_why_not():
         report["shrink"]
 
 
+@dataclass(frozen=True, eq=False)
+class Copied:
+    """A method that tells the same intervals of hidden cells whatever the table is."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+    name = "copied"
+
+    def protect(self, problem: Problem, run: Run) -> Protection:
+        value, open_ = problem.table.value, self.lower < self.upper
+        ends = np.where(open_, self.lower, value), np.where(open_, self.upper, value)
+        return tell(problem, np.where(open_, np.nan, value), *ends, cost=0.0)
+
+
 def test_every_attack_runs_where_it_can():
     found = tight_square(100, 20)
     value = found.problem.table.value
     told = symmetric_intervals(found.problem, found.hidden, 1.0)
     other = lab.Public.of(hide(found.problem, "x × b"))
-    knows = lab.Knowledge(p=10, others=(other,), draws=50)
+    recipe = lab.Recipe.of(told, Copied(told.lower, told.upper))
+    knows = lab.Knowledge(p=10, others=(other,), draws=50, recipe=recipe)
     everything = {one.finding.attack for one in lab.run(told, knows=knows).scores}
     assert set(lab.ATTACKS) - everything == {"counts"}
     table = found.problem.table.with_columns(is_count=True, value=np.round(value))
@@ -109,6 +127,9 @@ def call(*words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
         (["--attack", "shrink", "--p", "20"], 1, "compromised: x × x"),
         (["--attack", "difference", "--earlier", "before.csv"], 1, "compromised: x × x"),
         (["--all", "--seed", "3"], 0, "left out: shrink: p is not known"),
+        (["--attack", "replay"], 0, "left out: replay: the method is not known"),
+        (["--attack", "replay", "--method", "kelly"], 0, "replay"),
+        (["--method", "kelly"], 2, "name some with --attack"),
         (["--p", "20"], 2, "name some with --attack"),
         (["--attack", "exact", "--p", "20"], 2, "for the attack 'shrink'"),
         (["--all", "--attack", "exact"], 2, "leave out"),

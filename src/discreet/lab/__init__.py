@@ -11,13 +11,16 @@ from discreet.lab.fit import Fitted, fit
 from discreet.lab.intervals import draw_bounds, safe_intervals
 from discreet.lab.percent import PercentBound, Shrunk, bisect_p, bound_p, shrink
 from discreet.lab.public import Public
-from discreet.lab.run import ATTACKS, Attack, Knowledge, LabReport, run
+from discreet.lab.recipe import Recipe
+from discreet.lab.replay import Replayed, replay
+from discreet.lab.run import ATTACKS, QUICK, Attack, Knowledge, LabReport, run
 from discreet.lab.sample import Posterior, sample
 from discreet.lab.symmetric import Recovered, recover
 from discreet.lab.whole import Counts, counts
 
 __all__ = [
     "ATTACKS",
+    "QUICK",
     "Attack",
     "Contradiction",
     "Counts",
@@ -32,7 +35,9 @@ __all__ = [
     "PercentBound",
     "Posterior",
     "Public",
+    "Recipe",
     "Recovered",
+    "Replayed",
     "Score",
     "Shrunk",
     "Truth",
@@ -48,6 +53,7 @@ __all__ = [
     "join",
     "merged",
     "recover",
+    "replay",
     "run",
     "safe_intervals",
     "sample",

@@ -99,7 +99,7 @@ def cycles(public: Public, cells: Sequence[str] | None = None, *, progress: Prog
     from falling, the smallest of the opposite parity stops it from rising.
     """
     progress = progress or Silent()
-    seen = exact(public)
+    seen = exact(public, progress=progress)
     asked = public.unknown if cells is None else np.array([public.index(label) for label in cells], dtype=np.int64)
     asked = asked[np.isin(asked, public.unknown)]
     place = np.searchsorted(public.unknown, asked)
@@ -107,7 +107,7 @@ def cycles(public: Public, cells: Sequence[str] | None = None, *, progress: Prog
     system = System.of(public)
     rows = sparse.csr_array(system.rows)
     # Sums of a table that agrees, rather than those that are published and may be off: then no program is impossible.
-    rhs = rows @ congruent(public)[system.cells]
+    rhs = rows @ congruent(public, progress=progress)[system.cells]
     sides: dict[int, tuple[Side, Side]] = {}
     together: dict[int, tuple[str, ...]] = {}
     progress.stage("cycles", len(asked))

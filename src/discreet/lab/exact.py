@@ -12,10 +12,10 @@ from discreet.errors import InputError, some
 from discreet.lab.finding import Finding
 from discreet.lab.public import IntArray, Public
 from discreet.problem import Problem, Status
-from discreet.progress import Progress
+from discreet.progress import OutOfTime, Progress, Timed
 from discreet.protection import Protection, tell
 from discreet.relations import FloatArray
-from discreet.solvers import HighsModel
+from discreet.solvers import HighsModel, Outcome
 from discreet.table import ADDITIVITY, Table, digits_of
 
 CONTRADICTION = (
@@ -54,7 +54,7 @@ class System:
             rhs = np.round(rhs, digits)
         return cls(cells, rows[keep], rhs, size, digits)
 
-    def point(self, public: Public, *, whole: bool = False) -> FloatArray | None:
+    def point(self, public: Public, *, whole: bool = False, progress: Progress | None = None) -> FloatArray | None:
         """Cells of some table that agrees with the public view; None if there is none.
 
         Relations hold as well as floats can tell, unless the published numbers themselves do not add up so well.
@@ -66,7 +66,9 @@ class System:
             model = HighsModel("dual" if whole else "primal")
             ends = (self.rhs - off * self.size) / unit, (self.rhs + off * self.size) / unit
             model.load(np.zeros(n), low / unit, high / unit, self.rows, *ends, np.full(n, whole))
-            solved = model.solve()
+            solved = model.solve(progress.left if isinstance(progress, Timed) else None)
+            if solved.outcome is Outcome.STOPPED:
+                raise OutOfTime
             if solved.optimal:
                 return np.asarray(unit * solved.primal)
         return None
@@ -78,7 +80,7 @@ def unit_of(*columns: FloatArray) -> float:
     return float(2.0 ** (np.ceil(np.log2(largest)) - 20)) if largest > 0 else 1.0
 
 
-def congruent(public: Public, *, whole: bool = False) -> FloatArray:
+def congruent(public: Public, *, whole: bool = False, progress: Progress | None = None) -> FloatArray:
     """Some table that agrees with all that is published and known; with ``whole`` one of whole numbers."""
     crossed = np.flatnonzero(public.lower > public.upper)
     if len(crossed):
@@ -88,7 +90,11 @@ def congruent(public: Public, *, whole: bool = False) -> FloatArray:
     table = np.where(public.lower < public.upper, 0.0, public.lower)
     if not len(system.cells):
         return table
-    point, low, high = system.point(public, whole=whole), public.lower[system.cells], public.upper[system.cells]
+    point, low, high = (
+        system.point(public, whole=whole, progress=progress),
+        public.lower[system.cells],
+        public.upper[system.cells],
+    )
     if point is None:
         raise Contradiction(CONTRADICTION)
     digits = 0 if whole else system.digits
@@ -123,7 +129,7 @@ def stand_in(public: Public, value: FloatArray) -> tuple[Problem, Protection]:
 
 def infer(public: Public, *, whole: bool = False, progress: Progress | None = None) -> tuple[Audit, Protection]:
     """The exact intervals, by the audit: it moves away from any congruent table as well as from the true one."""
-    problem, protection = stand_in(public, congruent(public, whole=whole))
+    problem, protection = stand_in(public, congruent(public, whole=whole, progress=progress))
     return audit(problem, protection, cells=public.unknown, progress=progress), protection
 
 

@@ -55,6 +55,11 @@ class Finding:
         """Nothing is claimed or estimated."""
         return np.isnan(self.lower) & np.isnan(self.upper) & np.isnan(self.estimate)
 
+    @property
+    def silence(self) -> str:
+        """Why nothing is claimed about any cell, if this finding knows more than its attack does."""
+        return ""
+
     def row(self, label: str) -> int:
         """Where a cell stands in the columns."""
         found = np.flatnonzero(self.cell == self.public.index(label))
@@ -105,6 +110,7 @@ class Score:
     """How near a finding comes to the truth; one entry for each cell that the truth knows about. Confidential."""
 
     finding: Finding
+    truth: Truth
     row: IntArray  # of the finding
     value: FloatArray
     error: FloatArray  # of the estimate, with its sign
@@ -113,6 +119,7 @@ class Score:
     sensitive: BoolArray
     near: BoolArray  # the estimate of a sensitive cell is nearer than the levels allow; by luck, perhaps
     compromised: BoolArray  # sensitive, and rightly claimed to lie in a range narrower than the levels allow
+    narrower: BoolArray  # sensitive, and the range, rightly or not, does not reach as far as the levels require
 
     def __repr__(self) -> str:
         return (
@@ -143,7 +150,7 @@ class Score:
 
     def frame(self) -> pd.DataFrame:
         """What was found and how near it is, one row a cell. Confidential."""
-        columns = ("value", "error", "holds", "exact", "sensitive", "near", "compromised")
+        columns = ("value", "error", "holds", "exact", "sensitive", "near", "compromised", "narrower")
         found = self.finding.frame().iloc[self.row].reset_index(drop=True)
         return found.assign(**{name: getattr(self, name) for name in columns})
 
@@ -164,13 +171,13 @@ def score(finding: Finding, truth: Truth) -> Score:
     exact = finding.pinned[row] & holds
     down, up, slide = levels * (1 - tolerances.REACH) - np.minimum(ends, levels / 1000)
     with np.errstate(invalid="ignore"):  # no range, no claim
-        if finding.certain:
-            close = (value - lower < down - noise) | (upper - value < up - noise) | (upper - lower < slide - noise)
-        else:  # a guess is no bound: it counts only if it rules out everything beyond the levels
-            close = (lower > value - down) & (upper < value + up)
+        short = (value - lower < down - noise) | (upper - value < up - noise) | (upper - lower < slide - noise)
+        # A guess is no bound: it counts only if it rules out everything beyond the levels.
+        close = short if finding.certain else (lower > value - down) & (upper < value + up)
         near = sensitive & (estimate - value > -down) & (estimate - value < up)
     return Score(
         finding,
+        truth,
         row,
         value,
         error=estimate - value,
@@ -179,4 +186,5 @@ def score(finding: Finding, truth: Truth) -> Score:
         sensitive=sensitive,
         near=near,
         compromised=sensitive & holds & close,
+        narrower=sensitive & short,
     )

@@ -55,7 +55,7 @@ def fit(
             "Cells that may be negative without limit cannot be fitted in proportion: give them a lower bound."
         )
     # What counts is how far a cell is above its lower bound, nearly always zero.
-    value, rhs = _beginning(public, start) - base, system.rhs - system.rows @ base
+    value, rhs = _beginning(public, start, progress) - base, system.rhs - system.rows @ base
     blocks = [_Block.of(system.rows, rhs, rows) for rows in apart(system.rows)]
     scale = np.maximum(np.abs(rhs), 1e-300)
     size, residual, done = abs(system.rows), np.inf, 0
@@ -82,9 +82,9 @@ def fit(
     )
 
 
-def _beginning(public: Public, start: Start) -> FloatArray:
+def _beginning(public: Public, start: Start, progress: Progress) -> FloatArray:
     cells = public.unknown
-    middle = exact(public).estimate if start == "midpoint" else np.full(len(cells), np.nan)
+    middle = exact(public, progress=progress).estimate if start == "midpoint" else np.full(len(cells), np.nan)
     return np.where(np.isnan(middle), public.lower[cells] + 1.0, middle)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -16,13 +16,17 @@ from discreet.lab.finding import Finding, Score, Truth, score
 from discreet.lab.fit import fit
 from discreet.lab.percent import bisect_p, bound_p, shrink
 from discreet.lab.public import Public
+from discreet.lab.recipe import Recipe
+from discreet.lab.replay import LEAST, replay
 from discreet.lab.sample import sample
 from discreet.lab.symmetric import recover
 from discreet.lab.whole import counts
 from discreet.methods.method import Method
-from discreet.progress import Budget, Progress, Silent
+from discreet.progress import Budget, OutOfTime, Progress, Silent, Timed
 from discreet.protection import Protection
 
+LATE = "not finished in the time for attacks"
+DRAWING = 0.9  # share of the time left for attacks that draw tables
 MANY = 5_000  # cells of a table that is not protected over and over again unasked
 
 
@@ -36,8 +40,9 @@ class Knowledge:
     sums: Mapping[str, Sequence[str]] = field(default_factory=dict)  # cells of those that are sums of others
     method: str | Method = "kelly"  # by which the table was protected
     seed: int = 0
+    recipe: Recipe | None = None  # how the release was made, but for secret randomness
     draws: int = 1_000
-    seconds: float | None = 60.0  # for drawing tables; what is not settled by then is not claimed
+    seconds: float | None = 60.0  # for an attack that draws tables; what is not settled by then is not claimed
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,21 @@ def _no_intervals(public: Public, knows: Knowledge) -> str | None:
 def _negative(public: Public, knows: Knowledge) -> str | None:
     endless = np.isinf(public.lower[public.unknown]).any()
     return "cells may be negative without limit" if endless else None
+
+
+def _no_recipe(public: Public, knows: Knowledge) -> str | None:
+    if knows.recipe is None:
+        return "the method is not known"
+    often = knows.seconds is not None and knows.recipe.seconds * LEAST > knows.seconds
+    slow = f"protecting the table {LEAST} times would take longer than {knows.seconds:,.0f} s" if often else None
+    return knows.recipe.lacks(public) or _negative(public, knows) or slow
+
+
+def _replay(public: Public, knows: Knowledge, progress: Progress) -> Finding:
+    assert knows.recipe is not None
+    return replay(
+        public, knows.recipe, draws=knows.draws, seed=knows.seed, budget=Budget(knows.seconds), progress=progress
+    )
 
 
 def _too_many(public: Public, knows: Knowledge) -> str | None:
@@ -112,7 +132,14 @@ ATTACKS: Mapping[str, Attack] = {
         lambda p, k, g: sample(p, draws=k.draws, seed=k.seed, budget=Budget(k.seconds), progress=g),
         silent="too many cells hang together, or have no end, or time is up",
     ),
+    "replay": Attack(
+        "tables that lead to the same publication, by an attacker who knows the method",
+        _replay,
+        _no_recipe,
+    ),
 }
+# That are tried before every release, in this order: quick where the table is small, and in need of nothing but the release.
+QUICK = ("exact", "counts", "symmetric", "fit", "midpoint-fit", "replay")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,6 +183,7 @@ class LabReport:
                 "near": int(one.near.sum()),
                 "compromised": int(one.compromised.sum()),
                 "wrong": int(one.wrong.sum()),
+                "narrower": int(one.narrower.sum()),
                 "typical_error": one.typical,
                 "bias": one.bias,
                 "parameters": dict(one.finding.parameters),
@@ -179,33 +207,48 @@ def run(
     *,
     knows: Knowledge | None = None,
     counts: bool | None = None,
+    seconds: float | None = None,
     progress: Progress | None = None,
 ) -> LabReport:
     """Run attacks, by default all that apply, on what a protection tells the public, and score them against the truth.
 
-    ``counts``: numbers of respondents are published; by default they are taken to be if the table has them. Attacks see
-    the :class:`Public` view alone.
+    ``counts``: numbers of respondents are published; by default they are taken to be if the table has them, and they are not
+    its values. ``seconds`` is a limit on all attacks together: what has not come to an end by then is left out, and said to be.
+    Attacks see the :class:`Public` view alone.
     """
     knows, progress = knows or Knowledge(), progress or Silent()
     chosen = list(ATTACKS) if attacks is None else list(dict.fromkeys(attacks))
     strange = [name for name in chosen if name not in ATTACKS]
     if strange:
         raise InputError(f"There is no attack {some(strange)}. Choose from {some(list(ATTACKS), limit=20)}.", strange)
-    told = protection.problem.table.count is not None if counts is None else counts
+    table, budget = protection.problem.table, Budget(seconds)
+    told = table.count is not None and not table.is_count if counts is None else counts
     public, truth = Public.of(protection, counts=told), Truth.of(protection)
     scores, skipped = [], {}
     for name in chosen:
-        reason = ATTACKS[name].lacks(public, knows)
+        mine = _within(knows, budget)
+        reason = LATE if budget.over else ATTACKS[name].lacks(public, mine)
         if reason is not None:
             skipped[name] = reason
             continue
         try:
-            found = ATTACKS[name].find(public, knows, progress)
+            found = ATTACKS[name].find(public, mine, Timed(progress, budget))
         except Contradiction:
             skipped[name] = "what it assumes contradicts what is published"
             continue
+        except OutOfTime:
+            skipped[name] = LATE
+            continue
         if found.silent.all() and len(found.silent):
-            skipped[name] = ATTACKS[name].silent
+            skipped[name] = found.silence or ATTACKS[name].silent
             continue
         scores.append(score(found, truth))
     return LabReport(tuple(scores), skipped)
+
+
+def _within(knows: Knowledge, budget: Budget) -> Knowledge:
+    """What attacks that draw may take of what is left: they come to an end by themselves, before they are ended."""
+    if budget.seconds is None:
+        return knows
+    left = DRAWING * max(budget.seconds - budget.spent, 0.0)
+    return replace(knows, seconds=left if knows.seconds is None else min(knows.seconds, left))

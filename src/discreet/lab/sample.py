@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy.linalg import null_space
 
 from discreet.audit.congruent import components
 from discreet.errors import InputError
-from discreet.lab.exact import System, exact
+from discreet.lab.exact import ExactIntervals, System, exact
 from discreet.lab.finding import Finding
 from discreet.lab.public import BoolArray, IntArray, Public
 from discreet.progress import Budget, Progress, Silent
@@ -67,29 +67,14 @@ def sample(
     if draws < 10 or not 0 < share < 1:
         raise InputError("At least 10 draws are needed, and a share between 0 and 1.")
     progress, budget = progress or Silent(), budget or Budget()
-    seen = exact(public)
+    seen = exact(public, progress=progress)
     out = np.full((6, len(seen.cell)), np.nan)
     open_ = seen.upper > seen.lower
     for row, end in ((0, seen.lower), (1, seen.upper), (2, seen.lower), (3, seen.lower)):
         out[row, ~open_] = end[~open_]
     out[4, ~open_], out[5, ~open_] = 1.0, np.inf
-    system = System.of(public)
-    rows = system.rows
-    fixed = np.where(open_, 0.0, seen.lower)
-    rhs = system.rhs - rows @ np.where(np.isfinite(fixed), fixed, 0.0)
-    parts = list(components(rows, open_ & np.isfinite(seen.lower) & np.isfinite(seen.upper)))
-    progress.stage("sample", draws * max(len(parts), 1))
-    for k, (members, relations) in enumerate(parts):
-        if len(members) > LARGEST or _endless(rows, members, seen.upper, seen.lower) or budget.over:
-            continue
-
-        def advance(done: int, before: int = k * draws) -> None:
-            progress.update(before + done)
-
-        mine = rhs[np.diff(sparse.csr_array(rows[:, members]).indptr) > 0]
-        rng = np.random.default_rng([seed, k])
-        part = _Polytope.of(relations, mine, seen.lower[members], seen.upper[members], rng)
-        out[:, members] = _summary(part.walk(draws, thin, budget, advance), share)
+    for members, drawn in walks(public, seen, draws, thin, seed, budget, progress):
+        out[:, members] = _summary(drawn, share)
     lower, upper, median, mean, r_hat, effective = out
     with np.errstate(invalid="ignore"):
         settled = (r_hat <= SETTLED) & (effective >= EFFECTIVE)
@@ -108,6 +93,39 @@ def sample(
         effective=effective,
         settled=settled,
     )
+
+
+def walks(
+    public: Public,
+    seen: ExactIntervals,
+    draws: int,
+    thin: int | None,
+    seed: int,
+    budget: Budget,
+    progress: Progress,
+) -> Iterator[tuple[IntArray, FloatArray]]:
+    """For each set of unknown cells that hang together: which they are, and the draws of all chains, (chain, draw, cell).
+
+    Sets that are too large or without end are left out, and those for which no time is left.
+    """
+    open_ = seen.upper > seen.lower
+    system = System.of(public)
+    rows = system.rows
+    fixed = np.where(open_, 0.0, seen.lower)
+    rhs = system.rhs - rows @ np.where(np.isfinite(fixed), fixed, 0.0)
+    parts = list(components(rows, open_ & np.isfinite(seen.lower) & np.isfinite(seen.upper)))
+    progress.stage("sample", draws * max(len(parts), 1))
+    for k, (members, relations) in enumerate(parts):
+        if len(members) > LARGEST or _endless(rows, members, seen.upper, seen.lower) or budget.over:
+            continue
+
+        def advance(done: int, before: int = k * draws) -> None:
+            progress.update(before + done)
+
+        mine = rhs[np.diff(sparse.csr_array(rows[:, members]).indptr) > 0]
+        rng = np.random.default_rng([seed, k])
+        part = _Polytope.of(relations, mine, seen.lower[members], seen.upper[members], rng)
+        yield members, part.walk(draws, thin, budget, advance)
 
 
 def _endless(rows: sparse.csr_array, members: IntArray, upper: FloatArray, lower: FloatArray) -> bool:
@@ -218,10 +236,10 @@ def _summary(drawn: FloatArray, share: float) -> FloatArray:
     flat = drawn.reshape(-1, cells)
     tail = (1 - share) / 2
     quantiles = np.quantile(flat, [tail, 1 - tail, 0.5], axis=0)
-    return np.vstack([quantiles, flat.mean(axis=0), *_agreement(drawn)])
+    return np.vstack([quantiles, flat.mean(axis=0), *agreement(drawn)])
 
 
-def _agreement(drawn: FloatArray) -> tuple[FloatArray, FloatArray]:
+def agreement(drawn: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Split R-hat, and the effective number of draws by batch means (Gelman et al., Bayesian Data Analysis, 11.4)."""
     chains, many, cells = drawn.shape
     half = many // 2

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.lab import ATTACKS, LabReport, Score
+from discreet.lab import ATTACKS, LabReport, Replayed, Score, score
 from discreet.report.words import percent, plural
 
 
@@ -42,6 +42,8 @@ def _outcome(one: Score) -> str:
         told.append(f"{hit}." if one.finding.certain else f"{hit}, as the attack guesses; it cannot be sure.")
     elif one.sensitive.any():
         told.append("No sensitive cell known more closely than allowed.")
+    if isinstance(one.finding, Replayed):
+        told.append(_replayed(one, one.finding))
     if not np.isnan(one.typical):
         told.append(f"Half of the estimates are off by {percent(one.typical)} or more.")
     if one.near.any():
@@ -51,3 +53,10 @@ def _outcome(one: Score) -> str:
     if one.wrong.any():
         told.append(f"{plural(int(one.wrong.sum()), 'claim')} wrong.")
     return " ".join(told)
+
+
+def _replayed(one: Score, found: Replayed) -> str:
+    """How far the posterior is narrower than required, how much of that is due to the method, and what it rests on."""
+    many, before = int(one.narrower.sum()), int(score(found.before(), one.truth).narrower.sum())
+    short = f"The 95 % interval does not reach the required one for {many:,} of {int(one.sensitive.sum()):,} sensitive cells"
+    return f"{short}, without knowing the method for {before:,}: {found.words()}."

@@ -1,0 +1,82 @@
+"""Attacks that a job tries on its release before it is published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from discreet.job_file import Job
+from discreet.lab import QUICK, Knowledge, LabReport, Recipe
+from discreet.lab import run as run_lab
+from discreet.problem import Problem
+from discreet.progress import Progress
+from discreet.protection import Protection
+from discreet.report.words import plural
+from discreet.respondents import level_of
+from discreet.rules import parse_rules
+from discreet.table import Table
+
+SHARE = 0.1  # of the time that was spent so far, for the quick attacks,
+SECONDS = 5.0  # or so long, whichever is more
+
+
+def quick_seconds(spent: float) -> float:
+    """How long the quick attacks may take together."""
+    return max(SECONDS, SHARE * spent)
+
+
+def try_attacks(
+    job: Job,
+    protection: Protection,
+    pose: Callable[[Table], Problem],
+    began: bool,
+    spent: float,
+    progress: Progress,
+    say: Callable[[str], None],
+) -> LabReport | None:
+    """Try the attacks that the job names, by default the quick ones, in a share of the time spent so far.
+
+    ``pose`` applies the job's rules to a table; ``began``: the method began with the pattern of an earlier run.
+    """
+    names = job.output.attacks
+    if not names or names == ["none"]:
+        say("tried no attack: the job leaves them out")
+        return None
+    quick = names == ["quick"]
+    chosen = QUICK if quick else None if names == ["all"] else names
+    knows = Knowledge(recipe=_recipe(job, protection, pose, began))
+    seconds = quick_seconds(spent) if quick else None
+    found = run_lab(protection, chosen, knows=knows, seconds=seconds, progress=progress)
+    if not found.scores:
+        why = "; ".join(f"{name}: {reason}" for name, reason in found.skipped.items())
+        say(f"tried no attack, as none applies ({why})")
+        return found
+    hit = f"{len(found.compromised):,} sensitive cells compromised"
+    say(f"tried {plural(len(found.scores), 'attack')}: {'all withstood' if found.passed else hit}")
+    return found
+
+
+def _recipe(job: Job, protection: Protection, pose: Callable[[Table], Problem], began: bool) -> Recipe:
+    """What an attacker knows about the making of the release who knows the job file, but none of the data."""
+    table, options, data = protection.problem.table, job.protect, job.data
+    withheld = {
+        "who consents to publication is not public": job.rules.waivers,
+        "what further attackers know is not public": job.rules.attackers,
+        "who asked for protection is not public": data and data.request,
+        "weights are not public": data and data.weight,
+        "the column that costs come from is not public": options.cost.startswith("column"),
+        "the pattern that the method began with is not public": began,
+        "the method was stopped before its end": protection.report.status in ("time_limit", "interrupted"),
+    }
+    return Recipe(
+        pose,
+        job.method(),
+        seed=options.seed,
+        gap=options.gap,
+        time_limit=options.time_limit,
+        level=level_of(protection.problem, protection.only_hides, job.level).level,
+        depth=max((rule.depth for rule in parse_rules(job.rules.sensitive)), default=0),
+        dimensions=table.dimensions,
+        response=table.response,
+        seconds=protection.report.seconds,
+        withheld=next((reason for reason, given in withheld.items() if given), None),
+    )

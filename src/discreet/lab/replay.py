@@ -1,0 +1,243 @@
+"""An attacker who knows the method: which of the tables that agree would have led to the same publication."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from discreet.errors import DiscreetError, InputError
+from discreet.lab.chances import Chance, chance_of
+from discreet.lab.exact import ExactIntervals, exact
+from discreet.lab.finding import Finding
+from discreet.lab.lattice import Lattice
+from discreet.lab.public import Public
+from discreet.lab.recipe import Recipe
+from discreet.lab.sample import CHAINS, agreement, walks
+from discreet.problem import Problem, Status
+from discreet.progress import Budget, OutOfTime, Progress, Silent, Timed
+from discreet.relations import FloatArray
+
+SHARE = 0.95
+LEAST = 39  # draws whose range holds the next one in 95 of 100 cases: (n − 1) / (n + 1)
+ENOUGH = 400  # of those that are kept, as independent draws: more would not change a quantile much
+LISTED = 5_000  # tables that are gone through one by one; where there are more, some are drawn
+TRIED = 50  # tables before it is judged whether enough can be kept in time
+SECRETS = 8  # fresh secrets that a method whose chances are not known is run with, for each table
+SAME = 1e-9  # share by which numbers that were published may differ from those of another run and still be the same
+ROUNDING = 1e-12  # of sums of chances
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Replayed(Finding):
+    """The middle 95 percent of every unknown cell over the tables that lead to the same publication, each by its chance.
+
+    ``before_lower`` and ``before_upper``: the same over all tables that agree, without knowing the method. With ``complete`` all
+    whole tables that agree were gone through, and the posterior is exact; otherwise it rests on ``effective`` independent draws.
+    Nothing is claimed where these are fewer than 39.
+    """
+
+    before_lower: FloatArray
+    before_upper: FloatArray
+    tried: int
+    kept: int
+    effective: float
+    complete: bool
+
+    @property
+    def silence(self) -> str:
+        if not self.tried:
+            return "too many cells hang together, or have no end, or time is up"
+        return f"too few tables for a statement: {self.words()}"
+
+    def before(self) -> Finding:
+        """What the same attacker would say without knowing the method."""
+        return replace(self, lower=self.before_lower, upper=self.before_upper)
+
+    def words(self) -> str:
+        """How much the finding rests on."""
+        if self.complete:
+            return f"all {self.tried:,} tables that agree were tried, {self.kept:,} lead to this publication"
+        drawn = f"of {self.tried:,} tables drawn, {self.kept:,} lead to this publication"
+        return f"{drawn} (as good as {self.effective:,.0f} independent ones)"
+
+
+def replay(
+    public: Public,
+    recipe: Recipe,
+    *,
+    draws: int = 1_000,
+    share: float = SHARE,
+    seed: int = 0,
+    budget: Budget | None = None,
+    progress: Progress | None = None,
+) -> Replayed:
+    """Run the method on tables that agree with the publication, and keep those that lead to the same one.
+
+    All whole tables that agree are tried where there are at most 5,000, in random order; otherwise ``draws`` of them in each of
+    four chains, by hit-and-run and rounded to the last digit. All are taken as equally likely beforehand, and contributions as
+    uniformly random shares of their cells. A random method whose secret is not known counts by the chance of the publication:
+    as it is known, or as its share among runs with fresh secrets. Trying ends when enough tables are kept, when the ``budget`` is
+    over, or when it is clear that it will be over before 39 are.
+    """
+    if draws < 10 or not 0 < share < 1:
+        raise InputError("At least 10 draws are needed, and a share between 0 and 1.")
+    progress, budget = progress or Silent(), budget or Budget()
+    seen = exact(public, progress=progress)
+    cells, rng = public.unknown, np.random.default_rng([seed, 2])
+    tables, worth, complete = _candidates(public, seen, draws, seed, budget, progress)
+    order = rng.permutation(len(tables))
+    tables = tables[order]
+    weight = _weigh(public, recipe, tables, worth, budget, progress, rng)
+    tried = len(weight)
+    kept = weight > 0
+    complete = complete and tried == len(tables)
+    effective = worth * _effective(weight)
+    columns = np.full((5, len(cells)), np.nan)
+    claims = bool(kept.any()) and (complete or effective >= LEAST)
+    if claims:
+        columns[:2] = _middle(tables[:tried], weight, share)
+        columns[2] = np.average(tables[:tried], axis=0, weights=weight)
+        columns[3:] = _middle(tables[:tried], np.ones(tried), share)
+    return Replayed(
+        attack="replay",
+        assumes="the method, rules, costs and public seed are known; all tables that agree are equally likely beforehand",
+        public=public,
+        cell=cells,
+        lower=columns[0],
+        upper=columns[1],
+        estimate=columns[2],
+        certain=False,
+        before_lower=columns[3],
+        before_upper=columns[4],
+        tried=tried,
+        kept=int(kept.sum()),
+        effective=effective,
+        complete=complete,
+    )
+
+
+def _candidates(
+    public: Public, seen: ExactIntervals, draws: int, seed: int, budget: Budget, progress: Progress
+) -> tuple[FloatArray, float, bool]:
+    """Tables that agree, with the unknown cells one row each; how many independent ones each is worth; whether these are all."""
+    lattice = Lattice.of(public, seen)
+    listed = None if lattice is None else lattice.tables(LISTED)
+    if listed is not None:
+        return listed, 1.0, True
+    drawn = np.broadcast_to(seen.lower, (CHAINS * draws, len(seen.cell))).copy()
+    settled, worth = ~(seen.upper > seen.lower), 1.0
+    for members, walked in walks(public, seen, draws, None, seed, budget.share(0.3), progress):
+        if walked.shape[1] < draws:
+            break
+        drawn[:, members] = walked.reshape(-1, len(members))
+        settled[members] = True
+        _, independent = agreement(walked)
+        worth = min(worth, float(np.nanmin(independent, initial=np.inf)) / len(drawn))
+    if not settled.all():  # too large, without end, or out of time
+        return drawn[:0], 0.0, False
+    if lattice is not None:
+        drawn, _ = lattice.near(drawn)
+    return drawn, worth, False
+
+
+def _weigh(
+    public: Public,
+    recipe: Recipe,
+    tables: FloatArray,
+    worth: float,
+    budget: Budget,
+    progress: Progress,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """The chance that each table leads to the publication, of as many as there is time for."""
+    chance = chance_of(recipe.method) if recipe.draws_in_secret else None
+    known: dict[bytes, float] = {}
+    weight = np.zeros(len(tables))
+    begun = budget.spent
+    value = np.where(public.lower < public.upper, 0.0, public.lower)
+    progress.stage("replay", len(tables))
+    for k, table in enumerate(tables):
+        independent = worth * _effective(weight[:k]) if budget.seconds is not None else 0.0
+        late = k == TRIED and _hopeless(independent, k, len(tables), budget, begun)
+        if budget.over or independent >= ENOUGH or late:
+            return weight[:k]
+        value[public.unknown] = table
+        key = table.tobytes()
+        if key not in known or recipe.draws_contributions:
+            try:
+                known[key] = _likely(public, recipe, chance, value.copy(), budget, rng)
+            except OutOfTime:
+                return weight[:k]
+        weight[k] = known[key]
+        progress.update(k + 1)
+    return weight
+
+
+def _effective(weight: FloatArray) -> float:
+    """As how many equally likely tables these count."""
+    share = weight / max(weight.max(initial=0.0), 1e-300)  # chances of large tables are too small to be squared
+    return float(share.sum() ** 2 / max((share**2).sum(), 1e-300))
+
+
+def _hopeless(independent: float, tried: int, tables: int, budget: Budget, begun: float) -> bool:
+    """Whether time will be over before enough tables are kept or all are tried, going by those tried since ``begun``."""
+    if budget.seconds is None:
+        return False
+    each = (budget.spent - begun) / tried
+    needed = LEAST * tried / (independent + 1)
+    return min(needed, tables) * each > budget.seconds - begun
+
+
+def _likely(
+    public: Public,
+    recipe: Recipe,
+    chance: Chance | None,
+    value: FloatArray,
+    budget: Budget,
+    rng: np.random.Generator,
+) -> float:
+    """How likely these values lead to the publication; tables that rules, costs or the method refuse lead to none."""
+    try:
+        problem = recipe.problem(public, value, rng)
+    except DiscreetError:
+        return 0.0
+    if _impossible(public, problem):
+        return 0.0
+    if chance is not None:
+        return chance(problem, public)
+    seeds = rng.integers(1 << 31, size=SECRETS).tolist() if recipe.draws_in_secret else [recipe.seed]
+    return sum(_leads_to(public, recipe, problem, seed, budget) for seed in seeds) / len(seeds)
+
+
+def _impossible(public: Public, problem: Problem) -> bool:
+    """Whether statuses alone rule the publication out, so that the method need not be run."""
+    suppressed, value = np.isnan(public.published), problem.table.value
+    must, never = problem.status == Status.PUBLISHED, problem.status == Status.HIDDEN
+    changed = ~suppressed & ~np.isclose(public.published, value, rtol=SAME, atol=SAME)
+    return bool(np.any(must & (suppressed | changed)) or np.any(never & ~suppressed))
+
+
+def _leads_to(public: Public, recipe: Recipe, problem: Problem, seed: int, budget: Budget) -> bool:
+    try:
+        found = recipe.protect(problem, seed, Timed(Silent(), budget))
+    except (DiscreetError, ArithmeticError):
+        return False
+    columns = (
+        (found.published, public.published),
+        (found.lower, public.told_lower),
+        (found.upper, public.told_upper),
+    )
+    return all(np.allclose(mine, theirs, rtol=SAME, atol=SAME, equal_nan=True) for mine, theirs in columns)
+
+
+def _middle(tables: FloatArray, weight: FloatArray, share: float) -> FloatArray:
+    """The range of the middle share of each cell: lower and upper ends, one row each."""
+    tail = (1 - share) / 2
+    order = np.argsort(tables, axis=0, kind="stable")
+    values = np.take_along_axis(tables, order, axis=0)
+    heaped = np.cumsum(weight[order], axis=0) / weight.sum()
+    first = np.argmax(heaped > tail + ROUNDING, axis=0)
+    last = np.argmax(heaped >= 1 - tail - ROUNDING, axis=0)
+    at = np.arange(tables.shape[1])
+    return np.stack([values[first, at], values[last, at]])
