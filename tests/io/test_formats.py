@@ -571,7 +571,8 @@ def test_a_bundle_keeps_who_contributes_what(tmp_path):
 
 def test_a_bundle_without_contributions_is_read_as_before(tmp_path):
     records = pd.DataFrame({"at": list("aab"), "firm": list("fgf"), "x": [5.0, 2, 4]})
-    bundle.write_table(tabulate(records, "at", "x", contributor="firm"), tmp_path / "table.discreet")
+    table = tabulate(records, "at", "x", contributor="firm", contributions=False)
+    bundle.write_table(table, tmp_path / "table.discreet")
     assert "contributions.parquet" not in zipfile.ZipFile(tmp_path / "table.discreet").namelist()
     table = bundle.read_table(tmp_path / "table.discreet")
     assert table.contributions is None

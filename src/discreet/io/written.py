@@ -17,6 +17,7 @@ from discreet.release import Release
 from discreet.table import BETWEEN
 
 SHEETS = ("table", "cells")
+DIGITS = 1e-15  # share of a number that may get lost
 
 
 def check_written(release: Release, path: Path) -> None:
@@ -66,7 +67,7 @@ def _check_rows(release: Release, header: Sequence[Any], rows: Any, read: Callab
         for side in ("lower", "upper")
         if (end := getattr(release, side)) is not None
     ]
-    if [str(name) for name in header] != [_legal(name) for name in (*names, *(name for name, _ in ends))]:
+    if [_legal(str(name)) for name in header] != [_legal(name) for name in (*names, *(name for name, _ in ends))]:
         _refuse("columns", header)
     columns = list(zip(*rows, strict=True)) or [()] * len(header)
     codes = [[_legal(str(code)) for code in column] for column in columns[: len(release.codes)]]
@@ -76,7 +77,7 @@ def _check_rows(release: Release, header: Sequence[Any], rows: Any, read: Callab
     told = [release.value, *(end for _, end in ends)]
     for shown, value in zip(columns[len(release.codes) :], told, strict=True):
         found = np.array([read(one, release.symbol) for one in shown], dtype=np.float64)
-        wrong = np.flatnonzero(~((found == value) | (np.isnan(found) & np.isnan(value))))
+        wrong = np.flatnonzero(~_same(found, value))
         if len(wrong):
             _refuse("cells", [BETWEEN.join(column[i] for column in expected) for i in wrong.tolist()])
 
@@ -92,10 +93,15 @@ def _check_cross_table(release: Release, rows: Sequence[Sequence[Any]]) -> None:
             found, listed = _from_sheet(one, release.symbol), (str(name), code) in at
             value = at.get((str(name), code), 0.0 if release.complete else np.nan)
             symbol = one == release.symbol
-            if not (found == value or (np.isnan(found) and np.isnan(value))) or symbol != (listed and np.isnan(value)):
+            if not _same(found, value) or symbol != (listed and np.isnan(value)):
                 wrong.append(f"{name}{BETWEEN}{code}")
     if wrong:
         _refuse("cells", wrong)
+
+
+def _same(found: Any, value: Any) -> Any:
+    """The same numbers, or none on both sides. Workbooks hold sixteen digits."""
+    return (np.abs(found - value) <= DIGITS * np.abs(value)) | (np.isnan(found) & np.isnan(value))
 
 
 def _from_text(shown: Any, symbol: str) -> float:

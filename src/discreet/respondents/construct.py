@@ -386,6 +386,7 @@ class Posed:
             lower=np.append(problem.lower, nothing),
             upper=np.append(problem.upper, nothing),
             sliding=np.append(problem.sliding, nothing),
+            least=np.append(problem.least, nothing),
             prior_lower=np.full(n + k + 1, -np.inf),
             prior_upper=np.full(n + k + 1, np.inf),
             others=(*others, _attacker(name, value, low, high, levels, (1,))),
