@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
-
 from tests.oracles.reader import System
 
 NOISE = 1e-6  # deviations of less are rounding of the solver, in units of the data

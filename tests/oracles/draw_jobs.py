@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from tests.oracles.trees import Tree
 
 SUPPRESSING = ("kelly", "hypercube", "modular", "guided", "auto", "optimal")
@@ -172,6 +171,11 @@ def _settings(job: Draw, rng: np.random.Generator, counts: bool, linked: bool) -
             job.protect["options"] = {"base": int(rng.choice([3, 5, 10]))}
     else:
         job.rules["sensitive"] = [str(one) for one in _rules(rng)]
+        if "weight" in job.data and rng.random() < 0.3:
+            job.rules["weights"] = "secret"
+            job.rules["sensitive"] += ["WFREQ(4)"] if rng.random() < 0.5 else []
+        if "zeros" in job.kind and rng.random() < 0.4:
+            job.rules["sensitive"].append("ZERO(10)")
         if rng.random() < 0.15:
             job.rules["boundary"] = "inclusive"
         if rng.random() < 0.08:
@@ -195,6 +199,8 @@ def _settings(job: Draw, rng: np.random.Generator, counts: bool, linked: bool) -
                 {"interval": "totals", "round": "finest", "base": 5},
             ]
             job.protect["options"] = ways[int(rng.integers(3))]
+    if rng.random() < 0.9:
+        job.output["attacks"] = []  # they take seconds
     if rng.random() < 0.06:
         job.output["formats"] = ["csv", "xlsx"]
     if job.method in ("optimal", "auto", "guided", "intervals", "combined", "perturb", "adjust", "round"):

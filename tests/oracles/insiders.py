@@ -1,9 +1,10 @@
 """Insiders: respondents who know their own figures, anywhere in the table, and what they learn about others.
 
-No combination of published figures may be sensitive. For a target and some insiders, with X the sum of absolute contributions to a
-cell, t the target's and s the insiders', let gap = X − lead · t − other · s. By duality no combination is sensitive if and only if,
-for every choice of directions in the cells with a negative gap, there is a deviation of the unpublished finest cells that leaves all
-published figures as they are, goes in these cells at least as far as the gap is negative, and elsewhere no farther than the gap.
+No combination of published figures may be sensitive. For a target and some insiders, with X the sum of absolute contributions
+to a cell, t the target's and s the insiders', let gap = X − lead · t − other · s. By duality no combination is sensitive if and
+only if, for every choice of directions in the cells with a negative gap, there is a deviation of the unpublished finest cells
+that leaves all published figures as they are, goes in these cells at least as far as the gap is negative, and elsewhere no
+farther than the gap.
 """
 
 from __future__ import annotations
@@ -16,10 +17,9 @@ from itertools import combinations, product
 import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
-
 from tests.oracles.records import Codes, Survey
 from tests.oracles.release import Release
-from tests.oracles.rules import Rule, parse
+from tests.oracles.rules import Rule, contributions, parse
 
 MOST_DIRECTIONS = 6  # cells that a group makes sensitive: 2 to the power of this programs
 EXACT = 1e-7  # what solvers leave of equalities
@@ -73,7 +73,7 @@ def _unknown(survey: Survey, release: Release) -> Unknown:
     )
     amounts: dict[str, dict[int, Fraction]] = {}
     for base, k in column.items():
-        for who, amount in survey.behind[base].weighted.items():
+        for who, amount in contributions(survey, survey.behind[base]).items():
             if amount:
                 amounts.setdefault(who, {})[k] = abs(amount)
     return Unknown(cells, matrix, amounts, [survey.behind[base].magnitude for base in cells])

@@ -7,12 +7,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-
 from tests.oracles.attackers import Attacker, shared
 from tests.oracles.insiders import exposed
 from tests.oracles.reader import Reading, read
 from tests.oracles.records import Codes, Survey, read_survey
-from tests.oracles.release import Release, differs_from_workbook, read_release
+from tests.oracles.release import Release, differs_from_workbook, read_release, surplus_digits
 from tests.oracles.rules import Need, needs, parse
 
 
@@ -61,6 +60,9 @@ def judge(job: Path, *, guesses: bool = True) -> Verdict:
         wrong = differs_from_workbook(release, survey, book)
         if wrong:
             verdict.add("workbook", book.name, wrong)
+    if "decimals" in survey.output:
+        for place in surplus_digits(release, survey.output["decimals"]):
+            verdict.add("digits", place, "has more decimals than the job asks for")
     required = needs(survey)
     verdict.sensitive = len(required)
     reading = read(survey, release)

@@ -38,7 +38,8 @@ class Score:
         return self.hits - self.expected > MOST_SIGMAS * max(self.deviation, 1.0)
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.hits} of {self.cells} values hit to within 1 %, {self.expected:.1f} ± {self.deviation:.1f} by chance"
+        chance = f"{self.expected:.1f} ± {self.deviation:.1f} by chance"
+        return f"{self.name}: {self.hits} of {self.cells} values hit to within 1 %, {chance}"
 
 
 def _middle_published(one: Guess) -> list[float]:

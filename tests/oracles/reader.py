@@ -12,7 +12,6 @@ from fractions import Fraction
 
 import numpy as np
 from scipy import sparse
-
 from tests.oracles.records import Cell, Codes, Survey
 from tests.oracles.release import Line, Release
 from tests.oracles.rules import prior_bounds, zeros_suppressible

@@ -18,10 +18,11 @@ Codes = tuple[str, ...]
 
 @dataclass
 class Cell:
-    """A cell with records: what each respondent contributes, weighted and as reported."""
+    """A cell with records: what each respondent contributes, weighted and as reported, and its smallest weight."""
 
     weighted: dict[str, Fraction] = field(default_factory=dict)
     reported: dict[str, Fraction] = field(default_factory=dict)
+    weights: dict[str, Fraction] = field(default_factory=dict)
 
     @property
     def value(self) -> Fraction:
@@ -117,17 +118,18 @@ def read_survey(job: Path) -> Survey:
     for number, row in enumerate(rows):
         who = row.get(data.get("holding") or "") or row.get(data.get("contributor") or "") or f"record {number}"
         reported = Fraction(row[response]) if response else Fraction(1)
-        weighted = reported * (Fraction(row[weight]) if weight else 1)
+        times = Fraction(row[weight]) if weight else Fraction(1)
         at = tuple(row[name] for name in trees)
-        _contribute(behind.setdefault(at, Cell()), who, weighted, reported)
+        _contribute(behind.setdefault(at, Cell()), who, reported, times)
         chains = [tree.above(code) for tree, code in zip(trees.values(), at, strict=True)]
         for place in product(*chains):
             tabulated = tuple(code != tree.total for code, tree in zip(place, trees.values(), strict=True)) in places
             if tabulated:
-                _contribute(shown.setdefault(place, Cell()), who, weighted, reported)
+                _contribute(shown.setdefault(place, Cell()), who, reported, times)
     return Survey(settings, folder, trees, tables, shown, behind, response is None, weight is not None)
 
 
-def _contribute(cell: Cell, who: str, weighted: Fraction, reported: Fraction) -> None:
-    cell.weighted[who] = cell.weighted.get(who, Fraction(0)) + weighted
+def _contribute(cell: Cell, who: str, reported: Fraction, weight: Fraction) -> None:
+    cell.weighted[who] = cell.weighted.get(who, Fraction(0)) + weight * reported
     cell.reported[who] = cell.reported.get(who, Fraction(0)) + reported
+    cell.weights[who] = min(cell.weights.get(who, weight), weight)

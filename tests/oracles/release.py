@@ -60,12 +60,13 @@ def differs_from_workbook(release: Release, survey: Survey, path: Path) -> str |
     book = load_workbook(path)
     header, *rows = book["cells"].iter_rows(values_only=True)
     n = len(survey.trees)
-    seen = {}
-    for row in rows:
-        told = [None if v is None else Fraction(str(v)) for v in row[n + 1 :]]
-        seen[tuple(map(str, row[:n]))] = Line(None if row[n] == symbol else Fraction(str(row[n])), *told)
-    if seen != release.lines:
-        return f"the sheet 'cells' differs from the CSV file ({len(header)} columns)"
+    seen = {tuple(map(str, row[:n])): [None if v == symbol else v for v in row[n:]] for row in rows}
+    told = {place: [line.value, line.lower, line.upper][: len(header) - n] for place, line in release.lines.items()}
+    if seen.keys() != told.keys():
+        return "the sheet 'cells' lists other cells than the CSV file"
+    for place, values in told.items():
+        if not all(map(_same, values, seen[place])):
+            return f"the sheet 'cells' says something else about {' × '.join(place)} than the CSV file"
     if "table" in book.sheetnames:
         (_, *columns), *rows = book["table"].iter_rows(values_only=True)
         for code, *values in rows:
@@ -74,8 +75,23 @@ def differs_from_workbook(release: Release, survey: Survey, path: Path) -> str |
                 if line is None:
                     if v not in (0, None) and not isinstance(v, str):
                         return f"the sheet 'table' shows {v} for ({code}, {column}), which is not listed"
-                elif (line.value is None) != (v == symbol) or (
-                    line.value is not None and Fraction(str(v)) != line.value
-                ):
+                elif not _same(line.value, None if v == symbol else v):
                     return f"the sheet 'table' shows {v} for ({code}, {column})"
     return None
+
+
+def _same(told: Fraction | None, shown: float | None) -> bool:
+    """Workbooks keep 15 digits of a number."""
+    if told is None or shown is None:
+        return told is None and shown is None
+    return abs(float(told) - shown) <= 1e-14 * abs(shown)
+
+
+def surplus_digits(release: Release, decimals: int) -> list[Codes]:
+    """Cells for which a number has more decimals than the job asks for: what is left of rounding in floating point."""
+    unit = Fraction(10) ** -decimals
+    return [
+        place
+        for place, line in release.lines.items()
+        if any(n is not None and (n / unit).denominator != 1 for n in (line.value, line.lower, line.upper))
+    ]

@@ -89,27 +89,28 @@ def prior_bounds(survey: Survey, place: Codes) -> tuple[Fraction | None, Fractio
 
 
 def _need(rule: Rule, cell: Cell, survey: Survey) -> Need | None:
-    if rule.name == "FREQ":
+    if rule.name in ("FREQ", "WFREQ"):
         return _threshold(rule, cell, survey)
     if rule.name == "ZERO":
-        return Need() if not any(cell.weighted.values()) else None
-    secret = survey.rules.get("weights", survey.settings["data"].get("weights", "known")) == "secret"
-    amounts: dict[str, Fraction] = cell.reported if secret else cell.weighted
-    sizes = sorted((abs(amount) for amount in amounts.values()), reverse=True)
-    lead, other, others = rule.measure
-    if rule.name == "NK":
-        shortfall = lead * sum(sizes[: others + 1], Fraction(0)) - cell.magnitude
-    else:
-        shortfall = lead * sizes[0] + other * sum(sizes[1 : 1 + others], Fraction(0)) - cell.magnitude
+        return None if any(cell.weighted.values()) else Need(upper=rule.numbers[0])
+    sizes = sorted((abs(amount) for amount in contributions(survey, cell).values()), reverse=True)
+    lead, _, others = rule.measure
+    alone = sizes[: others + 1] if rule.name == "NK" else sizes[:1]
+    rest = cell.magnitude - sum(sizes[: others + 1], Fraction(0))
+    shortfall = (lead - 1) * sum(alone, Fraction(0)) - max(rest, Fraction(0))
     inclusive = survey.rules.get("boundary", "strict") == "inclusive"
     return Need(shortfall, shortfall) if shortfall > 0 or (inclusive and shortfall == 0) else None
 
 
+def contributions(survey: Survey, cell: Cell) -> dict[str, Fraction]:
+    """What respondents contribute: with their weights, unless these are secret."""
+    return cell.reported if survey.rules.get("weights", "known") == "secret" else cell.weighted
+
+
 def _threshold(rule: Rule, cell: Cell, survey: Survey) -> Need | None:
-    n, count = rule.numbers[0], len(cell.weighted)
-    if not survey.settings["data"].get("count_zeros", True):
-        count = sum(amount != 0 for amount in cell.weighted.values())
-    if not 0 < count < n:
+    n = rule.numbers[0]
+    count = len(cell.weighted) if rule.name == "FREQ" else sum(cell.weights.values(), Fraction(0))
+    if not (cell.weighted and count < n):
         return None
     if len(rule.numbers) > 2:
         return Need(width=rule.numbers[2])

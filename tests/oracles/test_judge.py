@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from tests.oracles.attackers import Attacker
 from tests.oracles.by_hand import records_of, write_release
 from tests.oracles.insiders import _unknown, exposed
@@ -16,6 +15,7 @@ from tests.oracles.midpoint import scores, suspicions
 from tests.oracles.reader import read
 from tests.oracles.records import read_survey
 from tests.oracles.release import read_release
+from tests.oracles.replay import replay, try_replay
 from tests.oracles.rules import needs, parse
 from tests.oracles.sessions import try_jobs
 
@@ -211,6 +211,27 @@ def test_chance_is_what_uniform_values_hit():
             assert abs(score.hits - score.expected) < 4 * score.deviation
 
 
+def test_replay_keeps_the_tables_that_lead_to_the_same_release(tmp_path):
+    """Whoever knows that a method suppresses this square for one table only knows that table."""
+    records = [{"a": a, "b": b} for a, b, n in zip("AABB", "xyxy", [1, 2, 2, 1], strict=True) for _ in range(n)]
+    job = write_release(tmp_path, records, "ab", {"sensitive": ["FREQ(3,20,1)"]}, suppressed=product("AB", "xy"))
+    text = (tmp_path / "out" / "release.csv").read_text(encoding="utf-8")
+    truth = {("A", "x"): 1, ("A", "y"): 2, ("B", "x"): 2, ("B", "y"): 1}
+    anything = replay(job, lambda counts: text)
+    assert (anything.tables, anything.kept, anything.sensitive, anything.narrower) == (2, 2, 4, 0)
+    known = replay(job, lambda counts: text if counts == truth else None)
+    assert (known.kept, known.narrower) == (1, 4)
+    assert known.violation is not None
+    assert anything.violation is None
+
+
+@pytest.mark.slow
+def test_replay_of_tiny_tables(tmp_path):
+    found = [try_replay(seed, tmp_path / str(seed)) for seed in range(40)]
+    assert not [(seed, str(one.violation)) for seed, one in enumerate(found) if one.violation is not None]
+    assert sum(one.outcome == "replayed" for one in found) >= 5
+
+
 # -- insiders: examples of Daalmans and de Waal (2010) -------------------------------------------------------------
 
 
@@ -270,7 +291,7 @@ def test_the_investment_table(tmp_path):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_intervals_of_counts_are_those_of_all_tables(tmp_path, seed):
-    """All whole tables that agree with a release are listed; the integer attacker and, in two dimensions, the linear one agree."""
+    """All whole tables that agree with a release are listed; the attackers find the same intervals."""
     rng = np.random.default_rng(seed)
     n = rng.integers(0, 4, (2, 3)) + (rng.random((2, 3)) < 0.2) * 2
     n[0, 0] = max(n[0, 0], 1)
