@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import combinations, product
 
 import numpy as np
@@ -22,6 +21,7 @@ from tests.oracles.release import Release
 from tests.oracles.rules import Rule, contributions, parse
 
 MOST_DIRECTIONS = 6  # cells that a group makes sensitive: 2 to the power of this programs
+CLOSE = 1e-12  # of a cell: on the boundary of a rule
 EXACT = 1e-7  # what solvers leave of equalities
 HAIR = 1e-7  # of a contribution: what goes beyond the boundary
 
@@ -42,8 +42,8 @@ class Unknown:
 
     cells: list[Codes]
     rows: sparse.csr_array
-    amounts: dict[str, dict[int, Fraction]]
-    total: list[Fraction]
+    amounts: dict[str, np.ndarray]  # by respondent, one number per cell
+    total: np.ndarray
 
 
 def exposed(survey: Survey, release: Release) -> list[Exposed]:
@@ -71,33 +71,35 @@ def _unknown(survey: Survey, release: Release) -> Unknown:
         (np.ones(sum(map(len, rows))), np.concatenate([*rows, []]).astype(int), np.cumsum([0, *map(len, rows)])),
         shape=(len(rows), len(cells)),
     )
-    amounts: dict[str, dict[int, Fraction]] = {}
+    amounts: dict[str, np.ndarray] = {}
     for base, k in column.items():
         for who, amount in contributions(survey, survey.behind[base]).items():
             if amount:
-                amounts.setdefault(who, {})[k] = abs(amount)
-    return Unknown(cells, matrix, amounts, [survey.behind[base].magnitude for base in cells])
+                amounts.setdefault(who, np.zeros(len(cells)))[k] = float(abs(amount))
+    return Unknown(cells, matrix, amounts, np.array([float(survey.behind[base].magnitude) for base in cells]))
 
 
 def _attacked(unknown: Unknown, rule: Rule, target: str, inclusive: bool) -> Exposed | None:
-    lead, other, size = rule.measure
+    """The first insiders found who learn too much about a target; None if there are none."""
+    lead, other, size = (float(number) for number in rule.measure)
+    own, close = unknown.amounts[target], CLOSE * unknown.total
+    left = unknown.total - lead * own
+    # The largest others make a cell as sensitive as can be: where even they do not, nobody does.
+    others = np.sort(np.stack([row for who, row in unknown.amounts.items() if who != target] or [0 * own]), axis=0)
+    worst = left - other * others[::-1][: int(size)].sum(axis=0)
+    if not (_sensitive(worst, close, inclusive) & (own > 0)).any():
+        return None
     met: dict[tuple[tuple[int, ...], tuple[int, ...]], list[np.ndarray]] = {}
-    for insiders in _groups(unknown, target, size):
-        gap = list(unknown.total)
-        for k, amount in unknown.amounts[target].items():
-            gap[k] -= lead * amount
-        for who in insiders:
-            for k, amount in unknown.amounts[who].items():
-                gap[k] -= other * amount
-        own = unknown.amounts[target]
-        mine = tuple(k for k, g in enumerate(gap) if g < 0 or (inclusive and g == 0 and k in own))
-        if not any(k in own for k in mine):
+    for insiders in _groups(unknown, target, int(size)):
+        gap = left - other * sum((unknown.amounts[who] for who in insiders), 0 * own)
+        gap[np.abs(gap) <= close] = 0.0
+        sensitive = (gap < 0) | (_sensitive(gap, close, inclusive) & (own > 0))
+        if not (sensitive & (own > 0)).any():
             continue
-        room = np.array([float(max(g, Fraction(0))) for g in gap])
-        hair = HAIR * float(lead) if inclusive else 0.0  # a sum on the boundary is sensitive, too: farther, by a hair
-        least = np.array([float(-gap[k]) + hair * float(own.get(k, 0)) for k in mine])
-        if len(mine) > MOST_DIRECTIONS:
-            mine, least = mine[:MOST_DIRECTIONS], least[:MOST_DIRECTIONS]
+        mine = tuple(np.flatnonzero(sensitive).tolist()[:MOST_DIRECTIONS])
+        # A sum on the boundary is sensitive, too: deviations must go farther, by a hair.
+        least = (np.maximum(-gap, 0.0) + (HAIR * lead * own if inclusive else 0.0))[list(mine)]
+        room = np.maximum(gap, 0.0)
         for signs in product((1, -1), repeat=len(mine) - 1):
             directions = (1, *signs)
             known = met.setdefault((mine, directions), [])
@@ -108,6 +110,10 @@ def _attacked(unknown: Unknown, rule: Rule, target: str, inclusive: bool) -> Exp
                 return Exposed(target, insiders, tuple(unknown.cells[k] for k in mine), share)
             known.append(table)
     return None
+
+
+def _sensitive(gap: np.ndarray, close: np.ndarray, inclusive: bool) -> np.ndarray:
+    return (gap <= close) if inclusive else (gap < -close)
 
 
 def _groups(unknown: Unknown, target: str, size: int) -> Iterator[tuple[str, ...]]:

@@ -68,7 +68,7 @@ def judge(job: Path, *, guesses: bool = True) -> Verdict:
     reading = read(survey, release)
     for place, what in reading.false:
         verdict.add("false", place, what)
-    if not verdict.violations:
+    if not reading.false:
         _attack(survey, release, reading, required, verdict, guesses)
     if not verdict.violations and insiders_count(survey, release):
         for one in exposed(survey, release):
