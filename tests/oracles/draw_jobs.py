@@ -172,7 +172,7 @@ def _settings(job: Draw, rng: np.random.Generator, counts: bool, linked: bool) -
     else:
         job.rules["sensitive"] = [str(one) for one in _rules(rng)]
         if "weight" in job.data and rng.random() < 0.3:
-            job.rules["weights"] = "secret"
+            job.data["weights"] = "secret"
             job.rules["sensitive"] += ["WFREQ(4)"] if rng.random() < 0.5 else []
         if "zeros" in job.kind and rng.random() < 0.4:
             job.rules["sensitive"].append("ZERO(10)")

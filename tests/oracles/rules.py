@@ -104,7 +104,7 @@ def _need(rule: Rule, cell: Cell, survey: Survey) -> Need | None:
 
 def contributions(survey: Survey, cell: Cell) -> dict[str, Fraction]:
     """What respondents contribute: with their weights, unless these are secret."""
-    return cell.reported if survey.rules.get("weights", "known") == "secret" else cell.weighted
+    return cell.reported if survey.settings["data"].get("weights", "known") == "secret" else cell.weighted
 
 
 def _threshold(rule: Rule, cell: Cell, survey: Survey) -> Need | None:
