@@ -27,19 +27,39 @@ class Attacker:
         """The largest deviation of the sum of these cells in one direction, exactly."""
         if not len(columns):
             return 0.0
-        s = self.system
-        objective = np.zeros(len(s.columns))
+        objective = np.zeros(len(self.system.columns))
         objective[columns] = -sign
-        low, high = np.maximum(s.low, -self.limit), np.minimum(s.high, self.limit)
-        rows = [LinearConstraint(s.rows, s.row_low, s.row_high)] if s.rows.shape[0] else []
         self.programs += 1
+        finite = [b for b in (self.system.low, self.system.high) for b in np.abs(b[np.isfinite(b)]).tolist() if b > 0]
+        # Numbers of all sizes: where the solver is at a loss in one unit it is asked again in others.
+        for unit in (1.0, float(np.median(finite or [1.0])), float(np.max(finite or [1.0])), self.unit):
+            found = self._solve(objective, 1.0 if self.integer else unit)
+            if found is not None:
+                return found
+        raise ArithmeticError("The solver failed in all units.")
+
+    def _solve(self, objective: np.ndarray, unit: float) -> float | None:
+        """The optimum of one program in a unit, infinite if there is none; None if the solver failed."""
+        s = self.system
+        low, high = np.maximum(s.low, -self.limit) / unit, np.minimum(s.high, self.limit) / unit
+        rows = [LinearConstraint(s.rows, s.row_low / unit, s.row_high / unit)] if s.rows.shape[0] else []
         found = milp(objective, bounds=Bounds(low, high), constraints=rows, integrality=np.full(len(low), self.integer))
-        if found.status == 3 or (found.status == 4 and not np.isfinite(self.limit)):  # unbounded
-            return np.inf
+        if found.status == 3 or "nbounded" in found.message:  # the true table is feasible
+            return float(np.inf)
         if found.x is None:
-            raise RuntimeError(f"The solver failed: {found.message}")
-        self.met.append(np.round(found.x) if self.integer else found.x)
-        return max(-float(found.fun), 0.0)
+            return None
+        table = np.round(found.x) if self.integer else found.x * unit
+        if not self._agrees(table):
+            return None
+        self.met.append(table)
+        return max(-float(found.fun) * unit, 0.0)
+
+    def _agrees(self, table: np.ndarray) -> bool:
+        """Whether a table that the solver found keeps all bounds, to within rounding."""
+        s, close = self.system, NOISE * max(self.unit, 1e-3 * float(np.abs(table).max(initial=0.0)))
+        sums = s.rows @ table
+        bounded = ((table >= s.low - close) & (table <= s.high + close)).all()
+        return bool(bounded and ((sums >= s.row_low - close) & (sums <= s.row_high + close)).all())
 
     def reaches(self, columns: np.ndarray, sign: int, distance: float) -> bool:
         """Whether the sum of these cells can be so far from the truth; without a program if a table met before shows it."""
