@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow lint types bench bench-audit bench-audit-peers bench-optimal bench-ladder bench-large bench-methods bench-respondents clean
+.PHONY: demo test test-slow judge lint types bench bench-audit bench-audit-peers bench-optimal bench-ladder bench-large bench-methods bench-respondents clean
 
 $(VENV)/run.stamp: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -33,6 +33,9 @@ test: $(VENV)/dev.stamp
 
 test-slow: $(VENV)/slow.stamp
 	$(BIN)/python -m pytest -m slow
+
+judge: $(VENV)/dev.stamp  ## make judge JOBS=10000 SEED=0: random jobs, judged from what they write; takes hours
+	$(BIN)/python -m tests.oracles --jobs $(or $(JOBS),10000) --seed $(or $(SEED),0) --workers $(or $(WORKERS),2)
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

@@ -1,0 +1,135 @@
+"""The rules, written once more: what is sensitive, and the interval that a reader must not be able to narrow."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from tests.oracles.records import Cell, Codes, Survey
+
+
+@dataclass(frozen=True)
+class Need:
+    """The protection that a sensitive cell requires: distances below and above its value, and a width."""
+
+    lower: Fraction = Fraction(0)
+    upper: Fraction = Fraction(0)
+    width: Fraction = Fraction(0)
+
+    def __or__(self, other: Need) -> Need:
+        return Need(max(self.lower, other.lower), max(self.upper, other.upper), max(self.width, other.width))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule as written: its name and its numbers."""
+
+    name: str
+    numbers: tuple[Fraction, ...]
+
+    def number(self, place: int, default: int) -> Fraction:
+        return self.numbers[place] if place < len(self.numbers) else Fraction(default)
+
+    @property
+    def about_contributions(self) -> bool:
+        return self.name in ("P", "PQ", "NK")
+
+    @property
+    def measure(self) -> tuple[Fraction, Fraction, int]:
+        """A sum X is sensitive if lead · target + other · others > X: lead, other, and how many others there are."""
+        if self.name == "P":
+            return 1 + self.numbers[0] / 100, Fraction(1), int(self.number(1, 1))
+        if self.name == "PQ":
+            return 1 + self.numbers[0] / self.numbers[1], Fraction(1), int(self.number(2, 1))
+        share = 100 / self.numbers[1]
+        return share, share, int(self.numbers[0]) - 1
+
+
+def parse(texts: list[str]) -> list[Rule]:
+    found = []
+    for text in (part for one in texts for part in one.split("|")):
+        name, numbers = re.fullmatch(r"\s*(\w+)\((.*)\)\s*", text).groups()  # type: ignore[union-attr]
+        found.append(Rule(name.upper(), tuple(Fraction(number.strip()) for number in numbers.split(","))))
+    return found
+
+
+def needs(survey: Survey) -> dict[Codes, Need]:
+    """The sensitive cells and the protection each requires, cut to what readers can believe at all."""
+    rules = parse(survey.rules["sensitive"])
+    by_hand = _by_hand(survey)
+    found: dict[Codes, Need] = {}
+    for place, cell in survey.cells.items():
+        need: Need | None = None
+        for rule in rules:
+            asked = _need(rule, cell, survey)
+            if asked is not None:
+                need = asked if need is None else need | asked
+        if place in by_hand and need is None:
+            level = Fraction(str(survey.rules.get("margin", 20))) / 100 * cell.magnitude
+            need = Need(level, level)
+        if need is not None:
+            low, high = prior_bounds(survey, place)
+            lower = need.lower if low is None else min(need.lower, cell.value - low)
+            upper = need.upper if high is None else min(need.upper, high - cell.value)
+            found[place] = Need(max(lower, Fraction(0)), upper, need.width)
+    return found
+
+
+def prior_bounds(survey: Survey, place: Codes) -> tuple[Fraction | None, Fraction | None]:
+    """What everybody knows about a suppressed cell beforehand; None where there is no bound."""
+    prior = survey.rules.get("prior")
+    cell = survey.cells.get(place) or survey.behind.get(place) or Cell()
+    if prior is not None:
+        room = Fraction(str(prior)) / 100 * cell.magnitude
+        return cell.value - room, cell.value + room
+    return None if survey.signed else Fraction(0), None
+
+
+def _need(rule: Rule, cell: Cell, survey: Survey) -> Need | None:
+    if rule.name in ("FREQ", "WFREQ"):
+        return _threshold(rule, cell, survey)
+    if rule.name == "ZERO":
+        return None if any(cell.weighted.values()) else Need(upper=rule.numbers[0])
+    sizes = sorted((abs(amount) for amount in contributions(survey, cell).values()), reverse=True)
+    lead, _, others = rule.measure
+    alone = sizes[: others + 1] if rule.name == "NK" else sizes[:1]
+    rest = cell.magnitude - sum(sizes[: others + 1], Fraction(0))
+    shortfall = (lead - 1) * sum(alone, Fraction(0)) - max(rest, Fraction(0))
+    inclusive = survey.rules.get("boundary", "strict") == "inclusive"
+    return Need(shortfall, shortfall) if shortfall > 0 or (inclusive and shortfall == 0) else None
+
+
+def contributions(survey: Survey, cell: Cell) -> dict[str, Fraction]:
+    """What respondents contribute: with their weights, unless these are secret."""
+    return cell.reported if survey.settings["data"].get("weights", "known") == "secret" else cell.weighted
+
+
+def _threshold(rule: Rule, cell: Cell, survey: Survey) -> Need | None:
+    n = rule.numbers[0]
+    count = len(cell.weighted) if rule.name == "FREQ" else sum(cell.weights.values(), Fraction(0))
+    if not (cell.weighted and count < n):
+        return None
+    if len(rule.numbers) > 2:
+        return Need(width=rule.numbers[2])
+    if survey.is_count and not survey.is_weighted:
+        least = 0 if zeros_suppressible(survey) else 1
+        return Need(cell.value - least, n - cell.value)
+    level = rule.number(1, 20) / 100 * cell.magnitude
+    return Need(level, level)
+
+
+def zeros_suppressible(survey: Survey) -> bool:
+    return survey.rules.get("zeros", "published") == "suppressible"
+
+
+def _by_hand(survey: Survey) -> set[Codes]:
+    name = survey.rules.get("statuses")
+    if not name:
+        return set()
+    with (survey.folder / name).open(newline="", encoding="utf-8") as file:
+        rows: list[dict[str, Any]] = list(csv.DictReader(file))
+    # A label is made of the codes of the table's dimensions.
+    return {tuple(row["cell"].split(" × ")) for row in rows if row["status"] == "primary"}
