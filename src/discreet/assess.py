@@ -65,6 +65,8 @@ def assess(
         status[i] = WORDS[word]
         if status[i] == Status.PRIMARY and not found.sensitive[i]:
             lower[i] = upper[i] = margin / 100 * table.magnitude[i]
+    if table.behind is not None:
+        status[table.behind] = Status.HIDDEN  # never published, and nothing is required of them
     needs = status == Status.PRIMARY
     prior_lower, prior_upper = _prior(table, prior)
     # Nobody can be made to believe what they know to be impossible: no level reaches beyond the prior bounds.
@@ -88,6 +90,9 @@ def assess(
 def _prior(table: Table, prior: float | None) -> tuple[FloatArray, FloatArray]:
     if prior is not None:
         room = prior / 100 * table.magnitude
+        if table.behind is not None and table.behind_drawn:  # not the true values: nothing is known to be near them
+            room = np.where(table.behind, np.inf, room)
+            return np.where(table.behind, 0.0, table.value - room), table.value + room
         return table.value - room, table.value + room
     # Contributions of both signs: nobody knows even the sign of a cell. Otherwise everybody does. That turnover is never
     # negative is known also where it is linked to profit, which may be.

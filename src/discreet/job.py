@@ -67,7 +67,11 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
     """Tabulate, assess, protect, audit, publish; write everything into the job's output folder."""
     table = make_table(job)
     empty = f", {table.n_empty:,} more are empty" if table.n_empty else ""
-    say(f"tabulated {table.response} by {' × '.join(table.dimensions)}: {len(table):,} cells{empty}")
+    say(f"tabulated {table.response} by {' × '.join(table.dimensions)}: {table.n_listed:,} cells{empty}")
+    if table.behind is not None:
+        say(f"the linked tables form a cycle: {len(table) - table.n_listed:,} cells behind them are taken into account")
+    if table.behind_left_out:
+        say("the linked tables form a cycle, and the cells behind them are left out: readers who use them may infer more")
     problem = make_problem(job, table)
     say(f"assessed: {len(problem.primaries):,} cells are sensitive")
     kept = Checkpoint(job.resolve(job.protect.checkpoint), problem, say) if job.protect.checkpoint else None
@@ -136,8 +140,13 @@ def make_table(
     by: Mapping[str, Hierarchy] | None = None,
     recode: Mapping[str, Mapping[str, str]] | None = None,
     source: Any = None,
+    *,
+    behind: bool = True,
 ) -> Table:
-    """The table of a job; of records also by other hierarchies, with other codes replaced, or from records read before."""
+    """The table of a job; of records also by other hierarchies, with other codes replaced, or from records read before.
+
+    Without ``behind`` the cells behind linked tables are left out: they do not matter to rules.
+    """
     if job.table is not None:
         t = job.table
         return read_table(
@@ -160,10 +169,11 @@ def make_table(
     depth = max((rule.depth for rule in parse_rules(job.rules.sensitive)), default=1)
     depth += 2 if job.rules.waivers else 0  # a consenting respondent makes the next one the target
     depth += 1 if job.at_contributions else 0
-    tables = [
-        tabulate(
+
+    def tabulated(classified: Mapping[str, Hierarchy]) -> Table:
+        return tabulate(
             source,
-            {name: hierarchies[name] for name in names},
+            classified,
             d.response,
             contributor=d.contributor,
             holding=d.holding,
@@ -174,11 +184,13 @@ def make_table(
             count_zeros=d.count_zeros,
             unknown=d.unknown,
             contributions=job.at_contributions,
-            recode={name: recode[name] for name in names if name in recode},
+            recode={name: recode[name] for name in classified if name in recode},
         )
-        for names in job.tables or [list(job.dimensions)]
-    ]
-    return _separated(job, tables[0] if len(tables) == 1 else link(*tables))
+
+    tables = [tabulated({name: hierarchies[name] for name in names}) for names in job.tables or [list(job.dimensions)]]
+    if len(tables) == 1:
+        return _separated(job, tables[0])
+    return _separated(job, link(*tables, behind=tabulated if behind and d.behind else False))
 
 
 def read_source(job: Job) -> Any:
@@ -314,12 +326,18 @@ def audit_report(seen: Audit | IntegerAudit) -> dict[str, Any]:
         "safe": seen.passed,
         "attackers": list(checked.attackers),
         "n_cells": len(checked.cell),
+        "cells_behind": _behind(checked.problem.table),
         "n_exposed": len(seen.exposed),
         "exposed": seen.exposed,
         "whole_numbers": seen is not checked,
         "problem": checked.problem.digest,
         "protection": checked.protection,
     }
+
+
+def _behind(table: Table) -> int | str:
+    """How many cells behind linked tables were taken into account, or that they were left out."""
+    return "left out" if table.behind_left_out else len(table) - table.n_listed
 
 
 def respondents_report(seen: RespondentAudit) -> dict[str, Any]:

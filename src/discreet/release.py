@@ -98,6 +98,7 @@ def publish(
     if respondents is not None and not respondents.passed:
         exposed = f"{len(respondents.respondents):,} of {respondents.targets:,} respondents"
         raise NotSafeError(f"Not published: {exposed} can be told too closely.", respondents.respondents)
+    problem, protection = problem.listed, protection.listed  # cells behind linked tables are never published
     table = problem.table
     listed = _listed(problem, protection)
     codes: dict[str, tuple[str, ...]] = {} if table.names is None else {"cell": tuple(table.labels(listed))}

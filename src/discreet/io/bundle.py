@@ -22,7 +22,8 @@ from discreet.hierarchy import Hierarchy
 from discreet.problem import Problem
 from discreet.table import Table
 
-PLAIN, VERSION = 1, 2  # the second has attackers of its own, whom older readers must not leave out
+PLAIN, VERSION = 1, 2  # the second has attackers of its own, whom older readers must not leave out,
+BEHIND = 3  # and the third cells behind linked tables, which they must not publish
 
 DAMAGE = (zipfile.BadZipFile, zlib.error, AttributeError, EOFError, LookupError, OSError, TypeError, ValueError)
 
@@ -49,7 +50,7 @@ def read_problem(path: str | Path) -> Problem:
         raise FormatError(f"{path} holds a table that has not been assessed. Run `discreet assess` on it first.")
     with _whole(path):
         levels = {name: cells[f"problem:{name}"].to_numpy() for name in _LEVELS}
-        others = tuple(_attackers(cells, meta["attackers"])) if meta["discreet"] == VERSION else ()
+        others = tuple(_attackers(cells, meta["attackers"])) if "attackers" in meta else ()
         boundary = str(meta.get("boundary", "strict"))
         return Problem(table, **levels, rules=tuple(meta["rules"]), boundary=boundary, others=others)
 
@@ -87,6 +88,13 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
         },
         "contributors": list(table.contributors),
     }
+    if table.behind is not None or table.behind_left_out:
+        meta |= {
+            "discreet": BEHIND,
+            "behind": len(table) - table.n_listed,
+            "behind_drawn": table.behind_drawn,
+            "behind_left_out": table.behind_left_out,
+        }
     if problem is not None:
         cells |= {f"problem:{name}": getattr(problem, name) for name in _LEVELS}
         meta |= {"rules": list(problem.rules), "boundary": problem.boundary}
@@ -95,7 +103,7 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
             names = _columns(who.levels is not None)
             cells |= {f"attacker:{k}:{name}": column for name, column in zip(names, known, strict=True)}
         if problem.others:
-            meta["discreet"] = VERSION
+            meta["discreet"] = max(VERSION, meta["discreet"])
             meta["attackers"] = [{"name": who.name, "levels": who.levels is not None} for who in problem.others]
     relations = io.BytesIO()
     sparse.save_npz(relations, table.relations)
@@ -116,7 +124,7 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
 def _read(path: str | Path) -> tuple[Table, pd.DataFrame, dict[str, Any]]:
     with _whole(path), zipfile.ZipFile(path) as bundle:
         meta = json.loads(bundle.read("meta.json"))
-        if meta["discreet"] not in (PLAIN, VERSION):
+        if meta["discreet"] not in (PLAIN, VERSION, BEHIND):
             raise FormatError(f"{path} was written by another version of discreet. Make it again.")
         cells = pd.read_parquet(io.BytesIO(bundle.read("cells.parquet")))
         relations = sparse.csr_array(sparse.load_npz(io.BytesIO(bundle.read("relations.npz"))))
@@ -171,4 +179,7 @@ def _table(
         is_count=meta["is_count"],
         complete=meta["complete"],
         contributions=contributions,
+        behind=np.arange(len(cells)) >= len(cells) - meta["behind"] if meta.get("behind") else None,
+        behind_drawn=meta.get("behind_drawn", False),
+        behind_left_out=meta.get("behind_left_out", False),
     )

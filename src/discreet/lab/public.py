@@ -70,7 +70,8 @@ class Public:
             told_upper=protection.upper,
             lower=np.where(told, protection.published, lower),
             upper=np.where(told, protection.published, upper),
-            count=table.count if counts else None,
+            # Cells behind linked tables are not published, and neither is how many respondents they have.
+            count=np.where(np.arange(len(table)) < table.n_listed, table.count, 0) if counts else None,
             whole=table.is_count,
             codes={
                 name: tuple(hierarchy.codes[c] for c in table.codes[d])
