@@ -161,7 +161,9 @@ class _Builder:
         axes = sorted(margin.axes)
         stored = Crossed(tuple(axes), np.stack([margin.codes[axis] for axis in axes]))
         pairs = [
-            Crossed(stored.axes, np.stack([up[row] for up, row in zip(ups, cells.by(axes), strict=True)])).places(stored)
+            Crossed(stored.axes, np.stack([up[row] for up, row in zip(ups, cells.by(axes), strict=True)])).places(
+                stored
+            )
             for ups in margin.ups(axes)
         ]
         row = np.concatenate(pairs)
@@ -178,7 +180,9 @@ class _Builder:
         places = [axis.dimension + 1 for axis in cells.axes]
         codes = np.zeros((len(self.keys), len(cells)), dtype=np.int64)
         codes[0] = response
-        for axis, at in list(zip(cells.axes, cells.at, strict=True))[::-1]:  # the first of two in a dimension names the cell
+        for axis, at in list(zip(cells.axes, cells.at, strict=True))[
+            ::-1
+        ]:  # the first of two in a dimension names the cell
             codes[axis.dimension + 1] = finest[axis][at]
         number = np.full(len(cells), -1)
         plain = len(set(places)) == len(places)

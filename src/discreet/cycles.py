@@ -1,7 +1,7 @@
 """Cycles of linked tables: where the cells behind them tell a reader more than the published ones.
 
-A dimension is taken apart into splits, a code and its parts, so that tables may stop at different levels of a hierarchy. A table is
-a set of splits, and a set of tables a hypergraph, reduced by Graham's algorithm: what is left are the cycles.
+A dimension is taken apart into splits, a code and its parts, so that tables may stop at different levels of a hierarchy. A
+table is a set of splits, and a set of tables a hypergraph, reduced by Graham's algorithm: what is left are the cycles.
 """
 
 from __future__ import annotations
@@ -98,11 +98,14 @@ class Cycles:
         # Splits of an axis that are in the same tables stand or fall together: usually all of them, and one stands for all.
         kin: dict[tuple[Axis, frozenset[int]], list[int]] = {}
         for s in sorted(used):
-            kin.setdefault((self.splits[s].axis, frozenset(e for e, edge in enumerate(edges) if s in edge)), []).append(s)
+            kin.setdefault((self.splits[s].axis, frozenset(e for e, edge in enumerate(edges) if s in edge)), []).append(
+                s
+            )
         lead = {s: mine[0] for mine in kin.values() for s in mine}
         above = dict.fromkeys(used, frozenset[int]()) if len(kin) == len(axes) else self._above
         upper = {
-            mine[0]: frozenset(lead[t] for s in mine for t in above[s] if t in lead) - {mine[0]} for mine in kin.values()
+            mine[0]: frozenset(lead[t] for s in mine for t in above[s] if t in lead) - {mine[0]}
+            for mine in kin.values()
         }
         found = cores([frozenset(lead[s] for s in edge) for edge in edges], upper)
         whole = {mine[0]: frozenset(mine) for mine in kin.values()}

@@ -71,7 +71,9 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
     if table.behind is not None:
         say(f"the linked tables form a cycle: {len(table) - table.n_listed:,} cells behind them are taken into account")
     if table.behind_left_out:
-        say("the linked tables form a cycle, and the cells behind them are left out: readers who use them may infer more")
+        say(
+            "the linked tables form a cycle, and the cells behind them are left out: readers who use them may infer more"
+        )
     problem = make_problem(job, table)
     say(f"assessed: {len(problem.primaries):,} cells are sensitive")
     kept = Checkpoint(job.resolve(job.protect.checkpoint), problem, say) if job.protect.checkpoint else None

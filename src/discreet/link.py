@@ -3,43 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.behind import Behind, cells_behind
-from discreet.crossing import numbered
-from discreet.cycles import Cycles, is_signed
-from discreet.drawn import drawn
+from discreet.behind import cells_behind
+from discreet.behind_values import Given, with_cells_behind
+from discreet.cycles import Cycles
 from discreet.errors import InputError, TableError, some
 from discreet.hierarchy import Hierarchy
 from discreet.relations import additive, from_equations, stack
 from discreet.table import Table
 
 Key = tuple[int, ...]
-Tabulation = Callable[[Mapping[str, Hierarchy]], Table]
 
 RESPONSES = "(all responses)"  # heads the list of responses; there is no such cell
 AGREE = 1e-9  # share of a shared cell's value by which the tables may differ
 
 
-def link(
-    *tables: Table,
-    equations: Sequence[str] = (),
-    behind: Table | Sequence[Table] | Tabulation | bool = True,
-) -> Table:
+def link(*tables: Table, equations: Sequence[str] = (), behind: Given = True) -> Table:
     """One table with the cells and relations of all.
 
     Dimensions are matched by name; a table without one of them stands at its total. Cells of the same response with the same
     codes are one cell, and must agree. Tables of different responses get a dimension ``response``, and
     ``equations`` such as ``"profit = turnover - cost"`` tie them together wherever all their cells are tabulated.
 
-    Tables that form a cycle, such as A × B, B × C and A × C, get the cells behind them, A × B × C, as further cells that are never
-    published (:attr:`Table.behind`): a reader knows that these are not negative. ``behind`` is a table that has them, or several,
-    or a function that tabulates the records by given hierarchies. Otherwise some table that fits takes its place, which
-    makes no difference to what can be inferred. ``behind=False`` leaves them out.
+    Tables that form a cycle, such as A × B, B × C and A × C, get the cells behind them, A × B × C, as further cells that are
+    never published (:attr:`Table.behind`): a reader knows that these are not negative. ``behind`` is a table that has them, or
+    several, or a function that tabulates the records by given hierarchies. Otherwise some table that fits takes its place,
+    which makes no difference to what can be inferred. ``behind=False`` leaves them out.
 
     What respondents contribute is kept if one of the tables, or of those behind, is finer than all others.
     """
@@ -69,18 +64,18 @@ def link(
     keys = np.array(list(index), dtype=np.int32).T
     order = np.lexsort(keys[::-1])
     cycles = Cycles(dimensions, tables, responses, [{responses.index(r): w for r, w in e.items()} for e in weights])
-    mask, sources, is_drawn = None, [], False
+    mask: NDArray[np.bool_] | None = None
+    sources: Sequence[tuple[Table, np.ndarray]] = ()
     if cycles and behind is not False:
         found = cells_behind(cycles, tables, keys.astype(np.int64))
         relations = [_moved(stack(relations), np.arange(n), n + len(found)), found.relations]
-        signed = [any(is_signed(t) for t in tables if t.response == name) for name in responses]
-        is_count = all(table.is_count for table in tables)
-        columns, sources, is_drawn = _filled(
-            columns, found, stack(relations), behind, dimensions, responses, signed, is_count
-        )
+        if len(found):
+            columns, sources = with_cells_behind(
+                columns, found, stack(relations), behind, tables, dimensions, responses
+            )
+            mask = np.arange(n + len(found)) >= n
         keys = np.concatenate([keys, found.codes], axis=1)
         order = np.concatenate([order, n + np.arange(len(found))])
-        mask = order >= n if len(found) else None
     n = len(order)
     if len(responses) > 1:
         dimensions = {"response": Hierarchy.flat(responses, total=RESPONSES), **dimensions}
@@ -97,7 +92,7 @@ def link(
         is_count=all(table.is_count for table in tables),
         complete=len(tables) == 1 and tables[0].complete,
         behind=mask,
-        behind_drawn=is_drawn,
+        behind_drawn=mask is not None and behind is True,
         behind_left_out=bool(cycles) and behind is False,
         **{name: _take(column, order) for name, column in columns.items()},
     ).check_additive()
@@ -265,111 +260,6 @@ def _columns(tables: Sequence[Table], where: Sequence[np.ndarray], n: int) -> di
                 own = getattr(table, name)
                 column[at] = own[:, : column.shape[1]] if column.ndim == 2 else own
     return columns
-
-
-def _filled(
-    columns: dict[str, Any],
-    found: Behind,
-    relations: sparse.csr_array,
-    behind: Table | Sequence[Table] | Tabulation | bool,
-    dimensions: dict[str, Hierarchy],
-    responses: tuple[str, ...],
-    signed: Sequence[bool],
-    is_count: bool,
-) -> tuple[dict[str, Any], list[tuple[Table, np.ndarray]], bool]:
-    """The columns with those of the cells behind, from the tables given or drawn; the former, with the cell that each of theirs is."""
-    n, m = len(columns["value"]), len(found)
-    longer = {
-        name: {extra: np.append(values, np.zeros(m)) for extra, values in column.items()}
-        if isinstance(column, dict)
-        else column
-        if isinstance(column, tuple)
-        else np.concatenate([column, np.full((m, *column.shape[1:]), -1 if name == "who" else 0, dtype=column.dtype)])
-        for name, column in columns.items()
-    }
-    if behind is True and len(found):
-        low = np.array([-np.inf if signed[response] else 0.0 for response in found.codes[0].tolist()])
-        value = drawn(relations, columns["value"], low, counts=is_count)
-        longer["value"][n:] = value
-        longer["magnitude"][n:] = np.abs(value)
-        if is_count and "count" in longer:
-            longer["count"][n:] = np.round(value)
-        return longer, [], True
-    given = [behind] if isinstance(behind, Table) else [] if callable(behind) or behind is True else list(behind)
-    sources: dict[int, tuple[Table, np.ndarray]] = {}
-    for crossing in found.crossings:
-        names = [list(dimensions)[d] for d in crossing.dimensions]
-        response, h = responses[crossing.response], [dimensions[name] for name in names]
-        codes = [[of.codes[c] for c in row.tolist()] for of, row in zip(h, crossing.codes, strict=True)]
-        table = next((t for t in given if _holds(t, response, names, codes)), None)
-        if table is None and callable(behind):
-            table = behind({name: _flat_or_whole(dimensions[name], row) for name, row in zip(names, codes, strict=True)})
-            given.append(table)
-        if table is None or not _holds(table, response, names, codes):
-            raise InputError(
-                f"The cells behind the linked tables are those of {response!r} by {' × '.join(names)}: give a table that has them "
-                "with behind=, tabulated from the same records."
-            )
-        at = sources.setdefault(id(table), (table, np.full(len(table), -1)))[1]
-        here = _places(table, names, codes)
-        at[here[here >= 0]] = crossing.cells[here >= 0]
-        _copy(table, here, longer, crossing.cells)
-    told = np.isin(n + np.arange(m), np.concatenate([np.zeros(0, int), *(c.cells for c in found.crossings)]))
-    if not told.all():
-        raise InputError(
-            "Groupings of a dimension that have nothing in common are behind the linked tables, and no table has both. Leave "
-            "behind= out."
-        )
-    return longer, list(sources.values()), False
-
-
-def _flat_or_whole(hierarchy: Hierarchy, codes: Sequence[str]) -> Hierarchy:
-    """What to tabulate by: the finest codes alone, as no totals are needed, or all where records have finer codes."""
-    used = dict.fromkeys(codes)
-    leaves = {hierarchy.codes[i] for i in np.flatnonzero(hierarchy.is_leaf)}
-    return Hierarchy.flat(sorted(leaves), hierarchy.total) if set(used) <= leaves else hierarchy
-
-
-def _holds(table: Table, response: str, names: Sequence[str], codes: Sequence[Sequence[str]]) -> bool:
-    return table.response == response and all(
-        name in table.dimensions and all(code in table.dimensions[name] for code in set(row))
-        for name, row in zip(names, codes, strict=True)
-    )
-
-
-def _places(table: Table, names: Sequence[str], codes: Sequence[Sequence[str]]) -> np.ndarray:
-    """Where cells with these codes are in a table, at the total of its other dimensions; −1 for empty ones."""
-    mine = [list(table.dimensions).index(name) for name in names]
-    others = [d for d in range(len(table.dimensions)) if d not in mine]
-    here = np.flatnonzero(~table.codes[others].any(axis=0))
-    wanted = [
-        np.array([table.dimensions[name].index(code) for code in row], dtype=np.int64)
-        for name, row in zip(names, codes, strict=True)
-    ]
-    wish, have = numbered(wanted, table.codes[mine][:, here].astype(np.int64))
-    order = np.argsort(have, kind="stable")
-    place = np.searchsorted(have[order], wish)
-    return np.where(np.append(have[order], -1)[place] == wish, np.append(here[order], -1)[place], -1)
-
-
-def _copy(table: Table, here: np.ndarray, columns: dict[str, Any], cells: np.ndarray) -> None:
-    """What a table says about cells behind, as far as the linked table has a column for it."""
-    cells, here = cells[here >= 0], here[here >= 0]
-    place = {name: i for i, name in enumerate(columns.get("contributors", ()))}
-    for name, column in columns.items():
-        own = getattr(table, name)
-        if name == "extra":
-            for extra, values in column.items():
-                values[cells] = own.get(extra, np.zeros(len(table)))[here]
-        elif name == "contributors" or own is None:
-            continue
-        elif name == "who":
-            renumber = np.array([*(place.get(who, -1) for who in table.contributors), -1])
-            column[cells, : own.shape[1]] = renumber[own[here][:, : column.shape[1]]]
-        elif column.ndim == 2:
-            column[cells, : own.shape[1]] = own[here][:, : column.shape[1]]
-        else:
-            column[cells] = own[here]
 
 
 def _take(column: Any, order: np.ndarray) -> Any:

@@ -124,8 +124,8 @@ class Protection:
         n = self.problem.table.n_listed
         if n == len(self.problem):
             return self
-        columns = (getattr(self, name)[:n] for name in ("decision", "published", "lower", "upper"))
-        return Protection(self.problem.listed, *columns, report=self.report)
+        told = (self.published[:n], self.lower[:n], self.upper[:n])
+        return Protection(self.problem.listed, self.decision[:n], *told, report=self.report)
 
     @cached_property
     def digest(self) -> str:

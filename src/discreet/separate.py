@@ -39,21 +39,18 @@ def separate(table: Table, dimension: str, *, shown: Sequence[Sequence[str]] = (
 
 def _in_parts(table: Table, kept: BoolArray) -> Table:
     """The table with relations of cells behind written in the parts of those totals that are not kept."""
-    relations, gone = table.relations, ~kept
-    behind = np.asarray(table.behind)
-    lost = abs(relations) @ gone
-    sums = np.flatnonzero((lost == 1) & (abs(relations) @ behind == 0))
-    total = {int(c): row for row in sums for c in _entries(relations, row) if gone[c]}
-    told = np.flatnonzero((lost > 0) & (abs(relations) @ behind > 0))
-    replaced = relations.tolil()
-    for row in told:
-        for cell in _entries(relations, row):
-            if gone[cell] and int(cell) in total:
-                by = total[int(cell)]
-                factor = relations[row, cell] / relations[by, cell]
-                replaced[row] = replaced[row] - factor * relations[by]
-    return table.with_columns(relations=sparse.csr_array(replaced.tocsr()))
-
-
-def _entries(relations: sparse.csr_array, row: int) -> NDArray[np.integer]:
-    return relations.indices[relations.indptr[row] : relations.indptr[row + 1]]
+    relations, gone, behind = table.relations, ~kept, np.asarray(table.behind)
+    entries = relations.tocoo()
+    lost = np.bincount(entries.row[gone[entries.col]], minlength=relations.shape[0])
+    tells = np.bincount(entries.row[behind[entries.col]], minlength=relations.shape[0]) > 0
+    # For each total that goes a relation with its parts alone.
+    sums = gone[entries.col] & (lost[entries.row] == 1) & ~tells[entries.row]
+    by = np.full(len(table), -1)
+    by[entries.col[sums]] = entries.row[sums]
+    weight = np.zeros(len(table))
+    weight[entries.col[sums]] = entries.data[sums]
+    out = gone[entries.col] & tells[entries.row] & (by[entries.col] >= 0)
+    row, cell = entries.row[out], entries.col[out]
+    m = relations.shape[0]
+    less = sparse.csr_array((entries.data[out] / weight[cell], (row, by[cell])), shape=(m, m))
+    return table.with_columns(relations=sparse.csr_array(relations - less @ relations))

@@ -53,7 +53,9 @@ def read_pattern(problem: Problem, path: str | Path) -> Protection:
         raise FormatError(f"{path}: a pattern begins with the line 'cell,status', or with {','.join(TOLD)!r}.")
     index = {label: i for i, label in enumerate(problem.table.listed.labels())}
     words = {decision.word for decision in (SUPPRESSION if header == HEADER else Decision)}
-    hidden, seen = (np.arange(len(problem)) >= len(index) for _ in range(2))  # cells behind linked tables are not listed
+    hidden, seen = (
+        np.arange(len(problem)) >= len(index) for _ in range(2)
+    )  # cells behind linked tables are not listed
     told = np.array([[math.nan], [-math.inf], [math.inf]]) * np.ones(len(problem))
     for number, row in rows[1:]:
         if len(row) != len(header) or row[1] not in words:

@@ -52,7 +52,7 @@ def verdict(problem: Problem, protection: Protection, audit: Audit) -> tuple[str
         f"{kept} keeps the protection it requires." if n else "No cell is sensitive: there is nothing to protect."
     )
     if problem.table.behind_left_out:
-        sentence += " The linked tables form a cycle, and the cells behind them were left out by decision: readers may infer more."
+        sentence += " The linked tables form a cycle, and the cells behind them were left out: readers may infer more."
     return "safe", f"Safe against {against}: {words.listed(audit.attackers)}", sentence
 
 
