@@ -22,8 +22,8 @@ from discreet.hierarchy import Hierarchy
 from discreet.problem import Problem
 from discreet.table import Table
 
-PLAIN, VERSION = 1, 2  # the second has attackers of its own, whom older readers must not leave out,
-BEHIND = 3  # and the third cells behind linked tables, which they must not publish
+# What older readers must not leave out: attackers of its own, and cells behind linked tables, which are not to be published.
+PLAIN, OTHERS, VERSION = 1, 2, 3
 
 DAMAGE = (zipfile.BadZipFile, zlib.error, AttributeError, EOFError, LookupError, OSError, TypeError, ValueError)
 
@@ -90,7 +90,7 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
     }
     if table.behind is not None or table.behind_left_out:
         meta |= {
-            "discreet": BEHIND,
+            "discreet": VERSION,
             "behind": len(table) - table.n_listed,
             "behind_drawn": table.behind_drawn,
             "behind_left_out": table.behind_left_out,
@@ -103,7 +103,7 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
             names = _columns(who.levels is not None)
             cells |= {f"attacker:{k}:{name}": column for name, column in zip(names, known, strict=True)}
         if problem.others:
-            meta["discreet"] = max(VERSION, meta["discreet"])
+            meta["discreet"] = max(OTHERS, meta["discreet"])
             meta["attackers"] = [{"name": who.name, "levels": who.levels is not None} for who in problem.others]
     relations = io.BytesIO()
     sparse.save_npz(relations, table.relations)
@@ -124,7 +124,7 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
 def _read(path: str | Path) -> tuple[Table, pd.DataFrame, dict[str, Any]]:
     with _whole(path), zipfile.ZipFile(path) as bundle:
         meta = json.loads(bundle.read("meta.json"))
-        if meta["discreet"] not in (PLAIN, VERSION, BEHIND):
+        if meta["discreet"] not in (PLAIN, OTHERS, VERSION):
             raise FormatError(f"{path} was written by another version of discreet. Make it again.")
         cells = pd.read_parquet(io.BytesIO(bundle.read("cells.parquet")))
         relations = sparse.csr_array(sparse.load_npz(io.BytesIO(bundle.read("relations.npz"))))
