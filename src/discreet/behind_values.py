@@ -33,8 +33,8 @@ def with_cells_behind(
     tables: Sequence[Table],
     dimensions: Mapping[str, Hierarchy],
     responses: Sequence[str],
-) -> tuple[Columns, list[tuple[Table, IntArray]]]:
-    """The columns of linked tables with those of the cells behind; and the tables these are from, with numbers of cells."""
+) -> Columns:
+    """The columns of linked tables with those of the cells behind: values and counts, as no rule applies to these cells."""
     n = len(columns["value"])
     longer = _padded(columns, len(found))
     if isinstance(behind, bool):
@@ -45,9 +45,8 @@ def with_cells_behind(
         longer["value"][n:], longer["magnitude"][n:] = value, np.abs(value)
         if counts and "count" in longer:
             longer["count"][n:] = value
-        return longer, []
+        return longer
     given = [behind] if isinstance(behind, Table) else [] if callable(behind) else list(behind)
-    sources: dict[int, tuple[Table, IntArray]] = {}
     told = np.zeros(len(found), dtype=bool)
     for crossing in found.crossings:
         names, response = [list(dimensions)[d] for d in crossing.dimensions], responses[crossing.response]
@@ -62,16 +61,17 @@ def with_cells_behind(
                 "them with behind=, tabulated from the same records."
             )
         place = _places(table, names, codes)
-        at = sources.setdefault(id(table), (table, np.full(len(table), -1)))[1]
-        at[place[place >= 0]] = crossing.cells[place >= 0]
-        _copy(table, place, longer, crossing.cells)
+        cells, here = crossing.cells[place >= 0], place[place >= 0]
+        for name in ("value", "magnitude", "count"):
+            if name in longer and getattr(table, name) is not None:
+                longer[name][cells] = getattr(table, name)[here]
         told[crossing.cells - n] = True
     if not told.all():
         raise InputError(
             "Groupings of a dimension that have nothing in common are behind the linked tables, and no table has both. Leave "
             "behind= out."
         )
-    return longer, list(sources.values())
+    return longer
 
 
 def _padded(columns: Columns, cells: int) -> Columns:
@@ -117,26 +117,6 @@ def _places(table: Table, names: Sequence[str], codes: Sequence[Sequence[str]]) 
     order = np.argsort(have, kind="stable")
     place = np.searchsorted(have[order], wish)
     return np.where(np.append(have[order], -1)[place] == wish, np.append(here[order], -1)[place], -1)
-
-
-def _copy(table: Table, place: IntArray, columns: Columns, cells: IntArray) -> None:
-    """What a table says about cells behind, as far as there is a column for it."""
-    cells, here = cells[place >= 0], place[place >= 0]
-    number = {name: i for i, name in enumerate(columns.get("contributors", ()))}
-    for name, column in columns.items():
-        own = getattr(table, name)
-        if name == "extra":
-            for extra, values in column.items():
-                values[cells] = own.get(extra, np.zeros(len(table)))[here]
-        elif name == "who" and own is not None:
-            renumber = np.array([*(number.get(who, -1) for who in table.contributors), -1])
-            column[cells, : own.shape[1]] = renumber[own[here][:, : column.shape[1]]]
-        elif name != "contributors" and own is not None:
-            column[cells] = own[here] if own.ndim == 1 else _as_wide(own[here], column.shape[1])
-
-
-def _as_wide(rows: NDArray[Any], width: int) -> NDArray[Any]:
-    return np.pad(rows, ((0, 0), (0, max(width - rows.shape[1], 0))))[:, :width]
 
 
 def drawn(relations: sparse.csr_array, value: FloatArray, low: FloatArray, *, counts: bool) -> FloatArray:

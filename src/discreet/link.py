@@ -36,7 +36,7 @@ def link(*tables: Table, equations: Sequence[str] = (), behind: Given = True) ->
     several, or a function that tabulates the records by given hierarchies. Otherwise some table that fits takes its place,
     which makes no difference to what can be inferred. ``behind=False`` leaves them out.
 
-    What respondents contribute is kept if one of the tables, or of those behind, is finer than all others.
+    What respondents contribute is kept if one of the tables is finer than all others.
     """
     if not tables:
         raise InputError("link() needs at least one table.")
@@ -65,14 +65,11 @@ def link(*tables: Table, equations: Sequence[str] = (), behind: Given = True) ->
     order = np.lexsort(keys[::-1])
     cycles = Cycles(dimensions, tables, responses, [{responses.index(r): w for r, w in e.items()} for e in weights])
     mask: NDArray[np.bool_] | None = None
-    sources: Sequence[tuple[Table, np.ndarray]] = ()
     if cycles and behind is not False:
         found = cells_behind(cycles, tables, keys.astype(np.int64))
         relations = [_moved(stack(relations), np.arange(n), n + len(found)), found.relations]
         if len(found):
-            columns, sources = with_cells_behind(
-                columns, found, stack(relations), behind, tables, dimensions, responses
-            )
+            columns = with_cells_behind(columns, found, stack(relations), behind, tables, dimensions, responses)
             mask = np.arange(n + len(found)) >= n
         keys = np.concatenate([keys, found.codes], axis=1)
         order = np.concatenate([order, n + np.arange(len(found))])
@@ -98,11 +95,10 @@ def link(*tables: Table, equations: Sequence[str] = (), behind: Given = True) ->
     ).check_additive()
     # Where one table is finer than all others, it knows what respondents contribute.
     base = np.flatnonzero(linked.is_base)
-    for table, at in [*zip(tables, where, strict=True), *sources]:
-        place = np.where(at >= 0, rank[at], -1)
-        known = table.contributions
-        if known is not None and np.isin(base, place[table.is_base]).all() and np.all(place[known.cell] >= 0):
-            return linked.with_columns(contributions=known.moved(place))
+    for table, at in zip(tables, where, strict=True):
+        place = rank[at]
+        if table.contributions is not None and np.isin(base, place[table.is_base]).all():
+            return linked.with_columns(contributions=table.contributions.moved(place))
     return linked
 
 

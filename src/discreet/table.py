@@ -256,7 +256,8 @@ class Table:
 
     @cached_property
     def _respondents(self) -> Contributions:
-        if not self._base_is_free():
+        # Cells behind linked tables are free, but never sensitive: it is sums of them that need protection.
+        if self.behind is not None or not self._base_is_free():
             raise TableError(
                 "The table classifies the same contributions in several ways, or has equations between responses: its finest "
                 "cells are not independent, so respondents cannot be told apart by them. Take the tables one by one."
