@@ -86,6 +86,8 @@ def assess(
             by = tuple(str(rule) for rule, seen in zip(chosen, verdicts, strict=True) if seen.sensitive[i])
             overrides.append(Override(table.label(i), by, word, reason))
     _refuse_without_reason(overrides)
+    if table.behind is not None:
+        status[table.behind] = Status.HIDDEN  # never published, and nothing is required of them
     needs = (status == Status.PRIMARY) | (found.sensitive & (status == Status.FREE))
     prior_lower, prior_upper = _prior(table, prior)
     # Nobody can be made to believe what they know to be impossible: no level reaches beyond the prior bounds.
@@ -105,7 +107,7 @@ def assess(
         boundary=boundary,
         positive=zeros != "suppressible"
         and is_plain_count(table)
-        and bool(np.all(status[table.value == 0] == Status.PUBLISHED)),
+        and bool(np.all(status[: table.n_listed][table.value[: table.n_listed] == 0] == Status.PUBLISHED)),
         overrides=tuple(overrides),
         waived=0 if waived is None else _spared(_judged(table, [rule(table, None) for rule in chosen]), found),
     )
@@ -113,7 +115,8 @@ def assess(
 
 def is_plain_count(table: Table) -> bool:
     """Whether cells count contributors, each of them once."""
-    return table.is_count and table.count is not None and np.array_equal(table.value, table.count)
+    n = table.n_listed
+    return table.is_count and table.count is not None and np.array_equal(table.value[:n], table.count[:n])
 
 
 def _published_zeros(table: Table, zeros: Zeros | None) -> BoolArray:
@@ -172,6 +175,9 @@ def _refuse_without_reason(overrides: Sequence[Override]) -> None:
 def _prior(table: Table, prior: float | None) -> tuple[FloatArray, FloatArray]:
     if prior is not None:
         room = prior / 100 * table.magnitude
+        if table.behind is not None and table.behind_drawn:  # not the true values: nothing is known to be near them
+            room = np.where(table.behind, np.inf, room)
+            return np.where(table.behind, 0.0, table.value - room), table.value + room
         return table.value - room, table.value + room
     # Contributions of both signs: nobody knows even the sign of a cell. Otherwise everybody does. That turnover is never
     # negative is known also where it is linked to profit, which may be.

@@ -176,9 +176,9 @@ def _say(line: str) -> None:
 
 
 def _summary(result: Result) -> None:
-    report, table = result.protection.report, result.problem.table
+    report, table = result.protection.report, result.problem.table.listed
     base = table.is_base
-    shown = table.magnitude[base & ~result.protection.hidden].sum() / max(table.magnitude[base].sum(), 1e-300)
+    shown = table.magnitude[base & ~result.protection.listed.hidden].sum() / max(table.magnitude[base].sum(), 1e-300)
     grid = Grid(box=None, show_header=False, pad_edge=False)
     grid.add_column(justify="right")
     grid.add_column()
@@ -380,7 +380,7 @@ def assess_command(
         zeros=zeros,
     )
     write_problem(problem, out)
-    console.print(f"{len(problem.primaries):,} of {len(problem):,} cells are sensitive")
+    console.print(f"{len(problem.primaries):,} of {problem.table.n_listed:,} cells are sensitive")
 
 
 @cli.command("protect")

@@ -197,9 +197,8 @@ def attack_command(
     must = np.isin(given.status, (Status.PRIMARY, Status.HIDDEN))
     found = read_pattern(given, pattern) if pattern else suppress(given, must)
     with on_terminal(quiet) as progress:
-        seen = audit(
-            given, found, cells=np.flatnonzero(found.hidden | (given.status == Status.PRIMARY)), progress=progress
-        )
+        asked = (found.hidden | (given.status == Status.PRIMARY))[: given.table.n_listed]
+        seen = audit(given, found, cells=np.flatnonzero(asked), progress=progress)
         how = exposure(given, found, checked=seen, progress=progress)
         report = attack_as(found, names, earlier, progress=progress, **lab) if names else None
     files: dict[Path, Callable[[Path], None]] = {}

@@ -77,9 +77,11 @@ def cost_of(table: Table, spec: Any) -> FloatArray:
         costs = np.asarray(spec, dtype=np.float64)
     except (TypeError, ValueError):
         raise RuleError(f"A cost is a name or one number a cell, not a {type(spec).__name__}.") from None
+    if costs.shape == (table.n_listed,):
+        costs = np.append(costs, np.zeros(len(table) - table.n_listed))
     if costs.shape != (len(table),):
         raise RuleError(
-            f"The table has {len(table)} cells, the costs have shape {costs.shape}: give one number a cell."
+            f"The table has {table.n_listed} cells, the costs have shape {costs.shape}: give one number a cell."
         )
     return _checked(table, costs, "The cost given")
 
@@ -111,4 +113,6 @@ def _checked(table: Table, costs: FloatArray, what: str) -> FloatArray:
             "A cost is zero or more; use column() of absolute values, or another cost.",
             table.labels(bad),
         )
-    return np.array(costs, dtype=np.float64)
+    costs = np.array(costs, dtype=np.float64)
+    costs[table.n_listed :] = 0.0  # cells behind linked tables are never published
+    return costs

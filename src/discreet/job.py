@@ -73,7 +73,13 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
     started = Budget()
     table = make_table(job)
     empty = f", {table.n_empty:,} more are empty" if table.n_empty else ""
-    say(f"tabulated {table.response} by {' × '.join(table.dimensions)}: {len(table):,} cells{empty}")
+    say(f"tabulated {table.response} by {' × '.join(table.dimensions)}: {table.n_listed:,} cells{empty}")
+    if table.behind is not None:
+        say(f"the linked tables form a cycle: {len(table) - table.n_listed:,} cells behind them are taken into account")
+    if table.behind_left_out:
+        say(
+            "the linked tables form a cycle, and the cells behind them are left out: readers who use them may infer more"
+        )
     problem = make_problem(job, table)
     say(f"assessed: {len(problem.primaries):,} cells are sensitive")
     kept = Checkpoint(job.resolve(job.protect.checkpoint), problem, say) if job.protect.checkpoint else None
@@ -131,8 +137,13 @@ def make_table(
     by: Mapping[str, Hierarchy] | None = None,
     recode: Mapping[str, Mapping[str, str]] | None = None,
     source: Any = None,
+    *,
+    behind: bool = True,
 ) -> Table:
-    """The table of a job; of records also by other hierarchies, with other codes replaced, or from records read before."""
+    """The table of a job; of records also by other hierarchies, with other codes replaced, or from records read before.
+
+    Without ``behind`` the cells behind linked tables are left out: they do not matter to rules.
+    """
     if job.table is not None:
         t = job.table
         return read_table(
@@ -155,10 +166,11 @@ def make_table(
     depth = max((rule.depth for rule in parse_rules(job.rules.sensitive)), default=1)
     depth += 2 if job.rules.waivers else 0  # a consenting respondent makes the next one the target
     depth += 1 if job.needs_contributions else 0
-    tables = [
-        tabulate(
+
+    def tabulated(classified: Mapping[str, Hierarchy]) -> Table:
+        return tabulate(
             source,
-            {name: hierarchies[name] for name in names},
+            classified,
             d.response,
             contributor=d.contributor,
             holding=d.holding,
@@ -171,11 +183,13 @@ def make_table(
             store_empty=job.rules.zeros == "suppressible",
             unknown=d.unknown,
             contributions=job.needs_contributions,
-            recode={name: recode[name] for name in names if name in recode},
+            recode={name: recode[name] for name in classified if name in recode},
         )
-        for names in job.tables or [list(job.dimensions)]
-    ]
-    return _separated(job, tables[0] if len(tables) == 1 else link(*tables))
+
+    tables = [tabulated({name: hierarchies[name] for name in names}) for names in job.tables or [list(job.dimensions)]]
+    if len(tables) == 1:
+        return _separated(job, tables[0])
+    return _separated(job, link(*tables, behind=tabulated if behind and d.behind else False))
 
 
 def read_source(job: Job) -> Any:
@@ -326,6 +340,7 @@ def audit_report(
         **_promised(protection, level, respondents),
         "attackers": list(checked.attackers),
         "n_cells": len(checked.cell),
+        "cells_behind": _behind(checked.problem.table),
         "n_exposed": len(checked.exposed),
         "exposed": checked.exposed,
         "whole_numbers": checked.linear is not None,
@@ -333,6 +348,11 @@ def audit_report(
         "protection": checked.protection,
     }
     return report if respondents is None else report | {"respondents": respondents_report(respondents)}
+
+
+def _behind(table: Table) -> int | str:
+    """How many cells behind linked tables were taken into account, or that they were left out."""
+    return "left out" if table.behind_left_out else len(table) - table.n_listed
 
 
 def respondents_report(seen: RespondentAudit) -> dict[str, Any]:

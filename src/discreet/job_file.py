@@ -44,6 +44,7 @@ class Data:
     extra: list[str] = field(default_factory=list)
     count_zeros: bool = True
     unknown: str = "error"
+    behind: bool = True  # cells behind cycles of linked tables are taken into account
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def advise_job(
     rules, records = job.rules, _records(job)
 
     def tabulation(by: Any, recode: Mapping[str, Mapping[str, str]]) -> Table:
-        return make_table(job, by, recode, records)
+        return make_table(job, by, recode, records, behind=False)
 
     return advise(
         tabulation,

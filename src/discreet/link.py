@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from discreet.behind import cells_behind
+from discreet.behind_values import Given, with_cells_behind
+from discreet.cycles import Cycles
 from discreet.errors import InputError, TableError, some
 from discreet.hierarchy import Hierarchy
 from discreet.relations import additive, from_equations, stack
@@ -20,12 +24,17 @@ RESPONSES = "(all responses)"  # heads the list of responses; there is no such c
 AGREE = 1e-9  # share of a shared cell's value by which the tables may differ
 
 
-def link(*tables: Table, equations: Sequence[str] = ()) -> Table:
+def link(*tables: Table, equations: Sequence[str] = (), behind: Given = True) -> Table:
     """One table with the cells and relations of all.
 
     Dimensions are matched by name; a table without one of them stands at its total. Cells of the same response with the same
     codes are one cell, and must agree. Tables of different responses get a dimension ``response``, and
     ``equations`` such as ``"profit = turnover - cost"`` tie them together wherever all their cells are tabulated.
+
+    Tables that form a cycle, such as A × B, B × C and A × C, get the cells behind them, A × B × C, as further cells that are
+    never published (:attr:`Table.behind`): a reader knows that these are not negative. ``behind`` is a table that has them, or
+    several, or a function that tabulates the records by given hierarchies. Otherwise some table that fits takes its place,
+    which makes no difference to what can be inferred. ``behind=False`` leaves them out.
 
     What respondents contribute is kept if one of the tables is finer than all others.
     """
@@ -36,6 +45,11 @@ def link(*tables: Table, equations: Sequence[str] = ()) -> Table:
     conventions = {table.weights for table in tables if table.weights is not None}
     if len(conventions) > 1:
         raise InputError("Some tables take weights to be known, others to be secret. Tabulate all of them alike.")
+    if any(table.behind is not None or (not table.complete and len(tables) > 1) for table in tables):
+        raise InputError(
+            "A table to be linked is linked or taken apart already, so that its cycles cannot be told. Link all tables in one "
+            "call, and take totals out afterwards, with separate()."
+        )
     dimensions = _union(tables)
     responses = tuple(dict.fromkeys(table.response for table in tables))
     domains = [_Domain(table, dimensions, responses.index(table.response)) for table in tables]
@@ -44,18 +58,30 @@ def link(*tables: Table, equations: Sequence[str] = ()) -> Table:
     _check_shared(tables, domains, where, index, dimensions)
     n = len(index)
     relations = [_moved(table.relations, at, n) for table, at in zip(tables, where, strict=True)]
-    relations.append(_implied(dimensions, responses, index, _columns(tables, where, n)["value"]))
+    columns = _columns(tables, where, n)
+    relations.append(_implied(dimensions, responses, index, columns["value"]))
+    weights = [_parse(text, responses) for text in equations]
     if equations:
-        written = [e for text in equations for e in _equations(text, responses, domains, index)]
+        written = [e for one in weights for e in _equations(one, responses, domains, index)]
         relations.append(from_equations(written, n))
     keys = np.array(list(index), dtype=np.int32).T
+    order = np.lexsort(keys[::-1])
+    cycles = Cycles(dimensions, tables, responses, [{responses.index(r): w for r, w in e.items()} for e in weights])
+    mask: NDArray[np.bool_] | None = None
+    if cycles and behind is not False:
+        found = cells_behind(cycles, tables, keys.astype(np.int64))
+        relations = [_moved(stack(relations), np.arange(n), n + len(found)), found.relations]
+        if len(found):
+            columns = with_cells_behind(columns, found, stack(relations), behind, tables, dimensions, responses)
+            mask = np.arange(n + len(found)) >= n
+        keys = np.concatenate([keys, found.codes], axis=1)
+        order = np.concatenate([order, n + np.arange(len(found))])
+    n = len(order)
     if len(responses) > 1:
         dimensions = {"response": Hierarchy.flat(responses, total=RESPONSES), **dimensions}
         keys[0] += 1  # code 0 is the heading of the list; there is no sum over responses
     else:
         keys = keys[1:]
-    columns = _columns(tables, where, n)
-    order = np.lexsort(keys[::-1])
     rank = np.empty(n, dtype=np.int64)
     rank[order] = np.arange(n)
     linked = Table(
@@ -68,6 +94,9 @@ def link(*tables: Table, equations: Sequence[str] = ()) -> Table:
         weights=next(iter(conventions), None),
         counts_zeros=all(table.counts_zeros for table in tables),
         dropped=max(table.dropped for table in tables),
+        behind=mask,
+        behind_drawn=mask is not None and behind is True,
+        behind_left_out=bool(cycles) and behind is False,
         **{name: _take(column, order) for name, column in columns.items()},
     ).check_additive()
     # Where one table is finer than all others, it knows what respondents contribute.
@@ -167,10 +196,9 @@ def _check_shared(
 
 
 def _equations(
-    text: str, responses: tuple[str, ...], domains: Sequence[_Domain], index: dict[Key, int]
+    weights: Mapping[str, float], responses: tuple[str, ...], domains: Sequence[_Domain], index: dict[Key, int]
 ) -> list[tuple[list[int], list[float]]]:
     """One relation for each combination of codes that every response involved is tabulated by."""
-    weights = _parse(text, responses)
     places = dict.fromkeys(key[1:] for key in index if responses[key[0]] in weights)
     written = []
     for place in places:

@@ -114,9 +114,9 @@ class Problem:
 
     def _repr_html_(self) -> str:
         table = self.table
-        facts = {"cells": f"{len(self):,}", "primary": f"{len(self.primaries):,}", "free": f"{len(self.free):,}"}
+        facts = {"cells": f"{table.n_listed:,}", "primary": f"{len(self.primaries):,}", "free": f"{len(self.free):,}"}
         for word, status in (("to be published", Status.PUBLISHED), ("hidden already", Status.HIDDEN)):
-            many = int((self.status == status).sum())
+            many = int((self.status[: table.n_listed] == status).sum())
             facts |= {word: f"{many:,}"} if many else {}
         facts["attackers"] = f"{1 + len(self.others):,}"
         by = f" by {BETWEEN.join(table.dimensions)}" if table.dimensions else ""
@@ -184,6 +184,12 @@ class Problem:
         """Cells that need protection in a pattern: primaries, and free cells that have levels and are hidden."""
         conditional = hidden & (self.status == Status.FREE) & self.levels(attacker).any(axis=0)
         return np.asarray((self.status == Status.PRIMARY) | conditional)
+
+    @cached_property
+    def listed(self) -> Problem:
+        """The problem without the cells behind linked tables; the others keep their numbers."""
+        table = self.table
+        return self if table.behind is None else self.only(np.arange(table.n_listed), table.listed)
 
     @cached_property
     def digest(self) -> str:

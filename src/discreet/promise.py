@@ -111,6 +111,12 @@ def _zeros(basis: Basis) -> str | None:
     return "Zeros may be suppressed: a suppressed count may be zero."
 
 
+def _behind(basis: Basis) -> str | None:
+    if not basis.problem.table.behind_left_out:
+        return None
+    return "The linked tables form a cycle, and the cells behind them are left out: readers who use them may infer more."
+
+
 def _level(basis: Basis) -> str:
     if basis.respondents is None:
         return basis.level.not_covered or "Not covered: respondents, who were not audited."
@@ -137,6 +143,7 @@ SUBJECTS: tuple[Subject, ...] = (
     _weights,
     _weighted_number,
     _zeros,
+    _behind,
     _level,
     _attackers,
 )

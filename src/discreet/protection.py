@@ -119,6 +119,15 @@ class Protection:
         return not np.any(told | (self.decision == Decision.ADJUSTED))
 
     @cached_property
+    def listed(self) -> Protection:
+        """The protection without the cells behind linked tables, which are never listed; the others keep their numbers."""
+        n = self.problem.table.n_listed
+        if n == len(self.problem):
+            return self
+        told = (self.published[:n], self.lower[:n], self.upper[:n])
+        return Protection(self.problem.listed, self.decision[:n], *told, report=self.report)
+
+    @cached_property
     def digest(self) -> str:
         h = hashlib.sha256(self.problem.digest.encode())
         for array in (self.decision, self.published, self.lower, self.upper):
@@ -192,7 +201,7 @@ def tell(
             bound=report.pop("bound", None),
             seconds=report.pop("seconds", 0.0),
             n_primary=int((decision == Decision.PRIMARY).sum()),
-            n_secondary=int((decision == Decision.SECONDARY).sum()),
+            n_secondary=int((decision[: problem.table.n_listed] == Decision.SECONDARY).sum()),
             n_adjusted=int((decision == Decision.ADJUSTED).sum()),
             problem=problem.digest,
             **report,

@@ -116,6 +116,7 @@ def publish(
             "Not published: whether single respondents are safe was not audited. Audit them by audit_respondents(), and pass "
             "that on; or ask for level='cells', which leaves them out."
         )
+    problem, protection = problem.listed, protection.listed  # cells behind linked tables are never published
     table = problem.table
     listed = _listed(problem, protection)
     codes: dict[str, tuple[str, ...]] = {} if table.names is None else {"cell": tuple(table.labels(listed))}
@@ -139,15 +140,14 @@ def publish(
 
 
 def _listed(problem: Problem, protection: Protection) -> IntArray:
-    """The cells of the release. Those behind linked tables are never among them.
+    """The cells of the release.
 
     Where empty cells are not listed, a listed zero would say that it is none: what is published as zero is left out as well.
     """
     table, zero = problem.table, protection.published == 0
     lists_empty_cells = table.grid == len(table) and np.any(table.magnitude == 0)
     tells = np.any(zero & (protection.decision == Decision.ADJUSTED)) and not lists_empty_cells
-    left_out = zero if tells else np.zeros(len(table), dtype=bool)
-    return np.flatnonzero(~left_out if table.behind is None else ~(left_out | table.behind))
+    return np.flatnonzero(~zero) if tells else np.arange(len(table))
 
 
 def _outwards(end: FloatArray, decimals: int, sign: int) -> FloatArray:
@@ -163,8 +163,6 @@ def _check_written(problem: Problem, protection: Protection, listed: IntArray, r
     value, told = problem.table.value[listed], release.value
     left_out = np.ones(len(problem), dtype=bool)
     left_out[listed] = False
-    if problem.table.behind is not None:
-        left_out &= ~problem.table.behind
     wrong = np.zeros(len(problem), dtype=bool)
     wrong[left_out] = protection.published[left_out] != 0
     if release.lower is not None and release.upper is not None:

@@ -66,7 +66,9 @@ class Table:
     is_count: bool = False  # the response counts contributors
     complete: bool = True  # cells that are not stored are zeros; in linked tables some are tabulated nowhere
     contributions: Contributions | None = None  # to the finest cells
-    behind: NDArray[np.bool_] | None = None  # cells behind linked tables, which are never published
+    behind: NDArray[np.bool_] | None = None  # cells behind linked tables: last, part of the relations, never published
+    behind_drawn: bool = False  # their values are those of some table that fits, not the true ones
+    behind_left_out: bool = False  # by decision: readers who use them may infer more
     weighted_count: FloatArray | None = None  # how many the contributors stand for, by their sampling weights
     weights: Weights | None = None  # whether sampling weights are known to readers; contributions are then weighted
     counts_zeros: bool = True  # contributors of zero are counted
@@ -90,7 +92,7 @@ class Table:
                 put(self, name, np.asarray(getattr(self, name), dtype=kind))
         n = len(value)
         lengths = {"relations": self.relations.shape[1], "magnitude": len(self.magnitude)}
-        for name in ("count", "weighted_count", "top", "who", "requested", "names"):
+        for name in ("count", "weighted_count", "top", "who", "requested", "names", "behind"):
             column = getattr(self, name)
             if column is not None:
                 lengths[name] = len(column)
@@ -101,9 +103,22 @@ class Table:
         if self.names is not None and len(set(self.names)) < n:
             twice = [name for name, times in Counter(self.names).items() if times > 1]
             raise TableError(f"Cells have the same name: {some(twice)}.", twice)
-        for name in ("value", "codes", "magnitude", "rhs", "count", "weighted_count", "top", "who", "requested"):
+        for name in (
+            "value",
+            "codes",
+            "magnitude",
+            "rhs",
+            "count",
+            "weighted_count",
+            "top",
+            "who",
+            "requested",
+            "behind",
+        ):
             if getattr(self, name) is not None:
                 put(self, name, read_only(getattr(self, name)))
+        if self.behind is not None and not (self.behind.any() and np.all(np.diff(self.behind.astype(int)) >= 0)):
+            raise TableError("Cells behind linked tables come after all others, and there is at least one.")
         self._check_names()
         self._check_relations()
         self._check_values()
@@ -182,17 +197,30 @@ class Table:
 
     def __repr__(self) -> str:
         by = f" by {BETWEEN.join(self.dimensions)}" if self.dimensions else ""
-        return f"Table({self.response}{by}: {len(self):,} cells, {self.relations.shape[0]:,} relations)"
+        n = self.n_listed
+        behind = f", {len(self) - n:,} cells behind" if n < len(self) else ""
+        return f"Table({self.response}{by}: {n:,} cells, {self.relations.shape[0]:,} relations{behind})"
 
     def _repr_html_(self) -> str:
         facts = {name: f"{len(h):,} codes" for name, h in self.dimensions.items()}
-        facts |= {"cells": f"{len(self):,}", "relations": f"{self.relations.shape[0]:,}"}
+        facts |= {"cells": f"{self.n_listed:,}", "relations": f"{self.relations.shape[0]:,}"}
+        facts |= {"cells behind": f"{len(self) - self.n_listed:,}"} if self.behind is not None else {}
         return card(f"Table: {self.response}", facts, "Confidential: values are not shown.")
 
     @property
     def grid(self) -> int:
         """Number of cells of the full cross-classification, empty ones included."""
         return int(np.prod([len(h) for h in self.dimensions.values()], dtype=object)) if self.dimensions else len(self)
+
+    @cached_property
+    def n_listed(self) -> int:
+        """Number of cells without those behind: what a reader sees listed."""
+        return len(self) if self.behind is None else int((~self.behind).sum())
+
+    @cached_property
+    def listed(self) -> Table:
+        """The table without the cells behind it; the others keep their numbers."""
+        return self if self.behind is None else self.only(np.arange(self.n_listed))
 
     @property
     def n_empty(self) -> int:
@@ -209,7 +237,7 @@ class Table:
 
     @cached_property
     def _by_label(self) -> dict[str, int]:
-        return {label: i for i, label in enumerate(self.labels())}
+        return {label: i for i, label in enumerate(self.labels(range(self.n_listed)))}
 
     def index(self, label: str | Sequence[str]) -> int:
         """The cell called ``"A × North"``, or ``("A", "North")``."""
@@ -269,7 +297,12 @@ class Table:
 
     @cached_property
     def base_is_free(self) -> bool:
-        """Whether any values of the finest cells, here drawn at random, have totals that keep all relations."""
+        """Whether any values of the finest cells, here drawn at random, have totals that keep all relations.
+
+        Cells behind linked tables are free, but never sensitive: it is sums of them that need protection.
+        """
+        if self.behind is not None:
+            return False
         known, value = self.is_base.copy(), np.zeros(len(self))
         value[known] = np.random.default_rng(0).integers(1, 1 << 20, int(known.sum()))
         parts = self.relations.maximum(0.0)
@@ -329,6 +362,8 @@ class Table:
         for name, hierarchy in self.dimensions.items():
             h.update("\0".join((name, *hierarchy.codes, "")).encode())
         h.update("\0".join(self.names or ()).encode())
+        if self.behind is not None:
+            h.update(self.behind.tobytes())
         return h.hexdigest()
 
     def with_columns(self, **columns: Any) -> Table:
@@ -350,6 +385,7 @@ class Table:
             names=None if self.names is None else tuple(self.names[i] for i in cells),
             complete=self.complete and len(cells) == len(self),
             contributions=self.contributions and self.contributions.only(cells),
+            behind=self.behind[cells] if self.behind is not None and self.behind[cells].any() else None,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -157,7 +157,7 @@ class CongruentTables:
 
     def burst(
         self, cells: IntArray, sign: float | FloatArray, goal: FloatArray, weight: FloatArray, steps: int | None = None
-    ) -> Iterator[Push]:
+    ) -> Generator[Push]:
         """Move many cells at once, none beyond its goal; a table every so many steps, the last one best."""
         self._model.set_cost(self._aim, np.zeros(len(self._aim)))
         self._model.set_cost(cells, sign * weight)

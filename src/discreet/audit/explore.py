@@ -196,8 +196,12 @@ class _Explorer:
                 columns, goal = self._goals(before, side)
                 finite = np.isfinite(goal)
                 weight = self.unit / np.where(finite, goal, 1e3 * max(self.unit, goal[finite].max(initial=0.0)))
-                for push in tables.burst(columns, SIGN[side], goal, weight, STEPS):
+                pushes = tables.burst(columns, SIGN[side], goal, weight, STEPS)
+                for push in pushes:
                     self.learn(push)
+                    if not push.proven:  # and neither will be what follows from there
+                        break
+                pushes.close()
                 self.starts.append(tables.here(push))
                 if before.sum() - self.open().sum() < worth:
                     sides.discard(side)
@@ -244,6 +248,8 @@ class _Explorer:
         if not push.optimal or not self.open()[side, k]:
             return
         self._bound(column, side, tables.grid, push.dual)
+        if not push.proven and self.open()[side, k]:  # an intricate corner: a simple table may go as far
+            self._go(tables, k, column, side, float(min(goal, self.edge[side, column])))
         stake = max(c.level[side, k], c.sliding[k] / 2)
         for unit, room in _ladder(stake, self.edge[side, column]):
             if not self.open()[side, k]:

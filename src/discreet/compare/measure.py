@@ -88,15 +88,16 @@ class Meter:
     progress: Progress
 
     def loss(self, protection: Protection) -> Loss:
-        everywhere, base = np.ones(len(self.problem), dtype=bool), self.problem.table.is_base
-        size, told = np.abs(self.problem.table.value), _told(protection)
+        listed, table = protection.listed, self.problem.table.listed
+        everywhere, base = np.ones(len(table), dtype=bool), table.is_base
+        size, told = np.abs(table.value), _told(listed)
         cells: dict[str, Any] = {kind: _share(these, everywhere) for kind, these in told.items()}
         value: dict[str, Any] = {f"value_{kind}": _share(these, base, size) for kind, these in told.items()}
-        broken, relations = _broken(protection)
+        broken, relations = _broken(listed)
         return Loss(
             **cells,
             **value,
-            **_deviations(protection),
+            **_deviations(listed),
             width=self._width(protection),
             additive=not broken,
             broken=broken,

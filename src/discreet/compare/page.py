@@ -76,7 +76,7 @@ def _lead(comparison: Comparison) -> str:
         (len(done) - safe, f"{len(done) - safe:,} leave cells exposed"),
         (failed, f"{failed:,} gave no result"),
     ]
-    cells = f"{words.plural(len(problem), 'cell')}, {len(problem.primaries):,} of them sensitive."
+    cells = f"{words.plural(problem.table.n_listed, 'cell')}, {len(problem.primaries):,} of them sensitive."
     of = words.plural(len(comparison.outcomes), "method")
     return f"{cells} Of {of}, {words.listed([text for many, text in counts if many])}."
 

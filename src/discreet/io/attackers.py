@@ -31,7 +31,7 @@ def with_attackers(problem: Problem, path: str | Path) -> Problem:
 def read_attackers(problem: Problem, path: str | Path) -> tuple[Attacker, ...]:
     """The attackers in a file, in the order in which they first occur."""
     taken = {who.name for who in problem.attackers()}
-    index = {label: i for i, label in enumerate(problem.table.labels())}
+    index = {label: i for i, label in enumerate(problem.table.listed.labels())}
     value = problem.table.value
     noise = 1e-9 * np.maximum(np.abs(value), 1e-9)  # as everywhere, a bound may miss the value by so little
     found: dict[str, _Listed] = {}

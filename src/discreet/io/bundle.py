@@ -26,7 +26,8 @@ from discreet.hierarchy import Hierarchy
 from discreet.problem import Override, Problem
 from discreet.table import Table
 
-# What older readers must not leave out makes another version: attackers of its own, then decisions against the rules.
+# What older readers must not leave out makes another version: attackers of its own, then decisions against the rules and cells
+# behind linked tables, which are not to be published.
 PLAIN, ATTACKERS, DECISIONS = 1, 2, 3
 
 _RESPONDENTS = ("contributions", "respondents")  # only in bundles of tables that know them
@@ -52,8 +53,8 @@ def read_problem(path: str | Path) -> Problem:
         raise FormatError(f"{path} holds a table that has not been assessed. Run `discreet assess` on it first.")
     with _whole(path):
         levels = {name: cells[f"problem:{name}"].to_numpy() for name in _LEVELS}
-        others = tuple(_attackers(cells, meta["attackers"])) if meta["discreet"] >= ATTACKERS else ()
-        decided = meta["overrides"] if meta["discreet"] >= DECISIONS else []
+        others = tuple(_attackers(cells, meta["attackers"])) if "attackers" in meta else ()
+        decided = meta.get("overrides", [])
         least = cells["problem:least"].to_numpy() if "problem:least" in cells else None
         return Problem(
             table,
@@ -106,6 +107,13 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
         },
         "contributors": list(table.contributors),
     }
+    if table.behind is not None or table.behind_left_out:
+        meta |= {
+            "discreet": DECISIONS,
+            "behind": len(table) - table.n_listed,
+            "behind_drawn": table.behind_drawn,
+            "behind_left_out": table.behind_left_out,
+        }
     if problem is not None:
         cells |= {f"problem:{name}": getattr(problem, name) for name in (*_LEVELS, "least")}
         meta |= {
@@ -120,8 +128,9 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
             cells |= {f"attacker:{k}:{name}": column for name, column in zip(names, known, strict=True)}
         if problem.overrides:
             meta["overrides"] = [asdict(one) for one in problem.overrides]
-        if problem.others or problem.overrides:
-            meta["discreet"] = DECISIONS if problem.overrides else ATTACKERS
+            meta["discreet"] = DECISIONS
+        if problem.others:
+            meta["discreet"] = max(ATTACKERS, meta["discreet"])
             meta["attackers"] = [{"name": who.name, "levels": who.levels is not None} for who in problem.others]
     relations = io.BytesIO()
     sparse.save_npz(relations, table.relations)
@@ -239,4 +248,7 @@ def _table(
         weights=meta.get("weights", "secret"),  # older bundles hold contributions as they were reported
         counts_zeros=meta.get("counts_zeros", True),
         dropped=meta.get("dropped", 0),
+        behind=np.arange(len(cells)) >= len(cells) - meta["behind"] if meta.get("behind") else None,
+        behind_drawn=meta.get("behind_drawn", False),
+        behind_left_out=meta.get("behind_left_out", False),
     )

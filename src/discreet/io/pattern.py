@@ -22,6 +22,7 @@ SUPPRESSION = (Decision.PUBLISHED, Decision.PRIMARY, Decision.SECONDARY)  # all 
 
 
 def write_pattern(protection: Protection, path: str | Path) -> None:
+    protection = protection.listed
     columns: list[list[str]] = [
         protection.problem.table.labels(),
         [Decision(decision).word for decision in protection.decision],
@@ -52,10 +53,11 @@ def read_pattern(problem: Problem, path: str | Path) -> Protection:
     header = [name.strip() for name in rows[0][1]] if rows else []
     if header not in (HEADER, TOLD):
         raise FormatError(f"{path}: a pattern begins with the line 'cell,status', or with {','.join(TOLD)!r}.")
-    index = {label: i for i, label in enumerate(problem.table.labels())}
+    index = {label: i for i, label in enumerate(problem.table.listed.labels())}
     words = {decision.word for decision in (SUPPRESSION if header == HEADER else Decision)}
-    hidden = np.zeros(len(problem), dtype=bool)
-    seen = np.zeros(len(problem), dtype=bool)
+    hidden, seen = (
+        np.arange(len(problem)) >= len(index) for _ in range(2)
+    )  # cells behind linked tables are not listed
     told = np.array([[math.nan], [-math.inf], [math.inf]]) * np.ones(len(problem))
     for number, row in rows[1:]:
         if len(row) != len(header) or row[1] not in words:

@@ -100,7 +100,7 @@ class Truth:
         outsider = problem.attackers()[0]
         protected = np.zeros(len(problem), dtype=bool)
         protected[due(problem, protection, outsider)] = True
-        labels = {label: i for i, label in enumerate(table.labels())}
+        labels = {label: i for i, label in enumerate(table.listed.labels())}
         off = STEPS * float(np.abs(table.relations @ table.value - table.rhs).max(initial=0.0))
         return cls(labels, table.value, protected, required(problem, protection, outsider), off)
 

@@ -60,6 +60,8 @@ class Public:
         if counts and table.count is None:
             raise InputError("The table does not know how many respondents its cells have: leave out counts=True.")
         lower, upper = limits(protection, who)
+        # Cells behind linked tables are not published, and neither is how many respondents they have.
+        respondents = None if table.count is None else table.count * (np.arange(len(table)) < table.n_listed)
         told = ~protection.hidden & (protection.lower == protection.upper)
         return cls(
             labels=tuple(table.labels()),
@@ -70,7 +72,7 @@ class Public:
             told_upper=protection.upper,
             lower=np.where(told, protection.published, lower),
             upper=np.where(told, protection.published, upper),
-            count=table.count if counts else None,
+            count=respondents if counts else None,
             whole=table.is_count,
             codes={
                 name: tuple(hierarchy.codes[c] for c in table.codes[d])

@@ -58,7 +58,7 @@ def render_report(
 ) -> str:
     """The report as HTML. ``settings`` is what it takes to run the job again, by name; ``lab`` tells of attacks tried."""
     _check(problem, protection, audit, respondents)
-    closest = tightest(audit)
+    closest, listed = tightest(audit), protection.listed
     return _render(
         "report.html.j2",
         title=title,
@@ -67,15 +67,15 @@ def render_report(
         verdicts=[view.verdict(problem, protection, audit), *view.respondents_verdict(respondents, protection)],
         promise=promise(protection, respondents),
         decisions=view.decisions(problem),
-        tiles=view.tiles(protection),
+        tiles=view.tiles(listed),
         exposed=exposed(audit),
         intervals=intervals(audit, closest),
         exact=audit.exact,
-        told=told(protection),
-        kinds=view.kinds(protection),
-        map=view.status_map(protection, audit),
-        cover=cover(protection, audit.cell[closest].tolist()),
-        losses=view.losses(protection),
+        told=told(listed),
+        kinds=view.kinds(listed),
+        map=view.status_map(listed, audit),
+        cover=cover(listed, audit.cell[closest].tolist()),
+        losses=view.losses(listed),
         attacks=[] if lab is None else attacks(lab),
         settings=settings,
         facts=view.facts(protection, audit),

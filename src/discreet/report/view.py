@@ -52,6 +52,8 @@ def verdict(problem: Problem, protection: Protection, audit: Audit) -> tuple[str
     sentence = (
         f"{kept} keeps the protection it requires." if n else "No cell is sensitive: there is nothing to protect."
     )
+    if problem.table.behind_left_out:
+        sentence += " The linked tables form a cycle, and the cells behind them were left out: readers may infer more."
     headline = f"{_headline(protection)} against {against}: {words.listed(audit.attackers)}"
     return "safe", headline, sentence
 
