@@ -25,6 +25,12 @@ def pytest_configure() -> None:
 
 
 @pytest.fixture(autouse=True)
+def attacks_are_short(monkeypatch):
+    """Every job tries attacks; here for a moment only, unless a test says otherwise."""
+    monkeypatch.setattr("discreet.job_attacks.SECONDS", 0.2)
+
+
+@pytest.fixture(autouse=True)
 def every_audit_is_proven(monkeypatch):
     jobs = []
 

@@ -156,15 +156,15 @@ def test_step_by_step_the_verdict_is_the_same(folder, monkeypatch, capsys):
 
 def test_the_shareable_report_does_not_claim_more_than_was_checked():
     problem = assess(table(), "P(10)", statuses={sensitive()[0]: ("published", "agreed")})
-    found = protect(problem, "kelly")
+    found = protect(problem, "kelly", level="cells")
     checked = audit(problem, found)
-    page = render_shareable(problem, found, checked)
+    page = render_shareable(problem, found, checked, level="cells")
     assert "except for cells that are published by decision" in page
     assert "agreed" not in page
     assert "agreed" in render_report(problem, found, checked)
     plain = assess(table(), "P(10)")
-    found = protect(plain, "kelly")
-    assert "by decision" not in render_shareable(plain, found, audit(plain, found))
+    found = protect(plain, "kelly", level="cells")
+    assert "by decision" not in render_shareable(plain, found, audit(plain, found), level="cells")
 
 
 def test_statuses_never_remove_protection_quietly():

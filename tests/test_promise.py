@@ -10,7 +10,7 @@ from discreet.attackers import Attacker
 from discreet.hierarchy import Hierarchy
 from discreet.methods import protect
 from discreet.promise import SUBJECTS, promise, safe
-from discreet.respondents import audit_respondents
+from discreet.respondents import audit_respondents, level_of
 from discreet.tabulate import tabulate
 
 RECORDS = pd.DataFrame(
@@ -37,9 +37,9 @@ def make(records=RECORDS, rules="P(10)", **options):
 
 def test_an_ordinary_table_has_a_level_and_attackers_and_no_more():
     problem = make()
-    assert promise(protect(problem, "kelly")) == [
-        "Checked at the level of cells: what respondents can work out about each other, knowing their own contributions, "
-        "is not covered.",
+    asked = level_of(problem, True, "cells")
+    assert promise(protect(problem, "kelly", level="cells"), level=asked) == [
+        "Not covered: respondents who use their own figures to learn about others, because level cells was asked for.",
         "Attackers assumed: a reader of all published cells who knows no more beforehand.",
     ]
 

@@ -16,7 +16,7 @@ from discreet.rules import parse_rules
 from discreet.table import Table
 
 SHARE = 0.1  # of the time that was spent so far, for the quick attacks,
-SECONDS = 5.0  # or so long, whichever is more
+SECONDS = 2.0  # or so long, whichever is more
 
 
 def quick_seconds(spent: float) -> float:

@@ -155,6 +155,20 @@ class Problem:
         short = cells & (np.maximum(lower + upper, sliding) < least)
         return np.stack([lower, upper, np.where(short, least, sliding)])
 
+    def floor(self, listed: BoolArray) -> FloatArray:
+        """The least that cells can be if these are listed with anything but 0.
+
+        Where zeros are always published, a count that is listed is at least 1, and a total at least the number of its parts.
+        """
+        table = self.table
+        if not self.positive:
+            return np.full(len(self), -np.inf)
+        listed = listed & (table.value >= 1)
+        if table.behind is not None:
+            listed &= ~table.behind
+        parts = np.nan_to_num(table.added_up(listed.astype(np.float64)))
+        return np.where(listed, np.maximum(parts, 1.0), -np.inf)
+
     def posed(self, suppresses: bool) -> Problem:
         """The problem as methods solve it: what the audit requires beside the levels becomes levels and prior bounds.
 
@@ -162,11 +176,10 @@ class Problem:
         at least 1 if zeros are always published.
         """
         status, floor = self.status, self.prior_lower
-        behind = np.zeros(len(self), dtype=bool) if self.table.behind is None else self.table.behind
         if suppresses:
+            behind = np.zeros(len(self), dtype=bool) if self.table.behind is None else self.table.behind
             status = np.where((status == Status.HIDDEN) & ~behind, Status.PRIMARY, status).astype(np.int8)
-            if self.positive:
-                floor = np.where((self.table.value >= 1) & ~behind, np.maximum(floor, 1.0), floor)
+            floor = np.maximum(floor, self.floor(np.ones(len(self), dtype=bool)))
         room = self.table.value - floor
         primary = status == Status.PRIMARY
         capped = replace(self, status=status, prior_lower=floor, lower=np.minimum(self.lower, room))

@@ -114,7 +114,9 @@ def _zeros(basis: Basis) -> str | None:
 def _behind(basis: Basis) -> str | None:
     if not basis.problem.table.behind_left_out:
         return None
-    return "The linked tables form a cycle, and the cells behind them are left out: readers who use them may infer more."
+    return (
+        "The linked tables form a cycle, and the cells behind them are left out: readers who use them may infer more."
+    )
 
 
 def _level(basis: Basis) -> str:

@@ -303,16 +303,21 @@ class Table:
         """
         if self.behind is not None:
             return False
-        known, value = self.is_base.copy(), np.zeros(len(self))
-        value[known] = np.random.default_rng(0).integers(1, 1 << 20, int(known.sum()))
+        value = np.random.default_rng(0).integers(1, 1 << 20, len(self)).astype(np.float64)
+        value = np.nan_to_num(self.added_up(value))
+        return bool(np.all(np.abs(self.relations @ value) <= 1e-9 * (abs(self.relations) @ np.abs(value))))
+
+    def added_up(self, value: FloatArray) -> FloatArray:
+        """Values of the finest cells, and of the totals that follow from them; NaN where none does."""
+        known, value = self.is_base.copy(), np.where(self.is_base, value, np.nan)
         parts = self.relations.maximum(0.0)
         totals = (parts - self.relations).tocsr()
         while True:
             ready = (parts @ ~known == 0) & (totals @ ~known > 0) & (np.diff(totals.indptr) == 1)
             if not ready.any():
-                return bool(np.all(np.abs(self.relations @ value) <= 1e-9 * (abs(self.relations) @ np.abs(value))))
+                return value
             rows = totals[ready]
-            value[rows.indices] = (parts[ready] @ value) / rows.data
+            value[rows.indices] = (parts[ready] @ np.nan_to_num(value)) / rows.data
             known[rows.indices] = True
 
     def frame(self) -> pd.DataFrame:

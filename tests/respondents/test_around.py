@@ -58,7 +58,7 @@ def test_cells_that_are_sensitive_by_hand_are_protected_too(method):
     "given",
     [
         {"waivers": [("big", "A × I")]},
-        {"statuses": {"A × I": "free"}},
+        {"statuses": {"A × I": ("free", "agreed")}},
         {"statuses": {"A × I": "hidden"}},
     ],
 )
@@ -122,7 +122,11 @@ def test_a_holding_in_very_many_cells_is_decided_where_each_can_move_alone():
 def test_messages_name_no_respondent_and_no_parameter():
     special = {("A", "I"): {"HOLD": 500.0, "x": 1.0}, ("B", "II"): {"HOLD": 400.0, "y": 1.0}}
     given = table(special)
-    others = {label: "published" for label in given.labels() if label not in ("A × I", "B × II", "A × II", "B × I")}
+    others = {
+        label: ("published", "agreed")
+        for label in given.labels()
+        if label not in ("A × I", "B × II", "A × II", "B × I")
+    }
     problem = assess(given, "P(60)", statuses=others)
     with pytest.raises(NoSafePatternError) as error:
         protect(problem, level="contributions")

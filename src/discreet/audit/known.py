@@ -79,18 +79,8 @@ def required(problem: Problem, protection: Protection, attacker: Attacker) -> Fl
 
 
 def floor(protection: Protection) -> FloatArray:
-    """The least that cells can be by the release as it is written.
-
-    Where zeros are always published, a cell that is listed with anything but 0 is not zero: a count is at least 1.
-    """
-    problem = protection.problem
-    value = problem.table.value
-    if not problem.positive:
-        return np.full(len(value), -np.inf)
-    listed = (value >= 1) & (protection.published != 0)
-    if problem.table.behind is not None:
-        listed &= ~problem.table.behind
-    return np.where(listed, 1.0, -np.inf)
+    """The least that cells can be by the release as it is written: what is left out of it may be zero."""
+    return protection.problem.floor(protection.published != 0)
 
 
 def known(problem: Problem, protection: Protection, attacker: Attacker) -> tuple[list[Bound], list[Bound]]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.decompress import read_bytes
 from discreet.errors import FormatError, some
-from discreet.problem import Problem, Status
+from discreet.problem import Problem, Status, smallest_width
 from discreet.relations import from_equations
 from discreet.table import Table
 
@@ -68,15 +68,18 @@ def read_problem(path: str | Path) -> Problem:
         raise FormatError(f"{path}, line {extra[0]}: text after the last equation. Is the number of equations right?")
     value, cost, low, high, lpl, upl, spl = np.array(numbers).reshape(n, 7).T
     table = Table({}, np.zeros((0, n), np.int32), value, from_equations(equations, n), names=tuple(index), rhs=rhs)
+    statuses = np.array(status, dtype=np.int8)
     return Problem(
         table.check_additive(ROUNDING),
-        status=np.array(status, dtype=np.int8),
+        status=statuses,
         cost=cost,
         lower=lpl,
         upper=upl,
         sliding=spl,
         prior_lower=np.where(low <= -UNBOUNDED, -np.inf, low),
         prior_upper=np.where(high >= UNBOUNDED, np.inf, high),
+        # Cells of status m ask for nothing: they may be published elsewhere, or lie behind linked tables.
+        least=np.where(statuses == Status.HIDDEN, 0.0, smallest_width(table)),
     )
 
 
