@@ -35,7 +35,6 @@ seed = 1
 [output]
 folder = "."
 formats = ["csv", "xlsx", "parquet"]
-attacks = ["exact", "fit"]   # tried before anything is published
 """
 
 

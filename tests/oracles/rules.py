@@ -6,6 +6,7 @@ import csv
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from tests.oracles.records import Cell, Codes, Survey
@@ -72,6 +73,8 @@ def needs(survey: Survey) -> dict[Codes, Need]:
             need = Need(level, level)
         if need is not None:
             low, high = prior_bounds(survey, place)
+            if survey.is_count and not survey.is_weighted and not zeros_suppressible(survey):
+                low = max(low or Fraction(0), Fraction(listed_below(survey, place)))
             lower = need.lower if low is None else min(need.lower, cell.value - low)
             upper = need.upper if high is None else min(need.upper, high - cell.value)
             found[place] = Need(max(lower, Fraction(0)), upper, need.width)
@@ -115,10 +118,23 @@ def _threshold(rule: Rule, cell: Cell, survey: Survey) -> Need | None:
     if len(rule.numbers) > 2:
         return Need(width=rule.numbers[2])
     if survey.is_count and not survey.is_weighted:
-        least = 0 if zeros_suppressible(survey) else 1
-        return Need(cell.value - least, n - cell.value)
+        return Need(cell.value, n - cell.value)
     level = rule.number(1, 20) / 100 * cell.magnitude
     return Need(level, level)
+
+
+def listed_below(survey: Survey, place: Codes) -> int:
+    """How many finest cells of a table that a cell consists of are listed, each of which is at least 1."""
+    trees, most = list(survey.trees.values()), 1
+    for names in survey.tables:
+        inside = [name in names for name in survey.trees]
+        if all(mine or code == tree.total for mine, code, tree in zip(inside, place, trees, strict=True)):
+            parts = [
+                tree.below[code] if mine else [tree.total]
+                for mine, code, tree in zip(inside, place, trees, strict=True)
+            ]
+            most = max(most, sum(tuple(part) in survey.cells for part in product(*parts)))
+    return most
 
 
 def zeros_suppressible(survey: Survey) -> bool:
