@@ -29,6 +29,7 @@ from discreet.cli_common import (
     NewFile,
     Number,
     Setting,
+    accept_symmetric_option,
     attackers_option,
     console,
     keep_apart,
@@ -37,12 +38,13 @@ from discreet.cli_common import (
     problem_against,
     problem_argument,
     quiet_option,
+    secret_option,
     verdict,
     workers_option,
 )
 from discreet.cli_compare import compare_command
 from discreet.cli_edit import edit_command
-from discreet.cli_keys import keys_command
+from discreet.cli_keys import keys_command, secret_command
 from discreet.cli_report import report_command
 from discreet.costs import COSTS
 from discreet.costs import usage as cost_usage
@@ -71,6 +73,7 @@ from discreet.release import SYMBOL, publish
 from discreet.report.words import listed
 from discreet.respondents import audit_respondents
 from discreet.rules import RULES, usage
+from discreet.secret import Secret
 from discreet.show import show
 from discreet.tabulate import tabulate
 
@@ -362,7 +365,8 @@ def assess_command(
     show_default=True,
     help="Stop when the cost is proven to be within this share of the best; heuristics have no bound and ignore it.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Breaks ties.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Breaks ties; public.")
+@secret_option
 @click.option(
     "--option",
     "options",
@@ -384,6 +388,7 @@ def protect_command(
     time_limit: float | None,
     gap: float,
     seed: int,
+    secret: Path | None,
     options: tuple[tuple[str, str], ...],
     attackers: Path | None,
     out: Path,
@@ -393,7 +398,7 @@ def protect_command(
     quiet: bool,
 ) -> int:
     """Protect the sensitive cells, and audit the result."""
-    keep_apart(problem, attackers, out, report, checkpoint)
+    keep_apart(problem, attackers, secret, out, report, checkpoint)
     chosen = with_options(method, **dict(options))
     if checkpoint and method not in SUPPRESSION:
         raise InputError(f"--checkpoint keeps suppression patterns; the method {method!r} makes none.")
@@ -412,6 +417,7 @@ def protect_command(
                 start=kept and kept.start,
                 keep=kept and kept.keep,
                 level=level,
+                secret=None if secret is None else Secret.read(secret),
             )
             checked = audit(given, found, intervals=False, executor=executor, progress=progress)
             seen = None
@@ -440,6 +446,7 @@ def protect_command(
 @attackers_option
 @click.option("--symbol", default=SYMBOL, show_default=True, help="What stands in hidden cells.")
 @click.option("--decimals", type=click.IntRange(-MOST_DECIMALS, MOST_DECIMALS), help="Round published values.")
+@accept_symmetric_option
 @click.option("--out", type=NewFile(*RELEASES), required=True, help="Release to write (.csv, .parquet or .xlsx).")
 @quiet_option
 def publish_command(
@@ -449,6 +456,7 @@ def publish_command(
     attackers: Path | None,
     symbol: str,
     decimals: int | None,
+    accept_symmetric: bool,
     out: Path,
     quiet: bool,
 ) -> None:
@@ -459,7 +467,9 @@ def publish_command(
     with on_terminal(quiet) as progress:
         checked = audit(given, found, intervals=False, progress=progress)
         seen = audit_respondents(given, found, progress=progress) if level == "contributions" else None
-    release = publish(given, found, checked, seen, symbol=symbol, decimals=decimals)
+    release = publish(
+        given, found, checked, seen, symbol=symbol, decimals=decimals, accept_symmetric=accept_symmetric
+    )
     write_release(release, out)
     console.print(f"{release!r}", markup=False)
 
@@ -502,6 +512,7 @@ for command in (
     verify_command,
     attack_command,
     keys_command,
+    secret_command,
     edit_command,
     advise_command,
     compare_command,

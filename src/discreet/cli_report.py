@@ -9,6 +9,7 @@ import click
 from discreet.audit import audit
 from discreet.cli_common import (
     NewFile,
+    accept_symmetric_option,
     attackers_option,
     console,
     keep_apart,
@@ -35,6 +36,7 @@ from discreet.respondents import audit_respondents
 @click.option(
     "--share", is_flag=True, help="The edition that may be published with the release; only if the audit passes."
 )
+@accept_symmetric_option
 @click.option("--title", default=TITLE, show_default=True, help="Heading of the report.")
 @click.option(
     "--out", type=NewFile(".html"), required=True, help="Report to write (.html). Confidential unless --share."
@@ -46,6 +48,7 @@ def report_command(
     level: Level,
     attackers: Path | None,
     share: bool,
+    accept_symmetric: bool,
     title: str,
     out: Path,
     quiet: bool,
@@ -57,8 +60,10 @@ def report_command(
     with on_terminal(quiet) as progress:
         checked = audit(given, found, intervals=not share, progress=progress)
         seen = audit_respondents(given, found, progress=progress) if level == "contributions" else None
-    write = write_shareable if share else write_report
     with writing(out) as draft:
-        write(draft, given, found, checked, seen, title=title)
+        if share:
+            write_shareable(draft, given, found, checked, seen, title=title, accept_symmetric=accept_symmetric)
+        else:
+            write_report(draft, given, found, checked, seen, title=title)
     console.print(f"{verdict(checked)}; written {out}", markup=False)
     return 0 if checked.passed and (seen is None or seen.passed) else 1

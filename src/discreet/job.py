@@ -37,6 +37,7 @@ from discreet.report import write_report, write_shareable
 from discreet.report.words import plural
 from discreet.respondents import Exposed, RespondentAudit, audit_respondents
 from discreet.rules import parse_rules
+from discreet.secret import Secret
 from discreet.separate import separate
 from discreet.table import Table
 from discreet.tabulate import tabulate
@@ -116,6 +117,7 @@ def _protect(
             start=kept and kept.start,
             keep=kept and kept.keep,
             level=options.level,  # type: ignore[arg-type]  # checked when the job was read
+            secret=None if options.secret is None else Secret.read(job.resolve(options.secret)),
         )
         report = protection.report
         adjusted = f", {report.n_adjusted:,} get other values" if report.n_adjusted else ""
@@ -362,7 +364,11 @@ def _exposed(table: Table, one: Exposed) -> dict[str, Any]:
 
 def _style(job: Job) -> dict[str, Any]:
     """How a release is written; the shareable report must be about the same one."""
-    return {"symbol": job.output.symbol, "decimals": job.output.decimals}
+    return {
+        "symbol": job.output.symbol,
+        "decimals": job.output.decimals,
+        "accept_symmetric": job.output.accept_symmetric,
+    }
 
 
 def write_json(content: Mapping[str, Any], path: Path) -> None:

@@ -79,8 +79,12 @@ def publish(
     *,
     symbol: str = SYMBOL,
     decimals: int | None = None,
+    accept_symmetric: bool = False,
 ) -> Release:
-    """Make the release, if the audit is about this protection and passed; with one of ``respondents``, both."""
+    """Make the release, if the audit is about this protection and passed; with one of ``respondents``, both.
+
+    Intervals as narrow as levels allow, which have true values in their middles, are published only with ``accept_symmetric``.
+    """
     if not symbol.strip() or _is_number(symbol):
         raise InputError("The suppression symbol must be visible and must not look like a number.")
     audits = (audit,) if respondents is None else (audit, respondents)
@@ -98,6 +102,7 @@ def publish(
     if respondents is not None and not respondents.passed:
         exposed = f"{len(respondents.respondents):,} of {respondents.targets:,} respondents"
         raise NotSafeError(f"Not published: {exposed} can be told too closely.", respondents.respondents)
+    _refuse_symmetric(problem, protection, accept_symmetric)
     table = problem.table
     listed = _listed(problem, protection)
     codes: dict[str, tuple[str, ...]] = {} if table.names is None else {"cell": tuple(table.labels(listed))}
@@ -119,6 +124,27 @@ def publish(
     value = np.where(protection.hidden, np.nan, value)[listed]
     ends = {side: end[listed] for side, end in ends.items()}
     return Release(codes, table.response, value, symbol, complete=table.complete, **ends)
+
+
+def _refuse_symmetric(problem: Problem, protection: Protection, accepted: bool) -> None:
+    """Refuse intervals that tell where in them the sensitive values are."""
+    if accepted:
+        return
+    value, cells = problem.table.value, problem.primaries
+    lower, upper, sliding = np.max([problem.levels(who) for who in problem.attackers()], axis=0)[:, cells]
+    wide = protection.upper[cells] - protection.lower[cells]
+    digits = digits_of(value)
+    unit = 0.0 if digits is None else 10.0**-digits
+    told = (protection.lower > problem.prior_lower)[cells] | (protection.upper < problem.prior_upper)[cells]
+    # By so little rounding outwards can widen them.
+    narrow = protection.hidden[cells] & told & (wide <= np.maximum(lower + upper, sliding) * (1 + 1e-6) + 2 * unit)
+    if protection.report.symmetric or narrow.any():
+        labels = problem.table.labels(cells[narrow])
+        raise NotSafeError(
+            f"Not published: intervals are as narrow as levels allow, e.g. {some(labels or ['all'])}, so that whoever guesses "
+            "their middles knows the values. Leave out exact=true, or accept it in so many words (accept_symmetric).",
+            labels,
+        )
 
 
 def _listed(problem: Problem, protection: Protection) -> np.ndarray:

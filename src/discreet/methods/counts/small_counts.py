@@ -23,6 +23,7 @@ class SmallCounts:
     """
 
     name = "small-counts"
+    uses_secret = True
 
     base: int = 3
 

@@ -33,6 +33,7 @@ class Adjustment:
     distance: str = "L1"
     senses: str = "best"
     name = "adjust"
+    uses_secret = True
 
     def __post_init__(self) -> None:
         check(self.percent, self.margin)
