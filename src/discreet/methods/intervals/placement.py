@@ -50,68 +50,43 @@ class Draw:
         )
 
     @property
-    def around(self) -> FloatArray:
-        """Levels down and up as far as half the drawn widths, for when it is not yet known which cells may move."""
+    def levels(self) -> FloatArray:
+        """How far below and above true values the intervals reach."""
+        value = self.problem.table.value[self.cells]
+        return np.maximum(np.stack([value - self.ends[0], self.ends[1] - value]), 0.0)
+
+    @property
+    def halves(self) -> FloatArray:
+        """Half the width below and above, for when it is not yet known which cells may move."""
         half = (self.ends[1] - self.ends[0]) / 2
         return np.stack([half, half])
 
     def placed(
         self, sides: Sides, treatment: Treatment, barred: BoolArray, run: Run, widths: FloatArray | None = None
-    ) -> tuple[Placement, FloatArray]:
-        """The drawn congruent table, and how far below and above true values the intervals of the cells reach.
-
-        With ``widths``, cells are not moved farther than these say.
-        """
+    ) -> Placement:
+        """The congruent table nearest to the middles of the drawn intervals; with ``widths`` cells move no farther than these."""
         problem, value = self.problem, self.problem.table.value
-        low, high, wanted = self._limits(treatment, barred, widths)
+        own = problem.status[self.cells] == Status.PRIMARY
+        known = np.stack([problem.prior_lower, problem.prior_upper])[:, self.cells]
+        own &= ~at_known_bounds(self.ends, known)
+        cells, lower, upper = self.cells[own], self.ends[0][own], self.ends[1][own]
+        low, high = _limits(problem, treatment, barred, widths)
+        low[cells], high[cells] = np.maximum(low[cells], lower - value[cells]), np.minimum(high[cells], upper - value[cells])
+        wanted = np.zeros(len(problem))
+        wanted[cells] = np.clip((lower + upper) / 2 - value[cells], low[cells], high[cells])
         weight = sides.weights(problem).min(axis=0)
         usual = float(np.median(weight[weight > 0])) if np.any(weight > 0) else 1.0
-        weight = np.where(problem.status == Status.HIDDEN, ROAM * usual, np.maximum(weight, ROAM * usual)) / usual
-        width = self.ends[1] - self.ends[0]
-        unit = float(np.median(width)) if len(width) else 1.0
-        primary = problem.status[self.cells] == Status.PRIMARY
-        weight[self.cells[primary]] = FIRST * float(weight.max()) * unit / width[primary]
+        weight = np.where(problem.status == Status.HIDDEN, ROAM, np.maximum(weight / usual, ROAM))
+        unit = float(np.median(upper - lower)) if len(cells) else 1.0
+        weight[cells] = FIRST * float(weight.max()) * unit / (upper - lower)
         shift = _nearest(problem, low / unit, high / unit, wanted / unit, weight, run) * unit
         shift[np.abs(shift) < STILL * unit] = 0.0
-        half = width / 2
-        centre = value[self.cells] + shift[self.cells]
-        known = np.stack([problem.prior_lower, problem.prior_upper])[:, self.cells]
-        whole = at_known_bounds(self.ends, known)
-        lower = np.where(whole, known[0], np.maximum(centre - half, known[0]))
-        upper = np.where(whole, known[1], np.minimum(centre + half, known[1]))
-        # Cells that need protection only if they get an interval were not moved to their places.
-        lower, upper = np.where(primary, lower, self.ends[0]), np.where(primary, upper, self.ends[1])
         cover = np.stack([np.maximum(shift, 0.0), np.maximum(-shift, 0.0)])
-        own = np.stack([centre - lower, upper - centre])
-        cover[:, self.cells[primary]] = np.maximum(cover[:, self.cells[primary]], own[:, primary])
-        levels = np.stack([value[self.cells] - lower, upper - value[self.cells]])
-        return Placement(problem, shift, cover), np.maximum(levels, 0.0)
-
-    def _limits(
-        self, treatment: Treatment, barred: BoolArray, widths: FloatArray | None
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """How far the values of all cells may move down and up, and how far they should."""
-        problem, value = self.problem, self.problem.table.value
-        low = np.max([who.lower for who in problem.attackers()], axis=0) - value
-        high = np.min([who.upper for who in problem.attackers()], axis=0) - value
-        low = np.where(treatment.fixed, np.maximum(low, treatment.lower - value), low)
-        high = np.where(treatment.fixed, np.minimum(high, treatment.upper - value), high)
-        still = (problem.status == Status.PUBLISHED) | barred
-        if widths is not None:
-            low, high = np.maximum(low, -widths[DOWN]), np.minimum(high, widths[UP])
-        low, high = np.where(still, 0.0, np.minimum(low, 0.0)), np.where(still, 0.0, np.maximum(high, 0.0))
-        wanted = np.zeros(len(problem))
-        levels, known = _strictest(problem), np.stack([problem.prior_lower, problem.prior_upper])
-        own = problem.status[self.cells] == Status.PRIMARY
-        own &= ~at_known_bounds(self.ends, known[:, self.cells])
-        cells, lower, upper = self.cells[own], self.ends[0][own], self.ends[1][own]
-        half, middle = (upper - lower) / 2, (lower + upper) / 2 - value[cells]
-        down = np.minimum(levels[0, cells], value[cells] - problem.prior_lower[cells])
-        up = np.minimum(levels[1, cells], problem.prior_upper[cells] - value[cells])
-        low[cells] = np.maximum(low[cells], np.minimum(up - half, 0.0))
-        high[cells] = np.minimum(high[cells], np.maximum(half - down, 0.0))
-        wanted[cells] = np.clip(middle, low[cells], high[cells])
-        return low, high, wanted
+        drawn = np.zeros(cover.shape)
+        sensitive = problem.status[self.cells] == Status.PRIMARY
+        centre = (value + shift)[self.cells]
+        drawn[:, self.cells[sensitive]] = np.stack([centre - self.ends[0], self.ends[1] - centre])[:, sensitive]
+        return Placement(problem, shift, cover, drawn)
 
     def asked(self, levels: FloatArray, treatment: Treatment, barred: BoolArray, run: Run) -> Problem:
         """The problem with these levels down and up, as far as relations and what attackers know let cells reach at all.
@@ -137,6 +112,21 @@ class Draw:
                 wanted[number][:2, cell] = np.maximum(own, np.minimum(wanted[number][:2, cell], reach))
             asked = _with_levels(problem, wanted)
         return asked
+
+
+def _limits(
+    problem: Problem, treatment: Treatment, barred: BoolArray, widths: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """How far the values of all cells may move down and up: within what all attackers know, and what is told in any case."""
+    value = problem.table.value
+    low = np.max([who.lower for who in problem.attackers()], axis=0) - value
+    high = np.min([who.upper for who in problem.attackers()], axis=0) - value
+    low = np.where(treatment.fixed, np.maximum(low, treatment.lower - value), low)
+    high = np.where(treatment.fixed, np.minimum(high, treatment.upper - value), high)
+    if widths is not None:
+        low, high = np.maximum(low, -widths[DOWN]), np.minimum(high, widths[UP])
+    still = (problem.status == Status.PUBLISHED) | barred
+    return np.where(still, 0.0, np.minimum(low, 0.0)), np.where(still, 0.0, np.maximum(high, 0.0))
 
 
 def _strictest(problem: Problem) -> FloatArray:

@@ -40,11 +40,10 @@ class Plan:
 
     def protect(self, run: Run, method: str, exact: bool) -> Protection:
         """Intervals that passed the audit."""
-        if exact:
-            setting = self._prepared(self.problem)
-            found = finished(self._search(setting, run), run, method, self.rounded, self.fixed)
-            return replace(found, report=replace(found.report, symmetric=True))
-        return self._drawn(run, method)
+        if not exact and len(self.problem.primaries):
+            return self._drawn(run, method)
+        found = finished(self._search(self._prepared(self.problem), run), run, method, self.rounded, self.fixed)
+        return replace(found, report=replace(found.report, symmetric=exact and bool(len(self.problem.primaries))))
 
     def _drawn(self, run: Run, method: str) -> Protection:
         rng, treatment = run.secret.generator("intervals"), self.treatment or Treatment.none(self.problem)
@@ -61,14 +60,14 @@ class Plan:
     def _placed(self, draw: Draw, treatment: Treatment, barred: BoolArray, run: Run, method: str) -> Protection:
         chosen, widths, work = None, None, {}
         if self._chooses:
-            around = draw.asked(draw.around, treatment, barred, run)
+            around = draw.asked(draw.halves, treatment, barred, run)
             search = self._search(Setting(around, self.sides, barred, self.width, None, treatment), run.for_step(CHOOSING))
             if isinstance(search, Choices):
                 _run(search)
                 work, barred, chosen = search.work(), search.setting.barred, search.setting.chosen
                 widths = _widths(search)
-        placement, levels = draw.placed(self.sides, treatment, barred, run, widths)
-        asked = draw.asked(levels, treatment, barred, run)
+        placement = draw.placed(self.sides, treatment, barred, run, widths)
+        asked = draw.asked(draw.levels, treatment, barred, run)
         setting = Setting(asked, self.sides, barred, self.width, chosen, treatment, placement)
         found = finished(Search(setting, run), run, method, self.rounded, self.fixed)
         if chosen is None:

@@ -8,49 +8,46 @@ from discreet.problem import BoolArray
 from discreet.relations import FloatArray
 
 LEAST, MOST = 2.5, 5.0  # widths, in units of what is needed; drawn with a triangular density of their logarithm
-CLOSE = 0.04  # of the value is needed at least: then a guess within 1 % of the value gains nothing from the levels
+CLOSE = 0.01  # of the value: who guesses it as closely as that has hit it
+MIDDLE = 0.1  # of the width on either side of the middle, where values are no oftener than anywhere
+FAR = 0.1  # least share of an interval that lies between a known bound and the value, where it has room to be drawn
+BELOW = 0.45  # values that cannot reach this share of an interval from a known bound on are near to that bound
 UNTOLD = 1e-6  # of the value is needed where there is neither a level nor a last digit
-FAR, NEAR = 0.1, 0.45  # positions above a known bound that stand in for those that would break the levels
 HAIR = 1e-9  # of the last digit: noise in levels worked out with floats
 
 Ends = tuple[FloatArray, FloatArray]
 
 
 def drawn_ends(
-    value: FloatArray,
-    levels: FloatArray,
-    known: FloatArray,
-    tick: float | None,
-    rng: np.random.Generator,
+    value: FloatArray, levels: FloatArray, known: FloatArray, tick: float | None, rng: np.random.Generator
 ) -> Ends:
     """The lower and upper ends of an interval for each value, with ``levels`` (down, up, sliding) inside.
 
-    Of a width W the position of the value is uniform from 0 to W, and is mirrored at the levels: nearer to an end than its
-    level L it becomes 2L − position. W is at least 2.5 times twice the larger level, so that around the middle the density is
-    that of the uniform distribution, and twice that next to the levels.
+    Of a width W the position of the value is uniform from 0 to W; where that is nearer to an end than a level allows it is drawn
+    anew from all allowed positions but those around the middle. There the density is that of the uniform distribution, and
+    elsewhere at most twice as large, as W is at least 2.5 times twice the larger level.
 
     Everybody knows that values lie between the two rows of ``known``. Where an interval might reach beyond one of these bounds
-    it ends there, and the share of it below (or above) the value is drawn instead. With a ``tick`` ends are multiples of it.
+    it ends there, and the share of it that lies between bound and value is drawn instead. With a ``tick`` ends are multiples of it.
     """
     rooms = np.stack([value - known[0], known[1] - value])
     down, up = (_ticks(np.minimum(level, room), tick) for level, room in zip(levels[:2], rooms, strict=True))
-    size = np.where(value != 0, np.abs(value), 1.0)
-    least = UNTOLD * size if tick is None else np.full(len(value), 2 * tick)
-    needed = np.maximum.reduce([2 * down, 2 * up, levels[2], CLOSE * np.abs(value), least])
-    ends = np.log([LEAST, MOST])
-    width = _ticks(needed * np.exp(rng.triangular(ends[0], ends.mean(), ends[1], len(value))), tick)
+    size = np.abs(value)
+    least = UNTOLD * np.where(size > 0, size, 1.0) if tick is None else np.full(len(value), 2 * tick)
+    needed = np.maximum.reduce([2 * down, 2 * up, levels[2], least])
+    low, high = np.log([LEAST, MOST])
+    width = needed * np.exp(rng.triangular(low, (low + high) / 2, high, len(value)))
+    # Unless a close guess always hits, there must be positions where it does not.
+    width = _ticks(width + np.where(width > 2 * CLOSE * size, 2 * CLOSE * size, 0.0), tick)
     chance, other = rng.random((2, len(value)))
-    below = _mirrored(chance, width, down, up, tick)
+    below = _below(chance, other, width, (down, up), np.maximum(MIDDLE * width, CLOSE * size), tick)
     lower, upper = value - below, value + width - below
     beyond = np.stack([rooms[0] < width - up, rooms[1] < width - down])
-    larger = 2 * np.maximum(down, up)
-    for near, sign, other_level in ((0, 1.0, up), (1, -1.0, down)):
-        at = np.flatnonzero(beyond[near])
-        least = np.maximum(rooms[near] + other_level, larger)[at]
-        far = _from_bound(chance[at], other[at], rooms[near, at], width[at], least)
-        ends = [lower, upper] if near == 0 else [upper, lower]
-        ends[0][at] = known[near, at]
-        ends[1][at] = known[near, at] + sign * far if tick is None else _outwards(known[near, at] + sign * far, sign, tick)
+    for side, sign, level in ((0, 1.0, up), (1, -1.0, down)):
+        at = np.flatnonzero(beyond[side])
+        far = known[side, at] + sign * _from_bound(chance[at], other[at], rooms[side, at], width[at], level[at])
+        near, opposite = (lower, upper) if side == 0 else (upper, lower)
+        near[at], opposite[at] = known[side, at], far if tick is None else _outwards(far, sign, tick)
     both = beyond.all(axis=0)
     lower[both], upper[both] = known[0, both], known[1, both]
     return np.maximum(lower, known[0]), np.minimum(upper, known[1])
@@ -71,29 +68,37 @@ def _outwards(end: FloatArray, sign: float, tick: float) -> FloatArray:
     return sign * np.ceil(sign * end / tick - HAIR) * tick
 
 
-def _mirrored(chance: FloatArray, width: FloatArray, down: FloatArray, up: FloatArray, tick: float | None) -> FloatArray:
+def _below(
+    chance: FloatArray, other: FloatArray, width: FloatArray, levels: Ends, band: FloatArray, tick: float | None
+) -> FloatArray:
     """How far below the value its interval begins."""
     if tick is None:
-        below = chance * width
-        below = np.where(below < down, 2 * down - below, below)
-        above = width - below
-        return np.asarray(width - np.where(above < up, 2 * up - above, above))
-    w, d, u = (np.rint(length / tick) for length in (width, down, up))
-    place = np.floor(chance * (w + 1))
-    place = np.where(place < d, 2 * d - 1 - place, place)
-    rest = w - place
-    return np.asarray((w - np.where(rest < u, 2 * u - 1 - rest, rest)) * tick)
+        place, first, last = chance * width, levels[0], width - levels[1]
+        below, above = np.maximum(width / 2 - band - first, 0.0), np.maximum(last - width / 2 - band, 0.0)
+        again = other * (below + above)
+        again = np.where(again <= below, first + again, last - (again - below))
+        again = np.where(below + above > 0, again, first + other * (last - first))
+        return np.where((place < first) | (place > last), again, place)
+    w, first, up, band = (np.rint(length / tick) for length in (width, *levels, np.ceil(band / tick) * tick))
+    place, last = np.floor(chance * (w + 1)), w - up
+    below, above = np.maximum(np.ceil(w / 2 - band) - first, 0.0), np.maximum(last - np.floor(w / 2 + band), 0.0)
+    again = np.floor(other * (below + above))
+    again = np.where(again < below, first + again, last - (again - below))
+    again = np.where(below + above > 0, again, first + np.floor(other * (last - first + 1)))
+    return np.asarray(np.where((place < first) | (place > last), again, place) * tick)
 
 
 def _from_bound(
-    chance: FloatArray, other: FloatArray, room: FloatArray, width: FloatArray, least: FloatArray
+    chance: FloatArray, other: FloatArray, room: FloatArray, width: FloatArray, level: FloatArray
 ) -> FloatArray:
-    """The width of an interval from a known bound on, of which the value takes a random share.
+    """The width of an interval from a known bound on, of which the ``room`` up to the value takes a random share.
 
-    The share is uniform from 0 to 1; where it is so large that less than ``least`` would be left, or below a tenth, it is
-    drawn anew below the middle. Values so near to the bound that all shares are small get the ``width``.
+    The share is uniform from 0 to 1. Where it is so large that the ``level`` beyond the value would not fit, or below a tenth,
+    it is drawn anew outside the middle. Values so near to the bound that they are always below the middle get the ``width``.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        most = np.where(least > 0, room / least, 0.0)
-        share = np.where((chance < FAR) | (chance > most), FAR + (NEAR - FAR) * other, chance)
-        return np.where(most < NEAR, width, room / share)
+    most = room / np.maximum(room + level, np.finfo(float).tiny)
+    below, above = 0.5 - MIDDLE - FAR, np.maximum(most - 0.5 - MIDDLE, 0.0)
+    again = other * (below + above)
+    again = np.where(again <= below, FAR + again, most - (again - below))
+    share = np.where((chance < FAR) | (chance > most), again, chance)
+    return np.where(most < BELOW, width, room / share)

@@ -36,6 +36,7 @@ def _ends(setting: Setting, z: FloatArray, rounded: bool) -> Iterator[tuple[Floa
     digits = digits_of(value) if rounded else None
     wide = np.zeros((2, len(value)))
     wide[:, setting.cells] = _padded(setting, z) * setting.unit
+    wide = np.maximum(wide, setting.placement.drawn)
     for hair, factor in ((HAIR, 1.0), (0.0, 1.0), (0.0, 1.0 + WIDER)):
         width = wide * factor
         low, high = centre - width[DOWN], centre + width[UP]

@@ -61,17 +61,20 @@ class Treatment:
 class Placement:
     """The congruent table that intervals are made around: the true one of ``problem``, each cell moved by its ``shift``.
 
-    Intervals reach at least as far below and above it as ``cover`` says, so that they hold the true values.
+    Intervals reach at least as far below and above it as ``cover`` says, so that they hold the true values; those of sensitive
+    cells are published as far as ``drawn`` says, also where relations let cells reach less.
     """
 
     problem: Problem
     shift: FloatArray
     cover: FloatArray
+    drawn: FloatArray
 
     @classmethod
     def none(cls, problem: Problem) -> Placement:
         """Intervals around true values."""
-        return cls(problem, np.zeros(len(problem)), np.zeros((2, len(problem))))
+        nothing = np.zeros((2, len(problem)))
+        return cls(problem, np.zeros(len(problem)), nothing, nothing)
 
 
 @dataclass(frozen=True)
