@@ -35,6 +35,10 @@ class Run:
     keep: Callable[[BoolArray], None] = _forget
     secret: Secret = field(default_factory=Secret.drawn)
 
+    def random(self, purpose: str, problem: Problem) -> np.random.Generator:
+        """Random numbers that protect a problem: others for any other purpose, problem or secret."""
+        return self.secret.generator(f"{purpose} {problem.digest}")
+
     def for_step(self, part: float) -> Run:
         """The same for a first step that gets a part of the time that is left."""
         return replace(self, budget=self.budget.share(part))

@@ -14,10 +14,11 @@ from scipy import sparse
 
 from discreet.audit import audit
 from discreet.audit.evidence import DOWN, UP
-from discreet.methods.intervals.positions import Ends, at_known_bounds, drawn_ends
+from discreet.methods.intervals.positions import MIDDLE, Ends, at_known_bounds, drawn_ends
 from discreet.methods.intervals.prepare import open_table
 from discreet.methods.intervals.setting import Placement, Sides, Treatment
 from discreet.problem import BoolArray, Problem, Status
+from discreet.protection import Protection
 from discreet.relations import FloatArray
 from discreet.run import Run
 from discreet.solvers import HighsModel
@@ -26,6 +27,7 @@ from discreet.table import digits_of
 FIRST = 100.0  # what a width of a sensitive cell off its drawn place costs, in units of the dearest width of another cell
 ROAM = 1e-3  # the same for cells that are suppressed anyway, in units of a usual weight
 STILL = 1e-9  # shifts below this share of a usual width are the solver's noise
+TOLERATED = 0.5  # standard deviations by which more values than expected may lie in the middle
 REACHED = 0.95  # of what relations let a cell reach is asked for, where that is less than drawn
 
 
@@ -48,6 +50,26 @@ class Draw:
         return cls(
             problem, cells, drawn_ends(problem.table.value[cells], levels[:, cells], known, tick, rng)
         )
+
+    def redrawn(self, found: Protection, treatment: Treatment, rounded: bool, rng: np.random.Generator) -> Draw | None:
+        """With other intervals for some of the cells that came to lie in the middle of theirs; None if few enough did.
+
+        Where sensitive cells add up with each other, one cell's interval has to make up for another's, and values get nearer to
+        the middles than they were drawn. As many are drawn anew as are too many.
+        """
+        wide = found.upper[self.cells] - found.lower[self.cells]
+        inner = (self.problem.status[self.cells] == Status.PRIMARY) & np.isfinite(wide) & (wide > 0)
+        below = (self.problem.table.value - found.lower)[self.cells]
+        central = np.flatnonzero(inner)[np.abs(below[inner] / wide[inner] - 0.5) < MIDDLE]
+        expected = 2 * MIDDLE * float(inner.sum())
+        if len(central) <= expected + TOLERATED * expected**0.5:
+            return None
+        chosen = central[rng.random(len(central)) > expected / len(central)]
+        fresh = Draw.of(self.problem, treatment, rounded, rng)
+        ends = tuple(old.copy() for old in self.ends)
+        for old, new in zip(ends, fresh.ends, strict=True):
+            old[chosen] = new[chosen]
+        return replace(self, ends=(ends[0], ends[1]))
 
     @property
     def levels(self) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from discreet.run import Run
 from discreet.solvers import HighsModel
 
 CHOOSING = 0.6  # of the time for choosing cells, where that is a question, before intervals are drawn
+CORRECTIONS = 2  # times that some intervals are drawn anew
 DRAWS = 5  # tries to place intervals around other tables, where the chosen cells leave no way
 
 
@@ -46,16 +48,38 @@ class Plan:
         return replace(found, report=replace(found.report, symmetric=exact and bool(len(self.problem.primaries))))
 
     def _drawn(self, run: Run, method: str) -> Protection:
-        rng, treatment = run.secret.generator("intervals"), self.treatment or Treatment.none(self.problem)
+        rng, treatment = run.random(method, self.problem), self.treatment or Treatment.none(self.problem)
         barred = self._prepared(self.problem).barred
         for left in reversed(range(DRAWS)):
             draw = Draw.of(self.problem, treatment, self.rounded, rng)
             try:
-                return _noted(self._placed(draw, treatment, barred, run, method))
+                found = self._placed(draw, treatment, barred, run, method)
             except NoSafePatternError:
                 if not left or run.budget.over:
                     raise
-        raise AssertionError("unreachable")
+            else:
+                break
+        return _noted(self._corrected(found, draw, treatment, barred, run, method, rng))
+
+    def _corrected(
+        self,
+        found: Protection,
+        draw: Draw,
+        treatment: Treatment,
+        barred: BoolArray,
+        run: Run,
+        method: str,
+        rng: np.random.Generator,
+    ) -> Protection:
+        """The same, or with some intervals drawn anew, so that no more values lie in the middles than by chance."""
+        for _ in range(CORRECTIONS):
+            again = None if run.budget.over else draw.redrawn(found, treatment, self.rounded, rng)
+            if again is None:
+                break
+            draw = again
+            with suppress(NoSafePatternError):
+                found = self._placed(draw, treatment, barred, run, method)
+        return found
 
     def _placed(self, draw: Draw, treatment: Treatment, barred: BoolArray, run: Run, method: str) -> Protection:
         chosen, widths, work = None, None, {}

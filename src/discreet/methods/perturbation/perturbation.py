@@ -73,7 +73,7 @@ class Perturbation:
         if self.floor is not None:
             return None
         windows, cells = search.windows, search.windows.problem.primaries
-        rng = search.run.secret.generator("perturb")
+        rng = search.run.random(self.name, windows.problem)
         wanted = np.zeros(len(windows.low))
         wanted[cells] = rng.integers(windows.low[cells].astype(np.int64), windows.high[cells].astype(np.int64) + 1)
         drawn = None if finest is None else finest.change(wanted)

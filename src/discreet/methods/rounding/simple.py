@@ -29,7 +29,7 @@ class RandomRounding:
         check(self.base)
 
     def protect(self, problem: Problem, run: Run) -> Protection:
-        rng = run.secret.generator("random-round")
+        rng = run.random(self.name, problem)
 
         def drawn(multiples: Multiples) -> tuple[FloatArray, FloatArray]:
             up = rng.random(len(problem)) < multiples.part
