@@ -56,7 +56,7 @@ def people(n=400, seed=1):
             "region": rng.choice(list("NSEW"), n, p=[0.5, 0.3, 0.15, 0.05]),
             "age": rng.choice(["young", "middle", "old"], n),
             "sex": rng.choice(["f", "m"], n),
-            "key": record_keys((f"p{i:05d}" for i in range(n)), seed=7),
+            "key": record_keys((f"p{i:05d}" for i in range(n)), secret=secret(7)),
         }
     )
 
