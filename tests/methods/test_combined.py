@@ -562,7 +562,7 @@ def test_the_same_secret_gives_the_same_table():
     first, second = (protect(problem, Combined(interval="totals"), seed=3, gap=0.1, secret=secret()) for _ in range(2))
     assert first.digest == second.digest
     assert first.report.work == second.report.work
-    assert first.report.gap <= 0.1 or first.report.status == "optimal"
+    assert first.report.bound is None  # that of the cells that were chosen would not be one of the problem
 
 
 # -- around it ------------------------------------------------------------------------------------------------
