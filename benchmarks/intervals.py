@@ -30,7 +30,11 @@ COLUMNS = (
 
 PREMIUM = (
     *("instance", "seed", "limit_s", "cells", "primaries"),
-    *(f"{way}_{what}" for way in ("exact", "drawn") for what in ("status", "cost", "width", "intervals", "middle", "cpu_s")),
+    *(
+        f"{way}_{what}"
+        for way in ("exact", "drawn")
+        for what in ("status", "cost", "width", "intervals", "middle", "cpu_s")
+    ),
 )
 
 

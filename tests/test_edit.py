@@ -432,7 +432,19 @@ SWAP = ["edit", "people.csv", "--area", "region", "--area", "district", "--key",
 def test_records_are_swapped_from_file_to_file(here):
     Path("secret.txt").write_text(secret(2) + "\n", encoding="ascii")
     code, told = run(
-        *SWAP, "--hold", "tenure", "--rate", 0.1, "--small", 0.3, "--secret", "secret.txt", "--out", "e.csv", "--report", "e.json"
+        *SWAP,
+        "--hold",
+        "tenure",
+        "--rate",
+        0.1,
+        "--small",
+        0.3,
+        "--secret",
+        "secret.txt",
+        "--out",
+        "e.csv",
+        "--report",
+        "e.json",
     )
     assert code == 0
     frame, edited = (pd.read_csv(name, dtype=str, keep_default_na=False) for name in ("people.csv", "e.csv"))

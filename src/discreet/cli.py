@@ -467,9 +467,7 @@ def publish_command(
     with on_terminal(quiet) as progress:
         checked = audit(given, found, intervals=False, progress=progress)
         seen = audit_respondents(given, found, progress=progress) if level == "contributions" else None
-    release = publish(
-        given, found, checked, seen, symbol=symbol, decimals=decimals, accept_symmetric=accept_symmetric
-    )
+    release = publish(given, found, checked, seen, symbol=symbol, decimals=decimals, accept_symmetric=accept_symmetric)
     write_release(release, out)
     console.print(f"{release!r}", markup=False)
 

@@ -19,7 +19,10 @@ from discreet.secret import Secret
 @click.argument("data", type=ExistingFile)
 @click.option("--id", "identifier", required=True, help="Column that identifies a record, always in the same way.")
 @click.option(
-    "--secret", type=ExistingFile, required=True, help="File with the secret that keys come from; keep it. See `discreet secret`."
+    "--secret",
+    type=ExistingFile,
+    required=True,
+    help="File with the secret that keys come from; keep it. See `discreet secret`.",
 )
 @click.option("--name", default="key", show_default=True, help="What the new column is called.")
 @click.option("--out", type=NewFile(*RECORDS), required=True, help="Records to write, in the format of those read.")

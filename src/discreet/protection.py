@@ -50,7 +50,9 @@ class SolveReport:
     problem: str = ""  # digest of the input
     work: dict[str, int] = field(default_factory=dict)  # what it took, e.g. the number of cuts
     note: str = ""  # what else there is to say, e.g. which methods were used
-    secret: str = field(default="", repr=False)  # of randomness that protects; never shown, and in the confidential report alone
+    secret: str = field(
+        default="", repr=False
+    )  # of randomness that protects; never shown, and in the confidential report alone
     symmetric: bool = False  # intervals are as narrow as levels allow: values are in their middles
 
     @property

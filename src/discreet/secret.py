@@ -59,7 +59,9 @@ class Secret:
         try:
             text = Path(path).read_bytes()[: 2 * MOST_DIGITS].decode("ascii")
         except FileNotFoundError:
-            raise InputError(f"The file of the secret, {path}, does not exist. Make one: discreet secret {path}") from None
+            raise InputError(
+                f"The file of the secret, {path}, does not exist. Make one: discreet secret {path}"
+            ) from None
         except (OSError, UnicodeDecodeError):
             raise InputError(f"The file of the secret, {path}, cannot be read.") from None
         try:

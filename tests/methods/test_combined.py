@@ -148,7 +148,10 @@ def test_options_of_intervals_mean_the_same():
     rng = np.random.default_rng(1)
     problem = random_problem(rng, random_table(rng, (4, 3)), primaries=0.2, must_publish=0.0)
     options = {"up": 2.0, "down": 0.5, "width": 0.3, "at_most": 9}
-    found, same = protect(problem, Combined(interval="all", exact=True, **options)), protect(problem, Intervals(exact=True, **options))
+    found, same = (
+        protect(problem, Combined(interval="all", exact=True, **options)),
+        protect(problem, Intervals(exact=True, **options)),
+    )
     assert found.report.bound == pytest.approx(same.report.bound, rel=1e-5)
 
 
@@ -407,7 +410,9 @@ def test_options_may_come_as_texts():
 def test_single_cells_go_before_selections(tmp_path):
     problem = investment()
     (tmp_path / "ways.csv").write_text("cell,way\nI × A,publish\nTotal × Total,round\n", encoding="utf-8")
-    from_file = protect(problem, Combined(interval="totals", ways=str(tmp_path / "ways.csv"), base=100), secret=secret())
+    from_file = protect(
+        problem, Combined(interval="totals", ways=str(tmp_path / "ways.csv"), base=100), secret=secret()
+    )
     by_label = protect(
         problem,
         Combined(interval="totals", ways={"I × A": "publish", "Total × Total": "round"}, base=100),

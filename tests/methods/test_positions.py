@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from discreet.methods.intervals.positions import LEAST, drawn_ends
 from discreet.methods.perturbation.adjustment import Adjustment
 from discreet.problem import Problem
 from discreet.relations import FloatArray
+from discreet.table import Table
 from discreet.testing import cross_table, pose, random_hierarchy, random_problem, random_table
 from drawn import posed
 from fixed import secret
@@ -60,15 +63,12 @@ def problems(many: int) -> list[Problem]:
             found.append(posed(rng, "NK(2,85)", shape=(4, 5), respondents=40))
         else:
             table = random_table(rng, (random_hierarchy(rng, 4, levels=2), 3, 3), values="integer")
-            whole = cross(table)
-            found.append(random_problem(rng, whole, must_publish=0.0))
+            found.append(random_problem(rng, in_hundreds(table), must_publish=0.0))
     return found
 
 
-def cross(table):
-    """The same with values in the hundreds."""
-    from dataclasses import replace
-
+def in_hundreds(table: Table) -> Table:
+    """The same with values a hundred times as large."""
     return replace(table, value=table.value * 100, magnitude=table.magnitude * 100)
 
 
@@ -138,7 +138,7 @@ def test_values_near_a_known_bound_are_not_given_away_by_it(share):
     levels = np.stack([np.floor(share * value), np.floor(share * value), np.zeros(n)])
     known = np.stack([np.zeros(n), np.full(n, np.inf)])
     lower, upper = drawn_ends(value, levels, known, 1.0, rng)
-    assert np.all((0 <= lower) & (lower <= value - levels[0]) & (value + levels[1] <= upper))
+    assert np.all((lower >= 0) & (lower <= value - levels[0]) & (value + levels[1] <= upper))
     at_bound = lower == 0
     assert at_bound.mean() > 0.05
     for part in (at_bound, ~at_bound):
@@ -198,8 +198,7 @@ def distances(exact: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Published and true values of sensitive cells, and their levels, of 40 tables."""
     rng, rows = np.random.default_rng(11), []  # "heuristic" and a time limit: the way that cells go is not in question
     for number in range(40):
-        table = random_table(rng, (4, 4), zeros=0.0)
-        table = cross(table)
+        table = in_hundreds(random_table(rng, (4, 4), zeros=0.0))
         sensitive = np.flatnonzero(table.is_base & (rng.random(len(table)) < 0.2))
         problem = pose(table, {table.label(i): 0.1 * table.value[i] for i in sensitive})
         if not len(sensitive):

@@ -115,7 +115,8 @@ def compare(
     ``methods`` are names with options in brackets, ``"kelly, small-counts(base=5)"``, or objects, also by
     names of your own. Each gets ``time_limit``
     seconds. Widths of what readers can infer are worked out for a ``sample`` of so many cells, the same for all methods.
-    Methods that draw at random take the ``secret``, or a new one. ``say`` is told each outcome. Ctrl-C ends the comparison, and what is finished is kept.
+    Methods that draw at random take the ``secret``, or a new one. ``say`` is told each outcome. Ctrl-C
+    ends the comparison, and what is finished is kept.
     """
     if sample is not None and sample < 1:
         raise InputError("sample= is how many cells are looked at: 1 or more, or None for all.")

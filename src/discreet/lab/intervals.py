@@ -85,7 +85,9 @@ def safe_intervals(
         if draw == "uniform":
             room = np.maximum(level, ROOM * radius)
             known = np.stack([problem.prior_lower, problem.prior_upper])
-            bounds = drawn_ends(value, np.stack([room, room, 0 * room]), known, None if digits is None else 10.0**-digits, rng)
+            bounds = drawn_ends(
+                value, np.stack([room, room, 0 * room]), known, None if digits is None else 10.0**-digits, rng
+            )
         else:
             bounds = draw_bounds(value, np.minimum(level, radius), radius, rng, draw)
         lower, upper = _outwards(*bounds, value, digits)

@@ -42,7 +42,7 @@ class Rounding:
         return float((self.off.astype(np.float64) ** 2).sum())
 
     def search(self, run: Run, rng: np.random.Generator) -> bool:
-        """Look for a good choice; the same for the same random numbers. Whether it was cut short, by the time limit or by Ctrl-C."""
+        """Look for a good choice; the same for the same numbers. Whether it was cut short, by the time limit or by Ctrl-C."""
         begin(self.counts, self.count, self.base, self.off, self.up)
         best, least, stopped = self.off.copy(), self.squares, False
         if not len(self.count):

@@ -24,7 +24,9 @@ from discreet.run import Run
 from discreet.solvers import HighsModel
 from discreet.table import digits_of
 
-FIRST = 100.0  # what a width of a sensitive cell off its drawn place costs, in units of the dearest width of another cell
+FIRST = (
+    100.0  # what a width of a sensitive cell off its drawn place costs, in units of the dearest width of another cell
+)
 ROAM = 1e-3  # the same for cells that are suppressed anyway, in units of a usual weight
 STILL = 1e-9  # shifts below this share of a usual width are the solver's noise
 TOLERATED = 0.5  # standard deviations by which more values than expected may lie in the middle
@@ -47,9 +49,7 @@ class Draw:
         digits = digits_of(problem.table.value) if rounded else None
         known = np.stack([problem.prior_lower, problem.prior_upper])[:, cells]
         tick = None if digits is None else 10.0**-digits
-        return cls(
-            problem, cells, drawn_ends(problem.table.value[cells], levels[:, cells], known, tick, rng)
-        )
+        return cls(problem, cells, drawn_ends(problem.table.value[cells], levels[:, cells], known, tick, rng))
 
     def redrawn(self, found: Protection, treatment: Treatment, rounded: bool, rng: np.random.Generator) -> Draw | None:
         """With other intervals for some of the cells that came to lie in the middle of theirs; None if few enough did.
@@ -75,7 +75,7 @@ class Draw:
     def levels(self) -> FloatArray:
         """How far below and above true values the intervals reach."""
         value = self.problem.table.value[self.cells]
-        return np.maximum(np.stack([value - self.ends[0], self.ends[1] - value]), 0.0)
+        return np.asarray(np.maximum(np.stack([value - self.ends[0], self.ends[1] - value]), 0.0))
 
     @property
     def halves(self) -> FloatArray:
@@ -93,7 +93,10 @@ class Draw:
         own &= ~at_known_bounds(self.ends, known)
         cells, lower, upper = self.cells[own], self.ends[0][own], self.ends[1][own]
         low, high = _limits(problem, treatment, barred, widths)
-        low[cells], high[cells] = np.maximum(low[cells], lower - value[cells]), np.minimum(high[cells], upper - value[cells])
+        low[cells], high[cells] = (
+            np.maximum(low[cells], lower - value[cells]),
+            np.minimum(high[cells], upper - value[cells]),
+        )
         wanted = np.zeros(len(problem))
         wanted[cells] = np.clip((lower + upper) / 2 - value[cells], low[cells], high[cells])
         weight = sides.weights(problem).min(axis=0)

@@ -85,7 +85,9 @@ class Plan:
         chosen, widths, work = None, None, {}
         if self._chooses:
             around = draw.asked(draw.halves, treatment, barred, run)
-            search = self._search(Setting(around, self.sides, barred, self.width, None, treatment), run.for_step(CHOOSING))
+            search = self._search(
+                Setting(around, self.sides, barred, self.width, None, treatment), run.for_step(CHOOSING)
+            )
             if isinstance(search, Choices):
                 _run(search)
                 work, barred, chosen = search.work(), search.setting.barred, search.setting.chosen
@@ -149,9 +151,7 @@ def finished(search: Search | Choices, run: Run, method: str, rounded: bool, fix
     """What a search ends with, also if it is interrupted."""
     status = _run(search)
     assert search.z is not None
-    return told(
-        search.setting, search.z, rounded, run, method, status, search.bound, fixed=fixed, work=search.work()
-    )
+    return told(search.setting, search.z, rounded, run, method, status, search.bound, fixed=fixed, work=search.work())
 
 
 def _run(search: Search | Choices) -> str:

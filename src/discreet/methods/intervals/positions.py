@@ -28,7 +28,7 @@ def drawn_ends(
     elsewhere at most twice as large, as W is at least 2.5 times twice the larger level.
 
     Everybody knows that values lie between the two rows of ``known``. Where an interval might reach beyond one of these bounds
-    it ends there, and the share of it that lies between bound and value is drawn instead. With a ``tick`` ends are multiples of it.
+    it ends there, and the share of it between bound and value is drawn instead. With a ``tick`` ends are multiples of it.
     """
     rooms = np.stack([value - known[0], known[1] - value])
     down, up = (_ticks(np.minimum(level, room), tick) for level, room in zip(levels[:2], rooms, strict=True))
