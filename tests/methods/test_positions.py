@@ -221,3 +221,23 @@ def test_adjusted_values_cannot_be_calculated_back():
     assert at_level.mean() < 0.2
     for factor in (1.1, 0.9, 1.2, 0.8, 1.3, 0.7):
         assert (np.abs(shown / factor - value) <= CLOSE * value).mean() < 0.15, factor
+
+
+def test_bounds_that_attackers_are_said_to_know_are_not_told_to_everybody():
+    """Ends at value ± 50 %, which attackers are assumed to know, would have the value in their middle."""
+    hits = cells = 0
+    for number in range(30):
+        rng = np.random.default_rng(number)
+        table = in_hundreds(random_table(rng, (4, 4), zeros=0.0))
+        problem = random_problem(rng, table, prior="sign", must_publish=0.0)
+        problem = problem.with_columns(prior_lower=0.5 * table.value, prior_upper=1.5 * table.value)
+        found = protect(problem, "intervals", secret=secret(number))
+        assert audit(problem, found).passed
+        at = problem.primaries
+        middle, value = (found.lower + found.upper)[at] / 2, table.value[at]
+        hits, cells = hits + int((np.abs(middle - value) <= CLOSE * value).sum()), cells + len(at)
+        open_ = found.hidden
+        assert not np.any(np.isclose(found.lower, problem.prior_lower, rtol=1e-9)[open_])
+        assert not np.any(np.isclose(found.upper, problem.prior_upper, rtol=1e-9)[open_])
+    assert cells > 40
+    assert hits < 0.15 * cells

@@ -10,7 +10,7 @@ from scipy.stats import truncnorm
 from discreet.audit import audit
 from discreet.errors import InputError, NoSafePatternError, some
 from discreet.methods import protect
-from discreet.methods.intervals.positions import drawn_ends
+from discreet.methods.intervals.positions import drawn_ends, sign_bounds
 from discreet.methods.method import Method
 from discreet.problem import Problem
 from discreet.progress import Progress
@@ -84,7 +84,7 @@ def safe_intervals(
     for k in range(tries):
         if draw == "uniform":
             room = np.maximum(level, ROOM * radius)
-            known = np.stack([problem.prior_lower, problem.prior_upper])
+            known = sign_bounds(problem)
             bounds = drawn_ends(
                 value, np.stack([room, room, 0 * room]), known, None if digits is None else 10.0**-digits, rng
             )
@@ -92,7 +92,8 @@ def safe_intervals(
             bounds = draw_bounds(value, np.minimum(level, radius), radius, rng, draw)
         lower, upper = _outwards(*bounds, value, digits)
         try:
-            drawn = problem.with_columns(prior_lower=lower, prior_upper=upper)
+            known_too = np.maximum(lower, problem.prior_lower), np.minimum(upper, problem.prior_upper)
+            drawn = problem.with_columns(prior_lower=known_too[0], prior_upper=known_too[1])
             found = protect(drawn, method, seed=seed, time_limit=time_limit, progress=progress, secret=of_all)
         except NoSafePatternError:
             continue

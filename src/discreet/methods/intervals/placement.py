@@ -14,7 +14,7 @@ from scipy import sparse
 
 from discreet.audit import audit
 from discreet.audit.evidence import DOWN, UP
-from discreet.methods.intervals.positions import MIDDLE, Ends, at_known_bounds, drawn_ends
+from discreet.methods.intervals.positions import MIDDLE, Ends, at_known_bounds, drawn_ends, sign_bounds
 from discreet.methods.intervals.prepare import open_table
 from discreet.methods.intervals.setting import Placement, Sides, Treatment
 from discreet.problem import BoolArray, Problem, Status
@@ -30,16 +30,21 @@ FIRST = (
 ROAM = 1e-3  # the same for cells that are suppressed anyway, in units of a usual weight
 STILL = 1e-9  # shifts below this share of a usual width are the solver's noise
 TOLERATED = 0.5  # standard deviations by which more values than expected may lie in the middle
+MOST_BEYOND = 0.5  # of a width that ends go beyond a bound that attackers are said to know
 REACHED = 0.95  # of what relations let a cell reach is asked for, where that is less than drawn
 
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """Drawn ends of the intervals of sensitive cells, and of free ones that need protection if they get an interval."""
+    """Drawn ends of the intervals of sensitive cells, and of free ones that need protection if they get an interval.
+
+    ``beyond`` are shares by which widths of all cells grow that would end at a bound which depends on the value.
+    """
 
     problem: Problem
     cells: np.ndarray
     ends: Ends
+    beyond: FloatArray
 
     @classmethod
     def of(cls, problem: Problem, treatment: Treatment, rounded: bool, rng: np.random.Generator) -> Draw:
@@ -47,9 +52,10 @@ class Draw:
         due = (problem.status == Status.PRIMARY) | ((problem.status == Status.FREE) & levels.any(axis=0))
         cells = np.flatnonzero(due & ~treatment.fixed)
         digits = digits_of(problem.table.value) if rounded else None
-        known = np.stack([problem.prior_lower, problem.prior_upper])[:, cells]
+        known = sign_bounds(problem)[:, cells]
         tick = None if digits is None else 10.0**-digits
-        return cls(problem, cells, drawn_ends(problem.table.value[cells], levels[:, cells], known, tick, rng))
+        ends = drawn_ends(problem.table.value[cells], levels[:, cells], known, tick, rng)
+        return cls(problem, cells, ends, MOST_BEYOND * rng.random((2, len(problem))))
 
     def redrawn(self, found: Protection, treatment: Treatment, rounded: bool, rng: np.random.Generator) -> Draw | None:
         """With other intervals for some of the cells that came to lie in the middle of theirs; None if few enough did.
@@ -89,7 +95,7 @@ class Draw:
         """The congruent table nearest to the middles of the drawn intervals; with ``widths`` cells move no farther than these."""
         problem, value = self.problem, self.problem.table.value
         own = problem.status[self.cells] == Status.PRIMARY
-        known = np.stack([problem.prior_lower, problem.prior_upper])[:, self.cells]
+        known = sign_bounds(problem)[:, self.cells]
         own &= ~at_known_bounds(self.ends, known)
         cells, lower, upper = self.cells[own], self.ends[0][own], self.ends[1][own]
         low, high = _limits(problem, treatment, barred, widths)
@@ -111,7 +117,7 @@ class Draw:
         sensitive = problem.status[self.cells] == Status.PRIMARY
         centre = (value + shift)[self.cells]
         drawn[:, self.cells[sensitive]] = np.stack([centre - self.ends[0], self.ends[1] - centre])[:, sensitive]
-        return Placement(problem, shift, cover, drawn)
+        return Placement(problem, shift, cover, drawn, sign_bounds(problem), self.beyond)
 
     def asked(self, levels: FloatArray, treatment: Treatment, barred: BoolArray, run: Run) -> Problem:
         """The problem with these levels down and up, as far as relations and what attackers know let cells reach at all.

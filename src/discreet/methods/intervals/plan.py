@@ -16,6 +16,7 @@ from discreet.methods.intervals.publish import published
 from discreet.methods.intervals.search import Search
 from discreet.methods.intervals.setting import Setting, Sides, Treatment
 from discreet.problem import BoolArray, Problem
+from discreet.progress import Budget
 from discreet.protection import Protection
 from discreet.relations import FloatArray
 from discreet.run import Run
@@ -73,7 +74,9 @@ class Plan:
     ) -> Protection:
         """The same, or with some intervals drawn anew, so that no more values lie in the middles than by chance."""
         for _ in range(CORRECTIONS):
-            again = None if run.budget.over else draw.redrawn(found, treatment, self.rounded, rng)
+            if found.report.status == "time_limit":  # or interrupted
+                break
+            again = draw.redrawn(found, treatment, self.rounded, rng)
             if again is None:
                 break
             draw = again
@@ -82,24 +85,25 @@ class Plan:
         return found
 
     def _placed(self, draw: Draw, treatment: Treatment, barred: BoolArray, run: Run, method: str) -> Protection:
-        chosen, widths, work = None, None, {}
+        chosen, widths, work, ended = None, None, {}, ""
         if self._chooses:
             around = draw.asked(draw.halves, treatment, barred, run)
             search = self._search(
                 Setting(around, self.sides, barred, self.width, None, treatment), run.for_step(CHOOSING)
             )
             if isinstance(search, Choices):
-                _run(search)
+                ended = _run(search)
                 work, barred, chosen = search.work(), search.setting.barred, search.setting.chosen
                 widths = _widths(search)
         placement = draw.placed(self.sides, treatment, barred, run, widths)
         asked = draw.asked(draw.levels, treatment, barred, run)
         setting = Setting(asked, self.sides, barred, self.width, chosen, treatment, placement)
-        found = finished(Search(setting, run), run, method, self.rounded, self.fixed)
         if chosen is None:
-            return found
+            return finished(Search(setting, run), run, method, self.rounded, self.fixed)
+        late = replace(run, budget=Budget(None, 1.0)) if run.budget.over else run  # the first intervals are completed
+        found = finished(Search(setting, late), run, method, self.rounded, self.fixed)
         # Which cells are best was found out around other values, so that the bound is one of these cells alone.
-        status = "time_limit" if found.report.status == "time_limit" else "heuristic"
+        status = "time_limit" if "time_limit" in (found.report.status, ended) or late is not run else "heuristic"
         report = replace(found.report, status=status, bound=None, work={**work, **found.report.work})
         return replace(found, report=report)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.problem import BoolArray
+from discreet.problem import BoolArray, Problem
 from discreet.relations import FloatArray
 
 LEAST, MOST = 2.5, 5.0  # widths, in units of what is needed; drawn with a triangular density of their logarithm
@@ -51,6 +51,15 @@ def drawn_ends(
     both = beyond.all(axis=0)
     lower[both], upper[both] = known[0, both], known[1, both]
     return np.maximum(lower, known[0]), np.minimum(upper, known[1])
+
+
+def sign_bounds(problem: Problem) -> FloatArray:
+    """What is known of every cell before publication whatever its value is: that it is not negative, or not positive.
+
+    Other bounds that attackers are said to know depend on values, often as values ± so many percent: an interval that ended
+    there would tell them to those who do not know them.
+    """
+    return np.stack([np.where(problem.prior_lower >= 0, 0.0, -np.inf), np.where(problem.prior_upper <= 0, 0.0, np.inf)])
 
 
 def at_known_bounds(ends: Ends, known: FloatArray) -> BoolArray:

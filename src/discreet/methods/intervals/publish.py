@@ -32,11 +32,11 @@ def published(
 
 def _ends(setting: Setting, z: FloatArray, rounded: bool) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Lower and upper ends by cell: without the solver's noise, then with it, then a little wider."""
-    problem, value, centre = setting.placement.problem, setting.problem.table.value, setting.centre
+    value, centre, known = setting.problem.table.value, setting.centre, setting.placement.known
     digits = digits_of(value) if rounded else None
     wide = np.zeros((2, len(value)))
     wide[:, setting.cells] = _padded(setting, z) * setting.unit
-    wide = np.maximum(wide, setting.placement.drawn)
+    wide = _beyond(setting, np.maximum(wide, setting.placement.drawn), 0.0 if digits is None else 10.0**-digits)
     for hair, factor in ((HAIR, 1.0), (0.0, 1.0), (0.0, 1.0 + WIDER)):
         width = wide * factor
         low, high = centre - width[DOWN], centre + width[UP]
@@ -45,13 +45,23 @@ def _ends(setting: Setting, z: FloatArray, rounded: bool) -> Iterator[tuple[Floa
             far = np.stack([value - low, high - value])
             far = np.where(wide.any(axis=0), _round_up(far * tick, hair) / tick, 0.0)
             # Rounding need not go beyond what everybody knows, unless the interval does.
-            known = problem.prior_lower, problem.prior_upper
             noise = HAIR * np.maximum(width, 1 / tick)
             down, up = np.round(value - far[DOWN], digits), np.round(value + far[UP], digits)
             low = np.where((down < known[0]) & (low >= known[0] - noise[DOWN]), known[0], down)
             high = np.where((up > known[1]) & (high <= known[1] + noise[UP]), known[1], up)
         some = wide.any(axis=0)
         yield np.where(some, np.minimum(low, value), value), np.where(some, np.maximum(high, value), value)
+
+
+def _beyond(setting: Setting, wide: FloatArray, tick: float) -> FloatArray:
+    """Widths, some of them larger: an end at a bound that attackers are said to know would tell it to all others."""
+    problem, known, centre = setting.placement.problem, setting.placement.known, setting.centre
+    room = np.stack([centre - problem.prior_lower, problem.prior_upper - centre])
+    assumed = np.stack([problem.prior_lower > known[0], problem.prior_upper < known[1]])
+    whole = wide.sum(axis=0)
+    there = assumed & (whole > 0) & (np.abs(wide - room) <= np.maximum(HAIR * whole, tick))
+    most = np.stack([centre - known[0], known[1] - centre])
+    return np.where(there, np.minimum(wide + setting.placement.beyond * whole, most), wide)
 
 
 def _round_up(width: FloatArray, hair: float) -> FloatArray:

@@ -62,19 +62,23 @@ class Placement:
     """The congruent table that intervals are made around: the true one of ``problem``, each cell moved by its ``shift``.
 
     Intervals reach at least as far below and above it as ``cover`` says, so that they hold the true values; those of sensitive
-    cells are published as far as ``drawn`` says, also where relations let cells reach less.
+    cells are published as far as ``drawn`` says, also where relations let cells reach less. No end goes beyond ``known`` bounds
+    by rounding; widths that end at another bound, which attackers are said to know of the value, grow by the share ``beyond``.
     """
 
     problem: Problem
     shift: FloatArray
     cover: FloatArray
     drawn: FloatArray
+    known: FloatArray
+    beyond: FloatArray
 
     @classmethod
     def none(cls, problem: Problem) -> Placement:
         """Intervals around true values."""
         nothing = np.zeros((2, len(problem)))
-        return cls(problem, np.zeros(len(problem)), nothing, nothing)
+        known = np.stack([problem.prior_lower, problem.prior_upper])
+        return cls(problem, np.zeros(len(problem)), nothing, nothing, known, nothing)
 
 
 @dataclass(frozen=True)
