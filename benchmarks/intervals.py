@@ -18,6 +18,8 @@ from discreet.errors import NoSafePatternError
 from discreet.methods import protect
 from discreet.methods.intervals.intervals import Intervals
 from discreet.problem import Problem
+from discreet.relations import FloatArray
+from discreet.table import digits_of
 
 CLOSE = 0.01  # of a value: a middle that is off by no more has hit it
 LARGE = shaped("hier3d_100k", (5, 6), (5, 6), (7, 10))
@@ -33,7 +35,7 @@ PREMIUM = (
     *(
         f"{way}_{what}"
         for way in ("exact", "drawn")
-        for what in ("status", "cost", "width", "intervals", "middle", "cpu_s")
+        for what in ("status", "cost", "width", "intervals", "middle", "chance", "cpu_s")
     ),
 )
 
@@ -90,9 +92,27 @@ def premium(name: str, seed: int, data: Path | None, seconds: float) -> dict[str
             f"{way}_width": float(np.median(wide / np.maximum(np.abs(value[at]), 1e-9))),
             f"{way}_intervals": found.report.n_primary + found.report.n_secondary,
             f"{way}_middle": float(middle.mean()),
+            f"{way}_chance": chance_of_the_middle(problem, found.lower[at], found.upper[at]),
             f"{way}_cpu_s": round(time.process_time() - cpu, 1),
         }
     return line
+
+
+def chance_of_the_middle(problem: Problem, lower: FloatArray, upper: FloatArray) -> float:
+    """How often the middle would be as close if values were uniform in their intervals, with as many digits as the table."""
+    digits = digits_of(problem.table.value)
+    middle = (lower + upper) / 2
+    ends = np.sort([middle / (1 + CLOSE), middle / (1 - CLOSE)], axis=0)
+    if digits is None:
+        close, wide = np.minimum(ends[1], upper) - np.maximum(ends[0], lower), upper - lower
+    else:
+        scale, hair = 10.0**digits, 1e-6
+        first, last = (
+            np.ceil(np.maximum(ends[0], lower) * scale - hair),
+            np.floor(np.minimum(ends[1], upper) * scale + hair),
+        )
+        close, wide = last - first + 1, np.floor(upper * scale + hair) - np.ceil(lower * scale - hair) + 1
+    return float((np.maximum(close, 0.0) / wide).mean())
 
 
 def premiums(lines: Sequence[dict[str, str]]) -> str:
@@ -118,6 +138,7 @@ def premiums(lines: Sequence[dict[str, str]]) -> str:
                 "cost, times": times(line, "cost"),
                 "intervals": f"{number(line, 'exact_intervals', ',.0f')} → {number(line, 'drawn_intervals', ',.0f')}",
                 "in the middle": f"{number(line, 'exact_middle', '.0%')} → {number(line, 'drawn_middle', '.0%')}",
+                "by chance": number(line, "drawn_chance", ".0%"),
                 "CPU s": f"{number(line, 'exact_cpu_s', ',.1f')} → {number(line, 'drawn_cpu_s', ',.1f')}",
                 "limit s": f"{float(line['limit_s']):,.0f}",
                 "commit": line["commit"],
