@@ -129,7 +129,7 @@ def test_every_part_of_a_job_file_is_described() -> None:
 def test_the_job_with_everything_is_valid_and_has_every_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (block,) = (block for block in blocks(REFERENCE / "job-file.md") if block.language == "toml")
     (tmp_path / "job.toml").write_text(block.text, encoding="utf-8")
-    for file in re.findall(r'"([^"]+\.(?:parquet|hrc|csv))"', block.text):
+    for file in re.findall(r'"([^"]+\.(?:parquet|hrc|csv|txt))"', block.text):
         (tmp_path / file).touch()
     read = job_file.read_job(tmp_path / "job.toml")
     for part in (read.data, *read.dimensions.values(), read.rules, read.protect, read.output):

@@ -20,6 +20,7 @@ from discreet.edit.choose import Rates
 from discreet.edit.numbers import together
 from discreet.edit.partners import partners
 from discreet.errors import DiscreetError, InputError
+from fixed import secret
 
 AREAS = ["region", "district", "block"]
 
@@ -65,7 +66,7 @@ def test_swapping_changes_nothing_that_must_not_change(seed):
     frame = census(seed, gaps=0.03 * (seed % 3))
     areas, hold = AREAS[-1 - seed % 3 :], ["tenure"] if seed % 2 else []
     before = frame.copy(deep=True)
-    edited, report = swap(frame, areas, ["sex", "age"], hold=hold, rate=0.2, small=0.5, seed=seed)
+    edited, report = swap(frame, areas, ["sex", "age"], hold=hold, rate=0.2, small=0.5, secret=secret(seed))
     pd.testing.assert_frame_equal(frame, before)
     assert count(edited, [*areas, "sex", "age", *hold]) == count(frame, [*areas, "sex", "age", *hold])
     assert count(edited, areas) == count(frame, areas)
@@ -101,7 +102,7 @@ def test_as_many_as_possible_find_a_partner(seed):
     frame = pd.DataFrame(
         {"area": rng.choice(list("ABCDE"), 300, p=[0.5, 0.2, 0.1, 0.1, 0.1]), "key": rng.integers(0, 60, 300)}
     )
-    _, report = swap(frame, "area", "key", rate=1.0, seed=seed)
+    _, report = swap(frame, "area", "key", rate=1.0, secret=secret(seed))
     left = 0
     for _, rows in frame.groupby("key"):
         most = rows.area.value_counts().max()
@@ -179,24 +180,24 @@ def test_who_is_alone_with_their_keys_is_chosen_by_the_odds():
         {"area": np.repeat(np.arange(3000), 10), "key": np.tile([0] * 9 + [1], 3000), "id": np.arange(30_000)}
     )
     for risk, expected in ((1.0, 1 / 10), (5.0, 5 / 14)):
-        _, report = swap(frame, "area", "key", rate=0.1, small=0.1, risk=risk, seed=1, tables=[])
+        _, report = swap(frame, "area", "key", rate=0.1, small=0.1, risk=risk, secret=secret(1), tables=[])
         assert report.risky == 3000
-        edited, _ = swap(frame, "area", "key", rate=0.1, small=0.1, risk=risk, seed=1, tables=[])
+        edited, _ = swap(frame, "area", "key", rate=0.1, small=0.1, risk=risk, secret=secret(1), tables=[])
         moved = frame[edited.area != frame.area]
         assert (moved.key == 1).mean() == pytest.approx(expected, abs=0.05)
 
 
-def test_the_same_seed_gives_the_same_edit_whatever_the_records_come_in(tmp_path):
+def test_the_same_secret_gives_the_same_edit_whatever_the_records_come_in(tmp_path):
     frame = census(1)
     frame.to_csv(tmp_path / "people.csv", index=False)
     frame.to_parquet(tmp_path / "people.parquet")
-    words = {"areas": AREAS, "keys": ["sex", "age"], "seed": 5}
+    words = {"areas": AREAS, "keys": ["sex", "age"], "secret": secret(5)}
     first, report = swap(frame, **words)
-    assert report.settings["seed"] == 5
+    assert report.secret == secret(5)
     again, _ = swap(frame.set_index(np.zeros(len(frame))).astype({"region": "category"}), **words)
     from_csv, _ = swap(tmp_path / "people.csv", **words)
     from_parquet, _ = swap(str(tmp_path / "people.parquet"), **words)
-    other, _ = swap(frame, **{**words, "seed": 6})
+    other, _ = swap(frame, **{**words, "secret": secret(6)})
     for edited in (again, from_csv, from_parquet):
         assert edited[AREAS].astype(str).to_numpy().tolist() == first[AREAS].to_numpy().tolist()
     assert (other[AREAS].to_numpy() != first[AREAS].to_numpy()).any()
@@ -252,7 +253,7 @@ def households(seed: int) -> pd.DataFrame:
 @pytest.mark.parametrize("seed", range(4))
 def test_households_move_as_a_whole_with_households_like_them(seed):
     frame = households(seed)
-    edited, report = swap(frame, ["region", "block"], ["sex", "age"], unit="house", rate=0.3, seed=seed)
+    edited, report = swap(frame, ["region", "block"], ["sex", "age"], unit="house", rate=0.3, secret=secret(seed))
     assert report.kept
     assert report.units == 300
     assert 0 < report.edited < 300
@@ -312,7 +313,7 @@ def test_exchanged_values_keep_their_marginals(seed):
     frame = census(seed, gaps=0.02)
     by = [["sex"], [], ["region", "age"]][seed % 3]
     edited, report = blank_and_impute(
-        frame, ["job", "income"], areas=AREAS, keys=["sex", "age", "job"], by=by, rate=0.1, seed=seed
+        frame, ["job", "income"], areas=AREAS, keys=["sex", "age", "job"], by=by, rate=0.1, secret=secret(seed)
     )
     assert count(edited, [*by, "job", "income"]) == count(frame, [*by, "job", "income"])
     others = [name for name in frame if name not in ("job", "income")]
@@ -330,12 +331,12 @@ def test_values_come_from_another_record_of_the_class():
     given = np.array([True, True, False, True, False, True])
     for seed in range(20):
         edited, report = blank_and_impute(
-            frame, "value", areas="area", keys="key", by="group", records=given, seed=seed
+            frame, "value", areas="area", keys="key", by="group", records=given, secret=secret(seed)
         )
         assert edited.value.tolist() == [1, 0, 2, 4, 3, 5]  # two change, one is joined by another, one has nobody
         assert (report.chosen, report.edited, report.unmatched) == (4, 4, 1)
         copied, report = blank_and_impute(
-            frame, "value", areas="area", keys="key", by="group", records=given, donors="copy", seed=seed
+            frame, "value", areas="area", keys="key", by="group", records=given, donors="copy", secret=secret(seed)
         )
         assert copied.value.tolist() == [2, 2, 2, 4, 4, 5]
         assert (report.chosen, report.edited, report.unmatched) == (4, 3, 1)
@@ -365,7 +366,7 @@ def test_donors_differ():
         ({"areas": "block", "keys": "sex", "rate": 0.3, "small": 0.1}, "small is a share from the rate"),
         ({"areas": "block", "keys": "sex", "small_area": 0}, "small_area is a number"),
         ({"areas": "block", "keys": "sex", "risk": 0.5}, "risk is a factor"),
-        ({"areas": "block", "keys": "sex", "seed": -1}, "seed is a whole number"),
+        ({"areas": "block", "keys": "sex", "secret": "20261116"}, "at least 32 hexadecimal digits"),
         ({"areas": "block", "keys": "sex", "tables": [["jop"]]}, "no column 'jop'. Did you mean 'job'"),
     ],
 )
@@ -429,8 +430,21 @@ SWAP = ["edit", "people.csv", "--area", "region", "--area", "district", "--key",
 
 
 def test_records_are_swapped_from_file_to_file(here):
+    Path("secret.txt").write_text(secret(2) + "\n", encoding="ascii")
     code, told = run(
-        *SWAP, "--hold", "tenure", "--rate", 0.1, "--small", 0.3, "--seed", 2, "--out", "e.csv", "--report", "e.json"
+        *SWAP,
+        "--hold",
+        "tenure",
+        "--rate",
+        0.1,
+        "--small",
+        0.3,
+        "--secret",
+        "secret.txt",
+        "--out",
+        "e.csv",
+        "--report",
+        "e.json",
     )
     assert code == 0
     frame, edited = (pd.read_csv(name, dtype=str, keep_default_na=False) for name in ("people.csv", "e.csv"))
@@ -440,11 +454,11 @@ def test_records_are_swapped_from_file_to_file(here):
     report = json.loads(Path("e.json").read_text(encoding="utf-8"))
     assert report["kept"] is True
     assert report["edited"] == (edited.district != frame.district).sum() > 0
-    assert report["settings"]["seed"] == 2
+    assert report["secret"] == secret(2)
     for figure in ("records", "risky", "chosen", "edited"):
         assert f"{report[figure]:,}" in told
     assert told.count("confidential") == 2
-    again = run(*SWAP, "--hold", "tenure", "--rate", 0.1, "--small", 0.3, "--seed", 2, "--out", "f.csv")
+    again = run(*SWAP, "--hold", "tenure", "--rate", 0.1, "--small", 0.3, "--secret", "secret.txt", "--out", "f.csv")
     assert again[0] == 0
     assert Path("e.csv").read_bytes() == Path("f.csv").read_bytes()
 

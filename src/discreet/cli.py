@@ -29,6 +29,7 @@ from discreet.cli_common import (
     NewFile,
     Number,
     Setting,
+    accept_symmetric_option,
     attackers_option,
     console,
     keep_apart,
@@ -37,13 +38,14 @@ from discreet.cli_common import (
     problem_against,
     problem_argument,
     quiet_option,
+    secret_option,
     show_promise,
     verdict,
     workers_option,
 )
 from discreet.cli_compare import compare_command
 from discreet.cli_edit import edit_command
-from discreet.cli_keys import keys_command
+from discreet.cli_keys import keys_command, secret_command
 from discreet.cli_lab import attack_quickly, method_option, show_limits
 from discreet.cli_report import report_command
 from discreet.costs import COSTS
@@ -76,6 +78,7 @@ from discreet.release import SYMBOL, publish
 from discreet.report.words import listed
 from discreet.respondents import Level, audit_respondents, level_of
 from discreet.rules import RULES, usage
+from discreet.secret import Secret
 from discreet.show import show
 from discreet.table import Weights
 from discreet.tabulate import tabulate
@@ -397,7 +400,8 @@ def assess_command(
     show_default=True,
     help="Stop when the cost is proven to be within this share of the best; heuristics have no bound and ignore it.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Breaks ties.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Breaks ties; public.")
+@secret_option
 @click.option(
     "--option",
     "options",
@@ -419,6 +423,7 @@ def protect_command(
     time_limit: float | None,
     gap: float,
     seed: int,
+    secret: Path | None,
     options: tuple[tuple[str, str], ...],
     attackers: Path | None,
     out: Path,
@@ -428,7 +433,7 @@ def protect_command(
     quiet: bool,
 ) -> int:
     """Protect the sensitive cells, and audit the result."""
-    keep_apart(problem, attackers, out, report, checkpoint)
+    keep_apart(problem, attackers, secret, out, report, checkpoint)
     chosen = with_options(method, **dict(options))
     if checkpoint and method not in SUPPRESSION:
         raise InputError(f"--checkpoint keeps suppression patterns; the method {method!r} makes none.")
@@ -447,6 +452,7 @@ def protect_command(
                 start=kept and kept.start,
                 keep=kept and kept.keep,
                 level=level,
+                secret=None if secret is None else Secret.read(secret),
             )
             checked = audit(given, found, intervals=False, executor=executor, progress=progress)
             seen = None
@@ -479,6 +485,7 @@ def protect_command(
 @click.option("--decimals", type=click.IntRange(-MOST_DECIMALS, MOST_DECIMALS), help="Round published values.")
 @method_option
 @click.option("--no-attacks", is_flag=True, help="Try no attacks beforehand; it is said so.")
+@accept_symmetric_option
 @click.option("--out", type=NewFile(*RELEASES), required=True, help="Release to write (.csv, .parquet or .xlsx).")
 @quiet_option
 def publish_command(
@@ -490,6 +497,7 @@ def publish_command(
     decimals: int | None,
     method: str | None,
     no_attacks: bool,
+    accept_symmetric: bool,
     out: Path,
     quiet: bool,
 ) -> None:
@@ -502,7 +510,13 @@ def publish_command(
         checked = audit(given, found, intervals=False, progress=progress)
         in_force = level_of(given, found.only_hides, level)
         seen = audit_respondents(given, found, progress=progress) if in_force.covers_respondents else None
-        release = publish(given, found, checked, seen, symbol=symbol, decimals=decimals, level=level)
+        style: dict[str, Any] = {
+            "symbol": symbol,
+            "decimals": decimals,
+            "level": level,
+            "accept_symmetric": accept_symmetric,
+        }
+        release = publish(given, found, checked, seen, **style)
         lab = None if no_attacks else attack_quickly(found, method, started.spent, progress)
     write_release(release, out)
     console.print(f"{release!r}, {safe(found)}", markup=False)
@@ -546,6 +560,7 @@ for command in (
     verify_command,
     attack_command,
     keys_command,
+    secret_command,
     edit_command,
     advise_command,
     compare_command,

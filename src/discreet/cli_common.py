@@ -97,6 +97,16 @@ level_option = click.option(
     help="What is to be safe: every single respondent's contributions, or only the values of sensitive cells. "
     "Default: contributions wherever contributors are named and a rule is about them.",
 )
+secret_option = click.option(
+    "--secret",
+    type=ExistingFile,
+    help="File with a secret for randomness that protects, to repeat a run; default: a new one. See `discreet secret`.",
+)
+accept_symmetric_option = click.option(
+    "--accept-symmetric",
+    is_flag=True,
+    help="Publish intervals as narrow as levels allow all the same, though values are in their middles.",
+)
 workers_option = click.option(
     "--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes to spread the work over."
 )

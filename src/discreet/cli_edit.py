@@ -9,12 +9,13 @@ import click
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from discreet.cli_common import ExistingFile, NewFile, Number, console, keep_apart
+from discreet.cli_common import ExistingFile, NewFile, Number, console, keep_apart, secret_option
 from discreet.edit import EditReport, blank_and_impute, swap
 from discreet.edit.impute import Donors
 from discreet.edit.swap import ANYWHERE
 from discreet.job import write_json, write_together
 from discreet.microdata import write_records
+from discreet.secret import Secret
 
 
 @click.command("edit")
@@ -48,7 +49,7 @@ from discreet.microdata import write_records
     help="How much likelier records are chosen that are alone in their area with their keys.",
 )
 @click.option("--table", "tables", multiple=True, metavar="COLUMN,…", help="Table to compare before and after; repeat.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed, another draw.")
+@secret_option
 @click.option(
     "--out", type=NewFile(".csv", ".csv.gz", ".parquet"), required=True, help="Edited records to write. Confidential."
 )
@@ -68,12 +69,12 @@ def edit_command(
     small_area: int,
     risk: float,
     tables: tuple[str, ...],
-    seed: int,
+    secret: Path | None,
     out: Path,
     report: Path | None,
 ) -> int:
     """Edit records before they are tabulated, so that small counts leave doubt: swap them, or blank and impute."""
-    keep_apart(data, out, report)
+    keep_apart(data, secret, out, report)
     strange = (
         {"--hold": hold, "--unit": unit}
         if method == "impute"
@@ -95,7 +96,7 @@ def edit_command(
             small_area=small_area,
             risk=risk,
             tables=compared,
-            seed=seed,
+            secret=None if secret is None else Secret.read(secret),
         )
     else:
         edited, found = blank_and_impute(
@@ -110,7 +111,7 @@ def edit_command(
             small_area=small_area,
             risk=risk,
             tables=compared,
-            seed=seed,
+            secret=None if secret is None else Secret.read(secret),
         )
     files = {out: lambda draft: write_records(edited, draft)}
     if report:

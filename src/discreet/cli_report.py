@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from discreet.audit import audit
 from discreet.cli_common import (
     NewFile,
+    accept_symmetric_option,
     attackers_option,
     console,
     keep_apart,
@@ -35,6 +37,7 @@ from discreet.respondents import Level, audit_respondents, level_of
 @click.option(
     "--share", is_flag=True, help="The edition that may be published with the release; only if the audit passes."
 )
+@accept_symmetric_option
 @click.option("--title", default=TITLE, show_default=True, help="Heading of the report.")
 @click.option(
     "--out", type=NewFile(".html"), required=True, help="Report to write (.html). Confidential unless --share."
@@ -46,6 +49,7 @@ def report_command(
     level: Level | None,
     attackers: Path | None,
     share: bool,
+    accept_symmetric: bool,
     title: str,
     out: Path,
     quiet: bool,
@@ -60,7 +64,8 @@ def report_command(
         seen = audit_respondents(given, found, progress=progress) if in_force.covers_respondents else None
     with writing(out, public=share) as draft:
         if share:
-            write_shareable(draft, given, found, checked, seen, title=title, level=level)
+            style: dict[str, Any] = {"title": title, "level": level, "accept_symmetric": accept_symmetric}
+            write_shareable(draft, given, found, checked, seen, **style)
         else:
             write_report(draft, given, found, checked, seen, title=title)
     console.print(f"{verdict(checked, found)}; written {out}", markup=False)

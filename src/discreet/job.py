@@ -40,6 +40,7 @@ from discreet.release import Release, publish
 from discreet.report import write_report, write_shareable
 from discreet.respondents import Exposed, LevelInForce, RespondentAudit, audit_respondents, level_of
 from discreet.rules import parse_rules
+from discreet.secret import Secret
 from discreet.separate import separate
 from discreet.table import Table
 from discreet.tabulate import tabulate
@@ -117,6 +118,7 @@ def _protect(
             start=kept and kept.start,
             keep=kept and kept.keep,
             level=job.level,
+            secret=None if options.secret is None else Secret.read(job.resolve(options.secret)),
         )
         report = protection.report
         adjusted = f", {report.n_adjusted:,} get other values" if report.n_adjusted else ""
@@ -394,7 +396,12 @@ def _exposed(table: Table, one: Exposed) -> dict[str, Any]:
 
 def _style(job: Job) -> dict[str, Any]:
     """How a release is written; the shareable report must be about the same one."""
-    return {"symbol": job.output.symbol, "decimals": job.output.decimals, "level": job.level}
+    return {
+        "symbol": job.output.symbol,
+        "decimals": job.output.decimals,
+        "level": job.level,
+        "accept_symmetric": job.output.accept_symmetric,
+    }
 
 
 def write_json(content: Mapping[str, Any], path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from discreet.job_file import Job
 from discreet.lab import QUICK, Knowledge, LabReport, Recipe
 from discreet.lab import run as run_lab
+from discreet.methods import uses_secret
 from discreet.problem import Problem
 from discreet.progress import Progress
 from discreet.protection import Protection
@@ -78,5 +79,6 @@ def _recipe(job: Job, protection: Protection, pose: Callable[[Table], Problem], 
         dimensions=table.dimensions,
         response=table.response,
         seconds=protection.report.seconds,
+        secret=uses_secret(job.method()),
         withheld=next((reason for reason, given in withheld.items() if given), None),
     )

@@ -91,7 +91,8 @@ class Protect:
     method: str = "kelly"
     level: str | None = None  # "cells" or "contributions"; None: contributions wherever respondents can be covered
     cost: str = "value"
-    seed: int = 0
+    seed: int = 0  # public: breaks ties
+    secret: str | None = None  # a file with the secret of randomness that protects; a new one if there is none
     time_limit: float | None = None
     gap: float = 0.0
     options: dict[str, Any] = field(default_factory=dict)  # of the method, see `discreet methods`
@@ -109,6 +110,7 @@ class Output:
     symbol: str = SYMBOL
     decimals: int | None = None
     share: bool = False  # write the edition of the report that may be published, too
+    accept_symmetric: bool = False  # publish intervals as narrow as levels allow, though values are in their middles
     attacks: list[str] = field(
         default_factory=lambda: ["quick"]
     )  # of the intruder's lab, to be withstood; or one of ATTACK_SETS
@@ -173,6 +175,7 @@ class Job:
             named += [(f"dimensions.{name}.also", file) for file in dimension.also]
             named.append((f"dimensions.{name}.recode", dimension.recode))
         named += [(f"rules.{name}", getattr(self.rules, name)) for name in ("waivers", "statuses", "attackers")]
+        named.append(("protect.secret", self.protect.secret))
         return {file: entry for entry, file in named if file is not None}
 
     def writes(self) -> list[str]:

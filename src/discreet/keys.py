@@ -10,18 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import InputError
+from discreet.secret import Secret
 
 BITS = 24
 KEYS = 1 << BITS  # keys are whole numbers below this: sums over half a billion records are exact in a double
 
 
-def record_keys(identifiers: Iterable[Any], *, seed: int) -> NDArray[np.int64]:
-    """A key for every record, a whole number from 0 to 2²⁴ − 1 that depends on its identifier and the seed alone.
+def record_keys(identifiers: Iterable[Any], *, secret: Secret | str) -> NDArray[np.int64]:
+    """A key for every record, a whole number from 0 to 2²⁴ − 1 that depends on its identifier and the secret alone.
 
-    Whoever knows the seed and the identifiers can work out the noise: the seed is confidential, and large.
+    Whoever knows the secret and the identifiers can work out the noise. Keep it: the same records need the same keys again.
     """
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 512:
-        raise InputError("seed= is a whole number from 0 up, of at most 512 bits.")
+    if secret is None:
+        raise InputError("Keys need a secret that is kept, so that the same records get the same keys again.")
+    key = Secret.of(secret).key("record keys")
     texts = [_text(identifier) for identifier in identifiers]
     missing = sum(text is None for text in texts)
     if missing:
@@ -29,8 +31,7 @@ def record_keys(identifiers: Iterable[Any], *, seed: int) -> NDArray[np.int64]:
     if len(set(texts)) < len(texts):
         twice = len(texts) - len(set(texts))
         raise InputError(f"{twice:,} records have the identifier of another one. Give every record one of its own.")
-    secret = seed.to_bytes(64, "little")
-    digests = (blake2b(str(text).encode(), digest_size=4, key=secret).digest() for text in texts)
+    digests = (blake2b(str(text).encode(), digest_size=4, key=key).digest() for text in texts)
     numbers = np.frombuffer(b"".join(digests), dtype="<u4")
     return (numbers % KEYS).astype(np.int64)
 

@@ -46,10 +46,14 @@ class SolveReport:
     n_secondary: int
     n_adjusted: int = 0  # cells published with another value, which stands for an interval
     solver: str = ""
-    seed: int = 0
+    seed: int = 0  # public: breaks ties
     problem: str = ""  # digest of the input
     work: dict[str, int] = field(default_factory=dict)  # what it took, e.g. the number of cuts
     note: str = ""  # what else there is to say, e.g. which methods were used
+    secret: str = field(
+        default="", repr=False
+    )  # of randomness that protects; never shown, and in the confidential report alone
+    symmetric: bool = False  # intervals are as narrow as levels allow: values are in their middles
 
     @property
     def gap(self) -> float | None:

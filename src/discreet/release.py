@@ -88,11 +88,13 @@ def publish(
     symbol: str = SYMBOL,
     decimals: int | None = None,
     level: Level | None = None,
+    accept_symmetric: bool = False,
 ) -> Release:
     """Make the release, if the audit is about this protection and passed; with one of ``respondents``, both.
 
     The latter is needed wherever single respondents can be covered, see :func:`~discreet.respondents.level_of`, unless the
-    ``level`` of cells is asked for.
+    ``level`` of cells is asked for. Intervals as narrow as levels allow, which have true values in their middles, are
+    published only with ``accept_symmetric``.
     """
     if not symbol.strip() or _is_number(symbol):
         raise InputError("The suppression symbol must be visible and must not look like a number.")
@@ -116,6 +118,7 @@ def publish(
             "Not published: whether single respondents are safe was not audited. Audit them by audit_respondents(), and pass "
             "that on; or ask for level='cells', which leaves them out."
         )
+    _refuse_symmetric(problem, protection, accept_symmetric)
     problem, protection = problem.listed, protection.listed  # cells behind linked tables are never published
     table = problem.table
     listed = _listed(problem, protection)
@@ -137,6 +140,27 @@ def publish(
     release = Release(codes, table.response, value, symbol, complete=table.complete, **ends)
     _check_written(problem, protection, listed, release)
     return release
+
+
+def _refuse_symmetric(problem: Problem, protection: Protection, accepted: bool) -> None:
+    """Refuse intervals that tell where in them the sensitive values are."""
+    if accepted:
+        return
+    value, cells = problem.table.value, problem.primaries
+    lower, upper, sliding = np.max([problem.levels(who) for who in problem.attackers()], axis=0)[:, cells]
+    wide = protection.upper[cells] - protection.lower[cells]
+    digits = digits_of(value)
+    unit = 0.0 if digits is None else 10.0**-digits
+    told = (protection.lower > problem.prior_lower)[cells] | (protection.upper < problem.prior_upper)[cells]
+    # By so little rounding outwards can widen them.
+    narrow = protection.hidden[cells] & told & (wide <= np.maximum(lower + upper, sliding) * (1 + 1e-6) + 2 * unit)
+    if protection.report.symmetric or narrow.any():
+        labels = problem.table.labels(cells[narrow])
+        raise NotSafeError(
+            f"Not published: intervals are as narrow as levels allow, e.g. {some(labels or ['all'])}, so that whoever guesses "
+            "their middles knows the values. Leave out exact=true, or accept it in so many words (accept_symmetric).",
+            labels,
+        )
 
 
 def _listed(problem: Problem, protection: Protection) -> IntArray:

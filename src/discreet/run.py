@@ -11,6 +11,7 @@ import numpy as np
 from discreet.errors import InputError
 from discreet.problem import BoolArray, Problem, Status
 from discreet.progress import Budget, Progress, Silent
+from discreet.secret import Secret
 
 
 def _forget(_: BoolArray) -> None:
@@ -23,6 +24,7 @@ class Run:
 
     ``start`` is a pattern to begin with, not safe perhaps; ``keep`` is handed the pattern so far, now and then, so that
     another run can start from it. Independent pieces of work go to the ``executor``; without one they are done here.
+    The ``seed`` is public and breaks ties; randomness that protects comes from the ``secret``.
     """
 
     seed: int = 0
@@ -31,6 +33,15 @@ class Run:
     executor: Executor | None = None
     start: BoolArray | None = None
     keep: Callable[[BoolArray], None] = _forget
+    secret: Secret = field(default_factory=Secret.drawn)
+
+    def random(self, purpose: str, problem: Problem) -> np.random.Generator:
+        """Random numbers that protect a problem: others for any other purpose, problem or secret."""
+        return self.secret.generator(f"{purpose} {problem.digest}")
+
+    def for_step(self, part: float) -> Run:
+        """The same for a first step that gets a part of the time that is left."""
+        return replace(self, budget=self.budget.share(part))
 
     def unkept(self) -> Run:
         """The same for a step whose patterns are not to be kept: a better one is there already."""

@@ -247,7 +247,7 @@ def test_methods_whose_chances_are_not_known_are_run_with_fresh_secrets():
         name = "coin"
 
         def protect(self, problem: Problem, run: Run) -> Protection:
-            heads = np.random.default_rng(run.seed).random() < 0.5
+            heads = run.secret.generator("coin").random() < 0.5
             return Halves(tell=bool(heads)).protect(problem, run)
 
     told = _leaky(3, Halves(tell=False))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from discreet.protection import Decision
 from discreet.solvers.base import Outcome
 from discreet.solvers.highs import HighsModel
 from discreet.testing import cross_table, infer, pose, random_hierarchy, random_table
+from fixed import secret
 
 SETTINGS = [(3, 1.0, 0), (2, 1.0, 0), (1, 0.5, 0), (5, 3.0, 2), (4, 2.0, 1), (3, 2.0, 2), (10, 4.5, 0)]
 
@@ -54,7 +56,7 @@ def people(n=400, seed=1):
             "region": rng.choice(list("NSEW"), n, p=[0.5, 0.3, 0.15, 0.05]),
             "age": rng.choice(["young", "middle", "old"], n),
             "sex": rng.choice(["f", "m"], n),
-            "key": record_keys((f"p{i:05d}" for i in range(n)), seed=7),
+            "key": record_keys((f"p{i:05d}" for i in range(n)), secret=secret(7)),
         }
     )
 
@@ -470,12 +472,12 @@ def test_a_table_without_cells():
     assert len(protect(problem, CellKey()).published) == 0
 
 
-def test_record_keys_depend_on_the_identifier_and_the_seed_alone():
+def test_record_keys_depend_on_the_identifier_and_the_secret_alone():
     names = [f"r{i}" for i in range(20_000)]
-    keys = record_keys(names, seed=3)
-    assert np.array_equal(record_keys(names[::-1], seed=3)[::-1], keys)
-    assert record_keys([7, 8], seed=1).tolist() == record_keys([7.0, "8"], seed=1).tolist()
-    assert (record_keys(names, seed=4) != keys).mean() > 0.99
+    keys = record_keys(names, secret=secret(3))
+    assert np.array_equal(record_keys(names[::-1], secret=secret(3))[::-1], keys)
+    assert record_keys([7, 8], secret=secret(1)).tolist() == record_keys([7.0, "8"], secret=secret(1)).tolist()
+    assert (record_keys(names, secret=secret(4)) != keys).mean() > 0.99
     assert keys.min() >= 0
     assert keys.max() < KEYS
     share = np.bincount(keys >> 20, minlength=16) / len(keys)  # sixteen bins
@@ -487,18 +489,18 @@ def test_record_keys_depend_on_the_identifier_and_the_seed_alone():
 )
 def test_records_need_identifiers_of_their_own(names, words):
     with pytest.raises(InputError, match=words):
-        record_keys(names, seed=1)
+        record_keys(names, secret=secret(1))
 
 
 def test_keys_are_added_to_files(tmp_path):
     data = people(50).drop(columns="key")
     data.to_csv(tmp_path / "people.csv", index=False, sep=";")
     data.to_parquet(tmp_path / "people.parquet")
-    expected = record_keys(data.person, seed=9).tolist()
+    (tmp_path / "secret.txt").write_text(secret(9), encoding="ascii")
+    expected = record_keys(data.person, secret=secret(9)).tolist()
     for name, again in (("people.csv", "keyed.csv.gz"), ("people.parquet", "keyed.parquet")):
-        run = CliRunner().invoke(
-            cli, ["keys", str(tmp_path / name), "--id", "person", "--seed", "9", "--out", str(tmp_path / again)]
-        )
+        words = ["--id", "person", "--secret", str(tmp_path / "secret.txt"), "--out", str(tmp_path / again)]
+        run = CliRunner().invoke(cli, ["keys", str(tmp_path / name), *words])
         assert run.exit_code == 0, run.output
     assert pd.read_csv(tmp_path / "keyed.csv.gz", sep=";").key.tolist() == expected
     assert pd.read_parquet(tmp_path / "keyed.parquet").key.tolist() == expected
@@ -512,13 +514,17 @@ def test_keys_are_added_to_files(tmp_path):
         ({"--name": "age"}, "a column 'age' already"),
         ({"--id": "sex"}, "identifier of another one"),
         ({"--out": "keyed.parquet"}, "same format"),
+        ({"--secret": "seed.txt"}, "at least 32 hexadecimal digits"),
     ],
 )
 def test_keys_that_cannot_be_added(tmp_path, monkeypatch, options, words):
     monkeypatch.chdir(tmp_path)
     people(5).drop(columns="key").to_csv("people.csv", index=False)
-    given = {"--id": "person", "--seed": "9", "--out": "keyed.csv"} | options
+    Path("secret.txt").write_text(secret(9), encoding="ascii")
+    Path("seed.txt").write_text("8675309", encoding="ascii")
+    given = {"--id": "person", "--secret": "secret.txt", "--out": "keyed.csv"} | options
     run = CliRunner().invoke(cli, ["keys", "people.csv", *(part for pair in given.items() for part in pair)])
     assert isinstance(run.exception, InputError)
     assert words in str(run.exception)
-    assert [file.name for file in tmp_path.iterdir()] == ["people.csv"]
+    assert "8675309" not in str(run.exception)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["people.csv", "secret.txt", "seed.txt"]

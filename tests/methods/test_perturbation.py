@@ -22,6 +22,7 @@ from discreet.testing import (
     random_problem,
     random_table,
 )
+from fixed import secret
 from interrupt import Interrupt
 from methods.perturbed import cheapest, check, tiny
 
@@ -95,12 +96,12 @@ def test_tables_as_if_they_were_large(kind, monkeypatch):
         rng = np.random.default_rng([seed, list(TABLES).index(kind)])
         problem = random_problem(rng, TABLES[kind](rng), sliding=seed % 2 == 1, already_hidden=0.03 * (seed % 2))
         try:
-            found = protect(problem, "perturb", time_limit=20)
+            found = protect(problem, "perturb", time_limit=20, secret=secret(seed))
         except NoSafePatternError:
             continue
         check(problem, found)
         assert 0 <= found.report.bound <= found.report.cost
-        assert protect(problem, "perturb", time_limit=20).digest == found.digest
+        assert protect(problem, "perturb", time_limit=20, secret=secret(seed)).digest == found.digest
         solved += 1
     assert solved >= 3
 
@@ -135,10 +136,10 @@ def test_bounds_of_large_tables_are_those_of_the_program():
     assert found is None or found.cost >= bound * (1 - 1e-9)
 
 
-def test_drawn_values_depend_on_the_seed_and_on_the_table():
+def test_drawn_values_depend_on_the_secret_and_on_the_table():
     rng = np.random.default_rng(1)
     problem = random_problem(rng, random_table(rng, (5, 5)), must_publish=0.0)
-    one, again, other = (protect(problem, "perturb", seed=seed) for seed in (1, 1, 2))
+    one, again, other = (protect(problem, "perturb", seed=1, secret=secret(number)) for number in (1, 1, 2))
     assert one.digest == again.digest != other.digest
 
 

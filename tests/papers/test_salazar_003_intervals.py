@@ -53,7 +53,7 @@ def test_figure_5_protects_by_2_and_4_and_not_by_the_levels_of_the_text(investme
 
 def test_figure_5_is_as_cheap_as_intervals_can_be_for_what_it_gives(investment):
     problem = pose(investment, {"II × C": (2, 4)})
-    found = protect(problem, "intervals")
+    found = protect(problem, Intervals(exact=True))
     assert found.report.cost == pytest.approx(24.0)
     assert found.report.bound == pytest.approx(24.0)
     assert audit(problem, found).interval("II × C") == (20, 26)
@@ -62,10 +62,10 @@ def test_figure_5_is_as_cheap_as_intervals_can_be_for_what_it_gives(investment):
 def test_the_levels_of_the_text_take_four_cells_and_22_units_each(investment):
     """With weights of 1: a square in which every cell moves by 10 one way and by 12 the other."""
     problem = pose(investment, {"II × C": (10, 12)})
-    found = protect(problem, Intervals(at_most=4))
+    found = protect(problem, Intervals(exact=True, at_most=4))
     assert found.report.cost == pytest.approx(88.0)
     assert audit(problem, found).interval("II × C") == (12, 34)
-    assert protect(problem, "intervals").report.cost == pytest.approx(88.0)
+    assert protect(problem, Intervals(exact=True)).report.cost == pytest.approx(88.0)
 
 
 @pytest.mark.parametrize(("levels", "weights", "insider"), [*product(LEVELS, ["ones", "others"], [False, True])])
@@ -81,7 +81,7 @@ def test_the_second_model_costs_what_the_first_does(investment, levels, weights,
         own = np.where(np.arange(len(problem)) == investment.index("II × C"), [[3], [20], [0]], 0.0)
         problem = problem.with_columns(others=(Attacker("insider", value - near, value + near, own),))
     for up, down in ((1.0, 1.0), (3.0, 0.5)):
-        second = protect(problem, Intervals(up=up, down=down, rounded=False))
+        second = protect(problem, Intervals(exact=True, up=up, down=down, rounded=False))
         first = protect(problem, IntervalsFirstModel(up=up, down=down, rounded=False))
         assert audit(problem, second).passed
         assert audit(problem, first).passed

@@ -23,6 +23,7 @@ from discreet.methods.method import Method
 from discreet.problem import Problem
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
+from discreet.secret import Secret
 
 NOT_RUN = "not run: the comparison was stopped before"
 STOPPED = "stopped before there was a result"
@@ -107,6 +108,7 @@ def compare(
     sample: int | None = 1000,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    secret: Secret | str | None = None,
     say: Callable[[Outcome], None] = lambda _: None,
 ) -> Comparison:
     """Protect a table by one method after the other, and measure what each loses and what risk it leaves.
@@ -114,7 +116,8 @@ def compare(
     ``methods`` are names with options in brackets, ``"kelly, small-counts(base=5)"``, or objects, also by
     names of your own. Each gets ``time_limit``
     seconds. Widths of what readers can infer are worked out for a ``sample`` of so many cells, the same for all methods.
-    ``say`` is told each outcome. Ctrl-C ends the comparison, and what is finished is kept.
+    Methods that draw at random take the ``secret``, or a new one. ``say`` is told each outcome. Ctrl-C
+    ends the comparison, and what is finished is kept.
     """
     if sample is not None and sample < 1:
         raise InputError("sample= is how many cells are looked at: 1 or more, or None for all.")
@@ -122,6 +125,7 @@ def compare(
     chosen = methods if isinstance(methods, Mapping) else read_methods(methods)
     drawn = Sample.drawn(problem, sample)
     outcomes: list[Outcome] = []
+    of_all = Secret.of(secret)
     with _interruptions() as stop:
         for number, (written, method) in enumerate(chosen.items(), start=1):
             if stop:
@@ -130,7 +134,7 @@ def compare(
             named = _Named(progress or Silent(), f"{number}/{len(chosen)} {written}")
             work = _Work(problem, written, method, Meter(problem, drawn, executor, named))
             try:
-                outcomes.append(work.outcome(seed=seed, time_limit=time_limit, gap=gap))
+                outcomes.append(work.outcome(seed=seed, time_limit=time_limit, gap=gap, secret=of_all))
             except KeyboardInterrupt:
                 if not any(one.loss for one in outcomes):
                     raise

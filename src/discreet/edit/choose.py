@@ -42,12 +42,6 @@ class Rates:
         return np.clip(self.highest * self.small_area / np.maximum(size, 1), self.rate, self.highest)
 
 
-def random_numbers(seed: int) -> np.random.Generator:
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError("seed is a whole number, 0 or more.")
-    return np.random.default_rng(seed)
-
-
 def alone(area: IntArray, key: IntArray) -> BoolArray:
     """Nobody else in the area has the same keys."""
     cell = condensed(area * (int(key.max(initial=0)) + 1) + key)

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from discreet.edit.choose import Rates, alone, choose, random_numbers
+from discreet.edit.choose import Rates, alone, choose
 from discreet.edit.numbers import (
     NOWHERE,
     BoolArray,
@@ -24,6 +24,7 @@ from discreet.edit.numbers import (
 )
 from discreet.edit.report import Comparison, EditReport, by_area, wanted_tables
 from discreet.errors import InputError
+from discreet.secret import Secret
 
 Donors = Literal["exchange", "copy"]
 
@@ -42,7 +43,7 @@ def blank_and_impute(
     small_area: int = 100,
     risk: float = 5.0,
     tables: Iterable[Sequence[str]] | None = None,
-    seed: int = 0,
+    secret: Secret | str | None = None,
 ) -> tuple[pd.DataFrame, EditReport]:
     """Blank ``columns`` of chosen records, and fill them in together from a donor that agrees on the columns ``by``.
 
@@ -50,13 +51,14 @@ def blank_and_impute(
     or they are given as ``records``, an array of true and false. With donors ``"exchange"`` the values that were taken
     away in a class are dealt out again among its records, each going to another one, so that every table of ``columns`` and
     ``by`` stays the same; a record alone in its class is joined by a random other one. With ``"copy"`` a donor is
-    a random record that was not chosen, and keeps its values.
+    a random record that was not chosen, and keeps its values. The draw comes from the ``secret``, as that of ``swap``.
     """
     frame, columns, areas, keys, by = records_of(data), listed(columns), listed(areas), listed(keys), listed(by)
     check_columns(frame, {"columns": columns, "areas": areas, "by": by}, apart=False)
     check_columns(frame, {"areas": areas, "keys": keys})
     _check_parts(columns, areas, keys, by, donors)
-    rates, rng = Rates(rate, small, small_area, risk), random_numbers(seed)
+    drawn = Secret.of(secret)
+    rates, rng = Rates(rate, small, small_area, risk), drawn.generator("impute")
     compared = wanted_tables(frame, tables, areas, [name for name in (*keys, *by) if name not in columns])
 
     area = _areas(frame, areas)
@@ -75,13 +77,13 @@ def blank_and_impute(
         "keys": list(keys),
         "by": list(by),
         "donors": donors,
-        "seed": seed,
     }
     if records is None:
         settings |= {"rate": rate, "small": rates.highest, "small_area": small_area, "risk": risk}
     report = EditReport(
         method="impute",
         settings=settings,
+        secret=drawn.digits,
         records=len(frame),
         units=len(frame),
         risky=int(risky.sum()),

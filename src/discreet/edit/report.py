@@ -18,10 +18,11 @@ MOST_CODES = 100  # of a column that is compared by area without being asked for
 
 @dataclass(frozen=True, repr=False)
 class EditReport:
-    """Counts of records, or of units where records belong to units. Confidential, as is the seed."""
+    """Counts of records, or of units where records belong to units. Confidential, as is the secret."""
 
     method: str
     settings: dict[str, Any]
+    secret: str  # with it the edit can be repeated
     records: int
     units: int  # records, where there are none
     risky: int  # alone with their keys in their area

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from discreet.edit.choose import Rates, alone, choose, random_numbers
+from discreet.edit.choose import Rates, alone, choose
 from discreet.edit.numbers import (
     NOWHERE,
     BoolArray,
@@ -26,6 +26,7 @@ from discreet.edit.numbers import (
 from discreet.edit.partners import partners
 from discreet.edit.report import Comparison, EditReport, by_area, wanted_tables
 from discreet.errors import InputError
+from discreet.secret import Secret
 
 ANYWHERE = "anywhere"
 
@@ -42,7 +43,7 @@ def swap(
     small_area: int = 100,
     risk: float = 5.0,
     tables: Iterable[Sequence[str]] | None = None,
-    seed: int = 0,
+    secret: Secret | str | None = None,
 ) -> tuple[pd.DataFrame, EditReport]:
     """Let pairs of records that agree on ``keys`` and ``hold`` exchange their ``areas`` (one column, or several, coarsest first).
 
@@ -52,12 +53,16 @@ def swap(
 
     ``unit`` names a column with whom records belong to, such as a household: units then change places as a whole, with units
     whose records agree, and all that is said of records holds for units. The report says how far the ``tables`` move.
+
+    Who is chosen and with whom they change comes from the ``secret``, by default a new one of the operating system; the report,
+    which is confidential, holds it, and with it the edit can be repeated.
     """
     frame, areas, keys, hold = records_of(data), listed(areas), listed(keys), listed(hold)
     check_columns(frame, {"areas": areas, "keys": keys, "hold": hold, "unit": [unit] if unit else []})
     if not areas or not keys:
         raise InputError("Name at least one column with areas, and one key that partners must agree on.")
-    rates, rng = Rates(rate, small, small_area, risk), random_numbers(seed)
+    drawn = Secret.of(secret)
+    rates, rng = Rates(rate, small, small_area, risk), drawn.generator("swap")
     compared = wanted_tables(frame, tables, areas, (*keys, *hold, *listed(unit or ())))
 
     units = _Units(frame, areas, unit)
@@ -83,8 +88,8 @@ def swap(
             "small": rates.highest,
             "small_area": small_area,
             "risk": risk,
-            "seed": seed,
         },
+        secret=drawn.digits,
         records=len(frame),
         units=len(units.first),
         risky=int(risky.sum()),

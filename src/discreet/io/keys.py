@@ -17,19 +17,20 @@ from discreet.decompress import gunzipped
 from discreet.errors import FormatError, InputError, some
 from discreet.keys import record_keys
 from discreet.microdata import PARQUET, TEXT
+from discreet.secret import Secret
 
 RECORDS = TEXT + PARQUET
 
 
-def add_keys(source: Path, target: Path, identifier: str, *, seed: int, name: str = "key") -> int:
+def add_keys(source: Path, target: Path, identifier: str, *, secret: Secret, name: str = "key") -> int:
     """Copy the records with a key each, in a column called ``name``; how many there are."""
     if source.name.lower().endswith(PARQUET):
-        return _parquet(source, target, identifier, seed, name)
+        return _parquet(source, target, identifier, secret, name)
     if source.name.lower().endswith(".gz"):
         _check_size(source)
     with _rows(source) as (delimiter, header, rows):
         at = _place(source, header, identifier, name)
-        keys = record_keys((row[at] for row in rows), seed=seed)
+        keys = record_keys((row[at] for row in rows), secret=secret)
     with _rows(source) as (delimiter, header, rows), _opened(target, "wt") as file:
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
         writer.writerow([*header, name])
@@ -49,14 +50,14 @@ def _unreadable(source: Path) -> FormatError:
     return FormatError(f"{source} cannot be read: it is no CSV file in UTF-8, or damaged.")
 
 
-def _parquet(source: Path, target: Path, identifier: str, seed: int, name: str) -> int:
+def _parquet(source: Path, target: Path, identifier: str, secret: Secret, name: str) -> int:
     try:
         with source.open("rb") as file:
             table = parquet.read_table(file)
     except (OSError, pa.ArrowException):
         raise FormatError(f"{source} is not a Parquet file, or damaged.") from None
     at = _place(source, table.column_names, identifier, name)
-    keys = record_keys(table.column(at).to_pylist(), seed=seed)
+    keys = record_keys(table.column(at).to_pylist(), secret=secret)
     parquet.write_table(table.append_column(name, pa.array(keys)), target)
     return len(keys)
 

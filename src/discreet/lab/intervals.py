@@ -10,14 +10,17 @@ from scipy.stats import truncnorm
 from discreet.audit import audit
 from discreet.errors import InputError, NoSafePatternError, some
 from discreet.methods import protect
+from discreet.methods.intervals.positions import drawn_ends, sign_bounds
 from discreet.methods.method import Method
 from discreet.problem import Problem
 from discreet.progress import Progress
 from discreet.protection import Protection, tell
 from discreet.relations import FloatArray
+from discreet.secret import Secret
 from discreet.table import digits_of
 
-Draw = Literal["mirrored", "independent"]
+Draw = Literal["uniform", "mirrored", "independent"]
+ROOM = 0.2  # of the radius that cells without levels are drawn as if they needed
 WIDE = 4.0  # standard deviations at which the normal distribution is cut off
 
 
@@ -43,19 +46,21 @@ def safe_intervals(
     problem: Problem,
     method: str | Method = "kelly",
     *,
-    draw: Draw = "mirrored",
+    draw: Draw = "uniform",
     share: float = 1.0,
     seed: int = 0,
+    secret: Secret | str | None = None,
     tries: int = 20,
     time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> Protection:
-    """Hide cells by a method, against readers who know bounds drawn by :func:`draw_bounds`, and publish those bounds.
+    """Suppress cells by a method, against readers who know drawn bounds, and publish those bounds.
 
-    The symmetric knowledge that the bounds are drawn from is ``share`` times the magnitude of a cell, or less where everybody
-    knows more. With ``draw="mirrored"``, the published procedure, midpoints stay very close to the values; with
-    ``"independent"`` they are farther off, though many are still nearer than the levels allow. Where no pattern protects the
-    cells of a draw, another is drawn. The result has passed the audit.
+    Bounds come from the ``secret``, by default a new one of the operating system. With ``draw="uniform"`` the value's position
+    between them is drawn as by the method ``intervals``. The others are those of :func:`draw_bounds`, from symmetric knowledge of
+    ``share`` times the magnitude of a cell, or less where everybody knows more: with ``"mirrored"``, the published procedure,
+    midpoints stay very close to the values; with ``"independent"`` they are farther off, though many are still nearer than the
+    levels allow. Where no pattern protects the cells of a draw, another is drawn. The result has passed the audit.
     """
     if draw not in get_args(Draw):
         raise InputError(f"draw is {' or '.join(map(repr, get_args(Draw)))}, not {draw!r}.")
@@ -74,15 +79,27 @@ def safe_intervals(
             labels,
         )
     digits = digits_of(value)
-    rng = np.random.default_rng(seed)
+    of_all = Secret.of(secret)
+    rng = of_all.generator(f"safe-intervals {problem.digest}")
     for k in range(tries):
-        lower, upper = _outwards(*draw_bounds(value, np.minimum(level, radius), radius, rng, draw), value, digits)
+        if draw == "uniform":
+            room = np.maximum(level, ROOM * radius)
+            known = sign_bounds(problem)
+            bounds = drawn_ends(
+                value, np.stack([room, room, 0 * room]), known, None if digits is None else 10.0**-digits, rng
+            )
+        else:
+            bounds = draw_bounds(value, np.minimum(level, radius), radius, rng, draw)
+        lower, upper = _outwards(*bounds, value, digits)
         try:
-            drawn = problem.with_columns(prior_lower=lower, prior_upper=upper)
-            found = protect(drawn, method, seed=seed, time_limit=time_limit, progress=progress, level="cells")
+            known_too = np.maximum(lower, problem.prior_lower), np.minimum(upper, problem.prior_upper)
+            drawn = problem.with_columns(prior_lower=known_too[0], prior_upper=known_too[1])
+            found = protect(
+                drawn, method, seed=seed, time_limit=time_limit, progress=progress, level="cells", secret=of_all
+            )
         except NoSafePatternError:
             continue
-        told = _told(problem, found, lower, upper, seed, k + 1)
+        told = _told(problem, found, lower, upper, of_all, seed, k + 1)
         if audit(problem, told, intervals=False, progress=progress).passed:
             return told
     raise NoSafePatternError(
@@ -91,7 +108,7 @@ def safe_intervals(
 
 
 def _told(
-    problem: Problem, found: Protection, lower: FloatArray, upper: FloatArray, seed: int, draws: int
+    problem: Problem, found: Protection, lower: FloatArray, upper: FloatArray, secret: Secret, seed: int, draws: int
 ) -> Protection:
     value, hidden = problem.table.value, found.hidden
     return tell(
@@ -104,6 +121,7 @@ def _told(
         seconds=found.report.seconds,
         solver=found.report.solver,
         seed=seed,
+        secret=secret.digits,
         work={"draws": draws},
         note=f"pattern by {found.report.method}",
     )

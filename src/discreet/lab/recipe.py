@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from hashlib import blake2b
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +15,7 @@ from discreet.costs import COSTS, cost_of
 from discreet.errors import DiscreetError
 from discreet.hierarchy import Hierarchy
 from discreet.lab.public import IntArray, Public
-from discreet.methods import protect, with_options
+from discreet.methods import protect, uses_secret, with_options
 from discreet.methods.counts.cell_key import CellKey
 from discreet.methods.method import Method
 from discreet.problem import Problem, Status
@@ -23,6 +24,7 @@ from discreet.protection import Protection
 from discreet.relations import FloatArray
 from discreet.respondents.level import Level
 from discreet.rules import parse_rules
+from discreet.secret import DRAWN_BYTES
 from discreet.table import Table
 
 MANY = 100  # contributions to a cell that are drawn; with more respondents no share is large
@@ -52,13 +54,14 @@ class Recipe:
 
     @classmethod
     def of(
-        cls, protection: Protection, method: str | Method, *, level: Level = "cells", secret: bool = False
+        cls, protection: Protection, method: str | Method, *, level: Level = "cells", secret: bool | None = None
     ) -> Recipe:
         """The recipe of a protection: its problem's rules if these lead to its levels, otherwise statuses and levels as given.
 
         A cost that is one of the usual functions of a table is taken to be that function; other costs are known as they are.
         """
         problem, report = protection.problem, protection.report
+        method = with_options(method) if isinstance(method, str) else method
         rules = parse_rules(problem.rules)
         cost = _cost(problem)
         pose: Callable[[Table], Problem] = lambda table: assess(  # noqa: E731
@@ -72,14 +75,14 @@ class Recipe:
             pose, depth = _as_given(problem, cost), 0
         return cls(
             pose,
-            with_options(method) if isinstance(method, str) else method,
+            method,
             seed=report.seed,
             level=level,
             depth=depth,
             dimensions=problem.table.dimensions,
             response=problem.table.response,
             seconds=report.seconds,
-            secret=secret,
+            secret=uses_secret(method) if secret is None else secret,
             withheld="what further attackers know is not public" if problem.others else None,
         )
 
@@ -103,11 +106,12 @@ class Recipe:
         return problem
 
     def protect(self, problem: Problem, seed: int, progress: Progress) -> Protection:
-        """Run the method."""
+        """Run the method, with the ``seed`` or, where it draws with a secret, with another secret for each."""
         return protect(
             problem,
             self.method,
-            seed=seed,
+            seed=self.seed if self.secret else seed,
+            secret=blake2b(f"replay {seed}".encode(), digest_size=DRAWN_BYTES).hexdigest(),
             time_limit=self.time_limit,
             gap=self.gap,
             progress=progress,

@@ -38,6 +38,7 @@ from discreet.protection import Protection
 from discreet.respondents.construct import ForRespondents
 from discreet.respondents.level import Level, level_of
 from discreet.run import Run, beginning_with
+from discreet.secret import Secret
 
 SUPPRESSION: Mapping[str, type[Method]] = {
     "auto": Auto,
@@ -78,6 +79,11 @@ def with_options(name: str, **options: Any) -> Method:
     return METHODS[name](**{option: _read(value, known[option]) for option, value in options.items()})
 
 
+def uses_secret(method: Method | type[Method]) -> bool:
+    """Whether a method draws at random to protect; all others are the same for the same seed."""
+    return bool(getattr(method, "uses_secret", False))
+
+
 def _read(value: Any, option: Field[Any]) -> Any:
     """An option of the right kind; from the command line it is a text. Other kinds than these the method checks itself."""
     kinds = [kind.strip() for kind in str(option.type).split("|")]
@@ -107,6 +113,7 @@ def protect(
     start: BoolArray | None = None,
     keep: Callable[[BoolArray], None] | None = None,
     level: Level | None = None,
+    secret: Secret | str | None = None,
 ) -> Protection:
     """Protect every primary cell of a problem. Audit the result before publishing it.
 
@@ -119,6 +126,9 @@ def protect(
     pattern to begin with, not safe perhaps; ``keep`` is handed the pattern so far, now and then, and the last one.
     Independent pieces of work go to the ``executor``, any of ``concurrent.futures`` or like them. Tables that have nothing to do
     with each other are protected one by one, unless there is a limit on all of them.
+
+    The ``seed`` is public and only breaks ties. Randomness that protects comes from the ``secret``, by default a new one of the
+    operating system; it is in the confidential report, and with it the run can be repeated.
     """
     for name, number in (("time_limit", time_limit), ("gap", gap)):
         if number is not None and not number >= 0:
@@ -136,9 +146,13 @@ def protect(
     if suppresses:
         method = NeverComputable(method)
     begin = None if start is None else beginning_with(problem, start)
-    run = Run(seed, Budget(time_limit, gap), progress or Silent(), executor, begin)
+    run = Run(seed, Budget(time_limit, gap), progress or Silent(), executor, begin, secret=Secret.of(secret))
     if not suppresses:
-        return found_for(problem, method.protect(problem.posed(suppresses=isinstance(method, Intervals)), run))
+        posed = problem.posed(suppresses=isinstance(method, Intervals))
+        found = found_for(problem, method.protect(posed, run))
+        if not uses_secret(method):
+            return found
+        return replace(found, report=replace(found.report, secret=run.secret.digits))
     found = method.protect(problem, run if keep is None else replace(run, keep=keep))
     if keep is not None:
         keep(found.hidden)

@@ -10,7 +10,7 @@ from discreet.run import Run
 
 
 class Method(Protocol):
-    """A frozen dataclass of options."""
+    """A frozen dataclass of options. ``uses_secret`` is true of methods that draw at random to protect."""
 
     name: str
 

@@ -140,7 +140,7 @@ def _lean(problem: Problem) -> Table:
 def _of(cells: IntArray, left: list[IntArray], run: Run) -> Run:
     """The part of a run that is a bundle's, with time in proportion to its cells among those left; it can be sent away."""
     budget = run.budget.share(len(cells) / sum(map(len, left)))
-    return Run(run.seed, budget, start=None if run.start is None else run.start[cells])
+    return Run(run.seed, budget, start=None if run.start is None else run.start[cells], secret=run.secret)
 
 
 def _merged(problem: Problem, hidden: BoolArray, reports: list[SolveReport], run: Run) -> Protection:

@@ -93,10 +93,20 @@ def write_shareable(
     symbol: str = SYMBOL,
     decimals: int | None = None,
     level: Level | None = None,
+    accept_symmetric: bool = False,
 ) -> None:
     """Write the edition that may be published with the release."""
-    style = {"title": title, "symbol": symbol}
-    page = render_shareable(problem, protection, audit, respondents, **style, decimals=decimals, level=level)
+    page = render_shareable(
+        problem,
+        protection,
+        audit,
+        respondents,
+        title=title,
+        symbol=symbol,
+        decimals=decimals,
+        level=level,
+        accept_symmetric=accept_symmetric,
+    )
     Path(path).write_text(page, encoding="utf-8")
 
 
@@ -110,13 +120,23 @@ def render_shareable(
     symbol: str = SYMBOL,
     decimals: int | None = None,
     level: Level | None = None,
+    accept_symmetric: bool = False,
 ) -> str:
     """The report for readers of the release: which cells are hidden, and that it was checked. Refused unless it may be published.
 
     It is made from the release, which holds no hidden value, and does not tell sensitive cells from others.
     """
     _check(problem, protection, audit, respondents)
-    release = publish(problem, protection, audit, respondents, symbol=symbol, decimals=decimals, level=level)
+    release = publish(
+        problem,
+        protection,
+        audit,
+        respondents,
+        symbol=symbol,
+        decimals=decimals,
+        level=level,
+        accept_symmetric=accept_symmetric,
+    )
     method = protection.report.method
     return _render(
         "shareable.html.j2",

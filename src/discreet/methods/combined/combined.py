@@ -11,10 +11,8 @@ import numpy as np
 from discreet.errors import RuleError
 from discreet.methods.combined.rounding import rounded
 from discreet.methods.combined.ways import Way, Ways, ways_of
-from discreet.methods.intervals.choices import Choices
-from discreet.methods.intervals.intervals import check_sides, found
-from discreet.methods.intervals.prepare import prepared
-from discreet.methods.intervals.search import Search
+from discreet.methods.intervals.intervals import check_sides
+from discreet.methods.intervals.plan import Plan
 from discreet.methods.intervals.setting import Sides, Treatment
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
@@ -33,7 +31,7 @@ class Combined:
     ``publish``, ``suppress``, ``interval`` and ``round`` say which cells are treated how; one of them may be the ``rest``.
     ``ways`` says so of single cells, and goes before them: a file ``cell,way``, ways by label, or one for each cell. Figures are
     rounded to the nearest multiple of ``base``. ``at_most`` limits the number of cells that are not told exactly. ``up``,
-    ``down`` and ``width`` are those of ``intervals``.
+    ``down``, ``width`` and ``exact`` are those of ``intervals``.
     """
 
     publish: str = ""
@@ -46,8 +44,10 @@ class Combined:
     up: float = 1.0
     down: float = 1.0
     width: float = 0.0
+    exact: bool = False
 
     name = "combined"
+    uses_secret = True
     files: ClassVar[tuple[str, ...]] = ("ways",)
 
     def __post_init__(self) -> None:
@@ -63,10 +63,11 @@ class Combined:
         selections = dict(zip(Way, (self.publish, self.suppress, self.interval, self.round), strict=True))
         ways = ways_of(problem, selections, self.ways)
         sides, told = Sides(self.up, self.down), (ways == Way.PUBLISH) & (problem.status == Status.FREE)
-        setting = prepared(problem, sides, self.width, self._treatment(problem, ways), told, REMEDY)
-        choices = Choices(setting, run, self.at_most, 0.0)
-        search = choices if len(choices.choices) else Search(setting, run)
-        return self._noted(found(search, run, self.name, rounded=True))
+        treatment = self._treatment(problem, ways)
+        plan = Plan(problem, sides, self.width, self.at_most, treatment=treatment, barred=told, remedy=REMEDY)
+        in_intervals = (ways == Way.INTERVAL) & np.isin(problem.status, (Status.FREE, Status.PRIMARY))
+        found = plan.protect(run, self.name, exact=self.exact or not in_intervals.any())
+        return self._noted(found, symmetric=self.exact and bool(in_intervals.any()))
 
     def _treatment(self, problem: Problem, ways: Ways) -> Treatment:
         value = problem.table.value
@@ -82,10 +83,11 @@ class Combined:
         loss = float((problem.cost * change).sum())
         return Treatment(ways == Way.SUPPRESS, fixed, shown, lower, upper, loss)
 
-    def _noted(self, result: Protection) -> Protection:
+    def _noted(self, result: Protection, symmetric: bool) -> Protection:
         """With a note how many cells are told which way."""
         hidden = result.hidden & np.isinf(result.lower) & np.isinf(result.upper)
         note = f"cells hidden: {int(hidden.sum()):,}, in intervals: {int((result.hidden & ~hidden).sum()):,}"
         if result.report.n_adjusted:
             note += f", rounded to multiples of {self.base:g}: {result.report.n_adjusted:,}"
-        return replace(result, report=replace(result.report, note=note))
+        note = f"{note}; {result.report.note}" if result.report.note else note
+        return replace(result, report=replace(result.report, note=note, symmetric=symmetric))

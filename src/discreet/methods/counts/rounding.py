@@ -41,13 +41,12 @@ class Rounding:
         """What is to be small."""
         return float((self.off.astype(np.float64) ** 2).sum())
 
-    def search(self, run: Run) -> bool:
-        """Look for a good choice; the same for the same seed. Whether it was cut short, by the time limit or by Ctrl-C."""
+    def search(self, run: Run, rng: np.random.Generator) -> bool:
+        """Look for a good choice; the same for the same numbers. Whether it was cut short, by the time limit or by Ctrl-C."""
         begin(self.counts, self.count, self.base, self.off, self.up)
         best, least, stopped = self.off.copy(), self.squares, False
         if not len(self.count):
             return False
-        rng = np.random.default_rng(run.seed)
         starts = STARTS[0] if len(self.count) <= STARTS[1] else 1
         rounds = int(np.clip(TURNS // len(self.count), *SWEEPS))
         run.progress.stage("round", starts * (rounds + LAST))

@@ -23,6 +23,7 @@ class SmallCounts:
     """
 
     name = "small-counts"
+    uses_secret = True
 
     base: int = 3
 
@@ -39,7 +40,7 @@ class SmallCounts:
         small = np.flatnonzero(problem.table.is_base & (count > 0) & (count < self.base) & ~fixed)
         rounding = Rounding(sums.holding(small), count[small], self.base)
         _refuse_fixed_totals(problem, rounding.touched & fixed)
-        stopped = rounding.search(run)
+        stopped = rounding.search(run, run.random(self.name, problem))
         shown = sums.add_up((count + rounding.off).astype(float)).astype(np.int64)
         low, high = self._intervals(sums, shown, fixed)
         hidden = problem.status == Status.HIDDEN

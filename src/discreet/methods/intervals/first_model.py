@@ -10,7 +10,8 @@ from scipy import sparse
 from discreet.audit.evidence import DOWN, UP, IntArray
 from discreet.audit.explore import SIGN
 from discreet.errors import NoSafePatternError
-from discreet.methods.intervals.intervals import check_sides, told
+from discreet.methods.intervals.intervals import check_sides
+from discreet.methods.intervals.plan import told
 from discreet.methods.intervals.prepare import prepared
 from discreet.methods.intervals.setting import Demand, Setting, Sides
 from discreet.problem import Problem, Status
@@ -49,7 +50,7 @@ class IntervalsFirstModel:
         z = model.widths(solution)
         bound = min(solution.bound * setting.price, setting.cost(z))
         status = "optimal" if bound >= setting.cost(z) * (1 - 1e-6) else "within_gap"
-        return told(setting, z, self.rounded, run, self.name, status, bound)
+        return told(setting, z, self.rounded, run, self.name, status, bound, symmetric=True)
 
 
 class _Model:

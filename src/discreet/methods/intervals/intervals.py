@@ -1,21 +1,15 @@
-"""The method: search, and say how it ended."""
+"""The method of intervals, and its options."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
-from discreet.errors import NoSafePatternError, RuleError
-from discreet.methods.intervals.choices import Choices
-from discreet.methods.intervals.prepare import prepared
-from discreet.methods.intervals.publish import published
-from discreet.methods.intervals.search import Search
-from discreet.methods.intervals.setting import Setting, Sides
+from discreet.errors import RuleError
+from discreet.methods.intervals.plan import Plan
+from discreet.methods.intervals.setting import Sides
 from discreet.problem import Problem
 from discreet.protection import Protection
-from discreet.relations import FloatArray
 from discreet.run import Run
-from discreet.solvers import HighsModel
 
 MOST = 1e9  # of a factor or share: beyond, a solver cannot tell the rest from nothing
 
@@ -27,6 +21,9 @@ class Intervals:
     A unit of width above a value costs ``up``, below it ``down`` times the cost of the cell over its value. ``at_most`` limits
     the number of intervals, those of primaries included; each costs ``fixed`` times the cost of the cell on top of its width,
     and is at least ``width`` times the value wide. With ``rounded`` ends have no more digits than the table.
+
+    Intervals are wider than levels ask, and drawn from the secret so that nothing published tells where in them values are.
+    With ``exact`` they are as narrow as levels allow, which mostly puts values in their middles: it is refused by ``publish``.
     """
 
     up: float = 1.0
@@ -35,8 +32,13 @@ class Intervals:
     fixed: float = 0.0
     width: float = 0.0
     rounded: bool = True
+    exact: bool = False
 
     name = "intervals"
+
+    @property
+    def uses_secret(self) -> bool:
+        return not self.exact
 
     def __post_init__(self) -> None:
         check_sides(self.up, self.down)
@@ -49,56 +51,11 @@ class Intervals:
                 )
 
     def protect(self, problem: Problem, run: Run) -> Protection:
-        setting = prepared(problem, Sides(self.up, self.down), self.width)
-        limited = self.at_most is not None or self.fixed > 0 or self.width > 0
-        search = Choices(setting, run, self.at_most, self.fixed) if limited else Search(setting, run)
-        return found(search, run, self.name, self.rounded, self.fixed)
-
-
-def found(
-    search: Search | Choices, run: Run, method: str, rounded: bool, fixed: float = 0.0, **more: Any
-) -> Protection:
-    """What a search ends with, also if it is interrupted."""
-    try:
-        status = search.search()
-    except KeyboardInterrupt:
-        if search.z is None:
-            raise
-        status = "time_limit"
-    if search.z is None:
-        problem = search.setting.problem
-        labels = problem.table.labels(problem.primaries)
-        raise NoSafePatternError("The time limit ended before all cells were protected. Allow more time.", labels)
-    more = {"fixed": fixed, "work": search.work(), **more}
-    return told(search.setting, search.z, rounded, run, method, status, search.bound, **more)
+        plan = Plan(problem, Sides(self.up, self.down), self.width, self.at_most, self.fixed, self.rounded)
+        return plan.protect(run, self.name, self.exact)
 
 
 def check_sides(up: float, down: float) -> None:
     for name, weight in (("up", up), ("down", down)):
         if not 0 <= weight <= MOST:
             raise RuleError(f"The option {name!r} is a factor, from 0 to {MOST:g}, not {weight}.", [name])
-
-
-def told(
-    setting: Setting, z: FloatArray, rounded: bool, run: Run, method: str, status: str, bound: float, **more: Any
-) -> Protection:
-    """The protection of these widths, audited."""
-    found = published(
-        setting,
-        z,
-        rounded,
-        run,
-        method=method,
-        status=status,
-        bound=bound,
-        seconds=run.budget.spent,
-        solver=HighsModel.name,
-        seed=run.seed,
-        **more,
-    )
-    if found is None:
-        labels = setting.problem.table.labels(setting.problem.primaries)
-        raise NoSafePatternError(
-            "The audit found the intervals too narrow, by more than rounding errors explain. Try another seed.", labels
-        )
-    return replace(found, report=replace(found.report, bound=min(bound, found.report.cost)))

@@ -8,7 +8,7 @@ from discreet.audit import audit
 from discreet.errors import NoSafePatternError, some
 from discreet.methods.intervals.setting import Setting, Sides, Treatment
 from discreet.problem import BoolArray, Problem, Status
-from discreet.protection import tell
+from discreet.protection import Protection, tell
 
 REMEDY = "Let more cells have intervals, widen the bounds people are said to know, or lower protection levels."
 
@@ -28,19 +28,23 @@ def prepared(
     return Setting(problem, sides, barred, width, treatment=treatment)
 
 
+def open_table(problem: Problem, treatment: Treatment, barred: BoolArray) -> Protection:
+    """The least that can be published: nothing limits the interval of any cell that may have one."""
+    open_ = (problem.status != Status.PUBLISHED) & ~barred & ~treatment.fixed
+    value = problem.table.value
+    lower, upper = (
+        np.where(open_, endless, np.where(treatment.fixed, end, value))
+        for endless, end in ((-np.inf, treatment.lower), (np.inf, treatment.upper))
+    )
+    return tell(problem, np.where(open_ | treatment.fixed, np.nan, value), lower, upper, cost=0.0)
+
+
 def _bar_hopeless(problem: Problem, treatment: Treatment, barred: BoolArray, remedy: str) -> None:
     """Bar free cells whose own levels are out of reach, however little is told; an error where a primary's are."""
     must = (problem.status == Status.PRIMARY) | treatment.fixed
     given = barred.copy()
     while must.any():
-        open_ = (problem.status != Status.PUBLISHED) & ~barred & ~treatment.fixed
-        value = problem.table.value
-        lower, upper = (
-            np.where(open_, endless, np.where(treatment.fixed, end, value))
-            for endless, end in ((-np.inf, treatment.lower), (np.inf, treatment.upper))
-        )
-        told = np.where(open_ | treatment.fixed, np.nan, value)
-        seen = audit(problem, tell(problem, told, lower, upper, cost=0.0), intervals=False)
+        seen = audit(problem, open_table(problem, treatment, barred), intervals=False)
         exposed = np.unique(seen.cell[~seen.safe])
         if must[exposed].any():
             raise out_of_reach(

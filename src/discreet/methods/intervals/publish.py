@@ -25,39 +25,49 @@ def published(
     """The narrowest intervals around these widths that pass the audit; None if even slightly wider ones do not."""
     for lower, upper in _ends(setting, z, rounded):
         told = _tell(setting, lower, upper, fixed, **report)
-        if audit(setting.problem, told, intervals=False, executor=run.executor, progress=run.progress).passed:
+        if audit(told.problem, told, intervals=False, executor=run.executor, progress=run.progress).passed:
             return told
     return None
 
 
 def _ends(setting: Setting, z: FloatArray, rounded: bool) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Lower and upper ends by cell: without the solver's noise, then with it, then a little wider."""
-    value = setting.problem.table.value
+    value, centre, known = setting.problem.table.value, setting.centre, setting.placement.known
     digits = digits_of(value) if rounded else None
     wide = np.zeros((2, len(value)))
     wide[:, setting.cells] = _padded(setting, z) * setting.unit
+    wide = _beyond(setting, np.maximum(wide, setting.placement.drawn), 0.0 if digits is None else 10.0**-digits)
     for hair, factor in ((HAIR, 1.0), (0.0, 1.0), (0.0, 1.0 + WIDER)):
         width = wide * factor
-        low, high = value - width[DOWN], value + width[UP]
+        low, high = centre - width[DOWN], centre + width[UP]
         if digits is not None:
             tick = 10.0**digits
-            width = _round_up(width * tick, hair) / tick
+            far = np.stack([value - low, high - value])
+            far = np.where(wide.any(axis=0), _round_up(far * tick, hair) / tick, 0.0)
             # Rounding need not go beyond what everybody knows, unless the interval does.
-            known = setting.problem.prior_lower, setting.problem.prior_upper
             noise = HAIR * np.maximum(width, 1 / tick)
-            down, up = np.round(value - width[DOWN], digits), np.round(value + width[UP], digits)
+            down, up = np.round(value - far[DOWN], digits), np.round(value + far[UP], digits)
             low = np.where((down < known[0]) & (low >= known[0] - noise[DOWN]), known[0], down)
             high = np.where((up > known[1]) & (high <= known[1] + noise[UP]), known[1], up)
-        yield (
-            np.where(wide[DOWN] > 0, np.minimum(low, value), value),
-            np.where(wide[UP] > 0, np.maximum(high, value), value),
-        )
+        some = wide.any(axis=0)
+        yield np.where(some, np.minimum(low, value), value), np.where(some, np.maximum(high, value), value)
+
+
+def _beyond(setting: Setting, wide: FloatArray, tick: float) -> FloatArray:
+    """Widths, some of them larger: an end at a bound that attackers are said to know would tell it to all others."""
+    problem, known, centre = setting.placement.problem, setting.placement.known, setting.centre
+    room = np.stack([centre - problem.prior_lower, problem.prior_upper - centre])
+    assumed = np.stack([problem.prior_lower > known[0], problem.prior_upper < known[1]])
+    whole = wide.sum(axis=0)
+    there = assumed & (whole > 0) & (np.abs(wide - room) <= np.maximum(HAIR * whole, tick))
+    most = np.stack([centre - known[0], known[1] - centre])
+    return np.where(there, np.minimum(wide + setting.placement.beyond * whole, most), wide)
 
 
 def _round_up(width: FloatArray, hair: float) -> FloatArray:
     """The next whole number, or the one just below if it is missed by a hair."""
     nearest = np.rint(width)
-    return np.where(np.abs(width - nearest) <= hair * width, nearest, np.ceil(width))
+    return np.where(np.abs(width - nearest) <= hair * np.maximum(width, 1.0), nearest, np.ceil(width))
 
 
 def _padded(setting: Setting, z: FloatArray) -> FloatArray:
@@ -69,7 +79,7 @@ def _padded(setting: Setting, z: FloatArray) -> FloatArray:
 
 
 def _tell(setting: Setting, lower: FloatArray, upper: FloatArray, fixed: float, **report: Any) -> Protection:
-    problem, value, treatment = setting.problem, setting.problem.table.value, setting.treatment
+    problem, value, treatment = setting.placement.problem, setting.problem.table.value, setting.treatment
     settled = setting.untold | treatment.fixed
     wide = np.where(settled, 0.0, np.stack([value - lower, upper - value]))
     cost = float((setting.true_weight * wide).sum() + fixed * problem.cost[wide.any(axis=0)].sum()) + setting.constant

@@ -57,6 +57,30 @@ class Treatment:
         return cls(nobody, nobody, value, value, value)
 
 
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """The congruent table that intervals are made around: the true one of ``problem``, each cell moved by its ``shift``.
+
+    Intervals reach at least as far below and above it as ``cover`` says, so that they hold the true values; those of sensitive
+    cells are published as far as ``drawn`` says, also where relations let cells reach less. No end goes beyond ``known`` bounds
+    by rounding; widths that end at another bound, which attackers are said to know of the value, grow by the share ``beyond``.
+    """
+
+    problem: Problem
+    shift: FloatArray
+    cover: FloatArray
+    drawn: FloatArray
+    known: FloatArray
+    beyond: FloatArray
+
+    @classmethod
+    def none(cls, problem: Problem) -> Placement:
+        """Intervals around true values."""
+        nothing = np.zeros((2, len(problem)))
+        known = np.stack([problem.prior_lower, problem.prior_upper])
+        return cls(problem, np.zeros(len(problem)), nothing, nothing, known, nothing)
+
+
 @dataclass(frozen=True)
 class Demand:
     """How far a cell must be able to move, down, up, or down and up together (sliding)."""
@@ -71,6 +95,7 @@ class Setting:
 
     ``floor`` is how wide an interval must be, one a cell; cells that are ``barred`` are told exactly, those ``chosen`` are not.
     How far cells can go that are ``settled`` is no matter of widths: they are hidden, may be as a whole, or have fixed intervals.
+    Levels of the problem are distances from true values; here all lengths are counted from the table of the ``placement``.
     """
 
     def __init__(
@@ -81,13 +106,17 @@ class Setting:
         width: float = 0.0,
         chosen: BoolArray | None = None,
         treatment: Treatment | None = None,
+        placement: Placement | None = None,
     ) -> None:
         self.problem, self.sides, self.share = problem, sides, width
         self.treatment = treatment = treatment or Treatment.none(problem)
+        self.placement = placement = placement or Placement.none(problem)
+        self.chosen = chosen
         self.attackers = problem.attackers()
-        value, status = problem.table.value, problem.status
+        self.centre = centre = problem.table.value + placement.shift
+        status = problem.status
         self.barred = barred = np.zeros(len(problem), dtype=bool) if barred is None else barred
-        levels = np.array([problem.levels(who) for who in self.attackers])
+        levels = np.array([_around(problem.levels(who), placement.shift) for who in self.attackers])
         primary, hidden = status == Status.PRIMARY, status == Status.HIDDEN
         withheld = primary | hidden if chosen is None else primary | hidden | chosen
         self.untold = hidden | (treatment.whole & withheld)
@@ -96,8 +125,8 @@ class Setting:
         asked = needed[needed > 0]
         self.unit = float(np.median(asked)) if len(asked) else 1.0
         most = AMPLE * float(asked.max()) if len(asked) else 0.0
-        rooms = [np.stack([value - who.lower, who.upper - value]) for who in self.attackers]
-        fixed = np.where(treatment.fixed, np.stack([value - treatment.lower, treatment.upper - value]), np.inf)
+        rooms = [np.stack([centre - who.lower, who.upper - centre]) for who in self.attackers]
+        fixed = np.where(treatment.fixed, np.stack([centre - treatment.lower, treatment.upper - centre]), np.inf)
         rooms = [np.clip(np.minimum(room, fixed), 0.0, most) for room in rooms]
         for room in rooms:
             room[:, (status == Status.PUBLISHED) | barred] = 0.0
@@ -106,9 +135,10 @@ class Setting:
         self.place[self.cells] = np.arange(len(self.cells))
         self.rooms = [room[:, self.cells] / self.unit for room in rooms]
         self.cap = self.rooms[0]
+        settled = hidden | treatment.whole | treatment.fixed
+        self._cover = np.where(settled, 0.0, placement.cover)[:, self.cells] / self.unit
         relations = sparse.csr_array(problem.table.relations[:, self.cells])
         self.relations = sparse.csr_array(relations[np.diff(relations.indptr) > 0])
-        settled = hidden | treatment.whole | treatment.fixed
         self.settled, self.whole = settled[self.cells], (treatment.whole & ~hidden)[self.cells]
         self.true_weight = np.where(settled, 0.0, sides.weights(problem))
         weight = self.true_weight[:, self.cells]
@@ -117,7 +147,7 @@ class Setting:
         self.weight = np.where(weight * SPREAD < weight.max(initial=0.0), 0.0, weight) / usual
         self.price = usual * self.unit
         self.primary = primary[self.cells]
-        self.width = width * np.abs(value) / self.unit
+        self.width = width * np.abs(problem.table.value) / self.unit
         if np.any(self.width > WIDEST):
             labels = problem.table.labels(np.flatnonzero(self.width > WIDEST))
             raise RuleError(
@@ -167,7 +197,7 @@ class Setting:
 
     def least(self, demands: Sequence[Sequence[Demand]]) -> FloatArray:
         """How far the intervals of the demanding cells must reach by themselves."""
-        least = np.zeros(self.cap.shape)
+        least = self._cover.copy()
         for one in (demand for own in demands for demand in own):
             if len(one.sides) == 1:
                 least[one.sides[0], one.cell] = max(least[one.sides[0], one.cell], one.level)
@@ -177,3 +207,10 @@ class Setting:
         """What widths cost, in true units, with what is missing to the least width."""
         pad = np.maximum(self.floor - z.sum(axis=0), 0.0)
         return float((self.weight * z).sum() + (self.weight.min(axis=0) * pad).sum()) * self.price + self.constant
+
+
+def _around(levels: FloatArray, shift: FloatArray) -> FloatArray:
+    """Levels as distances from the placement's table: what is due below the true value is due below that and the shift."""
+    due = levels[:2].any(axis=0)
+    moved = np.maximum(np.stack([levels[0] + shift, levels[1] - shift]), 0.0)
+    return np.vstack([np.where(due, moved, 0.0), levels[2:]])

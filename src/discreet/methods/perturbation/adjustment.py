@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,9 +16,12 @@ from discreet.methods.perturbation.squares import least_squares
 from discreet.methods.perturbation.windows import HAIR, Windows
 from discreet.problem import BoolArray, Problem
 from discreet.protection import Protection
+from discreet.relations import FloatArray
 from discreet.run import Run
 
 DISTANCES = ("L1", "L2")
+AMPLE = 2.0  # times the room that levels need is announced, so that there is as much again to draw from
+SHARES = (1.0, 1.0, 0.5, 0.5, 0.25)  # of what windows leave that distances are drawn from, one after the other
 SENSES = ("best", "heuristic", "up", "down")
 
 
@@ -26,13 +30,20 @@ class Adjustment:
     """Dandekar & Cox (2002), Castro (2006): ``v ≥ a + upper`` or ``v ≤ a − lower`` for sensitive cells, at the least distance.
 
     Readers are told by how much figures may be off at most; with that every sensitive cell is protected against all attackers.
+    How far beyond its level each sensitive cell goes at least is drawn from the secret, so that nobody can calculate back. With
+    ``exact`` none goes farther than its level asks: then most are at value ± level, which is refused by ``publish``.
     """
 
     percent: float | None = None
     margin: float | None = None
     distance: str = "L1"
     senses: str = "best"
+    exact: bool = False
     name = "adjust"
+
+    @property
+    def uses_secret(self) -> bool:
+        return not self.exact
 
     def __post_init__(self) -> None:
         check(self.percent, self.margin)
@@ -44,12 +55,24 @@ class Adjustment:
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         run.progress.stage("adjust", 0)
-        return first_feasible(
-            offers(problem, self.percent, self.margin), lambda windows, note: self._adjust(Search(windows, run), note)
+        found = first_feasible(
+            offers(problem, self.percent, self.margin, 1.0 if self.exact else AMPLE),
+            lambda windows, note: self._drawn(Search(windows, run), note),
         )
+        return replace(found, report=replace(found.report, symmetric=self.exact and bool(len(problem.primaries))))
 
-    def _adjust(self, search: Search, note: str) -> Protection:
-        windows, senses = ways(search.windows)
+    def _drawn(self, search: Search, note: str) -> Protection:
+        """With distances from the whole window, and if there is no such table from less and less of it."""
+        if self.exact:
+            return self._adjust(search, note, ways(search.windows))
+        rng, cells = search.run.random(self.name, search.windows.problem), len(search.windows.problem.primaries)
+        for share in SHARES[:-1]:
+            with suppress(Infeasible):
+                return self._adjust(search, note, ways(search.windows, share * rng.random((2, cells))))
+        return self._adjust(search, note, ways(search.windows, SHARES[-1] * rng.random((2, cells))))
+
+    def _adjust(self, search: Search, note: str, pushed: tuple[Windows, Senses]) -> Protection:
+        windows, senses = pushed
         found = self._pushed(search, windows, senses)
         if self.distance == "L1":
             return search.tell(
@@ -91,13 +114,19 @@ class Adjustment:
         return Found(found.change, found.cost, 0.0 if len(senses.cells) else found.bound, found.finished)
 
 
-def ways(windows: Windows) -> tuple[Windows, Senses]:
-    """Windows of cells that can go one way only, and the others, with how far they must go."""
+def ways(windows: Windows, shares: FloatArray | None = None) -> tuple[Windows, Senses]:
+    """Windows of cells that can go one way only, and the others, with how far they must go.
+
+    That is as far as their levels, and farther by these ``shares`` of what their windows leave down and up.
+    """
     problem = windows.problem
     cells = problem.primaries
     down, up = (np.ceil(level[cells] / windows.unit - HAIR) for level in strictest(problem))
     low, high = windows.low.copy(), windows.high.copy()
     can_rise, can_fall = high[cells] >= up, -low[cells] >= down
+    if shares is not None:
+        down = down + np.floor(shares[0] * (np.maximum(-low[cells] - down, 0.0) + 1 - HAIR))
+        up = up + np.floor(shares[1] * (np.maximum(high[cells] - up, 0.0) + 1 - HAIR))
     if not np.all(can_rise | can_fall):
         raise Infeasible
     pushed = (up > 0) | (down > 0)

@@ -31,14 +31,18 @@ class Announcement:
         return f"figures may be off by {' + '.join(part for part in parts if part) or '0'}"
 
 
-def announcements(problem: Problem, percent: float | None, margin: float | None) -> list[Announcement]:
+def announcements(
+    problem: Problem, percent: float | None, margin: float | None, ample: float = 1.0
+) -> list[Announcement]:
     """What to try, one after the other: what is given, and else round numbers that leave sensitive cells room for their levels.
 
     A cell published higher by its upper level must still be able to be as low as its lower level says, and the other way round;
     cells that need very much room may go up only. First as little of a margin as possible; then whatever takes least from
-    readers of the usual figure: where neighbours of a small cell are small or must stay, only a margin gives it room.
+    readers of the usual figure: where neighbours of a small cell are small or must stay, only a margin gives it room. Cells get
+    an ``ample`` multiple of the room that they need, so that their values can be drawn from it.
     """
     need, smallest = _needs(problem)
+    need = ample * need
     value = problem.table.value
     usual = float(np.median(np.abs(value[value != 0]))) if np.any(value != 0) else 1.0
     with np.errstate(divide="ignore", invalid="ignore"):

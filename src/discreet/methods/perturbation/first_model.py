@@ -37,6 +37,7 @@ class PerturbationFirstModel:
     ceiling: FloatArray | None = None
     at_most: int | None = None
     name = "perturb-first-model"
+    uses_secret = True
 
     def __post_init__(self) -> None:
         self._method()

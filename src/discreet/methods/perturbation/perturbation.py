@@ -35,6 +35,7 @@ class Perturbation:
     floor: FloatArray | None = None
     ceiling: FloatArray | None = None
     name = "perturb"
+    uses_secret = True
 
     def __post_init__(self) -> None:
         check(self.percent, self.margin)
@@ -72,7 +73,7 @@ class Perturbation:
         if self.floor is not None:
             return None
         windows, cells = search.windows, search.windows.problem.primaries
-        rng = np.random.default_rng([search.run.seed, int(windows.problem.digest[:12], 16)])
+        rng = search.run.random(self.name, windows.problem)
         wanted = np.zeros(len(windows.low))
         wanted[cells] = rng.integers(windows.low[cells].astype(np.int64), windows.high[cells].astype(np.int64) + 1)
         drawn = None if finest is None else finest.change(wanted)

@@ -94,13 +94,13 @@ def status(cost: float, bound: float | None, finished: bool, run: Run) -> str:
 Offer = Callable[[], tuple[Windows, str]]
 
 
-def offers(problem: Problem, percent: float | None, margin: float | None) -> list[Offer]:
+def offers(problem: Problem, percent: float | None, margin: float | None, ample: float = 1.0) -> list[Offer]:
     """Windows for each announcement to try, made when it is its turn, and its text."""
 
     def offer(said: Announcement) -> Offer:
         return lambda: (Windows.announced(problem, said), said.text())
 
-    return [offer(said) for said in announcements(problem, percent, margin)]
+    return [offer(said) for said in announcements(problem, percent, margin, ample)]
 
 
 def first_feasible(offered: Sequence[Offer], protect: Callable[[Windows, str], Protection]) -> Protection:

@@ -38,6 +38,10 @@ class ControlledRounding:
     relax: bool = False
     name = "round"
 
+    @property
+    def uses_secret(self) -> bool:
+        return self.unbiased
+
     def __post_init__(self) -> None:
         check(self.base, self.steps)
         if self.unbiased and (self.steps > 1 or not self.zero_restricted or self.relax):

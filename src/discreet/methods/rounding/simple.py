@@ -23,12 +23,13 @@ class RandomRounding:
 
     base: float | Base = 5.0
     name = "random-round"
+    uses_secret = True
 
     def __post_init__(self) -> None:
         check(self.base)
 
     def protect(self, problem: Problem, run: Run) -> Protection:
-        rng = np.random.default_rng(run.seed)
+        rng = run.random(self.name, problem)
 
         def drawn(multiples: Multiples) -> tuple[FloatArray, FloatArray]:
             up = rng.random(len(problem)) < multiples.part

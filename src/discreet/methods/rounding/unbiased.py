@@ -48,7 +48,7 @@ def unbiased(grid: Grid, run: Run) -> FloatArray:
     run.progress.stage("round", 1)
     full = round(float(grid.multiples.base[0]) * scale) if len(part) else 1
     grains = np.rint(part[moving] * full).astype(np.int64)
-    chance = np.random.default_rng(run.seed).random(len(moving))
+    chance = run.random("round", problem).random(len(moving))
     tail, head = (node[end[moving]].astype(np.int64) for end in (net.tail, net.head))
     walk(tail, head, int(node.max(initial=-1)) + 1, grains, full, chance)
     steps = np.zeros(len(part))

@@ -1,0 +1,198 @@
+"""From a problem to intervals: drawn ones, or the narrowest."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import NoSafePatternError
+from discreet.methods.intervals.choices import Choices
+from discreet.methods.intervals.placement import Draw
+from discreet.methods.intervals.prepare import REMEDY, prepared
+from discreet.methods.intervals.publish import published
+from discreet.methods.intervals.search import Search
+from discreet.methods.intervals.setting import Setting, Sides, Treatment
+from discreet.problem import BoolArray, Problem
+from discreet.progress import Budget
+from discreet.protection import Protection
+from discreet.relations import FloatArray
+from discreet.run import Run
+from discreet.solvers import HighsModel
+
+CHOOSING = 0.6  # of the time for choosing cells, where that is a question, before intervals are drawn
+CORRECTIONS = 2  # times that some intervals are drawn anew
+DRAWS = 5  # tries to place intervals around other tables, where the chosen cells leave no way
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is to be found: for a problem, prices of widths, limits, and cells that are treated otherwise."""
+
+    problem: Problem
+    sides: Sides
+    width: float = 0.0
+    at_most: int | None = None
+    fixed: float = 0.0
+    rounded: bool = True
+    treatment: Treatment | None = None
+    barred: BoolArray | None = None
+    remedy: str = REMEDY
+
+    def protect(self, run: Run, method: str, exact: bool) -> Protection:
+        """Intervals that passed the audit."""
+        if not exact and len(self.problem.primaries):
+            return self._drawn(run, method)
+        found = finished(self._search(self._prepared(self.problem), run), run, method, self.rounded, self.fixed)
+        return replace(found, report=replace(found.report, symmetric=exact and bool(len(self.problem.primaries))))
+
+    def _drawn(self, run: Run, method: str) -> Protection:
+        rng, treatment = run.random(method, self.problem), self.treatment or Treatment.none(self.problem)
+        barred = self._prepared(self.problem).barred
+        for left in reversed(range(DRAWS)):
+            draw = Draw.of(self.problem, treatment, self.rounded, rng)
+            try:
+                found = self._placed(draw, treatment, barred, run, method)
+            except NoSafePatternError:
+                if not left or run.budget.over:
+                    raise
+            else:
+                break
+        return _noted(self._corrected(found, draw, treatment, barred, run, method, rng))
+
+    def _corrected(
+        self,
+        found: Protection,
+        draw: Draw,
+        treatment: Treatment,
+        barred: BoolArray,
+        run: Run,
+        method: str,
+        rng: np.random.Generator,
+    ) -> Protection:
+        """The same, or with some intervals drawn anew, so that no more values lie in the middles than by chance."""
+        for _ in range(CORRECTIONS):
+            if found.report.status == "time_limit":  # or interrupted
+                break
+            again = draw.redrawn(found, treatment, self.rounded, rng)
+            if again is None:
+                break
+            draw = again
+            with suppress(NoSafePatternError):
+                found = self._placed(draw, treatment, barred, run, method)
+        return found
+
+    def _placed(self, draw: Draw, treatment: Treatment, barred: BoolArray, run: Run, method: str) -> Protection:
+        chosen, widths, work, ended = None, None, {}, ""
+        if self._chooses:
+            around = draw.asked(draw.halves, treatment, barred, run)
+            search = self._search(
+                Setting(around, self.sides, barred, self.width, None, treatment), run.for_step(CHOOSING)
+            )
+            if isinstance(search, Choices):
+                ended = _run(search)
+                work, barred, chosen = search.work(), search.setting.barred, search.setting.chosen
+                widths = _widths(search)
+        placement = draw.placed(self.sides, treatment, barred, run, widths)
+        asked = draw.asked(draw.levels, treatment, barred, run)
+        setting = Setting(asked, self.sides, barred, self.width, chosen, treatment, placement)
+        if chosen is None:
+            return finished(Search(setting, run), run, method, self.rounded, self.fixed)
+        late = replace(run, budget=Budget(None, 1.0)) if run.budget.over else run  # the first intervals are completed
+        found = finished(Search(setting, late), run, method, self.rounded, self.fixed)
+        # Which cells are best was found out around other values, so that the bound is one of these cells alone.
+        status = "time_limit" if "time_limit" in (found.report.status, ended) or late is not run else "heuristic"
+        report = replace(found.report, status=status, bound=None, work={**work, **found.report.work})
+        return replace(found, report=report)
+
+    def _prepared(self, problem: Problem) -> Setting:
+        return prepared(problem, self.sides, self.width, self.treatment, self.barred, self.remedy)
+
+    @property
+    def _limited(self) -> bool:
+        return self.at_most is not None or self.fixed > 0 or self.width > 0
+
+    @property
+    def _chooses(self) -> bool:
+        """Whether it may be a question which cells are not told exactly."""
+        return self._limited or self.treatment is not None
+
+    def _search(self, setting: Setting, run: Run) -> Search | Choices:
+        if not self._chooses:
+            return Search(setting, run)
+        choices = Choices(setting, run, self.at_most, self.fixed)
+        return choices if self._limited or len(choices.choices) else Search(setting, run)
+
+
+def _widths(search: Choices) -> FloatArray:
+    """How far chosen cells may go, by side; none of the others."""
+    setting = search.setting
+    widths = np.zeros((2, len(setting.problem)))
+    assert search.z is not None
+    # What is suppressed goes anywhere, if it is.
+    untold = (setting.untold | setting.treatment.fixed)[setting.cells]
+    widths[:, setting.cells] = np.where(untold, np.inf, np.where(setting.settled, 0.0, search.z * setting.unit))
+    return widths
+
+
+def _noted(found: Protection) -> Protection:
+    """With a note what unpredictable positions cost in width."""
+    problem, cells = found.problem, found.problem.primaries
+    levels = np.max([problem.levels(who) for who in problem.attackers()], axis=0)[:, cells]
+    needed = np.maximum(levels[0] + levels[1], levels[2])
+    wide = (found.upper - found.lower)[cells]
+    known = (needed > 0) & np.isfinite(wide)
+    if not known.any():
+        return found
+    times = float(np.median(wide[known] / needed[known]))
+    note = f"intervals of sensitive cells are {times:.1f} times as wide as their levels ask (median), so that positions stay open"
+    return replace(found, report=replace(found.report, note=note))
+
+
+def finished(search: Search | Choices, run: Run, method: str, rounded: bool, fixed: float = 0.0) -> Protection:
+    """What a search ends with, also if it is interrupted."""
+    status = _run(search)
+    assert search.z is not None
+    return told(search.setting, search.z, rounded, run, method, status, search.bound, fixed=fixed, work=search.work())
+
+
+def _run(search: Search | Choices) -> str:
+    """Search; how it ended, if it found intervals."""
+    try:
+        status = search.search()
+    except KeyboardInterrupt:
+        if search.z is None:
+            raise
+        status = "time_limit"
+    if search.z is None:
+        problem = search.setting.problem
+        labels = problem.table.labels(problem.primaries)
+        raise NoSafePatternError("The time limit ended before all cells were protected. Allow more time.", labels)
+    return status
+
+
+def told(
+    setting: Setting, z: FloatArray, rounded: bool, run: Run, method: str, status: str, bound: float, **more: Any
+) -> Protection:
+    """The protection of these widths, audited."""
+    found = published(
+        setting,
+        z,
+        rounded,
+        run,
+        method=method,
+        status=status,
+        bound=bound,
+        seconds=run.budget.spent,
+        solver=HighsModel.name,
+        seed=run.seed,
+        **more,
+    )
+    if found is None:
+        labels = setting.problem.table.labels(setting.problem.primaries)
+        raise NoSafePatternError(
+            "The audit found the intervals too narrow, by more than rounding errors explain. Run it again.", labels
+        )
+    return replace(found, report=replace(found.report, bound=min(bound, found.report.cost)))

@@ -1,0 +1,79 @@
+"""The secret that protecting randomness comes from."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+
+from discreet.errors import InputError
+
+DRAWN_BYTES = 32  # of a secret that is drawn here
+LEAST_DIGITS = 32  # hexadecimal ones: 128 bits, which nobody can try out
+MOST_DIGITS = 1024  # no key is longer; a larger file is something else
+LEAST_DIFFERENT = 8  # of 16 digits: a random secret has fewer once in 20 million draws
+
+
+@dataclass(frozen=True, repr=False)
+class Secret:
+    """At least 128 random bits as hexadecimal digits; they are confidential, as is whatever they were used for."""
+
+    digits: str
+
+    def __post_init__(self) -> None:
+        digits = self.digits.strip().lower() if isinstance(self.digits, str) else ""
+        if not re.fullmatch(rf"[0-9a-f]{{{LEAST_DIGITS},{MOST_DIGITS}}}", digits):
+            raise InputError(
+                f"A secret has at least {LEAST_DIGITS} hexadecimal digits (128 bits): anything shorter, such as a seed, can be "
+                "tried out. Leave it out to draw one, or make one with `discreet secret FILE`."
+            )
+        if len(set(digits)) < LEAST_DIFFERENT:
+            raise InputError("This secret was not drawn at random. Make one with `discreet secret FILE`.")
+        object.__setattr__(self, "digits", digits)
+
+    def __repr__(self) -> str:
+        return "Secret(…)"
+
+    @classmethod
+    def drawn(cls) -> Secret:
+        """A new secret from the operating system."""
+        while True:
+            digits = secrets.token_hex(DRAWN_BYTES)
+            if len(set(digits)) >= LEAST_DIFFERENT:
+                return cls(digits)
+
+    @classmethod
+    def of(cls, given: Secret | str | None) -> Secret:
+        """The given secret; a new one if there is none."""
+        if isinstance(given, Secret):
+            return given
+        return cls.drawn() if given is None else cls(given)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Secret:
+        """The secret in a file, which holds its digits and nothing else."""
+        try:
+            text = Path(path).read_bytes()[: 2 * MOST_DIGITS].decode("ascii")
+        except FileNotFoundError:
+            raise InputError(
+                f"The file of the secret, {path}, does not exist. Make one: discreet secret {path}"
+            ) from None
+        except (OSError, UnicodeDecodeError):
+            raise InputError(f"The file of the secret, {path}, cannot be read.") from None
+        try:
+            return cls(text)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+
+    def key(self, purpose: str) -> bytes:
+        """64 bytes for one purpose, from which neither the secret nor those of other purposes can be worked out."""
+        return blake2b(purpose.encode(), key=blake2b(self.digits.encode()).digest(), digest_size=64).digest()
+
+    def generator(self, purpose: str) -> np.random.Generator:
+        """Random numbers for one purpose: Philox, with a key and a counter that depend on the secret."""
+        words = np.frombuffer(self.key(purpose), dtype=np.uint64)
+        return np.random.Generator(np.random.Philox(key=words[:2], counter=words[2:6]))
