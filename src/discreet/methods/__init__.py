@@ -12,6 +12,7 @@ from discreet.errors import InputError, RuleError, some
 from discreet.methods.combined.combined import Combined
 from discreet.methods.counts.cell_key import CellKey
 from discreet.methods.counts.small_counts import SmallCounts
+from discreet.methods.fallback import WithFallback, or_in_words
 from discreet.methods.intervals.first_model import IntervalsFirstModel
 from discreet.methods.intervals.intervals import Intervals
 from discreet.methods.method import Method
@@ -140,16 +141,18 @@ def protect(
         raise InputError(f"The method {method.name!r} hides no cells: start= and level= are for suppression.")
     if type(method) in SUPPRESSION.values() and getattr(method, "at_most", None) is None:
         method = InPieces(method)
-    if in_force.covers_respondents:
-        method = ForRespondents(method, InPieces(Kelly()))
     suppresses = type(method) not in OTHERS.values()
     if suppresses:
-        method = NeverComputable(method)
+        quick: Method = InPieces(Kelly())
+        other = None if getattr(method, "at_most", None) is not None else quick
+        if in_force.covers_respondents:
+            method, other = ForRespondents(method, quick), other and ForRespondents(quick, quick)
+        method = NeverComputable(WithFallback(method, other, in_force.covers_respondents))
     begin = None if start is None else beginning_with(problem, start)
     run = Run(seed, Budget(time_limit, gap), progress or Silent(), executor, begin, secret=Secret.of(secret))
     if not suppresses:
         posed = problem.posed(suppresses=isinstance(method, Intervals))
-        found = found_for(problem, method.protect(posed, run))
+        found = found_for(problem, or_in_words(method, posed, run))
         if not uses_secret(method):
             return found
         return replace(found, report=replace(found.report, secret=run.secret.digits))
