@@ -44,13 +44,11 @@ class Attacker:
         levels = None if self.levels is None else self.levels[:, cells]
         return Attacker(self.name, self.lower[cells], self.upper[cells], levels)
 
-    def at_most(self, room: FloatArray) -> Attacker:
-        """The same with lower levels of no more than ``room``."""
+    def at_most(self, most: FloatArray) -> Attacker:
+        """The same with levels of no more than ``most``, one row each."""
         if self.levels is None:
             return self
-        return Attacker(
-            self.name, self.lower, self.upper, np.vstack([np.minimum(self.levels[:1], room), self.levels[1:]])
-        )
+        return Attacker(self.name, self.lower, self.upper, np.minimum(self.levels, most))
 
     @cached_property
     def digest(self) -> str:

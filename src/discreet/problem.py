@@ -175,20 +175,28 @@ class Problem:
         Where a method ``suppresses`` cells, those suppressed already must not be computable either, and suppressed counts are
         at least 1 if zeros are always published.
         """
-        status, floor = self.status, self.prior_lower
+        floor, given = self.prior_lower, np.zeros(len(self), dtype=bool)
         if suppresses:
             behind = np.zeros(len(self), dtype=bool) if self.table.behind is None else self.table.behind
-            status = np.where((status == Status.HIDDEN) & ~behind, Status.PRIMARY, status).astype(np.int8)
+            given = (self.status == Status.HIDDEN) & ~behind & (self.least > 0)
             floor = np.maximum(floor, self.floor(np.ones(len(self), dtype=bool)))
-        room = self.table.value - floor
-        primary = status == Status.PRIMARY
-        capped = replace(self, status=status, prior_lower=floor, lower=np.minimum(self.lower, room))
+        # Levels of cells that are suppressed already say nothing, except that these are not to be computable.
+        most = np.where(given, 0.0, np.inf)
+        down = np.minimum(most, self.table.value - floor)
+        capped = replace(
+            self,
+            status=np.where(given, Status.PRIMARY, self.status).astype(np.int8),
+            prior_lower=floor,
+            lower=np.minimum(self.lower, down),
+            upper=np.minimum(self.upper, most),
+            sliding=np.minimum(self.sliding, most),
+        )
         outsider = capped.attackers()[0]
-        levels = capped.with_least(capped.levels(outsider), outsider, primary)
+        levels = capped.with_least(capped.levels(outsider), outsider, capped.status == Status.PRIMARY)
         return replace(
             capped,
             sliding=levels[2],
-            others=tuple(who.at_most(room) for who in self.others),
+            others=tuple(who.at_most(np.stack([down, most, most])) for who in self.others),
             least=np.zeros(len(self)),
             positive=False,
         )

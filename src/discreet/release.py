@@ -157,8 +157,9 @@ def _refuse_symmetric(problem: Problem, protection: Protection, accepted: bool) 
     if protection.report.symmetric or narrow.any():
         labels = problem.table.labels(cells[narrow])
         raise NotSafeError(
-            f"Not published: intervals are as narrow as levels allow, e.g. {some(labels or ['all'])}, so that whoever guesses "
-            "their middles knows the values. Leave out exact=true, or accept it in so many words (accept_symmetric).",
+            "Not published: what would be told is as near to sensitive values as levels allow, or has them in its middle"
+            f"{', e.g. ' + some(labels) if labels else ''}: a simple guess finds them. Leave out exact=true, allow more time, or "
+            "accept it in so many words (accept_symmetric).",
             labels,
         )
 

@@ -67,7 +67,7 @@ class Combined:
         plan = Plan(problem, sides, self.width, self.at_most, treatment=treatment, barred=told, remedy=REMEDY)
         in_intervals = (ways == Way.INTERVAL) & np.isin(problem.status, (Status.FREE, Status.PRIMARY))
         found = plan.protect(run, self.name, exact=self.exact or not in_intervals.any())
-        return self._noted(found, symmetric=self.exact and bool(in_intervals.any()))
+        return self._noted(found, found.report.symmetric and bool(in_intervals.any()))
 
     def _treatment(self, problem: Problem, ways: Ways) -> Treatment:
         value = problem.table.value

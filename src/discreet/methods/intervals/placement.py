@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from discreet.audit import audit
-from discreet.audit.evidence import DOWN, UP
+from discreet.audit.evidence import DOWN, UP, IntArray
 from discreet.methods.intervals.positions import MIDDLE, Ends, at_known_bounds, drawn_ends, sign_bounds
 from discreet.methods.intervals.prepare import open_table
 from discreet.methods.intervals.setting import Placement, Sides, Treatment
@@ -29,6 +29,7 @@ FIRST = (
 )
 ROAM = 1e-3  # the same for cells that are suppressed anyway, in units of a usual weight
 STILL = 1e-9  # shifts below this share of a usual width are the solver's noise
+SURE = 3.0  # standard deviations beyond which it is no chance how many values lie in the middle
 TOLERATED = 0.5  # standard deviations by which more values than expected may lie in the middle
 MOST_BEYOND = 0.5  # of a width that ends go beyond a bound that attackers are said to know
 REACHED = 0.95  # of what relations let a cell reach is asked for, where that is less than drawn
@@ -42,7 +43,7 @@ class Draw:
     """
 
     problem: Problem
-    cells: np.ndarray
+    cells: IntArray
     ends: Ends
     beyond: FloatArray
 
@@ -57,17 +58,25 @@ class Draw:
         ends = drawn_ends(problem.table.value[cells], levels[:, cells], known, tick, rng)
         return cls(problem, cells, ends, MOST_BEYOND * rng.random((2, len(problem))))
 
+    def central(self, found: Protection) -> tuple[IntArray, float]:
+        """Places of sensitive cells whose values lie in the middle fifth of their intervals, and how many are expected to."""
+        wide = found.upper[self.cells] - found.lower[self.cells]
+        inner = (self.problem.status[self.cells] == Status.PRIMARY) & np.isfinite(wide) & (wide > 0)
+        below = (self.problem.table.value - found.lower)[self.cells]
+        return np.flatnonzero(inner)[np.abs(below[inner] / wide[inner] - 0.5) < MIDDLE], 2 * MIDDLE * float(inner.sum())
+
+    def gives_away(self, found: Protection) -> bool:
+        """Whether so many values lie in the middle that it cannot be chance."""
+        central, expected = self.central(found)
+        return bool(len(central) > expected + SURE * expected**0.5)
+
     def redrawn(self, found: Protection, treatment: Treatment, rounded: bool, rng: np.random.Generator) -> Draw | None:
         """With other intervals for some of the cells that came to lie in the middle of theirs; None if few enough did.
 
         Where sensitive cells add up with each other, one cell's interval has to make up for another's, and values get nearer to
         the middles than they were drawn. As many are drawn anew as are too many.
         """
-        wide = found.upper[self.cells] - found.lower[self.cells]
-        inner = (self.problem.status[self.cells] == Status.PRIMARY) & np.isfinite(wide) & (wide > 0)
-        below = (self.problem.table.value - found.lower)[self.cells]
-        central = np.flatnonzero(inner)[np.abs(below[inner] / wide[inner] - 0.5) < MIDDLE]
-        expected = 2 * MIDDLE * float(inner.sum())
+        central, expected = self.central(found)
         if len(central) <= expected + TOLERATED * expected**0.5:
             return None
         chosen = central[rng.random(len(central)) > expected / len(central)]

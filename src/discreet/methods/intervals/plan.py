@@ -60,7 +60,8 @@ class Plan:
                     raise
             else:
                 break
-        return _noted(self._corrected(found, draw, treatment, barred, run, method, rng))
+        found, draw = self._corrected(found, draw, treatment, barred, run, method, rng)
+        return _noted(found, draw.gives_away(found))
 
     def _corrected(
         self,
@@ -71,7 +72,7 @@ class Plan:
         run: Run,
         method: str,
         rng: np.random.Generator,
-    ) -> Protection:
+    ) -> tuple[Protection, Draw]:
         """The same, or with some intervals drawn anew, so that no more values lie in the middles than by chance."""
         for _ in range(CORRECTIONS):
             if found.report.status == "time_limit":  # or interrupted
@@ -82,7 +83,7 @@ class Plan:
             draw = again
             with suppress(NoSafePatternError):
                 found = self._placed(draw, treatment, barred, run, method)
-        return found
+        return found, draw
 
     def _placed(self, draw: Draw, treatment: Treatment, barred: BoolArray, run: Run, method: str) -> Protection:
         chosen, widths, work, ended = None, None, {}, ""
@@ -137,18 +138,20 @@ def _widths(search: Choices) -> FloatArray:
     return widths
 
 
-def _noted(found: Protection) -> Protection:
-    """With a note what unpredictable positions cost in width."""
+def _noted(found: Protection, gives_away: bool) -> Protection:
+    """With a note what unpredictable positions cost in width, and whether they are unpredictable."""
     problem, cells = found.problem, found.problem.primaries
     levels = np.max([problem.levels(who) for who in problem.attackers()], axis=0)[:, cells]
     needed = np.maximum(levels[0] + levels[1], levels[2])
     wide = (found.upper - found.lower)[cells]
     known = (needed > 0) & np.isfinite(wide)
-    if not known.any():
-        return found
-    times = float(np.median(wide[known] / needed[known]))
-    note = f"intervals of sensitive cells are {times:.1f} times as wide as their levels ask (median), so that positions stay open"
-    return replace(found, report=replace(found.report, note=note))
+    notes = []
+    if known.any():
+        times = float(np.median(wide[known] / needed[known]))
+        notes.append(f"intervals of sensitive cells are {times:.1f} times as wide as their levels ask (median)")
+    if gives_away:
+        notes.append("too many values lie in the middle of their intervals: allow more time")
+    return replace(found, report=replace(found.report, note="; ".join(notes), symmetric=gives_away))
 
 
 def finished(search: Search | Choices, run: Run, method: str, rounded: bool, fixed: float = 0.0) -> Protection:
