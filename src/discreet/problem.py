@@ -169,24 +169,25 @@ class Problem:
         parts = np.nan_to_num(table.added_up(listed.astype(np.float64)))
         return np.where(listed, np.maximum(parts, 1.0), -np.inf)
 
-    def posed(self, suppresses: bool) -> Problem:
+    def posed(self, *, suppresses: bool, lists_zeros: bool) -> Problem:
         """The problem as methods solve it: what the audit requires beside the levels becomes levels and prior bounds.
 
-        Where a method ``suppresses`` cells, those suppressed already must not be computable either, and suppressed counts are
-        at least 1 if zeros are always published.
+        Where a method ``suppresses`` cells, those suppressed already must not be computable either. Where it ``lists_zeros`` and
+        no other cell as 0, counts that are listed are at least 1.
         """
-        floor, given = self.prior_lower, np.zeros(len(self), dtype=bool)
+        floor, given = np.full(len(self), -np.inf), np.zeros(len(self), dtype=bool)
         if suppresses:
             behind = np.zeros(len(self), dtype=bool) if self.table.behind is None else self.table.behind
             given = (self.status == Status.HIDDEN) & ~behind & (self.least > 0)
-            floor = np.maximum(floor, self.floor(np.ones(len(self), dtype=bool)))
+        if lists_zeros:
+            floor = self.floor(np.ones(len(self), dtype=bool))
         # Levels of cells that are suppressed already say nothing, except that these are not to be computable.
         most = np.where(given, 0.0, np.inf)
         down = np.minimum(most, self.table.value - floor)
         capped = replace(
             self,
             status=np.where(given, Status.PRIMARY, self.status).astype(np.int8),
-            prior_lower=floor,
+            prior_lower=np.maximum(self.prior_lower, floor),
             lower=np.minimum(self.lower, down),
             upper=np.minimum(self.upper, most),
             sliding=np.minimum(self.sliding, most),

@@ -153,7 +153,7 @@ def test_values_near_a_known_bound_are_not_given_away_by_it(share):
 
 def test_combined_draws_the_positions_of_its_intervals():
     hits, expected, variance = np.zeros(3)
-    for number, problem in enumerate(problems(15)):
+    for number, problem in enumerate([*problems(30), *problems(30)]):
         if not len(problem.primaries):
             continue
         found = protect(problem, Combined(suppress="", interval="all"), secret=secret(number))

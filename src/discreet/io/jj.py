@@ -93,7 +93,7 @@ def write_problem(problem: Problem, path: str | Path) -> None:
             others,
         )
     if problem.positive:  # what readers know of suppressed counts
-        known = problem.posed(suppresses=True)
+        known = problem.posed(suppresses=False, lists_zeros=True)
         problem = problem.with_columns(prior_lower=known.prior_lower, lower=known.lower)
     if problem.overrides:
         cells = [one.cell for one in problem.overrides]

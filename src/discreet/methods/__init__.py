@@ -151,7 +151,7 @@ def protect(
     begin = None if start is None else beginning_with(problem, start)
     run = Run(seed, Budget(time_limit, gap), progress or Silent(), executor, begin, secret=Secret.of(secret))
     if not suppresses:
-        posed = problem.posed(suppresses=isinstance(method, Intervals))
+        posed = problem.posed(suppresses=False, lists_zeros=isinstance(method, Intervals))
         found = found_for(problem, or_in_words(method, posed, run))
         if not uses_secret(method):
             return found

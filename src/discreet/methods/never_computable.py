@@ -32,7 +32,7 @@ class NeverComputable:
     name = "never computable"
 
     def protect(self, problem: Problem, run: Run) -> Protection:
-        posed = problem.posed(suppresses=True)
+        posed = problem.posed(suppresses=True, lists_zeros=True)
         found = found_for(problem, self.method.protect(posed, run))
         if not problem.in_whole_numbers:
             return _published(problem, found, computable(problem, found, run.executor))
