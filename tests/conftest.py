@@ -10,6 +10,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from discreet.audit import Audit, certificate, verify
@@ -22,6 +23,17 @@ module: Any = sys.modules["discreet.audit.audit"]
 def pytest_configure() -> None:
     """Ctrl-C is heard, also where the tests were started in the background: shells have it ignored there."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture
+def levels_alone(monkeypatch):
+    """Only protection levels say what is safe; that no suppressed cell is computable is tested in tests/safety."""
+
+    def nothing(table):
+        return np.zeros(len(table))
+
+    monkeypatch.setattr("discreet.problem.smallest_width", nothing)
+    monkeypatch.setattr("discreet.io.jj.smallest_width", nothing)
 
 
 @pytest.fixture(autouse=True)

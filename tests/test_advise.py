@@ -382,7 +382,7 @@ def quick(monkeypatch) -> None:
     """Jobs tabulate in the plain way, which for so few records is the quicker one."""
 
     def tabulated(source, by, response, *, recode, **options):
-        assert (response, options["contributor"], options["top"]) == ("turnover", "firm", 2)
+        assert (response, options["contributor"], options["top"]) == ("turnover", "firm", 3)
         frame = pd.read_csv(source) if isinstance(source, Path) else source.to_pandas().astype({response: float})
         return plain(frame.astype({"firm": str}))(by=by, recode=recode)
 

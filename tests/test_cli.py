@@ -244,7 +244,7 @@ def test_from_records_to_release(call, here):
     hidden = (pattern.status != "published").to_numpy()
     for suffix in ("csv", "parquet", "xlsx"):
         told = call("publish", "p.discreet", "--pattern", "f.csv", "--out", f"r.{suffix}").done().out
-        assert told == f"Release(turnover: 56 cells, {hidden.sum()} hidden)\n"
+        assert told.startswith(f"Release(turnover: 56 cells, {hidden.sum()} hidden), safe\n")
     release = pd.read_csv("r.csv", dtype=str)
     assert list(release) == ["industry", "region", "turnover"]
     assert ((release.turnover == "×") == hidden).all()
@@ -1159,7 +1159,7 @@ def test_cells_must_be_asked_for_and_what_is_not_covered_is_said(insiders, call,
         "report": ["--pattern", "four.csv", "--share", "--out", "report.html"],
     }
     told = call(command, "p.discreet", "--level", "cells", *options[command]).done()
-    assert told.out.splitlines()[-1] == NOT_COVERED
+    assert f"  {NOT_COVERED}" in told.out.splitlines()
     if "r.json" in options[command]:
         report = json.loads((insiders / "r.json").read_text())
         assert report["level"] == "cells"
@@ -1168,9 +1168,8 @@ def test_cells_must_be_asked_for_and_what_is_not_covered_is_said(insiders, call,
 
 def test_a_problem_that_names_nobody_is_about_cells_and_says_so(here, call):
     told = call("audit", "problem.jj", "--pattern", "pattern.csv")
-    assert told.out.splitlines()[-1] == NOT_COVERED.replace(
-        "level cells was asked for", "the table does not name its contributors"
-    )
+    sentence = NOT_COVERED.replace("level cells was asked for", "the table does not name its contributors")
+    assert f"  {sentence}" in told.out.splitlines()
 
 
 def test_a_table_that_lists_the_largest_contributions_only_is_audited_as_far_as_it_goes(here, call):

@@ -33,6 +33,8 @@ from discreet.testing import (
     random_table,
 )
 
+pytestmark = pytest.mark.usefixtures("levels_alone")
+
 
 def weighted(rng: np.random.Generator) -> Table:
     """Relations with weights other than 1 and −1."""

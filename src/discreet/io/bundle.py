@@ -53,7 +53,7 @@ def read_problem(path: str | Path) -> Problem:
         raise FormatError(f"{path} holds a table that has not been assessed. Run `discreet assess` on it first.")
     with _whole(path):
         levels = {name: cells[f"problem:{name}"].to_numpy() for name in _LEVELS}
-        others = tuple(_attackers(cells, meta["attackers"])) if "attackers" in meta else ()
+        others = tuple(_attackers(cells, meta["attackers"])) if meta["discreet"] >= ATTACKERS else ()
         decided = meta.get("overrides", [])
         least = cells["problem:least"].to_numpy() if "problem:least" in cells else None
         return Problem(
@@ -131,6 +131,7 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
             meta["discreet"] = DECISIONS
         if problem.others:
             meta["discreet"] = max(ATTACKERS, meta["discreet"])
+        if meta["discreet"] >= ATTACKERS:
             meta["attackers"] = [{"name": who.name, "levels": who.levels is not None} for who in problem.others]
     relations = io.BytesIO()
     sparse.save_npz(relations, table.relations)
