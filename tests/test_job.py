@@ -878,7 +878,8 @@ def test_a_job_tries_attacks_and_publishes_nothing_unless_they_are_withstood(run
 
 
 def test_quick_attacks_are_tried_unasked(run, folder, monkeypatch):
-    assert (job_attacks.quick_seconds(10.0), job_attacks.quick_seconds(600.0)) == (5.0, 60.0)
+    monkeypatch.setattr(job_attacks, "SECONDS", 2.0)
+    assert (job_attacks.quick_seconds(10.0), job_attacks.quick_seconds(600.0)) == (2.0, 60.0)
     monkeypatch.setattr(job_attacks, "SECONDS", 600.0)
     result = run(JOB)
     assert {"exact", "fit", "midpoint-fit"} <= {one.finding.attack for one in result.lab.scores}
@@ -935,9 +936,10 @@ def test_attacks_that_do_not_apply_are_not_called_withstood(folder):
     assert "tried no attack, as none applies (shrink: p is not known)" in said
 
 
-def test_the_lab_finds_no_exact_disclosure_in_the_demo(tmp_path):
+def test_the_lab_finds_no_exact_disclosure_in_the_demo(tmp_path, monkeypatch):
+    monkeypatch.setattr(job_attacks, "SECONDS", 60.0)
     job = read_job(write_demo(tmp_path))
     result = run_job(job)
     assert result.passed
-    assert [one.finding.attack for one in result.lab.scores] == ["exact", "fit"]
+    assert {"exact", "fit"} <= {one.finding.attack for one in result.lab.scores}
     assert not any(one.exact.any() for one in result.lab.scores)

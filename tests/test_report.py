@@ -660,6 +660,7 @@ def test_the_shareable_edition_of_an_exposed_table_is_refused(alone, square):
         render_shareable(problem, protection, alone[2])
 
 
+@pytest.mark.usefixtures("levels_alone")
 def test_the_shareable_edition_shows_hidden_adjusted_and_intervals(tmp_path):
     problem = sensitive(crossed(3, 4), [])
     protection = blurred(problem)
