@@ -345,7 +345,7 @@ def test_every_cell_is_what_counting_by_hand_gives(survey):
     expected = by_hand(survey["records"], survey["dimensions"], options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "ROWS_AT_ONCE", survey["at_once"])
-        table = tabulate(pd.DataFrame(survey["records"]), survey["dimensions"], "x", **options)
+        table = tabulate(pd.DataFrame(survey["records"]), survey["dimensions"], "x", **options, contributions=False)
     table.check_additive()
     held = {
         name for (kind, name, is_held) in {w for *_, t in expected.values() for w, _, _ in t} if kind == 0 and is_held
@@ -391,7 +391,7 @@ def test_of_a_firm_in_several_cells_all_contributions_are_kept_and_of_others_the
     assert table.is_base[table.contributions.cell].all()
     assert table.respondents() is table.contributions
     assert table.knows_respondents
-    without = tabulate(records, by, "turnover", contributor="firm", top=1)
+    without = tabulate(records, by, "turnover", contributor="firm", top=1, contributions=False)
     assert without.contributions is None
     assert not without.knows_respondents
     assert len(without.respondents()) == 4  # the 2 is missing
