@@ -13,6 +13,7 @@ from discreet import Hierarchy, InputError, tabulate
 from discreet.cli import main
 from discreet.errors import DiscreetError, FormatError, HierarchyError
 from discreet.io import writing
+from fixed import secret
 
 LONG = 33 << 20  # longer than the engine's buffer
 
@@ -159,9 +160,9 @@ COMMANDS = {
     "waivers": ("assess", "t.discreet", "--rule", "FREQ(3)", "--waivers", "bad", "--out", "o.discreet"),
     "hierarchy.hrc": ("tabulate", "d.csv", "--by", "g=bad.hrc", "--out", "o.discreet"),
     "hierarchy.csv": ("tabulate", "d.csv", "--by", "g=bad.csv", "--out", "o.discreet"),
-    "keys": ("keys", "bad.csv", "--id", "i", "--seed", "1", "--out", "o.csv"),
-    "keys.gz": ("keys", "bad.csv.gz", "--id", "i", "--seed", "1", "--out", "o.csv.gz"),
-    "keys.parquet": ("keys", "bad.parquet", "--id", "i", "--seed", "1", "--out", "o.parquet"),
+    "keys": ("keys", "bad.csv", "--id", "i", "--secret", "secret", "--out", "o.csv"),
+    "keys.gz": ("keys", "bad.csv.gz", "--id", "i", "--secret", "secret", "--out", "o.csv.gz"),
+    "keys.parquet": ("keys", "bad.parquet", "--id", "i", "--secret", "secret", "--out", "o.parquet"),
     "edit": ("edit", "bad.csv", "--area", "a", "--key", "k", "--out", "o.csv"),
     "edit.parquet": ("edit", "bad.parquet", "--area", "a", "--key", "k", "--out", "o.csv"),
     "view.parquet": ("view", "bad.parquet"),
@@ -173,6 +174,7 @@ def place(tmp_path_factory) -> Path:
     """A problem, a pattern, a table and records to go with the bad file."""
     folder = tmp_path_factory.mktemp("place")
     (folder / "d.csv").write_text(DATA)
+    (folder / "secret").write_text(secret())
     (folder / "p.jj").write_text(
         "0\n3\nT 9 9 z 0 99 0 0 0\na 4 4 u 0 99 1 1 0\nb 5 5 s 0 99 0 0 0\n1\n0 3 : T (-1) a (1) b (1)\n"
     )

@@ -12,6 +12,8 @@ from discreet import InputError, read_table, tabulate
 from discreet.edit import swap
 from discreet.io.keys import add_keys
 from discreet.microdata import distinct_codes, read_records
+from discreet.secret import Secret
+from fixed import secret
 
 NAMES = [
     "d[12].csv",
@@ -74,7 +76,7 @@ def test_records_that_are_edited_or_given_keys(tmp_path):
     path = put(tmp_path / "d[12].csv", "id,area,key\na,1,1\nb,2,1\n")
     edited, _ = swap(path, ["area"], ["key"], rate=0.0)
     assert edited["id"].tolist() == ["a", "b"]
-    assert add_keys(path, tmp_path / "out[1].csv", "id", seed=1, name="k") == 2
+    assert add_keys(path, tmp_path / "out[1].csv", "id", secret=Secret(secret()), name="k") == 2
 
 
 def test_drafts_in_a_folder_with_a_strange_name(tmp_path, monkeypatch):

@@ -26,8 +26,9 @@ def released(method: str = "kelly") -> Release:
 @pytest.mark.parametrize("method", ["kelly", "intervals"])
 @pytest.mark.parametrize("kind", FORMATS)
 def test_what_was_written_says_what_was_audited(kind, method, tmp_path):
-    write_release(released(method), tmp_path / f"release.{kind}")
-    check_written(released(method), tmp_path / f"release.{kind}")
+    release = released(method)
+    write_release(release, tmp_path / f"release.{kind}")
+    check_written(release, tmp_path / f"release.{kind}")
 
 
 @pytest.mark.parametrize("kind", FORMATS)
