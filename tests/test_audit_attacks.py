@@ -22,6 +22,8 @@ from discreet.table import Table
 from discreet.testing import cross_table, pose
 
 Row = dict[str, float]
+pytestmark = pytest.mark.usefixtures("levels_alone")
+
 INF = math.inf
 ENOUGH = 1 - Fraction(1, 10**7)  # the share of a level that counts as all of it
 LINE = Fraction(1, 10**8)  # nearer to the line than this share the verdict is a matter of the last digit

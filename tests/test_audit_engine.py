@@ -22,6 +22,8 @@ from discreet.relations import from_equations
 from discreet.table import Table
 from discreet.testing import cross_table, hide, pose, random_hierarchy, random_problem, random_table
 
+pytestmark = pytest.mark.usefixtures("levels_alone")
+
 
 def random_system(seed: int) -> tuple[sparse.csr_array, np.ndarray, np.ndarray]:
     """A few relations over a dozen columns, many of them short, with bounds around zero."""

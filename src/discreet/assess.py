@@ -48,7 +48,7 @@ def assess(
     ``free`` or ``published`` takes a reason, as ``("published", "reason")``, and is recorded in ``Problem.overrides``. If a
     free one is suppressed after all, it keeps the protection that the rules require. ``waivers`` names respondents who consent
     to publication, everywhere or, as ``(respondent, cell)``, in one cell. ``prior`` is what everybody is said to know
-    beforehand: nothing but the sign (``None``), or each contribution to within that many percent.
+    beforehand: nothing but the sign (``None``), or each contribution to within that many percent; of zeros the sign.
 
     ``zeros`` says what happens to cells that are zero and not sensitive. ``"published"``: they stay published, so readers of a
     table of counts know that a suppressed cell is at least 1, and levels end there. ``"suppressible"``: they may be
@@ -173,19 +173,21 @@ def _refuse_without_reason(overrides: Sequence[Override]) -> None:
 
 
 def _prior(table: Table, prior: float | None) -> tuple[FloatArray, FloatArray]:
-    if prior is not None:
-        room = prior / 100 * table.magnitude
-        if table.behind is not None and table.behind_drawn:  # not the true values: nothing is known to be near them
-            room = np.where(table.behind, np.inf, room)
-            return np.where(table.behind, 0.0, table.value - room), table.value + room
-        return table.value - room, table.value + room
+    """What everybody is said to know: each value to within so many percent; of zeros, and without ``prior``, the sign alone."""
     # Contributions of both signs: nobody knows even the sign of a cell. Otherwise everybody does. That turnover is never
     # negative is known also where it is linked to profit, which may be.
     signed = (table.value < 0) | (table.magnitude > np.abs(table.value) * (1 + 1e-9))
     listed = "response" in table.dimensions and table.dimensions["response"].total == RESPONSES
     response = table.codes[list(table.dimensions).index("response")] if listed else np.zeros(len(table), dtype=np.int64)
     either = np.bincount(response, signed, minlength=1)[response] > 0
-    return np.where(either, -np.inf, 0.0), np.full(len(table), np.inf)
+    lower, upper = np.where(either, -np.inf, 0.0), np.full(len(table), np.inf)
+    if prior is None:
+        return lower, upper
+    unknown = table.magnitude == 0  # so many percent of zero would be the value itself
+    if table.behind is not None and table.behind_drawn:  # not the true values: nothing is known to be near them
+        unknown |= table.behind
+    room = prior / 100 * table.magnitude
+    return np.where(unknown, lower, table.value - room), np.where(unknown, upper, table.value + room)
 
 
 def _waived(table: Table, waivers: Iterable[str | tuple[str, Label]]) -> BoolArray | None:

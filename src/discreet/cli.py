@@ -517,7 +517,7 @@ def publish_command(
             "accept_symmetric": accept_symmetric,
         }
         release = publish(given, found, checked, seen, **style)
-        lab = None if no_attacks else attack_quickly(found, method, started.spent, progress)
+        lab = None if no_attacks else attack_quickly(found, method, accept_symmetric, started.spent, progress)
     write_release(release, out)
     console.print(f"{release!r}, {safe(found)}", markup=False)
     show_promise(found, in_force, seen)

@@ -14,8 +14,8 @@ from discreet.cli_common import ExistingFile, NewFile, Number, console
 from discreet.errors import NotSafeError, some
 from discreet.io.pattern import read_pattern
 from discreet.job import write_json
-from discreet.job_attacks import quick_seconds
-from discreet.lab import ATTACKS, QUICK, Knowledge, LabReport, Public, Recipe, run
+from discreet.job_attacks import quick_attacks, quick_seconds
+from discreet.lab import ATTACKS, Knowledge, LabReport, Public, Recipe, run
 from discreet.lab.limits import limits
 from discreet.methods import METHODS
 from discreet.printable import printable
@@ -108,10 +108,13 @@ def attack_as(
     return run(found, names, knows=knows, progress=progress)
 
 
-def attack_quickly(found: Protection, method: str | None, spent: float, progress: Progress) -> LabReport:
+def attack_quickly(
+    found: Protection, method: str | None, accept_symmetric: bool, spent: float, progress: Progress
+) -> LabReport:
     """The quick attacks before a release is written; refused if a sensitive cell is compromised."""
     recipe = None if method is None else Recipe.of(found, method)
-    report = run(found, QUICK, knows=Knowledge(recipe=recipe), seconds=quick_seconds(spent), progress=progress)
+    names, seconds = quick_attacks(accept_symmetric), quick_seconds(spent)
+    report = run(found, names, knows=Knowledge(recipe=recipe), seconds=seconds, progress=progress)
     if not report.passed:
         hit = report.compromised
         raise NotSafeError(f"Not published: attacks compromise {len(hit):,} sensitive cells, e.g. {some(hit)}.", hit)

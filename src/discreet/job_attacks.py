@@ -25,6 +25,11 @@ def quick_seconds(spent: float) -> float:
     return max(SECONDS, SHARE * spent)
 
 
+def quick_attacks(accept_symmetric: bool) -> tuple[str, ...]:
+    """The attacks tried unasked; who accepts that values are in the middle of intervals need not be shown it."""
+    return tuple(name for name in QUICK if not (accept_symmetric and name == "symmetric"))
+
+
 def try_attacks(
     job: Job,
     protection: Protection,
@@ -43,7 +48,7 @@ def try_attacks(
         say("tried no attack: the job leaves them out")
         return None
     quick = names == ["quick"]
-    chosen = QUICK if quick else None if names == ["all"] else names
+    chosen = quick_attacks(job.output.accept_symmetric) if quick else None if names == ["all"] else names
     knows = Knowledge(recipe=_recipe(job, protection, pose, began))
     seconds = quick_seconds(spent) if quick else None
     found = run_lab(protection, chosen, knows=knows, seconds=seconds, progress=progress)

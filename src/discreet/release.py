@@ -148,9 +148,11 @@ def _refuse_symmetric(problem: Problem, protection: Protection, accepted: bool) 
         return
     value, cells = problem.table.value, problem.primaries
     lower, upper, sliding = np.max([problem.levels(who) for who in problem.attackers()], axis=0)[:, cells]
-    wide = protection.upper[cells] - protection.lower[cells]
+    ends = protection.lower[cells], protection.upper[cells]
+    wide = ends[1] - ends[0]
     digits = digits_of(value)
-    unit = 0.0 if digits is None else 10.0**-digits
+    rounded = digits is not None and all(np.array_equal(end, np.round(end, digits)) for end in ends)
+    unit = 10.0**-digits if digits is not None and rounded else 0.0
     told = (protection.lower > problem.prior_lower)[cells] | (protection.upper < problem.prior_upper)[cells]
     # By so little rounding outwards can widen them.
     narrow = protection.hidden[cells] & told & (wide <= np.maximum(lower + upper, sliding) * (1 + 1e-6) + 2 * unit)
@@ -167,9 +169,12 @@ def _refuse_symmetric(problem: Problem, protection: Protection, accepted: bool) 
 def _listed(problem: Problem, protection: Protection) -> IntArray:
     """The cells of the release.
 
-    Where empty cells are not listed, a listed zero would say that it is none: what is published as zero is left out as well.
+    In tables of counts that do not list empty cells, a listed zero would say that it is none: counts that are published as
+    zero are left out as well.
     """
     table, zero = problem.table, protection.published == 0
+    if not table.is_count:
+        return np.arange(len(table))
     lists_empty_cells = table.grid == len(table) and np.any(table.magnitude == 0)
     tells = np.any(zero & (protection.decision == Decision.ADJUSTED)) and not lists_empty_cells
     return np.flatnonzero(~zero) if tells else np.arange(len(table))

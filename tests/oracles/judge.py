@@ -144,7 +144,7 @@ def _guesses(survey: Survey, release: Release, required: dict[Codes, Need], exac
         lower, upper = value - exact.furthest(columns, -1), value + exact.furthest(columns, 1)
         shown = (float(line.lower), float(line.upper)) if line.value is None else (float(line.value),) * 2
         found.append(Guess(value, lower, upper, shown, float(need.upper), 1.0 if survey.whole else 0.0))
-    return found
+    return list(dict.fromkeys(found))  # a total of one cell is published like it: they are guessed together
 
 
 def _unit(survey: Survey) -> float:

@@ -97,7 +97,7 @@ def _half_width(survey: Survey) -> Fraction:
 
 def _unlisted(survey: Survey, release: Release) -> Fraction:
     """The largest value that a cell can have which the release does not list."""
-    if survey.method not in ADJUSTING or release.lists_zeros:
+    if survey.method not in ADJUSTING or release.lists_zeros or not survey.is_count:
         return Fraction(0)
     options, whole = survey.options, survey.whole
     if survey.method in ("round", "random-round"):

@@ -85,7 +85,7 @@ def prior_bounds(survey: Survey, place: Codes) -> tuple[Fraction | None, Fractio
     """What everybody knows about a suppressed cell beforehand; None where there is no bound."""
     prior = survey.rules.get("prior")
     cell = survey.cells.get(place) or survey.behind.get(place) or Cell()
-    if prior is not None:
+    if prior is not None and cell.magnitude:  # so many percent of zero say nothing
         room = Fraction(str(prior)) / 100 * cell.magnitude
         return cell.value - room, cell.value + room
     return None if survey.signed else Fraction(0), None

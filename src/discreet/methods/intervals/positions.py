@@ -40,7 +40,7 @@ def drawn_ends(
     # Unless a close guess always hits, there must be positions where it does not.
     width = _ticks(width + np.where(width > 2 * CLOSE * size, 2 * CLOSE * size, 0.0), tick)
     chance, other = rng.random((2, len(value)))
-    below = _below(chance, other, width, (down, up), np.maximum(MIDDLE * width, CLOSE * size), tick)
+    below = drawn_place(chance, other, width, (down, up), np.maximum(MIDDLE * width, CLOSE * size), tick)
     lower, upper = value - below, value + width - below
     beyond = np.stack([rooms[0] < width - up, rooms[1] < width - down])
     for side, sign, level in ((0, 1.0, up), (1, -1.0, down)):
@@ -77,10 +77,10 @@ def _outwards(end: FloatArray, sign: float, tick: float) -> FloatArray:
     return sign * np.ceil(sign * end / tick - HAIR) * tick
 
 
-def _below(
+def drawn_place(
     chance: FloatArray, other: FloatArray, width: FloatArray, levels: Ends, band: FloatArray, tick: float | None
 ) -> FloatArray:
-    """How far below the value its interval begins."""
+    """How far below the value an interval of this width begins, with levels (down, up) inside; rarely around the ``band``."""
     if tick is None:
         place, first, last = chance * width, levels[0], width - levels[1]
         below, above = np.maximum(width / 2 - band - first, 0.0), np.maximum(last - width / 2 - band, 0.0)

@@ -8,6 +8,7 @@ import numpy as np
 
 from discreet.errors import NoSafePatternError, RuleError, some
 from discreet.methods.perturbation.announcement import check
+from discreet.methods.perturbation.draws import Draws
 from discreet.methods.perturbation.large import Finest
 from discreet.methods.perturbation.master import Found, Infeasible, Master
 from discreet.methods.perturbation.search import Offer, Search, first_feasible, offers
@@ -73,9 +74,9 @@ class Perturbation:
         if self.floor is not None:
             return None
         windows, cells = search.windows, search.windows.problem.primaries
-        rng = search.run.random(self.name, windows.problem)
+        draws = Draws(windows, search.run.random(self.name, windows.problem))
         wanted = np.zeros(len(windows.low))
-        wanted[cells] = rng.integers(windows.low[cells].astype(np.int64), windows.high[cells].astype(np.int64) + 1)
+        wanted[cells] = draws.all()
         drawn = None if finest is None else finest.change(wanted)
         if drawn is not None and np.array_equal(drawn[cells], wanted[cells]) and search.is_safe(drawn):
             return Found(drawn, windows.cost(drawn), 0.0, False)
@@ -84,7 +85,14 @@ class Perturbation:
         )
         weight[cells] *= FIRST
         master = Master(windows, weight, reference=wanted, at_most=self.at_most, seed=search.run.seed)
-        return search.safe(master)
+        found = search.safe(master)
+        if self.at_most is not None or not np.any(draws.in_the_middle(found.change) & ~draws.in_the_middle(wanted)):
+            return found
+        again = draws.again(wanted, found.change, search.cuts, search.run.budget)
+        try:
+            return search.safe(Master(pinned(windows, again), weight, reference=wanted, seed=search.run.seed))
+        except (Infeasible, NoSafePatternError):  # whole numbers, or safety, ask for the first table
+            return found
 
     def _cheapest(self, search: Search, start: Found | None, finest: Finest | None) -> Found:
         """With sensitive cells as they are in ``start``, the least change of all others."""
