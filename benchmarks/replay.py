@@ -29,12 +29,12 @@ METHODS: dict[str, tuple[tuple[int, ...], str, dict[str, Any], bool]] = {
     UNIT[0]: ((3, 3), "kelly", {}, False),
     UNIT[1]: ((3, 3), "kelly", {}, True),
     "optimal": ((3, 3), "optimal", {}, False),
-    "intervals": ((3, 3), "intervals", {}, False),
+    "intervals": ((2,), "intervals", {}, True),
     "round": ((2,), "round", {"base": 5}, False),
     "random-round": ((2, 2), "random-round", {"base": 5}, True),
     "random-round, seed known": ((2, 2), "random-round", {"base": 5}, False),
-    "perturb": ((2,), "perturb", {}, False),
-    "adjust": ((2,), "adjust", {}, False),
+    "perturb": ((2,), "perturb", {}, True),
+    "adjust": ((2,), "adjust", {}, True),
     "cell-key": ((2, 2), "cell-key", {}, True),
 }
 COLUMNS = (

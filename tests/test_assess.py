@@ -277,8 +277,21 @@ def test_everybody_knows_that_nothing_is_negative(table):
 
 def test_everybody_knows_everything_to_within_q_percent(table):
     problem = assess(table, "PQ(5,40)", prior=40)
+    some = table.value > 0
     assert problem.prior_lower == pytest.approx(0.6 * table.value)
-    assert problem.prior_upper == pytest.approx(1.4 * table.value)
+    assert problem.prior_upper[some] == pytest.approx(1.4 * table.value[some])
+
+
+def test_so_many_percent_say_nothing_of_a_zero():
+    """A sensitive zero would be known to everybody, and so need no protection."""
+    frame = pd.DataFrame({"g": list("abbb"), "v": [0, 5, 6, 7]})
+    problem = assess(tabulate(frame, "g", "v"), "FREQ(3)", prior=50)
+    zero = problem.table.index("a")
+    assert (problem.prior_lower[zero], problem.prior_upper[zero]) == (0, np.inf)
+    assert (
+        problem.with_least(problem.levels(problem.attackers()[0]), problem.attackers()[0], problem.status > 0)[2, zero]
+        > 0
+    )
 
 
 def test_no_level_reaches_beyond_what_everybody_knows(table):

@@ -140,10 +140,11 @@ def test_three_tables_of_one_survey_are_safe_only_with_the_cells_behind_them():
     assert wrong == 25
 
 
+@pytest.mark.parametrize("draws", [range(4), pytest.param(range(4, 50), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("method", ["kelly", "optimal"])
 @pytest.mark.parametrize("kind", ["flat", "hierarchy", "square"])
-def test_a_judge_with_the_cells_behind_finds_no_protected_set_exposed(method: str, kind: str):
-    for draw in range(50 if method == "kelly" else 17):
+def test_a_judge_with_the_cells_behind_finds_no_protected_set_exposed(method: str, kind: str, draws: range):
+    for draw in draws if method == "kelly" else draws[:17]:
         rng = np.random.default_rng([draw, len(kind)])
         nested = random_hierarchy(rng, 4, levels=2)
         shape = {"flat": (3, 4, 3), "hierarchy": (nested, 3, 2), "square": (2, 3, 2, 3)}[kind]
@@ -553,4 +554,5 @@ def test_prior_knowledge_of_some_table_that_fits_is_nothing():
     assert np.isinf(problem.prior_upper[drawn.behind]).all()
     true = three(data)
     problem = assess(true, "P(10)", prior=20)
-    assert np.allclose(problem.prior_upper[true.behind], 1.2 * true.value[true.behind])
+    some = true.behind & (true.value > 0)
+    assert np.allclose(problem.prior_upper[some], 1.2 * true.value[some])

@@ -202,6 +202,7 @@ def test_tables_that_a_peer_cannot_read_are_refused():
         comparable(below, cycles(problem, 1))
 
 
+@pytest.mark.slow
 def test_optimal_is_measured_audited_and_measured_again_in_the_same_line(tmp_path, monkeypatch):
     monkeypatch.setattr(bench_optimal, "alone", lambda work, *args: work(*args))
     monkeypatch.setattr(bench_optimal, "limit", lambda seconds: None)

@@ -116,11 +116,12 @@ def test_random_rounding_depends_on_the_table_too():
     assert not np.array_equal(first, second - np.array([45, 15, 15, 15, 15, 5, 5, 5, 15, 5, 5, 5, 15, 5, 5, 5]))
 
 
+@pytest.mark.parametrize("tables", [40, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("method", ["perturb", "adjust", "intervals"])
-def test_candidates_are_not_told_apart_by_running_the_method_on_them(method):
+def test_candidates_are_not_told_apart_by_running_the_method_on_them(method, tables):
     """Two by two tables: of all that agree with the totals, the true one must not be the only one that fits."""
     same = found = 0
-    for number in range(200):
+    for number in range(tables):
         rng = np.random.default_rng(number)
         table = cross_table(["a", "b"], ["x", "y"], rng.integers(40, 90, (2, 2)))
         problem = pose(table, {"a × x": 5})
@@ -131,7 +132,7 @@ def test_candidates_are_not_told_apart_by_running_the_method_on_them(method):
         found += 1
         ends = [np.r_[np.nan_to_num(one.published), one.lower, one.upper] for one in (shown, replayed)]
         same += np.array_equal(*ends)
-    assert found > 150
+    assert found > 0.75 * tables
     assert same < 0.2 * found
 
 

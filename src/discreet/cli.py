@@ -114,8 +114,9 @@ def main() -> None:
     except MemoryError:
         _tell("there is not enough memory. Take less data, fewer dimensions or fewer workers.")
         sys.exit(2)
-    except RuntimeError as error:
-        if str(error) != "Query interrupted":  # which is what DuckDB makes of Ctrl-C
+    except (RuntimeError, SystemError) as error:
+        # DuckDB makes "Query interrupted" of Ctrl-C, and compiled code that calls Python an error of its own.
+        if str(error) != "Query interrupted" and not isinstance(error.__cause__, KeyboardInterrupt):
             raise
         _stop()
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from discreet.job_file import Job
 from discreet.lab import QUICK, Knowledge, LabReport, Recipe
 from discreet.lab import run as run_lab
+from discreet.lab.run import LATE
 from discreet.methods import uses_secret
 from discreet.problem import Problem
 from discreet.progress import Progress
@@ -54,7 +55,8 @@ def try_attacks(
     found = run_lab(protection, chosen, knows=knows, seconds=seconds, progress=progress)
     if not found.scores:
         why = "; ".join(f"{name}: {reason}" for name, reason in found.skipped.items())
-        say(f"tried no attack, as none applies ({why})")
+        late = LATE in found.skipped.values()
+        say(f"no attack {'finished in time' if late else 'applies'} ({why})")
         return found
     hit = f"{len(found.compromised):,} sensitive cells compromised"
     say(f"tried {plural(len(found.scores), 'attack')}: {'all withstood' if found.passed else hit}")

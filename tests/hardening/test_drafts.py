@@ -22,6 +22,7 @@ from discreet.io.pattern import write_pattern
 from discreet.job import run_job
 from discreet.job_file import read_job
 from discreet.report import write_report
+from discreet.survey import business_survey
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions and signals")
 
@@ -155,12 +156,15 @@ def open_umask():
     os.umask(before)
 
 
-def test_what_a_job_writes(tmp_path, open_umask):
+def test_what_a_job_writes(tmp_path, open_umask, monkeypatch):
+    small = business_survey(seed=1, establishments=300)
+    monkeypatch.setattr("discreet.demo.business_survey", lambda seed: small)
     job = write_demo(tmp_path / "demo")
     text = (
         job.read_text()
         .replace('folder = "."', 'folder = "out"\nshare = true')
         .replace('attacks = ["exact", "fit"]', "")
+        .replace("[protect]", '[protect]\nlevel = "cells"')
     )
     job.write_text(text)
     left = tmp_path / "demo" / "out" / f"{PREFIX}left"

@@ -116,7 +116,7 @@ def test_what_somebody_cannot_do_who_knows_one_table_nobody_can(kind, seed):
 def test_one_table_sees_less_than_the_whole():
     """Whatever moves in all relations moves in some of them."""
     for kind in TABLES:
-        for seed in SEEDS[:4]:
+        for seed in SEEDS[:2]:
             problem, _ = draw(kind, seed)
             rng = np.random.default_rng(seed)
             relations = problem.table.relations

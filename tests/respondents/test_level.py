@@ -16,6 +16,7 @@ from discreet.respondents import level_of
 from discreet.respondents.measure import measures_of
 from discreet.testing import random_problem, random_table
 from drawn import is_exposed, posed
+from fixed import few_and_many
 
 RULES = ("P(20)", "PQ(10,40)", "P(15)", "NK(2,85)")
 JOB = """
@@ -67,7 +68,7 @@ def test_cells_alone_leave_somebody_learnable():
     assert exposed > 0
 
 
-@pytest.mark.parametrize("seed", range(220))
+@pytest.mark.parametrize("seed", few_and_many(48, 220))
 def test_nobody_is_exposed_by_default_says_exhaustive_search(seed):
     """Small surveys with holdings, negative contributions and hierarchies, by all quick methods."""
     rng = np.random.default_rng(5000 + seed)

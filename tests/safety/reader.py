@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 from discreet.protection import Protection
 from discreet.release import Release
 from discreet.table import Table
+from fixed import few_and_many
 
-# Random tables: some in every run of the tests, all 200 in `make test-slow`.
-FEW_AND_MANY = [*range(40), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(40, 200))]
+FEW_AND_MANY = few_and_many(20, 200)
 
 
 def interval(
