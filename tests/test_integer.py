@@ -11,6 +11,7 @@ from scipy import sparse
 
 from discreet.attackers import Attacker
 from discreet.audit import audit, narrowed
+from discreet.audit.integer import integer_bounds
 from discreet.errors import TableError
 from discreet.hierarchy import Hierarchy
 from discreet.problem import Problem, Status
@@ -282,3 +283,13 @@ def test_the_repr_shows_no_values_and_progress_ends_where_it_said(cube):
     found = narrowed(audit(cube, protection), protection, progress=recorder)
     assert repr(found) == "Audit(1 attacker(s), 1 of 1 cells exposed)"
     assert recorder.seen == recorder.total == 1
+
+
+def test_an_endless_way_up_and_a_width_without_end():
+    """Nothing is left to look for on the other side; no number comes of inf − inf."""
+    relations = sparse.csr_array(np.array([[1.0, -1.0]]))
+    low, high = np.array([-3.0, -3.0]), np.array([np.inf, np.inf])
+    reach = np.array([[3.0], [np.inf]])
+    with np.errstate(all="raise"):
+        found = integer_bounds(relations, low, high, np.array([0]), reach, np.full((3, 1), np.inf))
+    assert found.tolist() == [[3.0], [np.inf]]

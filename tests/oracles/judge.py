@@ -135,6 +135,8 @@ def _narrow(columns: np.ndarray, need: Need, quick: Attacker, exact: Attacker) -
 
 def _guesses(survey: Survey, release: Release, required: dict[Codes, Need], exact: Attacker) -> list[Guess]:
     found = []
+    if "prior" in survey.rules:  # values are in the middle of what everybody is said to know beforehand
+        return []
     for place, need in required.items():
         line = release.lines.get(place)
         if line is None or line.lower is None or line.upper is None:

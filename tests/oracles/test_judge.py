@@ -378,7 +378,6 @@ def test_insiders_are_those_whom_some_combination_serves(tmp_path, rule, seed):
 JOBS, CHUNK = 260, 10
 
 
-@pytest.mark.slow  # minutes; run by `make test-slow`, and as many as wanted by `make judge`
 @pytest.mark.parametrize("first", range(0, JOBS, CHUNK))
 def test_random_jobs_keep_their_promise(first):
     """More of them: ``python -m tests.oracles --jobs 10000``."""
@@ -387,7 +386,6 @@ def test_random_jobs_keep_their_promise(first):
     assert sum(case.outcome == "released" for case in tally.cases) > CHUNK / 3
 
 
-@pytest.mark.slow  # minutes; run by `make test-slow`, and as many as wanted by `make judge`
 def test_values_are_not_guessed_from_what_is_published():
     """Methods that publish intervals or other values, over 40 jobs: the middle is hit no more often than by chance."""
     tally = try_jobs(range(JOBS, JOBS + 40), ("intervals", "combined", "perturb", "adjust"))

@@ -183,7 +183,9 @@ def integer_bounds(
     edge[:, targets] = np.minimum(edge[:, targets], np.floor(reach + MEANT))
     for k, i in enumerate(targets.tolist()):
         for side in (DOWN, UP, DOWN):  # the second look down is for what both sides still lack together
-            far = max(np.ceil(need[side, k] - MEANT), np.ceil(need[2, k] - MEANT) - steps.shown[1 - side, i])
+            other = steps.shown[1 - side, i]
+            left = 0.0 if np.isinf(other) else np.ceil(need[2, k] - MEANT) - other
+            far = max(np.ceil(need[side, k] - MEANT), left)
             goal = min(edge[side, i], far)
             if np.isinf(goal):
                 steps.shown[side, i] = np.inf  # weights are rational: some multiple of an endless move is whole

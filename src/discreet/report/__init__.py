@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,13 @@ def _check(problem: Problem, protection: Protection, audit: Audit, respondents: 
 
 
 def _render(template: str, **content: Any) -> str:
+    now = datetime.now().astimezone()
+    return _environment().get_template(template).render(date=f"{now.day} {now:%B %Y, %H:%M (UTC%z)}", **content)
+
+
+@cache
+def _environment() -> Environment:
+    """Made once: templates take longer to compile than to fill in."""
     environment = Environment(
         loader=PackageLoader("discreet", "report"),
         autoescape=True,
@@ -162,5 +170,4 @@ def _render(template: str, **content: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters.update(number=words.number, percent=words.percent)
-    now = datetime.now().astimezone()
-    return environment.get_template(template).render(date=f"{now.day} {now:%B %Y, %H:%M (UTC%z)}", **content)
+    return environment
