@@ -118,6 +118,7 @@ def exposed(judge: Judge, problem: Problem) -> list[str]:
 # -- the finding ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_three_tables_of_one_survey_are_safe_only_with_the_cells_behind_them():
     """Of 100 drawn surveys, patterns made without the cells behind are called safe, and some are not."""
     wrong = 0

@@ -1030,6 +1030,7 @@ def test_ctrl_c_does_not_wait_for_workers(tmp_path):
     assert done.stderr.strip().endswith(b"KeyboardInterrupt")
 
 
+@pytest.mark.slow
 def test_the_demo_on_a_terminal(terminal, tmp_path):
     """Progress bars come and go; what is said stays in lines of its own, in order."""
     program = terminal("demo", "--out", "new/demo", both=False)

@@ -22,9 +22,9 @@ from discreet.costs import COSTS
 from discreet.demo import write_demo
 from discreet.io import FORMATS
 from discreet.methods import METHODS
-from discreet.methods.suppress.kelly import Kelly
 from discreet.problem import Problem
 from discreet.protection import Protection
+from discreet.respondents.construct import ForRespondents
 from discreet.rules import RULES, usage
 from discreet.run import Run
 
@@ -242,14 +242,15 @@ def discreet_exits(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int
 @pytest.fixture(autouse=True)
 def each_problem_is_protected_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages do the same job twice, on the command line and in Python: the second time the answer is known."""
-    protect, found = Kelly.protect, {}
+    protect, found = ForRespondents.protect, {}
 
-    def remembered(self: Kelly, problem: Problem, run: Run) -> Protection:
-        if (problem.digest, run.seed) not in found:
-            found[problem.digest, run.seed] = protect(self, problem, run)
-        return found[problem.digest, run.seed]
+    def remembered(self: ForRespondents, problem: Problem, run: Run) -> Protection:
+        key = self.method, problem.digest, run.seed
+        if key not in found:
+            found[key] = protect(self, problem, run)
+        return found[key]
 
-    monkeypatch.setattr(Kelly, "protect", remembered)
+    monkeypatch.setattr(ForRespondents, "protect", remembered)
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=name_of)

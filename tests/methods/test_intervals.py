@@ -13,6 +13,7 @@ from scipy.optimize import linprog
 from discreet.attackers import Attacker
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError, RuleError
+from discreet.hierarchy import Hierarchy
 from discreet.methods import protect, with_options
 from discreet.methods.intervals.attack import Attack
 from discreet.methods.intervals.first_model import IntervalsFirstModel
@@ -459,3 +460,19 @@ def test_an_interrupt_keeps_what_is_safe():
         found = protect(problem, "intervals", progress=Interrupt(after))  # by the first report there are some
         check(problem, found)
         assert found.report.status == "time_limit"
+
+
+def test_no_interval_is_told_for_a_cell_that_follows_from_published_ones():
+    """A total of one cell is that cell: if one is published, an interval for the other would be a pretence."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        chain = Hierarchy.from_pairs([("A", None), ("B", None), ("A1", "A"), ("B1", "B"), ("B2", "B")])
+        problem = random_problem(rng, random_table(rng, (chain, 3), values="integer"))
+        try:
+            found = protect(problem, "intervals", time_limit=20, secret=secret(seed))
+        except NoSafePatternError:
+            continue
+        unknown = found.lower < found.upper
+        alone = (problem.table.relations != 0).astype(int) @ unknown == 1
+        follows = unknown & ((problem.table.relations[alone] != 0).sum(axis=0) > 0)
+        assert not np.any(follows & (problem.status == Status.FREE) & np.isfinite(found.upper - found.lower))

@@ -110,7 +110,7 @@ def check_contract(problem: Problem, protection: Protection) -> None:
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_random_problems_are_protected_or_shown_to_be_hopeless(method, kind):
-    protected, draws = 0, 1 if method in COMPOSED else 3
+    protected, draws = 0, 1 if method in COMPOSED else 2
     for seed in range(draws):
         problem = draw(kind, seed)
         protection = solved(method, problem, gap=0.05)  # proofs to the end are for smaller tables
@@ -123,7 +123,7 @@ def test_random_problems_are_protected_or_shown_to_be_hopeless(method, kind):
 @pytest.mark.parametrize("kind", ["2-D", "3-D", "linked"])
 def test_many_primaries(method, kind):
     """Half of the finest cells are sensitive: they protect each other."""
-    for seed in range(2):
+    for seed in range(1 if method in COMPOSED else 2):
         problem = draw(kind, seed, primaries=0.5, must_publish=0.0)
         protection = solved(method, problem)
         if protection is not None:
@@ -288,7 +288,7 @@ def test_no_time_at_all_gives_a_safe_pattern_or_none(method, kind):
 @pytest.mark.parametrize("kind", ["2-D", "3-D", "linked"])
 def test_an_interrupt_never_leaves_an_unsafe_pattern(method, kind):
     problem = draw(kind, 0, prior="sign", must_publish=0.0)
-    for after in (0, 4, 8) if method in COMPOSED else range(0, 12, 2):
+    for after in (0, 6) if method in COMPOSED else (0, 2, 5, 9):
         try:
             protection = protect(problem, method, progress=Interrupt(after))
         except KeyboardInterrupt:

@@ -151,6 +151,7 @@ def test_values_near_a_known_bound_are_not_given_away_by_it(share):
             assert hits <= NEAR_BOUND * expected + 3 * variance**0.5
 
 
+@pytest.mark.slow
 def test_combined_draws_the_positions_of_its_intervals():
     hits, expected, variance = np.zeros(3)
     for number, problem in enumerate([*problems(30), *problems(30)]):

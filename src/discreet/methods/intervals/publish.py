@@ -10,6 +10,7 @@ import numpy as np
 from discreet.audit import audit
 from discreet.audit.evidence import DOWN, UP
 from discreet.methods.intervals.setting import Setting
+from discreet.problem import Status
 from discreet.protection import Protection, tell
 from discreet.relations import FloatArray
 from discreet.run import Run
@@ -23,7 +24,8 @@ def published(
     setting: Setting, z: FloatArray, rounded: bool, run: Run, fixed: float = 0.0, **report: Any
 ) -> Protection | None:
     """The narrowest intervals around these widths that pass the audit; None if even slightly wider ones do not."""
-    for lower, upper in _ends(setting, z, rounded):
+    for ends in _ends(setting, z, rounded):
+        lower, upper = _without_computable(setting, *ends)
         told = _tell(setting, lower, upper, fixed, **report)
         if audit(told.problem, told, intervals=False, executor=run.executor, progress=run.progress).passed:
             return told
@@ -51,6 +53,20 @@ def _ends(setting: Setting, z: FloatArray, rounded: bool) -> Iterator[tuple[Floa
             high = np.where((up > known[1]) & (high <= known[1] + noise[UP]), known[1], up)
         some = wide.any(axis=0)
         yield np.where(some, np.minimum(low, value), value), np.where(some, np.maximum(high, value), value)
+
+
+def _without_computable(setting: Setting, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The same, but for cells that follow from published ones in a relation: an interval for them would be a pretence."""
+    relations, value = setting.problem.table.relations, setting.problem.table.value
+    otherwise = setting.untold | setting.treatment.fixed
+    told = (setting.problem.status == Status.FREE) & ~otherwise
+    while True:
+        unknown = (lower < upper) | otherwise
+        alone = (relations != 0).astype(np.int64) @ unknown == 1
+        follows = unknown & told & ((relations[alone] != 0).sum(axis=0) > 0)
+        if not follows.any():
+            return lower, upper
+        lower, upper = np.where(follows, value, lower), np.where(follows, value, upper)
 
 
 def _beyond(setting: Setting, wide: FloatArray, tick: float) -> FloatArray:
