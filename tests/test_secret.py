@@ -117,7 +117,7 @@ def test_random_rounding_depends_on_the_table_too():
 
 
 @pytest.mark.parametrize("tables", [40, pytest.param(200, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("method", ["perturb", "adjust", "intervals"])
+@pytest.mark.parametrize("method", ["perturb", "adjust", "intervals", "random-round"])
 def test_candidates_are_not_told_apart_by_running_the_method_on_them(method, tables):
     """Two by two tables: of all that agree with the totals, the true one must not be the only one that fits."""
     same = found = 0
