@@ -396,3 +396,13 @@ def test_work_that_takes_too_long_is_ended():
     unlimited = Timed(Silent(), Budget())
     unlimited.stage("work", 3)
     assert unlimited.left is None
+
+
+def test_ranges_of_billions_are_not_gone_through():
+    """They are not even listed: that alone would take more memory than there is."""
+    table = cross_table("AB", "xy", [[10**12, 3 * 10**12], [2 * 10**12, 10**12]])
+    found = protect(pose(table, {"A × x": 10.0**10}), "kelly")
+    public = lab.Public.of(found)
+    lattice = Lattice.of(public, exact(public))
+    assert lattice is not None
+    assert lattice.tables(5_000) is None

@@ -58,9 +58,9 @@ class Lattice:
         steps = np.sort(self.slopes * ends[:, None, :], axis=0)  # least and most that each free cell adds
         left = np.cumsum(steps[:, :, ::-1], axis=2)[:, :, ::-1]
         for k in range(len(self.free)):
-            values = np.arange(ends[0, k], ends[1, k] + 1)
-            if len(found) * len(values) * len(self.low) > LARGEST:
+            if len(found) * (ends[1, k] - ends[0, k] + 1) * len(self.low) > LARGEST:
                 return None
+            values = np.arange(ends[0, k], ends[1, k] + 1)
             found = (found[:, None, :] + values[None, :, None] * self.slopes[:, k]).reshape(-1, len(self.low))
             least, greatest = (left[:, :, k + 1] if k + 1 < len(self.free) else np.zeros((2, len(self.low)))) + 0.0
             possible = (found + least <= self.high + WHOLE) & (found + greatest >= self.low - WHOLE)
