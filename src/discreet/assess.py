@@ -48,7 +48,7 @@ def assess(
     ``free`` or ``published`` takes a reason, as ``("published", "reason")``, and is recorded in ``Problem.overrides``. If a
     free one is suppressed after all, it keeps the protection that the rules require. ``waivers`` names respondents who consent
     to publication, everywhere or, as ``(respondent, cell)``, in one cell. ``prior`` is what everybody is said to know
-    beforehand: nothing but the sign (``None``), or each contribution to within that many percent; of zeros the sign.
+    beforehand: nothing but the sign (``None``), or each value of the tables to within that many percent; of zeros the sign.
 
     ``zeros`` says what happens to cells that are zero and not sensitive. ``"published"``: they stay published, so readers of a
     table of counts know that a suppressed cell is at least 1, and levels end there. ``"suppressible"``: they may be

@@ -82,9 +82,12 @@ def needs(survey: Survey) -> dict[Codes, Need]:
 
 
 def prior_bounds(survey: Survey, place: Codes) -> tuple[Fraction | None, Fraction | None]:
-    """What everybody knows about a suppressed cell beforehand; None where there is no bound."""
+    """What everybody knows about a suppressed cell beforehand; None where there is no bound.
+
+    The percentage is about cells of the tables: of those behind linked tables nothing is known but the sign.
+    """
     prior = survey.rules.get("prior")
-    cell = survey.cells.get(place) or survey.behind.get(place) or Cell()
+    cell = survey.cells.get(place) or Cell()
     if prior is not None and cell.magnitude:  # so many percent of zero say nothing
         room = Fraction(str(prior)) / 100 * cell.magnitude
         return cell.value - room, cell.value + room
