@@ -253,7 +253,7 @@ def draw(seed: int) -> Problem:
 
 
 @pytest.mark.parametrize("method", SUPPRESSION)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_killed_and_resumed_it_is_safe(method, seed, file, monkeypatch):
     """After any call of keep, as kill -9 would: only what is in the file is left."""
     monkeypatch.setattr(module, "EVERY", 0.0)

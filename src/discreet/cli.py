@@ -338,7 +338,7 @@ def _dimension(data: Path, text: str) -> tuple[str, Hierarchy | None]:
     "--prior",
     type=Number(0, 100, min_open=True),
     metavar="PERCENT",
-    help="Everybody knows each contribution to within this; default: only that it is not negative.",
+    help="Everybody knows each value of the tables to within this; default: only that it is not negative.",
 )
 @click.option(
     "--margin",

@@ -93,7 +93,7 @@ def shares(attack: Attack, rng: np.random.Generator) -> FloatArray:
     return np.where(attack.forced, 1.0, np.where(attack.free & attack.room.any(axis=0), some, 0.0))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", [*SEEDS[:3], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[3:])])
 @pytest.mark.parametrize("kind", TABLES)
 def test_what_somebody_cannot_do_who_knows_one_table_nobody_can(kind, seed):
     problem, patterns = draw(kind, seed)
@@ -128,7 +128,7 @@ def test_one_table_sees_less_than_the_whole():
                     assert set(part.cuts(x, part.requirements)[1]) <= everywhere
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", [*SEEDS[:3], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[3:])])
 @pytest.mark.parametrize("kind", TABLES)
 def test_a_search_never_cuts_off_a_safe_pattern(kind, seed):
     """From the first cut to the last, whether learnt from fractions, from patterns or in chains. Bridges are left out: those
@@ -144,7 +144,7 @@ def test_a_search_never_cuts_off_a_safe_pattern(kind, seed):
     assert search.bound == pytest.approx(cost)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", [*SEEDS[:3], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[3:])])
 @pytest.mark.parametrize("kind", TABLES)
 def test_chains_of_cuts_hold_wherever_they_begin(kind, seed):
     """Also from patterns that no program would come up with, and from one that hides nothing more."""

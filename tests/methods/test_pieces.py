@@ -22,6 +22,7 @@ from discreet.protection import Protection
 from discreet.run import Run
 from discreet.separate import separate
 from discreet.testing import pose, random_problem, random_table
+from fixed import few_and_many
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +61,7 @@ def test_cells_without_relations_are_tables_of_their_own():
 
 
 @pytest.mark.parametrize("method", SUPPRESSION)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", few_and_many(1, 3))
 def test_the_whole_is_safe_and_costs_what_the_tables_cost(method, seed):
     problem = several(seed)
     found = protect(problem, InPieces(with_options(method)))
