@@ -253,7 +253,14 @@ def each_problem_is_protected_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ForRespondents, "protect", remembered)
 
 
-@pytest.mark.parametrize("page", RUNNABLE, ids=name_of)
+LONG = {"tutorial.md", "many-tables.md", "compare-methods.md"}  # pages that take ten seconds and more
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] if page.name in LONG else []) for page in RUNNABLE],
+    ids=name_of,
+)
 def test_what_a_page_tells_the_reader_to_type_works(
     page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

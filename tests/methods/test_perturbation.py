@@ -110,10 +110,10 @@ def test_an_interrupt_keeps_the_safe_table_of_a_large_one(monkeypatch):
     monkeypatch.setattr(large, "MANY", 0)
     rng = np.random.default_rng(4)
     problem = random_problem(rng, random_table(rng, (6, 5, 4), values="integer"), must_publish=0.0)
-    whole = protect(problem, "perturb")
+    whole = protect(problem, "perturb", secret=secret())
     with pytest.raises(KeyboardInterrupt):  # the first report is of the first table: there is no other by then
-        protect(problem, "perturb", progress=Interrupt(0))
-    found = protect(problem, "perturb", progress=Interrupt(whole.report.work["rounds"] - 1))
+        protect(problem, "perturb", secret=secret(), progress=Interrupt(0))
+    found = protect(problem, "perturb", secret=secret(), progress=Interrupt(whole.report.work["rounds"] - 1))
     check(problem, found)
     assert found.report.status == "time_limit"
     assert found.report.cost > whole.report.cost
