@@ -249,7 +249,7 @@ def test_methods_whose_chances_are_not_known_are_run_with_fresh_secrets():
 
     told = _leaky(3, Halves(tell=False))
     replayed = lab.replay(lab.Public.of(told), _recipe(told, Coin(), secret=True))
-    assert replayed.complete
+    assert not replayed.complete  # chances are estimated from a few runs
     assert replayed.kept == replayed.tried  # any table may lead there by tails
     assert replayed.effective < replayed.kept  # but those below five are more likely
 
