@@ -21,6 +21,7 @@ from discreet.methods import METHODS, protect, uses_secret
 from discreet.methods.intervals.intervals import Intervals
 from discreet.methods.perturbation.adjustment import Adjustment
 from discreet.methods.rounding.simple import RandomRounding
+from discreet.protection import tell
 from discreet.report import render_shareable
 from discreet.respondents import level_of
 from discreet.secret import Secret
@@ -270,3 +271,17 @@ def test_jobs_read_their_secret_from_a_file(here):
             assert secret(3).encode() not in file.read_bytes(), file
     (here / "job.toml").write_text(JOB, encoding="utf-8")
     assert run_job(read_job(here / "job.toml")).protection.digest != first.protection.digest
+
+
+def test_one_interval_that_is_not_round_does_not_excuse_the_others():
+    """Rounding outwards may have widened an interval by two units; that is looked at cell by cell."""
+    table = cross_table("abc", "xyz", [[100, 200, 300], [400, 500, 600], [700, 800, 900]])
+    problem = pose(table, {"a × x": 5, "b × y": 5})
+    wide = {"a × x": 6.0, "b × y": 30.5}
+    lower, upper = np.zeros(len(table)), np.full(len(table), 1e6)
+    for label, far in wide.items():
+        at = table.index(label)
+        lower[at], upper[at] = table.value[at] - far, table.value[at] + far
+    found = tell(problem, np.full(len(table), np.nan), lower, upper, cost=0.0)
+    with pytest.raises(NotSafeError, match="a × x"):
+        publish(problem, found, audit(problem, found))

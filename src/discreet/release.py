@@ -151,8 +151,8 @@ def _refuse_symmetric(problem: Problem, protection: Protection, accepted: bool) 
     ends = protection.lower[cells], protection.upper[cells]
     wide = ends[1] - ends[0]
     digits = digits_of(value)
-    rounded = digits is not None and all(np.array_equal(end, np.round(end, digits)) for end in ends)
-    unit = 10.0**-digits if digits is not None and rounded else 0.0
+    rounded = [digits is not None and (end == np.round(end, digits)) for end in ends]
+    unit = np.where(rounded[0] & rounded[1], 10.0 ** -(digits or 0), 0.0)
     told = (protection.lower > problem.prior_lower)[cells] | (protection.upper < problem.prior_upper)[cells]
     # By so little rounding outwards can widen them.
     narrow = protection.hidden[cells] & told & (wide <= np.maximum(lower + upper, sliding) * (1 + 1e-6) + 2 * unit)

@@ -225,6 +225,24 @@ def test_adjusted_values_cannot_be_calculated_back(tables):
         assert (np.abs(shown / factor - value) <= CLOSE * value).mean() < 0.15, factor
 
 
+@pytest.mark.parametrize("tables", [40, pytest.param(200, marks=pytest.mark.slow)])
+def test_perturbed_values_are_next_to_the_truth_no_oftener_than_by_chance(tables):
+    """Sums pull values back to the truth unless they are drawn again."""
+    rng, rows = np.random.default_rng(12), []
+    for number in range(tables):
+        table = in_hundreds(random_table(rng, (4, 4), zeros=0.0, values="integer"))
+        sensitive = np.flatnonzero(table.is_base & (rng.random(len(table)) < 0.3))
+        if not len(sensitive):
+            continue
+        problem = pose(table, {table.label(i): 0.1 * table.value[i] for i in sensitive})
+        found = protect(problem, "perturb", secret=secret(number), time_limit=60)
+        assert audit(problem, found).passed
+        rows.append(np.stack([found.published, table.value, found.lower, found.upper])[:, sensitive])
+    shown, value, lower, upper = np.concatenate(rows, axis=1)
+    hits, expected, variance = hits_and_chances(shown, value, lower, upper)
+    assert hits <= expected + DEVIATIONS * variance**0.5
+
+
 def test_bounds_that_attackers_are_said_to_know_are_not_told_to_everybody():
     """Ends at value ± 50 %, which attackers are assumed to know, would have the value in their middle."""
     hits = cells = 0

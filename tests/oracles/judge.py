@@ -37,6 +37,7 @@ class Guess:
     published: tuple[float, float] | None  # the interval or the value that the release shows
     level: float
     step: float  # whole numbers: 1
+    known_before: bool = False  # to within so many percent of the value, which is in the middle of that
 
 
 @dataclass
@@ -135,8 +136,6 @@ def _narrow(columns: np.ndarray, need: Need, quick: Attacker, exact: Attacker) -
 
 def _guesses(survey: Survey, release: Release, required: dict[Codes, Need], exact: Attacker) -> list[Guess]:
     found = []
-    if "prior" in survey.rules:  # values are in the middle of what everybody is said to know beforehand
-        return []
     for place, need in required.items():
         line = release.lines.get(place)
         if line is None or line.lower is None or line.upper is None:
@@ -145,7 +144,8 @@ def _guesses(survey: Survey, release: Release, required: dict[Codes, Need], exac
         value = float(survey.cells[place].value)
         lower, upper = value - exact.furthest(columns, -1), value + exact.furthest(columns, 1)
         shown = (float(line.lower), float(line.upper)) if line.value is None else (float(line.value),) * 2
-        found.append(Guess(value, lower, upper, shown, float(need.upper), 1.0 if survey.whole else 0.0))
+        step = 1.0 if survey.whole else 0.0
+        found.append(Guess(value, lower, upper, shown, float(need.upper), step, "prior" in survey.rules))
     return list(dict.fromkeys(found))  # a total of one cell is published like it: they are guessed together
 
 

@@ -49,7 +49,7 @@ def _middle_published(one: Guess) -> list[float]:
 
 
 def _middle_inferred(one: Guess) -> list[float]:
-    return [(one.lower + one.upper) / 2]
+    return [] if one.known_before else [(one.lower + one.upper) / 2]
 
 
 def _put_right(one: Guess) -> list[float]:
