@@ -28,6 +28,7 @@ from discreet.table import Table
 from discreet.tabulate import tabulate
 
 module = importlib.import_module("discreet.tabulate")  # the package calls the function by the same name
+engine = importlib.import_module("discreet.aggregate_engine")
 
 REGIONS = Hierarchy.from_pairs([("North", "Total"), ("N1", "North"), ("N2", "North"), ("South", "Total")])
 
@@ -338,14 +339,27 @@ def by_hand(
     return found
 
 
+def on_engine_and_in_memory(survey: dict[str, Any], options: dict[str, Any], contributions: bool) -> Table:
+    """The same table both ways, to the last bit."""
+    asked = {**options, "contributions": contributions}
+    tables = []
+    for most in (0, module.MOST_RECORDS):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "MOST_RECORDS", most)
+            patch.setattr(engine, "ROWS_AT_ONCE", survey["at_once"])
+            tables.append(tabulate(pd.DataFrame(survey["records"]), survey["dimensions"], "x", **asked))
+    assert everything(tables[0]) == everything(tables[1])
+    if contributions:
+        assert listed(tables[0]) == listed(tables[1])
+    return tables[1]
+
+
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(surveys())
 def test_every_cell_is_what_counting_by_hand_gives(survey):
     options, top = survey["options"], survey["options"]["top"]
     expected = by_hand(survey["records"], survey["dimensions"], options)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "ROWS_AT_ONCE", survey["at_once"])
-        table = tabulate(pd.DataFrame(survey["records"]), survey["dimensions"], "x", **options, contributions=False)
+    table = on_engine_and_in_memory(survey, options, contributions=False)
     table.check_additive()
     held = {
         name for (kind, name, is_held) in {w for *_, t in expected.values() for w, _, _ in t} if kind == 0 and is_held
@@ -432,7 +446,7 @@ def test_records_without_a_name_are_respondents_of_their_own():
 def test_contributions_are_what_counting_by_hand_gives(survey):
     options, top = survey["options"] | {"count_zeros": True}, survey["options"]["top"]
     records, dimensions = survey["records"], survey["dimensions"]
-    table = tabulate(pd.DataFrame(records), dimensions, "x", **options, contributions=True)
+    table = on_engine_and_in_memory(survey, options, contributions=True)
     leaves = {name: {c for c, leaf in zip(h.codes, h.is_leaf, strict=True) if leaf} for name, h in dimensions.items()}
     everybody = by_hand(records, dimensions, options | {"top": len(records)})
     finest = {
@@ -538,7 +552,8 @@ def test_adding_levels_up_in_portions_changes_nothing(monkeypatch):
     data["x"] = np.round(rng.normal(0, 9, 900), 1)
     tree = Hierarchy.from_pairs([("u", "Total"), ("v", "u"), ("0", "v"), ("1", "v"), ("2", "u"), ("3", "Total")])
     whole = tabulate(data, {"a": tree, "b": None}, "x", contributor="firm")
-    monkeypatch.setattr(module, "ROWS_AT_ONCE", 1)
+    monkeypatch.setattr(module, "MOST_RECORDS", 0)
+    monkeypatch.setattr(engine, "ROWS_AT_ONCE", 1)
     assert everything(tabulate(data, {"a": tree, "b": None}, "x", contributor="firm")) == everything(whole)
 
 

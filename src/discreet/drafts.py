@@ -41,8 +41,12 @@ def draft_folder() -> Iterator[Path]:
     sweep(tempfile.gettempdir())
 
     def make() -> tuple[int, str]:
-        name = tempfile.mkdtemp(prefix=PREFIX)
-        return (os.open(name, os.O_RDONLY) if fcntl else -1), name
+        while True:
+            name = tempfile.mkdtemp(prefix=PREFIX)
+            try:
+                return (os.open(name, os.O_RDONLY) if fcntl else -1), name
+            except FileNotFoundError:  # another run swept it before it was opened
+                continue
 
     with _locked(make) as name:
         try:

@@ -1,43 +1,32 @@
 """From microdata to a table: records in, every cell at every level of the hierarchies out.
 
-Work on the records is written once, as Ibis expressions: DuckDB runs them unless the caller brings another backend.
-Three observations keep it fast and lean:
-
-* Who stays within one leaf cell stays whole in every total above it. For these contributors, usually most, leaf cells
-  are condensed to sums, a count and the largest contributions, and only those are carried up.
-* Who occurs in several leaf cells is added up anew for the cells of every level, a few levels at a time.
-* Contributions are added as decimals, not as floats. The order in which a parallel engine meets the records then does
-  not show in the results, and contributions that cancel or tie do so exactly.
+Records are read and checked by Ibis expressions: DuckDB runs them unless the caller brings another backend. Then ``aggregate``
+adds them up.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, get_args
 
 import ibis
 import numpy as np
 import pandas as pd
 from ibis import _
-from scipy import sparse
 
+from discreet.aggregate import Ancestry, Plan, Records, Sums, add_up, checked_units
+from discreet.aggregate_engine import EngineRecords
+from discreet.aggregate_memory import MOST_DIGITS, MOST_RECORDS, MemoryRecords
 from discreet.contributions import named
 from discreet.errors import HierarchyError, InputError, TableError, some
-from discreet.hierarchy import ABSENT, Hierarchy
+from discreet.hierarchy import Hierarchy
 from discreet.microdata import Columns, Expr, as_number, as_text, is_marked, opened, recoded
-from discreet.relations import additive
 from discreet.table import BETWEEN, Table, Weights
 
 By: TypeAlias = str | Sequence[str] | Mapping[str, Hierarchy | None]
 
 MOST_EMPTY_CELLS = 20_000_000
-ROWS_AT_ONCE = (
-    2_000_000  # (cell, contributor) rows to aim at when levels are added up: more is neither faster nor leaner
-)
 DIGITS = 38  # of the decimals that contributions are added as: the widest that all backends have
 
 
@@ -102,15 +91,15 @@ def tabulate(
         survey = _known_codes(survey, dimensions, unknown)
         dropped = read - int(survey.records.sum())
         _check_numbers(survey, columns)
-        climbs = [_Climb.of(name, h, survey[f"d{d}"].unique()) for d, (name, h) in enumerate(dimensions.items())]
+        ancestries = [Ancestry.of(name, h, survey[f"d{d}"].unique()) for d, (name, h) in enumerate(dimensions.items())]
         signed = response is not None and bool(survey["negative0"].any())
         if contributions is None:
             contributions = response is not None and (contributor is not None or holding is not None)
-        plan = _Plan(columns, climbs, top, count_zeros, signed, contributions, weights, dropped)
-        records = _records(source, survey, plan)
+        plan = Plan(columns, ancestries, top, count_zeros, signed, contributions, weights, dropped)
+        records = _records(source, survey, plan, local=not isinstance(data, ibis.Table))
         if contributor is not None:
-            records = _units(records, plan)
-        found = _add_up(records, plan)
+            records = checked_units(records, plan)
+        found = add_up(records, plan)
     return _table(dimensions, plan, found, store_empty)
 
 
@@ -206,285 +195,53 @@ def _check_numbers(survey: pd.DataFrame, columns: Columns) -> None:
         refuse("nameless", "no contributor", columns.contributor, "Fill it in, or leave these records out.")
 
 
-# -- what counts towards what ----------------------------------------------------------------------------------
+# -- reading them ---------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Climb:
-    """The ways up one hierarchy for the leaves that occur: pairs (leaf, code that it counts towards)."""
+def _records(source: Expr, survey: pd.DataFrame, plan: Plan, local: bool) -> Records:
+    """What is needed of each record: its codes, who it is from, and its contributions as decimals.
 
-    leaves: pd.DataFrame  # the leaves as text and as number
-    above: pd.DataFrame  # all pairs, each leaf with itself among them
-    level: pd.Series  # of each pair: -1 if its code is a leaf
-
-    @cached_property
-    def layers(self) -> list[pd.DataFrame]:
-        """The pairs with groups, split so that a leaf occurs at most once in each layer."""
-        groups = self.level >= 0
-        return [layer for _level, layer in self.above[groups].groupby(self.level[groups])]
-
-    @classmethod
-    def of(cls, name: str, hierarchy: Hierarchy, observed: Sequence[str]) -> _Climb:
-        leaves = np.sort([hierarchy.index(code) for code in observed])
-        leaf, code = hierarchy.ancestors
-        seen = np.isin(leaf, leaves)
-        row, code = np.searchsorted(leaves, leaf[seen]), code[seen]
-        reach = sparse.csr_array((np.ones(len(row)), (row, code)), shape=(len(leaves), len(hierarchy)))
-        relations, _missing = additive([hierarchy], np.arange(len(hierarchy), dtype=np.int32)[None])
-        lost = np.unique((reach @ relations.T).nonzero()[0])
-        if len(lost):
-            codes = [hierarchy.codes[leaf] for leaf in leaves[lost]]
-            raise HierarchyError(
-                f"Codes in column {name!r} do not have one place in each tree of the hierarchy of {hierarchy.total!r}: "
-                f"{some(codes)}. Totals would not add up; put each leaf once into each tree.",
-                codes,
-            )
-        above = pd.DataFrame({"leaf": leaves[row], "code": code}, dtype=np.int32)
-        # Codes at one depth of one tree have no leaf in common.
-        tree, depth = (hierarchy.parents != ABSENT).argmax(axis=0), hierarchy.depth
-        level = pd.Series(np.where(hierarchy.is_leaf, -1, tree * (depth.max() + 1) + depth)[code])
-        text = pd.DataFrame({"text": [hierarchy.codes[leaf] for leaf in leaves], "leaf": leaves.astype(np.int32)})
-        return cls(text, above, level)
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """What is wanted, and the names of the columns it is worked out in."""
-
-    columns: Columns
-    climbs: Sequence[_Climb]
-    top: int
-    count_zeros: bool
-    signed: bool  # some contributions are negative
-    contributions: bool  # who contributes what to leaf cells is to be kept
-    weights: Weights
-    dropped: int  # records left out because their codes are not in a hierarchy
-
-    @property
-    def codes(self) -> list[str]:
-        return [f"c{d}" for d in range(len(self.climbs))]
-
-    @property
-    def sums(self) -> list[str]:
-        """The response and the extra columns, weighted."""
-        return ["v", *(f"e{i}" for i in range(len(self.columns.extra)))]
-
-
-def _records(source: Expr, survey: pd.DataFrame, plan: _Plan) -> Expr:
-    """What is needed of each record: codes as numbers, who it is from, and its contributions as decimals."""
+    ``local``: the records are in a file or in memory, not on somebody's database.
+    """
     columns, records = plan.columns, int(survey.records.sum())
     sizes = {name: float(survey[f"largest{i}"].max()) for i, name in enumerate(columns.numbers)}
+    places: dict[str, int] = {}
+    digits = 0  # of the longest sum
 
-    def exact(name: str | None, weight: str | None) -> Expr:
+    def exact(field: str, name: str | None, weight: str | None) -> Expr:
+        nonlocal digits
         number, largest = (as_number(source[name]), sizes[name]) if name else (ibis.literal(1.0), 1.0)
         if weight:
             number, largest = number * as_number(source[weight]), largest * sizes[weight]
-        # Nine decimal places, or fifteen significant digits of the largest number, as far as the sum leaves room.
+        # Nine decimal places, or fifteen significant digits of the largest number, as far as the sum leaves space.
         ahead = math.ceil(math.log10(largest)) if largest else 0
-        room = DIGITS - 1 - max(ahead + math.ceil(math.log10(records)), 0)
-        places = min(max(9, 15 - ahead), room)
-        if room < 6 or ahead + places < 6:
+        longest = max(ahead + math.ceil(math.log10(records)), 0)
+        left = DIGITS - 1 - longest
+        places[field] = min(max(9, 15 - ahead), left)
+        digits = max(digits, longest + places[field])
+        if left < 6 or ahead + places[field] < 6:
             raise InputError(f"The numbers in column {name or weight!r} are too large or too small. Change the unit.")
         sane = ibis.ifelse(number.abs() <= largest, number, ibis.null("float64"))  # records left out may hold anything
-        return sane.cast(f"decimal({DIGITS}, {places})")
+        return sane.cast(f"decimal({DIGITS}, {places[field]})")
 
     fields = {f"d{d}": as_text(source[name]) for d, name in enumerate(columns.by)}
     # What is weighted with known weights can be divided by them: the weighted contribution is then what is to be protected.
     known = columns.weight if plan.weights == "known" else None
-    fields |= {"x": exact(columns.response, known), "v": exact(columns.response, columns.weight)}
-    fields["w"] = exact(columns.weight, None) if columns.weight else exact(None, None)
-    fields |= {f"e{i}": exact(name, columns.weight) for i, name in enumerate(columns.extra)}
+    fields |= {"x": exact("x", columns.response, known), "v": exact("v", columns.response, columns.weight)}
+    fields["w"] = exact("w", columns.weight, None) if columns.weight else exact("w", None, None)
+    fields |= {f"e{i}": exact(f"e{i}", name, columns.weight) for i, name in enumerate(columns.extra)}
     fields["asked"] = is_marked(source[columns.request]) if columns.request else ibis.literal(False)
     unit = as_text(source[columns.contributor]) if columns.contributor else ibis.null("string")
     group = as_text(source[columns.holding]) if columns.holding else ibis.null("string")
     # A holding and a contributor may go by the same id: who it is takes both, the name and whether it is a holding's.
     fields |= {"unit": unit, "name": ibis.coalesce(group, unit), "held": ibis.ifelse(group.notnull(), 1, 0)}
     encoded = source.select(**fields)
-    for d, climb in enumerate(plan.climbs):
-        lookup = climb.leaves.rename(columns={"text": f"d{d}", "leaf": f"c{d}"})
-        encoded = encoded.join(ibis.memtable(lookup), f"d{d}").drop(f"d{d}")
-    return encoded
+    if local and records <= MOST_RECORDS and digits <= MOST_DIGITS:
+        return MemoryRecords.of(encoded, places, plan)
+    return EngineRecords.of(encoded, plan)
 
 
-def _units(records: Expr, plan: _Plan) -> Expr:
-    """The records, contributors checked; where contributors are counted, each once in a cell."""
-    columns = plan.columns
-    if columns.holding is not None:
-        each = records.group_by("unit").agg(a=_.name.min(), b=_.name.max(), no=_.held.min(), yes=_.held.max())
-        torn = int(each.filter((_.a != _.b) | (_.no != _.yes)).count().to_pandas())
-        if torn:
-            raise InputError(
-                f"{torn:,} contributors in column {columns.contributor!r} have different entries in column "
-                f"{columns.holding!r}. A contributor belongs to one holding, or to none, in all its records."
-            )
-    if columns.response is not None:
-        return records
-    same = {name: _[name].max() for name in ("name", "held", "x", "v", "w")}
-    sums = {name: _[name].sum() for name in plan.sums[1:]}
-    units = records.group_by([*plan.codes, "unit"]).agg(**same, **sums, low=_.v.min(), asked=_.asked.any())
-    found = units.agg(several=_.count() - _.unit.nunique(), uneven=(_.low != _.v).sum()).to_pandas()
-    if found.uneven[0] > 0:
-        raise InputError(
-            f"{int(found.uneven[0]):,} contributors have records with different weights in one cell. "
-            f"A contributor is counted once, so give it one weight in column {columns.weight!r}."
-        )
-    if found.several[0] > 0:
-        raise InputError(
-            f"Contributors in column {columns.contributor!r} occur in several cells, so their numbers do not add up to "
-            "totals. To count records, and still know whose they are, pass the column as holding=, not contributor=."
-        )
-    return units
-
-
-# -- adding up -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Sums:
-    """What the records add up to."""
-
-    cells: pd.DataFrame  # of every level
-    entries: pd.DataFrame  # their largest contributions
-    names: pd.DataFrame  # of who made them
-    leaves: pd.DataFrame  # contributions to leaf cells: all of who is in several, and the largest of the others
-
-
-def _add_up(records: Expr, plan: _Plan) -> _Sums:
-    wanted = [*plan.codes, "x", "w", *plan.sums, "asked"]
-    found = []
-    if plan.columns.contributor is None:
-        with _kept(records.filter(_.name.isnull()).select(*wanted, id=ibis.literal(-1, "int64"))) as nameless:
-            found.append(_condensed(nameless, plan, plan.sums))
-        if plan.columns.holding is None:
-            cells, entries = found[0]
-            nobody = pd.DataFrame(columns=["id", "name", "held", "asked"])
-            return _Sums(_carried_up(cells, plan, _added), _carried_up(entries, plan, _largest), nobody, entries)
-    with _kept(_respondents(records, plan)) as respondents:
-        stays = ibis.and_(*(respondents[f"low{c}"] == respondents[c] for c in plan.codes))
-        found.append(_condensed(respondents.filter(stays).select(*wanted, "id"), plan, plan.sums))
-        moving = respondents.filter(~stays).select("name", "held", "id")
-        with _kept(_pairs(records.join(moving, ["name", "held"]), plan, ["x", *plan.sums])) as pairs:
-            sums = {name: _[name].sum().cast("float64") for name in plan.sums}
-            shares = pairs.group_by(plan.codes).agg(**sums, pairs=_.count()).to_pandas()
-            levels = [_condensed(level, plan, []) for level in _levels(pairs, plan, int(shares.pop("pairs").sum()))]
-            exact = pairs.select(*plan.codes, "id", x=_.x.cast("float64"))
-            several = [exact.to_pandas()] if plan.contributions else []
-        cells = _added(pd.concat([*(cells for cells, _entries in found), shares]), plan)
-        entries = _largest(pd.concat([entries for _cells, entries in found]), plan)
-        leaves = pd.concat([entries[[*plan.codes, "id", "x"]], *several])
-        cells = _added(pd.concat([_carried_up(cells, plan, _added), *(c for c, _e in levels)]), plan)
-        entries = _largest(pd.concat([_carried_up(entries, plan, _largest), *(e for _c, e in levels)]), plan)
-        known = pd.concat([entries.id, leaves.id]) if plan.contributions else entries.id
-        used = ibis.memtable(pd.DataFrame({"id": known.unique()}))
-        names = respondents.semi_join(used, "id").select("id", "name", "held", "asked").to_pandas()
-        return _Sums(cells, entries, names, leaves)
-
-
-@contextmanager
-def _kept(result: Expr) -> Iterator[Expr]:
-    """An intermediate result, worked out once and kept on the backend while it is needed."""
-    if result.get_backend().name == "pyspark":
-        result.limit(0).to_pandas()  # Spark is handed the lookup tables by a query that runs, but not by cache()
-    kept = result.cache()
-    try:
-        yield kept
-    finally:
-        with suppress(Exception):  # what cannot be dropped now goes with the session
-            kept.release()
-
-
-def _respondents(records: Expr, plan: _Plan) -> Expr:
-    """One row each: all it reported, and the corners of where. Numbered in the order of their names."""
-    corners = {f"low{c}": _[c].min() for c in plan.codes} | {c: _[c].max() for c in plan.codes}
-    sums = {name: _[name].sum() for name in ("x", *plan.sums)}
-    few = {"asked": _.asked.any(), "w": _.w.min()}
-    each = records.filter(_.name.notnull()).group_by(["name", "held"]).agg(**corners, **sums, **few)
-    return each.mutate(id=ibis.row_number().over(order_by=["name", "held"]))
-
-
-def _pairs(rows: Expr, plan: _Plan, sums: Sequence[str]) -> Expr:
-    """What each respondent contributes to each cell, net; of several weights it has the smallest, which counts for least."""
-    return rows.group_by([*plan.codes, "id"]).agg(**{name: _[name].sum() for name in sums}, w=_.w.min())
-
-
-def _levels(pairs: Expr, plan: _Plan, rows: int) -> Iterator[Expr]:
-    """Pairs for the cells of every level, in portions."""
-    sums, room = ["x", "v"] if plan.signed else ["x"], ROWS_AT_ONCE / max(rows, 1)
-    portions: list[list[pd.DataFrame | None]] = []  # per dimension: the ways up, or None for the leaves as they are
-    for climb in plan.climbs:
-        levels = len(climb.above) / len(climb.leaves)
-        at_once = max(int(room), 1)  # layers
-        portions.append([climb.above] if levels <= room else [None, *_joined(climb.layers, at_once)])
-        room /= min(levels, at_once)
-
-    def climbed(pairs: Expr, d: int) -> Iterator[Expr]:
-        if d == len(portions):
-            yield pairs.mutate(asked=ibis.literal(False))
-            return
-        reused = d + 1 == len(portions) or len(portions[d + 1]) > 1
-        for way in portions[d]:
-            if way is None:
-                yield from climbed(pairs, d + 1)
-                continue
-            lookup = ibis.memtable(way.rename(columns={"leaf": f"c{d}", "code": "above"}))
-            risen = _pairs(pairs.join(lookup, f"c{d}").mutate(**{f"c{d}": _.above}), plan, sums)
-            with _kept(risen) if reused else nullcontext(risen) as above:
-                yield from climbed(above, d + 1)
-
-    if rows:
-        yield from climbed(pairs.select(*plan.codes, "id", "w", *sums), 0)
-
-
-def _joined(layers: Sequence[pd.DataFrame], at_once: int) -> list[pd.DataFrame]:
-    return [pd.concat(layers[i : i + at_once]) for i in range(0, len(layers), at_once)]
-
-
-def _condensed(rows: Expr, plan: _Plan, sums: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Per cell, the sums and the largest contributions, from one row per cell and contributor."""
-    found = {"count": _.count() if plan.count_zeros else (_.x != 0).sum()}
-    counted = _.w if plan.count_zeros else ibis.ifelse(_.x != 0, _.w, ibis.literal(0).cast(rows.w.type()))
-    found["weighted"] = counted.sum().cast("float64")
-    found |= {name: _[name].sum().cast("float64") for name in sums}
-    if plan.signed:
-        found["magnitude"] = _.v.abs().sum().cast("float64")
-    sized = rows.mutate(size=rows.x.cast("float64").abs())
-    if not plan.count_zeros:
-        sized = sized.filter(_.x != 0)
-    # Ranking sorts, and sorting everything is slow. Deal contributors into as many hands as are wanted: the lowest of
-    # the hands' highest is at most the last one wanted, so what lies below it need not be sorted.
-    hands = sized.group_by([*plan.codes, (_.id % plan.top).name("hand")]).agg(high=_["size"].max())
-    floor = hands.group_by(plan.codes).agg(floor=_.high.min(), hands=_.count())
-    ahead = sized.join(floor, plan.codes).filter((_.hands < plan.top) | (_["size"] >= _.floor))
-    order = [ibis.desc("size"), "id", ibis.desc("x"), ibis.desc("asked")]
-    ranked = ahead.mutate(rank=ibis.row_number().over(group_by=plan.codes, order_by=order))
-    largest = ranked.filter(_.rank < plan.top).select(*plan.codes, "id", "asked", x=_.x.cast("float64"))
-    return rows.group_by(plan.codes).agg(**found).to_pandas(), largest.to_pandas()
-
-
-def _carried_up(
-    frame: pd.DataFrame, plan: _Plan, gather: Callable[[pd.DataFrame, _Plan], pd.DataFrame]
-) -> pd.DataFrame:
-    """From leaf cells to the cells of every level, one dimension after the other."""
-    for climb, code in zip(plan.climbs, plan.codes, strict=True):
-        risen = frame.merge(climb.above, left_on=code, right_on="leaf").drop(columns=[code, "leaf"])
-        frame = gather(risen.rename(columns={"code": code}), plan)
-    return frame
-
-
-def _added(cells: pd.DataFrame, plan: _Plan) -> pd.DataFrame:
-    return cells.groupby(plan.codes, as_index=False).sum()
-
-
-def _largest(entries: pd.DataFrame, plan: _Plan) -> pd.DataFrame:
-    """The largest entries of each cell, ranked; equal ones in the order of the names."""
-    cell, x = entries.groupby(plan.codes).ngroup().to_numpy(), entries.x.to_numpy()
-    order = np.lexsort((~entries.asked.to_numpy(bool), -x, entries.id.to_numpy(), -np.abs(x), cell))
-    ranked = entries.iloc[order]
-    rank = ranked.groupby(cell[order]).cumcount()
-    return ranked.assign(rank=rank)[rank < plan.top]
-
-
-def _table(dimensions: Mapping[str, Hierarchy], plan: _Plan, found: _Sums, store_empty: bool) -> Table:
+def _table(dimensions: Mapping[str, Hierarchy], plan: Plan, found: Sums, store_empty: bool) -> Table:
     cells, entries, names = found.cells, found.entries, found.names
     codes, place = cells[plan.codes].to_numpy().T, np.arange(len(cells))
     if store_empty:

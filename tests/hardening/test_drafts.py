@@ -134,6 +134,24 @@ def test_a_draft_that_is_swept_before_it_is_locked(tmp_path, monkeypatch):
     assert drafts(tmp_path) == []
 
 
+def test_a_folder_that_is_swept_before_it_is_opened(tmp_path, monkeypatch):
+    """Several jobs at once in one folder for drafts: the folder of one was removed by another, and it ended with an error."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    make, made = tempfile.mkdtemp, []
+
+    def swept(**options: str) -> str:
+        made.append(make(**options))
+        if len(made) == 1:
+            os.rmdir(made[0])
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", swept)
+    with draft_folder() as folder:
+        assert (len(made), str(folder)) == (2, made[1])
+        assert folder.is_dir()
+    assert drafts(tmp_path) == []
+
+
 def test_drafts_in_a_folder_without_locks(tmp_path, monkeypatch):
     """Nobody can tell whose they are: nothing is swept, and writing works."""
     from discreet import drafts as module
