@@ -14,7 +14,7 @@ from discreet.link import RESPONSES
 from discreet.problem import BoolArray, Override, Problem, Status
 from discreet.relations import FloatArray
 from discreet.rules import Boundary, Rule, Sensitivity, combine, parse_rules
-from discreet.table import Table
+from discreet.table import Table, digits_of
 
 Label = str | Sequence[str]
 Zeros = Literal["published", "suppressible"]
@@ -105,18 +105,33 @@ def assess(
         prior_upper=prior_upper,
         rules=tuple(str(rule) for rule in chosen),
         boundary=boundary,
-        positive=zeros != "suppressible"
-        and is_plain_count(table)
-        and bool(np.all(status[: table.n_listed][table.value[: table.n_listed] == 0] == Status.PUBLISHED)),
+        smallest=np.where(prior_lower >= 0, _smallest(table, zeros, status), 0.0),
         overrides=tuple(overrides),
         waived=0 if waived is None else _spared(_judged(table, [rule(table, None) for rule in chosen]), found),
     )
 
 
-def is_plain_count(table: Table) -> bool:
-    """Whether cells count contributors, each of them once."""
-    n = table.n_listed
-    return table.is_count and table.count is not None and np.array_equal(table.value[:n], table.count[:n])
+def _smallest(table: Table, zeros: Zeros | None, status: NDArray[np.int8]) -> float:
+    """The least that readers know a suppressed cell to be, where zeros are always published; 0 where it may be zero.
+
+    A count is at least 1. Whoever knows weights knows that a weighted count is at least the smallest of them, as far as numbers
+    of respondents tell. Other values are at least one unit of the last digit.
+    """
+    published = table.is_count or zeros == "published" or not table.counts_zeros
+    listed = np.arange(len(table)) < table.n_listed
+    if (
+        zeros == "suppressible"
+        or not published
+        or np.any((table.magnitude == 0) & listed & (status != Status.PUBLISHED))
+    ):
+        return 0.0
+    if table.is_count and table.weights is None:
+        return 1.0
+    if table.is_count and table.weights == "known" and table.weighted_count is not None and table.count is not None:
+        there = listed & (table.count > 0)
+        return float(np.min(table.weighted_count[there] / table.count[there], initial=np.inf)) if there.any() else 0.0
+    digits = digits_of(table.value)
+    return 0.0 if digits is None else 10.0**-digits
 
 
 def _published_zeros(table: Table, zeros: Zeros | None) -> BoolArray:

@@ -39,7 +39,7 @@ def with_cells_behind(
     longer = _padded(columns, len(found))
     if isinstance(behind, bool):
         signed = np.array([any(is_signed(t) for t in tables if t.response == name) for name in responses])
-        counts = all(table.is_count for table in tables)
+        counts = tables[0].is_count
         low = np.where(signed[found.codes[0]], -np.inf, 0.0)
         value = drawn(relations, columns["value"], low, counts=counts)
         longer["value"][n:], longer["magnitude"][n:] = value, np.abs(value)

@@ -45,6 +45,11 @@ def link(*tables: Table, equations: Sequence[str] = (), behind: Given = True) ->
     conventions = {table.weights for table in tables if table.weights is not None}
     if len(conventions) > 1:
         raise InputError("Some tables take weights to be known, others to be secret. Tabulate all of them alike.")
+    if len({table.is_count for table in tables}) > 1:
+        raise InputError(
+            "Some tables count, others hold sums of a response. Readers know more about counts than about sums, and that would be "
+            "lost in a table that holds both. Protect the tables of counts and those of the response one after the other."
+        )
     if any(table.behind is not None or (not table.complete and len(tables) > 1) for table in tables):
         raise InputError(
             "A table to be linked is linked or taken apart already, so that its cycles cannot be told. Link all tables in one "
@@ -89,7 +94,7 @@ def link(*tables: Table, equations: Sequence[str] = (), behind: Given = True) ->
         keys[:, order],
         relations=_moved(stack(relations), rank, n),
         response=responses[0] if len(responses) == 1 else "value",
-        is_count=all(table.is_count for table in tables),
+        is_count=tables[0].is_count,
         complete=len(tables) == 1 and tables[0].complete,
         weights=next(iter(conventions), None),
         counts_zeros=all(table.counts_zeros for table in tables),

@@ -51,8 +51,8 @@ class Problem:
     ``others`` know more, or need other levels.
 
     Whatever the levels, no suppressed cell may be exactly computable: the interval that anybody infers must be at least
-    ``least`` wide, by default one unit of the table's last digit. ``positive`` says that zeros are always published, so that
-    readers know a suppressed count to be at least 1.
+    ``least`` wide, by default one unit of the table's last digit. ``smallest`` is the least that a cell can be, as readers know,
+    if it is not zero, where zeros are always published: 1 for a count. It is 0 where a suppressed cell may be zero.
     """
 
     table: Table
@@ -67,7 +67,7 @@ class Problem:
     boundary: str = "strict"  # whether cells on the boundary of a rule are safe, or sensitive: "inclusive"
     others: tuple[Attacker, ...] = field(default=())
     least: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
-    positive: bool = False
+    smallest: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
     overrides: tuple[Override, ...] = ()
     waived: int = 0  # cells that need less protection, or none, because respondents consent to publication
 
@@ -75,6 +75,8 @@ class Problem:
         put = object.__setattr__
         if self.least is None:
             put(self, "least", smallest_width(self.table))
+        if self.smallest is None:
+            put(self, "smallest", np.zeros(len(self.table)))
         put(self, "status", read_only(np.asarray(self.status, dtype=np.int8)))
         for name in _COLUMNS[1:]:
             put(self, name, read_only(np.asarray(getattr(self, name), dtype=np.float64)))
@@ -84,7 +86,7 @@ class Problem:
             raise TableError(f"The table has {n} cells, but the columns {some(wrong)} have other lengths.", wrong)
         self._refuse(~np.isin(self.status, list(Status)), "have an unknown status")
         self._refuse(~np.isfinite(self.cost) | (self.cost < 0), "have a cost that is negative or not a number")
-        for name in ("lower", "upper", "sliding", "least"):
+        for name in ("lower", "upper", "sliding", "least", "smallest"):
             level = getattr(self, name)
             self._refuse(~np.isfinite(level) | (level < 0), f"have a negative or infinite {name} protection level")
         value = self.table.value
@@ -146,6 +148,11 @@ class Problem:
         value = self.table.value
         return self.table.is_count and bool(np.allclose(value, np.round(value), rtol=1e-14, atol=1e-9))
 
+    @property
+    def positive(self) -> bool:
+        """Whether readers know of some cells that they are not zero if they are suppressed."""
+        return bool(self.smallest.any())
+
     def with_least(self, levels: FloatArray, attacker: Attacker, cells: BoolArray) -> FloatArray:
         """Levels with the least width of these cells, as far as the attacker does not know them closer beforehand."""
         if attacker.levels is not None:
@@ -158,16 +165,17 @@ class Problem:
     def floor(self, listed: BoolArray) -> FloatArray:
         """The least that cells can be if these are listed with anything but 0.
 
-        Where zeros are always published, a count that is listed is at least 1, and a total at least the number of its parts.
+        Where zeros are always published, a cell that is listed is at least the smallest value it can have, and a total at
+        least the sum of those of its parts.
         """
         table = self.table
         if not self.positive:
             return np.full(len(self), -np.inf)
-        listed = listed & (table.value >= 1)
+        listed = listed & (self.smallest > 0) & (table.value > 0)
         if table.behind is not None:
             listed &= ~table.behind
-        parts = np.nan_to_num(table.added_up(listed.astype(np.float64)))
-        return np.where(listed, np.maximum(parts, 1.0), -np.inf)
+        parts = np.nan_to_num(table.added_up(np.where(listed, self.smallest, 0.0)))
+        return np.where(listed, np.minimum(np.maximum(parts, self.smallest), table.value), -np.inf)
 
     def posed(self, *, suppresses: bool, lists_zeros: bool) -> Problem:
         """The problem as methods solve it: what the audit requires beside the levels becomes levels and prior bounds.
@@ -199,7 +207,7 @@ class Problem:
             sliding=levels[2],
             others=tuple(who.at_most(np.stack([down, most, most])) for who in self.others),
             least=np.zeros(len(self)),
-            positive=False,
+            smallest=np.zeros(len(self)),
         )
 
     def protected(self, attacker: Attacker, hidden: BoolArray) -> BoolArray:
@@ -218,7 +226,6 @@ class Problem:
         h = hashlib.sha256(self.table.digest.encode())
         for name in _COLUMNS:
             h.update(np.ascontiguousarray(getattr(self, name)).tobytes())
-        h.update(f"positive: {self.positive}".encode())
         for who in self.others:
             h.update(f"{who.name}:{who.digest}".encode())
         for one in self.overrides:
@@ -236,7 +243,7 @@ class Problem:
         return replace(self, table=table, **columns, others=others)
 
 
-_COLUMNS = ("status", "cost", "lower", "upper", "sliding", "prior_lower", "prior_upper", "least")
+_COLUMNS = ("status", "cost", "lower", "upper", "sliding", "prior_lower", "prior_upper", "least", "smallest")
 
 
 def smallest_width(table: Table) -> FloatArray:

@@ -104,10 +104,13 @@ def _weighted_number(basis: Basis) -> str | None:
 
 def _zeros(basis: Basis) -> str | None:
     problem = basis.problem
-    if not problem.table.is_count or not basis.protection.hidden.any():
+    what = "count" if problem.table.is_count else "value"
+    if not basis.protection.hidden.any():
         return None
     if problem.positive:
-        return "Zeros are published: readers know that a suppressed count is not zero."
+        return f"Zeros are published: readers know that a suppressed {what} is not zero."
+    if not problem.table.is_count:
+        return None
     return "Zeros may be suppressed: a suppressed count may be zero."
 
 

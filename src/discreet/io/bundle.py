@@ -56,6 +56,9 @@ def read_problem(path: str | Path) -> Problem:
         others = tuple(_attackers(cells, meta["attackers"])) if meta["discreet"] >= ATTACKERS else ()
         decided = meta.get("overrides", [])
         least = cells["problem:least"].to_numpy() if "problem:least" in cells else None
+        smallest = cells["problem:smallest"].to_numpy() if "problem:smallest" in cells else None
+        if smallest is None and meta.get("positive", False):  # older bundles say so of counts alone
+            smallest = np.ones(len(table))
         return Problem(
             table,
             **levels,
@@ -63,7 +66,7 @@ def read_problem(path: str | Path) -> Problem:
             boundary=str(meta.get("boundary", "strict")),
             others=others,
             least=least,  # type: ignore[arg-type]  # filled in where older bundles have none
-            positive=bool(meta.get("positive", False)),
+            smallest=smallest,  # type: ignore[arg-type]
             overrides=tuple(Override(**one | {"rules": tuple(one["rules"])}) for one in decided),
             waived=int(meta.get("waived", 0)),
         )
@@ -115,11 +118,10 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
             "behind_left_out": table.behind_left_out,
         }
     if problem is not None:
-        cells |= {f"problem:{name}": getattr(problem, name) for name in (*_LEVELS, "least")}
+        cells |= {f"problem:{name}": getattr(problem, name) for name in (*_LEVELS, "least", "smallest")}
         meta |= {
             "rules": list(problem.rules),
             "boundary": problem.boundary,
-            "positive": problem.positive,
             "waived": problem.waived,
         }
         for k, who in enumerate(problem.others):

@@ -73,7 +73,7 @@ class Public:
             lower=np.where(told, protection.published, lower),
             upper=np.where(told, protection.published, upper),
             count=respondents if counts else None,
-            whole=table.is_count,
+            whole=protection.problem.in_whole_numbers,
             codes={
                 name: tuple(hierarchy.codes[c] for c in table.codes[d])
                 for d, (name, hierarchy) in enumerate(table.dimensions.items())
