@@ -47,8 +47,8 @@ def link(*tables: Table, equations: Sequence[str] = (), behind: Given = True) ->
         raise InputError("Some tables take weights to be known, others to be secret. Tabulate all of them alike.")
     if len({table.is_count for table in tables}) > 1:
         raise InputError(
-            "Some tables count, others hold sums of a response. Readers know more about counts than about sums, and that would be "
-            "lost in a table that holds both. Protect the tables of counts and those of the response one after the other."
+            "Some tables count, others hold sums of a response. Readers know more about counts than about sums, and that would "
+            "be lost in a table that holds both. Protect the tables of counts and those of the response one after the other."
         )
     if any(table.behind is not None or (not table.complete and len(tables) > 1) for table in tables):
         raise InputError(

@@ -120,6 +120,18 @@ def _counts(job: Draw, rng: np.random.Generator) -> None:
         job.records.append(row | ({"key": int(rng.integers(KEYS))} if keys else {}))
     if keys:
         job.data["extra"] = ["key"]
+    if job.method not in (*SUPPRESSING, "intervals"):
+        return
+    if rng.random() < 0.25:  # some respondents have several records
+        job.kind += " holdings"
+        job.data["holding"] = "group"
+        groups = max(2, int(len(job.records) * rng.uniform(0.5, 1)))
+        job.records = [row | {"group": f"G{int(rng.integers(groups))}"} for row in job.records]
+    elif rng.random() < 0.15:
+        job.kind += " weights"
+        job.data |= {"weight": "weight", "weights": str(rng.choice(["known", "secret"]))}
+        choice = ["1", "1", "1", str(rng.choice(["2", "1.5"]))]
+        job.records = [row | {"weight": str(rng.choice(choice))} for row in job.records]
 
 
 def _magnitudes(job: Draw, rng: np.random.Generator) -> None:
@@ -176,6 +188,8 @@ def _settings(job: Draw, rng: np.random.Generator, counts: bool, linked: bool) -
             job.rules["sensitive"] += ["WFREQ(4)"] if rng.random() < 0.5 else []
         if "zeros" in job.kind and rng.random() < 0.4:
             job.rules["sensitive"].append("ZERO(10)")
+        if rng.random() < 0.06:
+            job.rules["zeros"] = "published"
         if rng.random() < 0.15:
             job.rules["boundary"] = "inclusive"
         if rng.random() < 0.08:

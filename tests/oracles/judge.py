@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from tests.oracles.insiders import exposed
 from tests.oracles.reader import Reading, read
 from tests.oracles.records import Codes, Survey, read_survey
 from tests.oracles.release import Release, differs_from_workbook, read_release, surplus_digits
-from tests.oracles.rules import Need, needs, parse
+from tests.oracles.rules import Need, needs, parse, unit
 
 
 @dataclass(frozen=True)
@@ -97,10 +96,10 @@ def _attack(
     system = reading.system(survey)
     hidden = [place for place, line in release.lines.items() if line.suppressed]
     verdict.suppressed = len(hidden)
-    unit = _unit(survey)
+    last = float(unit(survey))
     largest = max((float(max(n.lower, n.upper, n.width)) for n in required.values()), default=0.0)
-    quick, exact = shared(system, unit, largest)
-    whole = Attacker(system, unit, integer=True) if system.whole else None
+    quick, exact = shared(system, last, largest)
+    whole = Attacker(system, last, integer=True) if system.whole else None
     for place in dict.fromkeys([*required, *hidden]):
         columns, need = system.of(survey, place), required.get(place, Need())
         narrow = _narrow(columns, need, quick, exact)
@@ -147,11 +146,3 @@ def _guesses(survey: Survey, release: Release, required: dict[Codes, Need], exac
         step = 1.0 if survey.whole else 0.0
         found.append(Guess(value, lower, upper, shown, float(need.upper), step, "prior" in survey.rules))
     return list(dict.fromkeys(found))  # a total of one cell is published like it: they are guessed together
-
-
-def _unit(survey: Survey) -> float:
-    """The last decimal place of the data."""
-    digits = 0
-    while digits < 12 and any((c.value * Fraction(10) ** digits).denominator != 1 for c in survey.cells.values()):
-        digits += 1
-    return float(Fraction(1, 10**digits))

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from tests.oracles.records import Cell, Codes, Survey
 from tests.oracles.release import Line, Release
-from tests.oracles.rules import prior_bounds, zeros_suppressible
+from tests.oracles.rules import prior_bounds, smallest
 
 ADJUSTING = ("round", "random-round", "conventional-round", "perturb", "adjust", "cell-key", "small-counts", "combined")
 Bounds = tuple[Fraction | None, Fraction | None]
@@ -80,9 +80,7 @@ def _told(survey: Survey, line: Line, half: Fraction) -> Bounds:
 
 def _least(survey: Survey) -> Fraction | None:
     """The lowest value that a suppressed cell can have: of counts 1, where zeros are always published."""
-    if survey.is_count and not survey.is_weighted:
-        return Fraction(0 if zeros_suppressible(survey) else 1)
-    return None if survey.signed else Fraction(0)
+    return None if survey.signed else smallest(survey)
 
 
 def _half_width(survey: Survey) -> Fraction:

@@ -73,8 +73,9 @@ def needs(survey: Survey) -> dict[Codes, Need]:
             need = Need(level, level)
         if need is not None:
             low, high = prior_bounds(survey, place)
-            if survey.is_count and not survey.is_weighted and not zeros_suppressible(survey):
-                low = max(low or Fraction(0), Fraction(listed_below(survey, place)))
+            least = smallest(survey)
+            if least > 0:
+                low = max(low or Fraction(0), min(least * listed_below(survey, place), cell.value))
             lower = need.lower if low is None else min(need.lower, cell.value - low)
             upper = need.upper if high is None else min(need.upper, high - cell.value)
             found[place] = Need(max(lower, Fraction(0)), upper, need.width)
@@ -120,7 +121,7 @@ def _threshold(rule: Rule, cell: Cell, survey: Survey) -> Need | None:
         return None
     if len(rule.numbers) > 2:
         return Need(width=rule.numbers[2])
-    if survey.is_count and not survey.is_weighted:
+    if survey.is_count and cell.value == len(cell.weighted):
         return Need(cell.value, n - cell.value)
     level = rule.number(1, 20) / 100 * cell.magnitude
     return Need(level, level)
@@ -140,8 +141,34 @@ def listed_below(survey: Survey, place: Codes) -> int:
     return most
 
 
-def zeros_suppressible(survey: Survey) -> bool:
-    return survey.rules.get("zeros", "published") == "suppressible"
+def smallest(survey: Survey) -> Fraction:
+    """The least that a suppressed cell can be where zeros are always published, as readers know; 0 where it may be zero."""
+    zeros = survey.rules.get("zeros", "published" if survey.is_count else "as rules say")
+    if zeros != "published" or survey.signed:
+        return Fraction(0)
+    if any(not cell.magnitude and place in _suppressed_zeros(survey) for place, cell in survey.cells.items()):
+        return Fraction(0)
+    if survey.is_count and not survey.is_weighted:
+        return Fraction(1)
+    if survey.is_count and survey.settings["data"].get("weights", "known") == "known":
+        return min(sum(cell.weights.values(), Fraction(0)) / len(cell.weights) for cell in survey.cells.values())
+    return unit(survey)
+
+
+def _suppressed_zeros(survey: Survey) -> set[Codes]:
+    """Cells that are suppressed although they are zero, if they are."""
+    zero = any(rule.name == "ZERO" for rule in parse(survey.rules["sensitive"]))
+    few = [rule.numbers[0] for rule in parse(survey.rules["sensitive"]) if rule.name in ("FREQ", "WFREQ")]
+    by_rule = {place for place, cell in survey.cells.items() if zero or (few and len(cell.weighted) < max(few))}
+    return by_rule | _by_hand(survey)
+
+
+def unit(survey: Survey) -> Fraction:
+    """The last decimal place of the data."""
+    digits = 0
+    while digits < 12 and any((c.value * Fraction(10) ** digits).denominator != 1 for c in survey.cells.values()):
+        digits += 1
+    return Fraction(1, 10**digits)
 
 
 def _by_hand(survey: Survey) -> set[Codes]:

@@ -309,7 +309,7 @@ class Posed:
         where contributions to totals are not netted; and where people know no more than the rules say.
         """
         problem, table = self.original, self.original.table
-        if problem.others or len(parse_rules(problem.rules)) > len(self.measures):
+        if problem.others or problem.positive or len(parse_rules(problem.rules)) > len(self.measures):
             return False
         try:
             by_rules = assess(table, problem.rules, boundary=problem.boundary)  # type: ignore[arg-type]
@@ -387,6 +387,7 @@ class Posed:
             upper=np.append(problem.upper, nothing),
             sliding=np.append(problem.sliding, nothing),
             least=np.append(problem.least, nothing),
+            smallest=np.append(problem.smallest, nothing),
             prior_lower=np.full(n + k + 1, -np.inf),
             prior_upper=np.full(n + k + 1, np.inf),
             others=(*others, _attacker(name, value, low, high, levels, (1,))),

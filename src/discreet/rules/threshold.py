@@ -19,9 +19,10 @@ class Threshold(Written):
 
     S = n − count. The protection a small cell needs does not follow from its number of contributors. In a table of
     counts the reader must not be able to tell where between 0 and n the count lies: the levels reach down to 0 and up
-    to n. In a table of magnitudes or of weighted counts they are ``margin`` percent of T; how much is a matter of
-    policy, 20 a usual choice. With a ``width`` the reader's interval must only be so wide, wherever it lies: that is what
-    counts can have that are rounded or perturbed, and not hidden, as whoever is shown more than 0 is known to be there.
+    to n. In a table of magnitudes, of weighted counts, or where a respondent is counted more than once, they are
+    ``margin`` percent of T; how much is a matter of policy, 20 a usual choice. With a ``width`` the reader's interval must
+    only be so wide, wherever it lies: that is what counts can have that are rounded or perturbed, and not hidden, as
+    whoever is shown more than 0 is known to be there.
 
     A cell is let go if all its contributors are known and have waived protection.
 
