@@ -53,7 +53,8 @@ def replayed(lab: LabReport) -> dict[str, Any] | None:
                 "tables_tried": found.tried,
                 "tables_kept": found.kept,
                 "effective": round(found.effective, 1),
-                "all_tables": found.complete,
+                "all_tables": found.every,
+                "estimated": found.estimated,
                 "rests_on": found.words(),
             }
     return None
