@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -56,7 +56,7 @@ class Prescribed(Secret):
     numbers: tuple[FloatArray, ...] = field(default=())
 
     def generator(self, purpose: str) -> np.random.Generator:
-        return _Repeated(self.numbers)  # type: ignore[return-value]
+        return _repeated(self.numbers)
 
 
 class _Repeated:
@@ -76,6 +76,10 @@ class _Repeated:
 
     def permutation(self, among: int) -> np.ndarray:
         return np.arange(among)
+
+
+def _repeated(numbers: Sequence[FloatArray]) -> np.random.Generator:
+    return cast(np.random.Generator, _Repeated(numbers))
 
 
 def drawings_of(method: Method) -> Drawings | None:
@@ -102,14 +106,17 @@ def _intervals(method: Intervals) -> Drawings | None:
             )
             low, high = np.log([LEAST, MOST])
             numbers = rng.triangular(low, (low + high) / 2, high, DRAWN), rng.random((2, DRAWN))
-            first = drawn_ends(value, level, bounds, 10.0**-digits, _Repeated(numbers))  # type: ignore[arg-type]
+            first = drawn_ends(value, level, bounds, 10.0**-digits, _repeated(numbers))
+            told = public.told_lower[cell], public.told_upper[cell]
+            one = _one_of(numbers, _ends_are(first, told))
+            if one is None:
+                return NEVER
             last = first
             for _ in range(CORRECTIONS):
                 again = _drawn_again(last, value, len(cells), rng)
                 fresh = drawn_ends(value, level, bounds, 10.0**-digits, rng)
                 last = np.where(again, fresh[0], last[0]), np.where(again, fresh[1], last[1])
-            told = public.told_lower[cell], public.told_upper[cell]
-            each.append((int(_ends_are(last, told).sum()), _one_of(numbers, _ends_are(first, told))))
+            each.append((int(_ends_are(last, told).sum()), one))
         return _together(each)
 
     return drawing
@@ -148,10 +155,13 @@ def _perturbed(method: Perturbation) -> Drawings | None:
             numbers = (rng.random((2, DRAWN)),)
             first, all_tries = (
                 Draws(windows, source).within(cells, windows.low[cells], windows.high[cells])
-                for source in (_Repeated(numbers), rng)  # type: ignore[arg-type]
+                for source in (_repeated(numbers), rng)
             )
             wanted = _change(windows, public)[cell]
-            each.append((int((all_tries == wanted).sum()), _one_of(numbers, first == wanted)))
+            one = _one_of(numbers, first == wanted)
+            if one is None:
+                return NEVER
+            each.append((int((all_tries == wanted).sum()), one))
         return _together(each)
 
     return drawing
@@ -220,11 +230,11 @@ def _one_of(numbers: Sequence[FloatArray], there: BoolArray) -> tuple[FloatArray
     return tuple(part[..., np.argmax(there)] for part in numbers) if there.any() else None
 
 
-def _together(each: Sequence[tuple[int, tuple[FloatArray, ...] | None]]) -> Drawing:
+def _together(each: Sequence[tuple[int, tuple[FloatArray, ...]]]) -> Drawing:
     """Of cells that are drawn independently, with the hits and numbers of each."""
-    columns = [numbers for _, numbers in each if numbers is not None]
-    if len(columns) < len(each) or not all(hits for hits, _ in each):
+    if not all(hits for hits, _ in each):
         return NEVER
     chance = float(np.prod([hits / DRAWN for hits, _ in each]))
     hits = 1 / max(sum(1 / hits for hits, _ in each), 1e-300)
+    columns = [numbers for _, numbers in each]
     return Drawing(chance, hits, [tuple(np.stack(part, axis=-1) for part in zip(*columns, strict=True))])

@@ -202,7 +202,7 @@ class _Trial:
         if not drawn.chance or not self._with(problem, drawn, 0):
             return 0.0
         leading, not_leading = 1, len(drawn.numbers)  # how many do, and from which on it is open
-        if self._with(problem, drawn, not_leading - 1):
+        if not_leading == 1 or self._with(problem, drawn, not_leading - 1):
             return 1.0
         while not_leading - leading > 1:
             middle = (leading + not_leading) // 2
