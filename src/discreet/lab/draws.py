@@ -1,4 +1,7 @@
-"""How likely a method draws sensitive cells to where they are published, and secret numbers with which it does."""
+"""How likely a method draws a sensitive cell to where it is published, and secret numbers with which it does.
+
+For tables with one sensitive cell: of several that add up, some are published elsewhere than they were drawn.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import numpy as np
 
 from discreet.lab.public import BoolArray, Public
 from discreet.methods.intervals.intervals import Intervals
-from discreet.methods.intervals.placement import TOLERATED, strictest
+from discreet.methods.intervals.placement import strictest
 from discreet.methods.intervals.plan import CORRECTIONS
 from discreet.methods.intervals.positions import LEAST, MIDDLE, MOST, drawn_ends, sign_bounds
 from discreet.methods.method import Method
@@ -33,9 +36,9 @@ DIGITS = "0123456789abcdef" * 2  # of a secret that nothing is drawn from
 
 @dataclass(frozen=True)
 class Drawing:
-    """The ``chance`` that sensitive cells are drawn to where they are published, as good as estimated from so many ``hits``.
+    """The ``chance`` that a sensitive cell is drawn to where it is published, as good as estimated from so many ``hits``.
 
-    With each of ``numbers`` the method draws them there. These are equally likely otherwise, and where only some lead to the
+    With each of ``numbers`` the method draws it there. These are equally likely otherwise, and where only some lead to the
     publication, the first do.
     """
 
@@ -83,55 +86,47 @@ def _repeated(numbers: Sequence[FloatArray]) -> np.random.Generator:
 
 
 def drawings_of(method: Method) -> Drawings | None:
-    """How the method draws, as a function of the problem; None if that is not known."""
+    """How the method draws, as a function of the problem; None if that is not known, for this method or this problem."""
     made = DRAWINGS.get(type(method))
     return None if made is None else made(method)
 
 
 def _intervals(method: Intervals) -> Drawings | None:
-    """Sensitive cells are told as the intervals that are drawn for them; those that other cells make wider are left out."""
+    """The sensitive cell is told as the interval that is drawn for it; those that other cells make wider are left out."""
     if method.exact or method.at_most is not None or method.fixed or method.width or not method.rounded:
         return None
 
     def drawing(problem: Problem, public: Public) -> Drawing | None:
         posed = problem.posed(suppresses=False, lists_zeros=True)
-        levels, known, cells = strictest(posed), sign_bounds(posed), posed.primaries
-        digits = digits_of(posed.table.value)
-        if digits is None or np.any(levels[:, posed.status == Status.FREE]):
+        levels, known, digits = strictest(posed), sign_bounds(posed), digits_of(posed.table.value)
+        if len(posed.primaries) != 1 or digits is None or np.any(levels[:, posed.status == Status.FREE]):
             return None
-        rng, each = np.random.default_rng(0), []
-        for cell in cells:
-            value, level, bounds = (
-                np.repeat(part[..., cell : cell + 1], DRAWN, axis=-1) for part in (posed.table.value, levels, known)
-            )
-            low, high = np.log([LEAST, MOST])
-            numbers = rng.triangular(low, (low + high) / 2, high, DRAWN), rng.random((2, DRAWN))
-            first = drawn_ends(value, level, bounds, 10.0**-digits, _repeated(numbers))
-            told = public.told_lower[cell], public.told_upper[cell]
-            one = _one_of(numbers, _ends_are(first, told))
-            if one is None:
-                return NEVER
-            last = first
-            for _ in range(CORRECTIONS):
-                again = _drawn_again(last, value, len(cells), rng)
-                fresh = drawn_ends(value, level, bounds, 10.0**-digits, rng)
-                last = np.where(again, fresh[0], last[0]), np.where(again, fresh[1], last[1])
-            each.append((int(_ends_are(last, told).sum()), one))
-        return _together(each)
+        (cell,) = posed.primaries
+        value, level, bounds = (
+            np.repeat(part[..., cell : cell + 1], DRAWN, axis=-1) for part in (posed.table.value, levels, known)
+        )
+        rng, (low, high) = np.random.default_rng(0), np.log([LEAST, MOST])
+        numbers = rng.triangular(low, (low + high) / 2, high, DRAWN), rng.random((2, DRAWN))
+        told = public.told_lower[cell], public.told_upper[cell]
+        ends = drawn_ends(value, level, bounds, 10.0**-digits, _repeated(numbers))
+        there = _ends_are(ends, told)
+        if not there.any():
+            return NEVER
+        for _ in range(CORRECTIONS):
+            again = _drawn_again(ends, value, rng)
+            fresh = drawn_ends(value, level, bounds, 10.0**-digits, rng)
+            ends = np.where(again, fresh[0], ends[0]), np.where(again, fresh[1], ends[1])
+        return _estimated(_ends_are(ends, told), numbers, there)
 
     return drawing
 
 
-def _drawn_again(
-    ends: tuple[FloatArray, FloatArray], value: FloatArray, cells: int, rng: np.random.Generator
-) -> BoolArray:
-    """Which draws are given up since their values lie in the middle, where of other cells as many do as are expected to."""
+def _drawn_again(ends: tuple[FloatArray, FloatArray], value: FloatArray, rng: np.random.Generator) -> BoolArray:
+    """Which draws are given up since the value lies in the middle: for a single cell that is oftener than expected."""
     wide = ends[1] - ends[0]
-    expected, found = 2 * MIDDLE * cells, 1 + 2 * MIDDLE * (cells - 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         central = np.isfinite(wide) & (np.abs((value - ends[0]) / wide - 0.5) < MIDDLE)
-    many = found > expected + TOLERATED * expected**0.5
-    return np.asarray(central & many & (rng.random(len(value)) > expected / found))
+    return np.asarray(central & (rng.random(len(value)) > 2 * MIDDLE))
 
 
 def _ends_are(ends: tuple[FloatArray, FloatArray], told: tuple[float, float]) -> BoolArray:
@@ -140,43 +135,42 @@ def _ends_are(ends: tuple[FloatArray, FloatArray], told: tuple[float, float]) ->
 
 
 def _perturbed(method: Perturbation) -> Drawings | None:
-    """Sensitive cells are published where they are drawn; those that sums move elsewhere are left out."""
+    """The sensitive cell is published where it is drawn; draws that sums move elsewhere are left out."""
     if method.floor is not None or method.at_most is not None:
         return None
 
     def drawing(problem: Problem, public: Public) -> Drawing | None:
         posed = problem.posed(suppresses=False, lists_zeros=False)
+        if len(posed.primaries) != 1:
+            return None
         windows = _announced(offers(posed, method.percent, method.margin), public)
         if windows is None:
             return NEVER
-        rng, each = np.random.default_rng(0), []
-        for cell in posed.primaries:
-            cells = np.full(DRAWN, cell)
-            numbers = (rng.random((2, DRAWN)),)
-            first, all_tries = (
-                Draws(windows, source).within(cells, windows.low[cells], windows.high[cells])
-                for source in (_repeated(numbers), rng)
-            )
-            wanted = _change(windows, public)[cell]
-            one = _one_of(numbers, first == wanted)
-            if one is None:
-                return NEVER
-            each.append((int((all_tries == wanted).sum()), one))
-        return _together(each)
+        cells = np.repeat(posed.primaries, DRAWN)
+        rng, wanted = np.random.default_rng(0), _change(windows, public)[cells]
+        numbers = (rng.random((2, DRAWN)),)
+        first, all_tries = (
+            Draws(windows, source).within(cells, windows.low[cells], windows.high[cells])
+            for source in (_repeated(numbers), rng)
+        )
+        return _estimated(all_tries == wanted, numbers, first == wanted)
 
     return drawing
 
 
 def _adjusted(method: Adjustment) -> Drawings | None:
-    """Sensitive cells go exactly as far as is drawn. Which way they go depends on how far the other way would be.
+    """The sensitive cell goes exactly as far as is drawn. Which way it goes depends on how far the other way would be.
 
-    The farther that is, the less likely they take it. Of several cells the same share of the other way is taken at a time.
+    The farther that is, the less likely it is taken. Tables that cost the same, of which a solver takes now one and now another,
+    are told apart by how it decides where the other way is farthest.
     """
     if method.exact:
         return None
 
     def drawing(problem: Problem, public: Public) -> Drawing | None:
         posed = problem.posed(suppresses=False, lists_zeros=False)
+        if len(posed.primaries) != 1:
+            return None
         windows = _announced(offers(posed, method.percent, method.margin, AMPLE), public)
         if windows is None:
             return NEVER
@@ -187,10 +181,10 @@ def _adjusted(method: Adjustment) -> Drawings | None:
         if np.any(change == 0) or np.any((step < 0) | (step > more)):
             return NEVER
         choices = more + 1
-        steps = int(min(np.where(taken, 1.0, choices).max(initial=1.0), STEPS))
+        steps = int(min(choices[~taken][0], STEPS))
         others = [(k + 0.5) / steps for k in reversed(range(steps))]
-        chance = float(np.prod(1 / choices[taken]))
-        return Drawing(chance, DRAWN, [(np.where(taken, (step + 0.5) / choices, other),) for other in others])
+        numbers = [(np.where(taken, (step + 0.5) / choices, other),) for other in others]
+        return Drawing(float(1 / choices[taken][0]), DRAWN, numbers)
 
     return drawing
 
@@ -225,16 +219,9 @@ def _change(windows: Windows, public: Public) -> FloatArray:
     return np.nan_to_num(np.rint((public.published - windows.problem.table.value) / windows.unit))
 
 
-def _one_of(numbers: Sequence[FloatArray], there: BoolArray) -> tuple[FloatArray, ...] | None:
-    """The numbers of the first draw that led there."""
-    return tuple(part[..., np.argmax(there)] for part in numbers) if there.any() else None
-
-
-def _together(each: Sequence[tuple[int, tuple[FloatArray, ...]]]) -> Drawing:
-    """Of cells that are drawn independently, with the hits and numbers of each."""
-    if not all(hits for hits, _ in each):
+def _estimated(last: BoolArray, numbers: Sequence[FloatArray], first: BoolArray) -> Drawing:
+    """From which draws are there at last, and which were at once, with these numbers."""
+    if not (last.any() and first.any()):
         return NEVER
-    chance = float(np.prod([hits / DRAWN for hits, _ in each]))
-    hits = 1 / max(sum(1 / hits for hits, _ in each), 1e-300)
-    columns = [numbers for _, numbers in each]
-    return Drawing(chance, hits, [tuple(np.stack(part, axis=-1) for part in zip(*columns, strict=True))])
+    one = tuple(part[..., np.argmax(first)][..., None] for part in numbers)
+    return Drawing(float(last.mean()), float(last.sum()), [one])

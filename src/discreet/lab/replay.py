@@ -90,7 +90,7 @@ def replay(
     All whole tables that agree are tried where there are at most 5,000, in random order; otherwise ``draws`` of them in each of
     four chains, by hit-and-run and rounded to the last digit. All are taken as equally likely beforehand, and contributions as
     uniformly random shares of their cells. A random method whose secret is not known counts by the chance of the publication:
-    as it is known; or, where it is known how the method draws, as the chance that sensitive cells are drawn to where they are
+    as it is known; or, where it is known how the method draws, as the chance that the sensitive cell is drawn to where it is
     published, if one run with such a draw leads to the publication; or as its share among runs with fresh secrets. Trying ends
     when enough tables are kept, when the ``budget`` is over, or when it is clear that it will be over before 39 are.
     """
@@ -103,7 +103,11 @@ def replay(
     order = rng.permutation(len(tables))
     tables = tables[order]
     trial = _Trial(public, recipe, budget, rng)
-    weight, hits = _weigh(trial, tables, worth, complete, progress)
+    try:
+        weight, hits = _weigh(trial, tables, worth, complete, progress)
+    except _Unclear:
+        trial.run_only()
+        weight, hits = _weigh(trial, tables, worth, complete, progress)
     tried = len(weight)
     kept = weight > 0
     every = complete and tried == len(tables)
@@ -157,6 +161,10 @@ def _candidates(
     return drawn, worth, False
 
 
+class _Unclear(Exception):
+    """It is not known how the method draws for some table."""
+
+
 class _Trial:
     """How likely tables lead to the publication, one at a time."""
 
@@ -169,6 +177,10 @@ class _Trial:
         self.rounds = SECRETS if self.estimates and self.drawings is None else 1
         self._known: dict[bytes, tuple[float, float]] = {}
         self._value = np.where(public.lower < public.upper, 0.0, public.lower)
+
+    def run_only(self) -> None:
+        """From now on the method is run with fresh secrets: chances found in different ways cannot be compared."""
+        self.drawings, self.rounds, self._known = None, SECRETS, {}
 
     def likely(self, table: FloatArray) -> tuple[float, float]:
         """The chance that a table leads to the publication, and how many draws that rests on; raises :class:`OutOfTime`."""
@@ -191,8 +203,10 @@ class _Trial:
             return self.chance(problem, self.public), np.inf
         if not self.recipe.draws_in_secret:
             return float(self._leads_to(problem, self.recipe.seed)), np.inf
-        drawn = None if self.drawings is None else self.drawings(problem, self.public)
-        if drawn is not None:
+        if self.drawings is not None:
+            drawn = self.drawings(problem, self.public)
+            if drawn is None:
+                raise _Unclear
             return drawn.chance * self._part(problem, drawn), drawn.hits
         leads = float(self._leads_to(problem, int(self.rng.integers(1 << 31))))
         return leads, leads
