@@ -11,6 +11,7 @@ import pytest
 
 from discreet import Problem, Protection, assess, lab, protect, suppress
 from discreet.lab.chances import chance_of
+from discreet.lab.draws import Prescribed, drawings_of
 from discreet.lab.exact import exact
 from discreet.lab.lattice import Lattice
 from discreet.lab.limits import UNTRIED, limits, replayed
@@ -249,9 +250,119 @@ def test_methods_whose_chances_are_not_known_are_run_with_fresh_secrets():
 
     told = _leaky(3, Halves(tell=False))
     replayed = lab.replay(lab.Public.of(told), _recipe(told, Coin(), secret=True))
+    assert replayed.every
     assert not replayed.complete  # chances are estimated from a few runs
     assert replayed.kept == replayed.tried  # any table may lead there by tails
-    assert replayed.effective < replayed.kept  # but those below five are more likely
+    below = replayed.estimate < (replayed.before_lower + replayed.before_upper) / 2
+    assert below[list(replayed.labels).index("a0 × b0")]  # values below five are more likely
+    # The statement rests on runs that lead there, not on how few tables there are.
+    assert module.SECRETS * replayed.tried / 2 < replayed.effective < module.SECRETS * replayed.tried
+
+
+# -- methods that draw ------------------------------------------------------------------------------------------
+
+
+def _two(values: tuple[int, int] = (8, 7), level: float = 4.0) -> Problem:
+    """Two counts and their total; one of them is sensitive."""
+    table = cross_table("a", "xy", [list(values)])
+    counted = table.with_columns(count=table.value.astype(np.int64), is_count=True)
+    return pose(counted, {"a × x": level})
+
+
+@pytest.mark.parametrize("method", ["intervals", "perturb", "adjust"])
+def test_the_chance_of_a_draw_is_how_often_it_comes_up(method):
+    """One run a publication is enough to tell its chance; those with another way to come up, such as ties, are rare."""
+    problem, runs = _two(), 80
+    often: dict[bytes, tuple[int, Protection]] = {}
+    for _ in range(runs):
+        found = protect(problem, method)
+        key = np.stack([found.published, found.lower, found.upper]).tobytes()
+        often[key] = (often.get(key, (0, found))[0] + 1, found)
+    total = missed = 0.0
+    for number, found in often.values():
+        trial = module._Trial(lab.Public.of(found), Recipe.of(found, method), Budget(), np.random.default_rng(0))
+        likely, hits = trial.likely(problem.table.value[trial.public.unknown])
+        assert hits > 0
+        missed += 0 if likely else number / runs
+        assert not likely or abs(number / runs - likely) <= 4.5 * np.sqrt(likely / runs) + 0.01
+        total += likely
+    assert 0.6 < total < 1.02
+    assert missed <= 0.05
+
+
+@pytest.mark.parametrize("method", ["intervals", "perturb", "adjust"])
+def test_drawn_methods_are_replayed_by_how_they_draw(method):
+    """On two counts and their total a statement is made, is called an estimate, and does not rule the truth out."""
+    problem = _two((5, 4), 2.0)
+    found = protect(problem, method)
+    recipe = Recipe.of(found, method)
+    replayed = lab.replay(lab.Public.of(found), recipe)
+    assert replayed.every
+    assert replayed.estimated
+    assert not replayed.complete
+    assert replayed.effective >= module.LEAST
+    assert 1 <= replayed.kept < replayed.tried
+    assert "by chances estimated" in replayed.words()
+    value = problem.table.value[replayed.cell]
+    sure = dict(zip(replayed.labels, (replayed.lower <= value) & (value <= replayed.upper), strict=True))
+    assert sure["a × x"]
+
+
+def test_what_is_drawn_depends_on_the_table():
+    """Numbers that lead to a publication from one table do not from another, or to no cell there at all."""
+    problem = _two()
+    found = protect(problem, "perturb")
+    public, drawings = lab.Public.of(found), drawings_of(with_options("perturb"))
+    assert drawings is not None
+    drawn = drawings(problem, public)
+    assert drawn is not None
+    assert 0 < drawn.chance < 1
+    (numbers,) = drawn.numbers
+    again = protect(problem, "perturb", secret=Prescribed(numbers=numbers))
+    np.testing.assert_array_equal(again.published, found.published)
+    far = drawings(_two((80, 7)), public)
+    assert far is not None
+    assert far.chance == 0
+
+
+def test_of_several_sensitive_cells_the_method_is_run_with_fresh_secrets(monkeypatch):
+    """What was drawn for one of them is changed to add up with the others, so that one run does not tell."""
+    table = cross_table("a", "xyz", [[5, 4, 6]])
+    counted = table.with_columns(count=table.value.astype(np.int64), is_count=True)
+    problem = pose(counted, {"a × x": 2.0, "a × y": 2.0})
+    found = protect(problem, "perturb")
+    public, recipe = lab.Public.of(found), Recipe.of(found, "perturb")
+    trial = module._Trial(public, recipe, Budget(), np.random.default_rng(0))
+    assert trial.rounds == 1
+    with pytest.raises(module._Unclear):
+        trial.likely(problem.table.value[public.unknown])
+    monkeypatch.setattr(module, "SECRETS", 1)
+    monkeypatch.setattr(module, "LISTED", 0)
+    replayed = lab.replay(public, recipe, draws=10)
+    assert replayed.tried > 0
+    assert replayed.estimated
+
+
+def test_options_that_change_how_a_method_draws_leave_fresh_secrets():
+    given = np.zeros(3), np.full(3, 99.0)
+    for method in (
+        with_options("intervals", at_most=2),
+        with_options("intervals", width=0.1),
+        with_options("intervals", rounded=False),
+        with_options("perturb", at_most=2),
+        with_options("perturb", floor=given[0], ceiling=given[1]),
+        with_options("combined"),
+    ):
+        assert drawings_of(method) is None
+
+
+def test_a_prescribed_secret_gives_its_numbers_and_then_zeros():
+    rng = Prescribed(numbers=(np.array([0.5, 0.25]), np.array([1.5]))).generator("anything")
+    np.testing.assert_array_equal(rng.random(2), [0.5, 0.25])
+    np.testing.assert_array_equal(rng.triangular(1.0, 2.0, 3.0, 1), [1.5])
+    np.testing.assert_array_equal(rng.random((2, 2)), np.zeros((2, 2)))
+    np.testing.assert_array_equal(rng.triangular(1.0, 2.0, 3.0, 1), [2.0])
+    np.testing.assert_array_equal(rng.permutation(3), [0, 1, 2])
 
 
 # -- contributions ------------------------------------------------------------------------------------------------
@@ -331,6 +442,19 @@ def test_what_is_narrower_than_required_is_said_in_counts():
     assert f"for {counted['narrower']} of {counted['sensitive']} sensitive cells" in sentence
     assert report.passed  # a statement about probability stops no release
     assert limits(None) == [UNTRIED]
+    assert "was not asked for" in limits(lab.run(found, ["fit"]))[0]
+
+
+def test_that_chances_are_estimated_is_said_beside_the_verdict():
+    found = protect(_two(), "perturb")
+    report = lab.run(found, ["replay"], knows=lab.Knowledge(recipe=Recipe.of(found, "perturb"), seconds=None))
+    counted = replayed(report)
+    assert counted is not None
+    assert counted["estimated"]
+    assert counted["all_tables"]
+    if counted["narrower"]:
+        (sentence,) = limits(report)
+        assert "by chances estimated" in sentence
 
 
 def test_too_few_tables_make_no_statement():

@@ -9,6 +9,7 @@ from discreet.lab.replay import Replayed
 from discreet.lab.run import LATE, LabReport
 
 UNTRIED = "No attack was tried on this release, as asked."
+UNASKED = "that attack was not asked for"
 WHO = "An attacker who knows the method, rules, costs and public seed, and holds all tables that agree equally likely,"
 
 
@@ -20,9 +21,9 @@ def limits(lab: LabReport | None) -> list[str]:
     found = [f"Attacks not finished in time: {', '.join(late)}."] if late else []
     counted = replayed(lab)
     if counted is None:
-        why = lab.skipped.get("replay")
+        why = lab.skipped.get("replay", UNASKED)
         untold = f"What an attacker who knows the method would infer was not worked out: {why}."
-        return found if why is None or "replay" in late else [*found, untold]
+        return found if "replay" in late else [*found, untold]
     narrower, sensitive = counted["narrower"], counted["sensitive"]
     if not narrower:
         return found
@@ -53,7 +54,8 @@ def replayed(lab: LabReport) -> dict[str, Any] | None:
                 "tables_tried": found.tried,
                 "tables_kept": found.kept,
                 "effective": round(found.effective, 1),
-                "all_tables": found.complete,
+                "all_tables": found.every,
+                "estimated": found.estimated,
                 "rests_on": found.words(),
             }
     return None

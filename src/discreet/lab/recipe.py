@@ -24,7 +24,7 @@ from discreet.protection import Protection
 from discreet.relations import FloatArray
 from discreet.respondents.level import Level
 from discreet.rules import parse_rules
-from discreet.secret import DRAWN_BYTES
+from discreet.secret import DRAWN_BYTES, Secret
 from discreet.table import Table
 
 MANY = 100  # contributions to a cell that are drawn; with more respondents no share is large
@@ -105,13 +105,14 @@ class Recipe:
             drawn.again(wrong)
         return problem
 
-    def protect(self, problem: Problem, seed: int, progress: Progress) -> Protection:
-        """Run the method, with the ``seed`` or, where it draws with a secret, with another secret for each."""
+    def protect(self, problem: Problem, seed: int, progress: Progress, secret: Secret | None = None) -> Protection:
+        """Run the method, with the ``seed`` or, where it draws with a secret, with this one or another for each seed."""
+        drawn = blake2b(f"replay {seed}".encode(), digest_size=DRAWN_BYTES).hexdigest()
         return protect(
             problem,
             self.method,
             seed=self.seed if self.secret else seed,
-            secret=blake2b(f"replay {seed}".encode(), digest_size=DRAWN_BYTES).hexdigest(),
+            secret=drawn if secret is None else secret,
             time_limit=self.time_limit,
             gap=self.gap,
             progress=progress,

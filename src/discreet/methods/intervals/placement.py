@@ -49,7 +49,7 @@ class Draw:
 
     @classmethod
     def of(cls, problem: Problem, treatment: Treatment, rounded: bool, rng: np.random.Generator) -> Draw:
-        levels = _strictest(problem)
+        levels = strictest(problem)
         due = (problem.status == Status.PRIMARY) | ((problem.status == Status.FREE) & levels.any(axis=0))
         cells = np.flatnonzero(due & ~treatment.fixed)
         digits = digits_of(problem.table.value) if rounded else None
@@ -169,7 +169,7 @@ def _limits(
     return np.where(still, 0.0, np.minimum(low, 0.0)), np.where(still, 0.0, np.maximum(high, 0.0))
 
 
-def _strictest(problem: Problem) -> FloatArray:
+def strictest(problem: Problem) -> FloatArray:
     """Levels down, up and sliding against whoever each cell must be protected from most."""
     return np.asarray(np.max([problem.levels(who) for who in problem.attackers()], axis=0))
 

@@ -121,12 +121,11 @@ def ways(windows: Windows, shares: FloatArray | None = None) -> tuple[Windows, S
     """
     problem = windows.problem
     cells = problem.primaries
-    down, up = (np.ceil(level[cells] / windows.unit - HAIR) for level in strictest(problem))
+    (down, up), more = distances(windows)
     low, high = windows.low.copy(), windows.high.copy()
     can_rise, can_fall = high[cells] >= up, -low[cells] >= down
     if shares is not None:
-        down = down + np.floor(shares[0] * (np.maximum(-low[cells] - down, 0.0) + 1 - HAIR))
-        up = up + np.floor(shares[1] * (np.maximum(high[cells] - up, 0.0) + 1 - HAIR))
+        down, up = np.stack([down, up]) + np.floor(shares * (more + 1 - HAIR))
     if not np.all(can_rise | can_fall):
         raise Infeasible
     pushed = (up > 0) | (down > 0)
@@ -135,6 +134,13 @@ def ways(windows: Windows, shares: FloatArray | None = None) -> tuple[Windows, S
     high[cells[only_down]] = np.minimum(high[cells[only_down]], -down[only_down])
     open_ways = pushed & can_rise & can_fall
     return windows.within(low, high), Senses(cells[open_ways], up[open_ways], down[open_ways])
+
+
+def distances(windows: Windows) -> tuple[FloatArray, FloatArray]:
+    """How far down and up sensitive cells must go at least, and how much farther windows let them go: (way, cell)."""
+    cells = windows.problem.primaries
+    least = np.stack([np.ceil(level[cells] / windows.unit - HAIR) for level in strictest(windows.problem)])
+    return least, np.maximum(np.stack([-windows.low[cells], windows.high[cells]]) - least, 0.0)
 
 
 def going(windows: Windows, senses: Senses, up: BoolArray) -> Windows:

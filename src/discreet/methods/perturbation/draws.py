@@ -38,7 +38,7 @@ class Draws:
 
     def all(self) -> FloatArray:
         """A change of each sensitive cell within its window; they need not add up."""
-        return self._drawn(self.cells, self.windows.low[self.cells], self.windows.high[self.cells])
+        return self.within(self.cells, self.windows.low[self.cells], self.windows.high[self.cells])
 
     def in_the_middle(self, change: FloatArray | IntArray) -> BoolArray:
         """Sensitive cells that are published next to their values."""
@@ -60,11 +60,12 @@ class Draws:
             left = None if budget.over else ranges.of(cell)
             if left is None:
                 break
-            chosen[i] = self._drawn(np.array([cell]), np.array([left[0]]), np.array([left[1]]))[0]
+            chosen[i] = self.within(np.array([cell]), np.array([left[0]]), np.array([left[1]]))[0]
             ranges.fix(cell, chosen[i])
         return chosen
 
-    def _drawn(self, cells: IntArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    def within(self, cells: IntArray, low: FloatArray, high: FloatArray) -> FloatArray:
+        """A change of each of these cells, from ``low`` to ``high``."""
         far, middle = self._far(cells), self._middle(cells)
         close = CLOSE * np.abs(self.windows.problem.table.value[cells]) / self.windows.unit
         change = np.zeros(len(cells))
