@@ -112,14 +112,16 @@ def check_contract(problem: Problem, protection: Protection) -> None:
 @pytest.mark.parametrize("kind", TABLES)
 @pytest.mark.parametrize("draws", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_random_problems_are_protected_or_shown_to_be_hopeless(method, kind, draws):
-    protected = 0
-    for seed in range(1 if method in COMPOSED else draws):
+    protected, enough = 0, 1 if method in COMPOSED else draws
+    for seed in range(10):
+        if seed >= enough and (protected or method in COMPOSED):
+            return
         problem = draw(kind, seed)
         protection = solved(method, problem, gap=0.05)  # proofs to the end are for smaller tables
         if protection is not None:
             check_contract(problem, protection)
             protected += 1
-    assert protected or method in COMPOSED  # or nothing was tested
+    assert protected  # or nothing was tested
 
 
 @pytest.mark.parametrize("kind", ["2-D", "3-D", "linked"])
@@ -133,7 +135,7 @@ def test_many_primaries(method, kind, seed):
 
 
 @pytest.mark.parametrize("kind", ["2-D, hierarchical", "3-D", "linked"])
-@pytest.mark.parametrize("seed", [1, pytest.param(0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_same_seed_gives_the_same_pattern(method, kind, seed):
     problem = draw(kind, 20 + seed, prior="sign")
     first, second = solved(method, problem, seed=seed), solved(method, problem, seed=seed)
