@@ -5,8 +5,10 @@ Of one problem in twelve, whichever test it is in, so that the tests end in time
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
+from collections.abc import Generator
 from dataclasses import replace
 from hashlib import sha512
 from itertools import count
@@ -25,6 +27,17 @@ module: Any = sys.modules["discreet.audit.audit"]
 def pytest_configure() -> None:
     """Ctrl-C is heard, also where the tests were started in the background: shells have it ignored there."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Modules and thousands of tests stay until the end: nobody need look again and again whether they are garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture
