@@ -298,10 +298,11 @@ def certified(problem: Problem, protection: Protection, intervals: bool = True) 
     return certificate(audit(problem, protection, certify=True, intervals=intervals), protection)
 
 
+@pytest.mark.parametrize("tables", [4, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("intervals", [True, False])
-def test_certificates_prove_each_attackers_verdicts(intervals, monkeypatch):
+def test_certificates_prove_each_attackers_verdicts(intervals, tables, monkeypatch):
     rng = np.random.default_rng(93)
-    for _ in range(10):
+    for _ in range(tables):
         problem = several(rng, random_problem(rng, random_table(rng, (3, 4)), primaries=0.2, sliding=True))
         protection = release(rng, problem, "mixture")
         checked = audit(problem, protection, certify=True, intervals=intervals)
