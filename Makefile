@@ -29,7 +29,7 @@ demo: $(VENV)/run.stamp  ## the whole job on a built-in synthetic survey
 	$(BIN)/discreet demo --out demo-output
 
 test: $(VENV)/dev.stamp
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal  # neighbours stay together, with what they share
 
 test-slow: $(VENV)/slow.stamp
 	$(BIN)/python -m pytest -m slow

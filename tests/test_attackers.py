@@ -80,9 +80,10 @@ def missing(value: float, interval: tuple[float, float], level: tuple[float, flo
 
 @pytest.mark.parametrize("kind", RELEASES)
 @pytest.mark.parametrize("table", TABLES)
-def test_every_attacker_is_judged_by_levels_of_their_own(table, kind):
-    """72 tables: each interval by two plain linear programs, each verdict by the levels against that attacker."""
-    for seed in range(2):
+@pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 5), marks=pytest.mark.slow)], ids=["few", "many"])
+def test_every_attacker_is_judged_by_levels_of_their_own(table, kind, seeds):
+    """36 tables: each interval by two plain linear programs, each verdict by the levels against that attacker."""
+    for seed in seeds:
         rng = np.random.default_rng([seed, 90, list(TABLES).index(table), RELEASES.index(kind)])
         plain = random_problem(rng, TABLES[table](rng), primaries=0.15, sliding=True, already_hidden=0.05)
         problem = several(rng, plain, share=0.15)
@@ -297,10 +298,11 @@ def certified(problem: Problem, protection: Protection, intervals: bool = True) 
     return certificate(audit(problem, protection, certify=True, intervals=intervals), protection)
 
 
+@pytest.mark.parametrize("tables", [4, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("intervals", [True, False])
-def test_certificates_prove_each_attackers_verdicts(intervals, monkeypatch):
+def test_certificates_prove_each_attackers_verdicts(intervals, tables, monkeypatch):
     rng = np.random.default_rng(93)
-    for _ in range(10):
+    for _ in range(tables):
         problem = several(rng, random_problem(rng, random_table(rng, (3, 4)), primaries=0.2, sliding=True))
         protection = release(rng, problem, "mixture")
         checked = audit(problem, protection, certify=True, intervals=intervals)

@@ -15,7 +15,6 @@ from discreet.table import Table
 from discreet.testing import random_hierarchy, random_linked_table, random_problem, random_table
 from second_solver import infer_with_glpk
 
-SEEDS = 4
 TABLES = {
     "2-D": lambda rng: random_table(rng, (4, 4)),
     "2-D, one hierarchy": lambda rng: random_table(rng, (random_hierarchy(rng, 6, levels=3), 3)),
@@ -80,8 +79,9 @@ def meets(problem: Problem, cell: int, interval: tuple[float, float], slack: flo
 @pytest.mark.parametrize("kind", RELEASES)
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("table", TABLES)
-def test_intervals_and_verdicts_are_those_of_another_solver(table, prior, kind):
-    for seed in range(SEEDS):
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 8), marks=pytest.mark.slow)], ids=["few", "many"])
+def test_intervals_and_verdicts_are_those_of_another_solver(table, prior, kind, seeds):
+    for seed in seeds:
         problem, protection = case(table, prior, kind, seed)
         cells = np.union1d(problem.primaries, np.flatnonzero(protection.hidden)[:3])
         expected = infer_with_glpk(protection, cells.tolist())

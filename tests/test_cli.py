@@ -955,9 +955,9 @@ def drawn(path: Path, size: int) -> Path:
 
 
 def test_exit_codes_of_the_program(made, tmp_path):
+    """That of success is in the next test."""
     (tmp_path / "alone.csv").write_text(ALONE)
     for code, words in (
-        (0, ["audit", "problem.jj", "--pattern", "pattern.csv"]),
         (1, ["audit", "problem.jj", "--pattern", tmp_path / "alone.csv"]),
         (2, ["audit", "problem.jj", "--pattern", "problem.jj"]),
     ):
@@ -1090,20 +1090,33 @@ NOT_COVERED = (
 )
 
 
-@pytest.fixture
-def insiders(here, call) -> Path:
+@pytest.fixture(scope="module")
+def made_for_insiders(tmp_path_factory) -> Path:
     """Example 4 of Daalmans & de Waal (2010): a pattern that is safe for cells, but not for the firm with 155."""
+    folder = tmp_path_factory.mktemp("insiders")
     cells = {"A,I": [155, 4, 1], "B,I": [28, 10, 2], "C,I": [61] * 10, "A,II": [38] * 10, "B,II": [8] * 10}
     lines = [f"{cell},{cell[0]}{k},{x}" for cell, xs in (cells | {"C,II": [80] * 10}).items() for k, x in enumerate(xs)]
     # Firms of different columns are different.
     lines = [line.replace("II,", "II,s") for line in lines]
-    (here / "firms.csv").write_text("row,column,firm,x\n" + "\n".join(lines) + "\n")
-    who = ["--response", "x", "--contributor", "firm", "--out", "t.discreet"]
-    call("tabulate", "firms.csv", "--by", "row", "--by", "column", *who).done()
-    call("assess", "t.discreet", "--rule", "P(20)", "--out", "p.discreet").done()
-    problem = read_problem(here / "p.discreet")
+    at = {name: str(folder / name) for name in ("firms.csv", "t.discreet", "p.discreet")}
+    Path(at["firms.csv"]).write_text("row,column,firm,x\n" + "\n".join(lines) + "\n")
+    who = ["--response", "x", "--contributor", "firm", "--out", at["t.discreet"]]
+    for words in (
+        ["tabulate", at["firms.csv"], "--by", "row", "--by", "column", *who],
+        ["assess", at["t.discreet"], "--rule", "P(20)", "--out", at["p.discreet"]],
+    ):
+        assert not cli.main(words, standalone_mode=False)
+    problem = read_problem(at["p.discreet"])
     hidden = np.isin(problem.table.labels(), ["A × I", "A × II", "B × I", "B × II"])
-    write_pattern(suppress(problem, hidden), here / "four.csv")
+    write_pattern(suppress(problem, hidden), folder / "four.csv")
+    return folder
+
+
+@pytest.fixture
+def insiders(made_for_insiders, here) -> Path:
+    """A copy of those files, too."""
+    for file in made_for_insiders.iterdir():
+        copy(file, here)
     return here
 
 

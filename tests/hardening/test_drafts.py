@@ -175,7 +175,7 @@ def open_umask():
 
 
 def test_what_a_job_writes(tmp_path, open_umask, monkeypatch):
-    small = business_survey(seed=1, establishments=300)
+    small = business_survey(seed=1, establishments=120)
     monkeypatch.setattr("discreet.demo.business_survey", lambda seed: small)
     job = write_demo(tmp_path / "demo")
     text = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from discreet import Attacker, Decision, Problem, Protection, Table, audit, protect, suppress
@@ -12,6 +14,7 @@ SQUARE = ("x × x", "x × b", "c × x", "c × b")
 SEEDS = range(100)
 
 
+@cache
 def safe_table(seed: int, shape: tuple[int, ...] = (4, 4)) -> Protection:
     """A random table, protected by a heuristic."""
     rng = np.random.default_rng(seed)

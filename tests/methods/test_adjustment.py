@@ -45,9 +45,10 @@ def test_one_cell_of_nine_costs_four_times_its_level(three, fixed):
     check(problem, found)
 
 
-def test_the_cheapest_of_all_tiny_tables():
+@pytest.mark.parametrize("tables", [25, pytest.param(150, marks=pytest.mark.slow)])
+def test_the_cheapest_of_all_tiny_tables(tables):
     rng, solved = np.random.default_rng(5), 0
-    for _ in range(70):
+    for _ in range(tables):
         problem = tiny(rng)
         told = np.where(problem.status == Status.PUBLISHED, 0.0, 4.0)
         down, up = problem.lower[problem.primaries], problem.upper[problem.primaries]
@@ -66,7 +67,7 @@ def test_the_cheapest_of_all_tiny_tables():
         assert found.report.status == "optimal"
         check(problem, found)
         solved += 1
-    assert solved >= 60
+    assert solved >= 0.85 * tables
 
 
 @pytest.mark.parametrize("kind", TABLES)

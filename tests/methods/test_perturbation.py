@@ -44,9 +44,10 @@ def windows(rng, problem):
     return np.where(fixed, value, np.maximum(floor, 0)), np.where(fixed, value, ceiling)
 
 
-def test_the_cheapest_of_all_tiny_tables_and_the_first_model():
+@pytest.mark.parametrize("tables", [25, pytest.param(150, marks=pytest.mark.slow)])
+def test_the_cheapest_of_all_tiny_tables_and_the_first_model(tables):
     rng, solved, hopeless = np.random.default_rng(8), 0, 0
-    while solved < 60:
+    while solved < tables:
         problem = tiny(rng)
         floor, ceiling = windows(rng, problem)
         value, cells = problem.table.value, problem.primaries
@@ -67,7 +68,7 @@ def test_the_cheapest_of_all_tiny_tables_and_the_first_model():
                 costs.append(found.report.cost)
         assert costs == ([None, None] if best is None else [pytest.approx(best)] * 2)
         solved, hopeless = solved + (best is not None), hopeless + (best is None)
-    assert hopeless > 5
+    assert hopeless > tables / 12
 
 
 @pytest.mark.parametrize("kind", TABLES)

@@ -25,11 +25,17 @@ def components(
     cells = np.flatnonzero(uncertain)
     if not len(cells):
         return
-    rows = sparse.csr_array(relations[:, cells])
-    rows = sparse.csr_array(rows[np.diff(rows.indptr) > 0])
+    rows = relations if len(cells) == len(uncertain) else sparse.csr_array(relations[:, cells])
+    held = np.diff(rows.indptr) > 0
+    rows = rows if held.all() else sparse.csr_array(rows[held])
     m, n = rows.shape
-    graph = sparse.block_array([[None, rows], [rows.T, None]], format="csr")
+    # Relations are joined with their cells, each by an edge; put together by hand, as this is asked for very often.
+    ends = np.append(rows.indptr, np.full(n, rows.indptr[-1]))
+    graph = sparse.csr_array((np.ones(len(rows.indices)), rows.indices + m, ends), shape=(m + n, m + n))
     count, label = csgraph.connected_components(graph, directed=False)
+    if count == 1:
+        yield cells, rows
+        return
     by_row, by_cell = np.argsort(label[:m], kind="stable"), np.argsort(label[m : m + n], kind="stable")
     # With rows and columns in the order of their components, each one is a block that is cut out without a search.
     rows = sparse.csr_array(sparse.csr_array(rows[by_row])[:, by_cell])
