@@ -74,6 +74,8 @@ class Adjustment:
     def _adjust(self, search: Search, note: str, pushed: tuple[Windows, Senses]) -> Protection:
         windows, senses = pushed
         found = self._pushed(search, windows, senses)
+        if not _goes_far_enough(windows, senses, found):
+            raise ArithmeticError("sensitive cells are nearer to their values than they must be")
         if self.distance == "L1":
             return search.tell(
                 self.name, found, found.bound if self.senses == "best" or not len(senses.cells) else None, note
@@ -96,7 +98,10 @@ class Adjustment:
             better = search.safe(Master(windows, windows.weight, senses=senses, seed=run.seed), start.change)
         except (NoSafePatternError, KeyboardInterrupt):  # there is a safe table already
             return Found(start.change, start.cost, 0.0, False)
-        return better if better.cost <= start.cost else Found(start.change, start.cost, better.bound, better.finished)
+        # Binaries have a tolerance: where windows are vast, a cell may be left nearer to its value than it must be.
+        if better.cost <= start.cost and _goes_far_enough(windows, senses, better):
+            return better
+        return Found(start.change, start.cost, min(better.bound, start.cost), better.finished)
 
     def _guess(self, search: Search, windows: Windows, senses: Senses) -> Found:
         """Ways that a program with fractions leans to; where these do not go together, the first that do."""
@@ -141,6 +146,14 @@ def distances(windows: Windows) -> tuple[FloatArray, FloatArray]:
     cells = windows.problem.primaries
     least = np.stack([np.ceil(level[cells] / windows.unit - HAIR) for level in strictest(windows.problem)])
     return least, np.maximum(np.stack([-windows.low[cells], windows.high[cells]]) - least, 0.0)
+
+
+def _goes_far_enough(windows: Windows, senses: Senses, found: Found) -> bool:
+    """Whether all sensitive cells are as far from their values as they must be, one way or the other."""
+    change, cells = found.change, windows.problem.primaries
+    inside = (change[cells] >= windows.low[cells] - HAIR) & (change[cells] <= windows.high[cells] + HAIR)
+    far = (change[senses.cells] >= senses.up - HAIR) | (change[senses.cells] <= -senses.down + HAIR)
+    return bool(inside.all() and far.all())
 
 
 def going(windows: Windows, senses: Senses, up: BoolArray) -> Windows:
