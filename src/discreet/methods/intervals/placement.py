@@ -58,16 +58,21 @@ class Draw:
         ends = drawn_ends(problem.table.value[cells], levels[:, cells], known, tick, rng)
         return cls(problem, cells, ends, MOST_BEYOND * rng.random((2, len(problem))))
 
-    def central(self, found: Protection) -> tuple[IntArray, float]:
+    def central(self, lower: FloatArray, upper: FloatArray) -> tuple[IntArray, float]:
         """Places of sensitive cells whose values lie in the middle fifth of their intervals, and how many are expected to."""
-        wide = found.upper[self.cells] - found.lower[self.cells]
+        wide = upper[self.cells] - lower[self.cells]
         inner = (self.problem.status[self.cells] == Status.PRIMARY) & np.isfinite(wide) & (wide > 0)
-        below = (self.problem.table.value - found.lower)[self.cells]
+        below = (self.problem.table.value - lower)[self.cells]
         return np.flatnonzero(inner)[np.abs(below[inner] / wide[inner] - 0.5) < MIDDLE], 2 * MIDDLE * float(inner.sum())
+
+    def excess(self, lower: FloatArray, upper: FloatArray) -> float:
+        """How many more values lie in the middle than may be tolerated; not above 0 if few enough do."""
+        central, expected = self.central(lower, upper)
+        return float(len(central) - expected - TOLERATED * expected**0.5)
 
     def gives_away(self, found: Protection) -> bool:
         """Whether so many values lie in the middle that it cannot be chance."""
-        central, expected = self.central(found)
+        central, expected = self.central(found.lower, found.upper)
         return bool(len(central) > expected + SURE * expected**0.5)
 
     def redrawn(self, found: Protection, treatment: Treatment, rounded: bool, rng: np.random.Generator) -> Draw | None:
@@ -76,9 +81,9 @@ class Draw:
         Where sensitive cells add up with each other, one cell's interval has to make up for another's, and values get nearer to
         the middles than they were drawn. As many are drawn anew as are too many.
         """
-        central, expected = self.central(found)
-        if len(central) <= expected + TOLERATED * expected**0.5:
+        if self.excess(found.lower, found.upper) <= 0:
             return None
+        central, expected = self.central(found.lower, found.upper)
         chosen = central[rng.random(len(central)) > expected / len(central)]
         fresh = Draw.of(self.problem, treatment, rounded, rng)
         ends = tuple(old.copy() for old in self.ends)
