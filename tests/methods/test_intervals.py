@@ -168,14 +168,15 @@ def test_cuts_cost_what_the_whole_program_costs_in_many_problems(kind):
     assert compared(kind, range(4, 30)) >= 10
 
 
+@pytest.mark.parametrize("renewing", [0.5, 0.0], ids=["renewed", "no time to renew"])
 @pytest.mark.parametrize("kind", TABLES)
-def test_widths_made_of_what_single_demands_need(kind, monkeypatch):
+def test_widths_made_of_what_single_demands_need(kind, renewing, monkeypatch):
     """They meet every demand by themselves, cost no less than the best, and the search goes on from them to the best."""
     costs: list[float] = []
     renewed = Renewal.renewed
 
     def watched(self: Renewal, budget: Budget) -> FloatArray | None:
-        z = renewed(self, budget)
+        z = renewed(self, Budget(600.0))
         if z is not None:
             costs.append(self.s.cost(z))
             for number, demands in enumerate(self.s.demands):
@@ -183,6 +184,7 @@ def test_widths_made_of_what_single_demands_need(kind, monkeypatch):
         return z
 
     monkeypatch.setattr(Renewal, "renewed", watched)
+    monkeypatch.setattr("discreet.methods.intervals.renew.RENEWED", renewing)
     monkeypatch.setattr(Search, "_misses_most", lambda self, z: True)
     for seed in range(4):
         problem = draw(kind, seed)
