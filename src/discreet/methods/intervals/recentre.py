@@ -57,7 +57,8 @@ def recentred(
 def _centres(setting: Setting, wide: FloatArray, seen: Audit) -> tuple[FloatArray, FloatArray]:
     """Between which values the centre of each interval may be."""
     problem, centre, value = setting.placement.problem, setting.centre, setting.problem.table.value
-    wide = np.where(setting.untold | setting.treatment.fixed, np.inf, wide)
+    still = setting.untold | setting.treatment.fixed | ~np.isfinite(wide).all(axis=0)  # no interval of theirs may move
+    wide = np.where(still, 0.0, wide)
     low, high = value - wide[UP], value + wide[DOWN]
     for who in problem.attackers():  # nobody's bounds may stop a deviation that they do not stop already
         low = np.maximum(low, np.minimum(who.lower + wide[DOWN], centre))
@@ -68,7 +69,7 @@ def _centres(setting: Setting, wide: FloatArray, seen: Audit) -> tuple[FloatArra
         beyond = centre[cells] + value[cells]
         low[cells] = np.maximum(low[cells], beyond + levels[1, cells] - seen.upper[own])
         high[cells] = np.minimum(high[cells], beyond - levels[0, cells] - seen.lower[own])
-    return np.minimum(low, centre), np.maximum(high, centre)
+    return np.where(still, centre, np.minimum(low, centre)), np.where(still, centre, np.maximum(high, centre))
 
 
 def _away(
