@@ -91,9 +91,9 @@ class Plan:
     ) -> Protection:
         """The same, or with the same widths around another table, where too many values lie in the middles."""
         assert search.z is not None
-        if draw.excess(found.lower, found.upper) <= 0:
+        if draw.excess_of_hits(found.lower, found.upper) <= 0:
             return found
-        placement = recentred(search.setting, search.z, found, draw.excess, rng, run)
+        placement = recentred(search.setting, search.z, found, draw.excess_of_hits, rng, run)
         if placement is None:
             return found
         moved = published(search.setting.around(placement), search.z, self.rounded, run, self.fixed)
