@@ -101,6 +101,9 @@ def premium(name: str, seed: int, data: Path | None, seconds: float) -> dict[str
 def chance_of_the_middle(problem: Problem, lower: FloatArray, upper: FloatArray) -> float:
     """How often the middle would be as close if values were uniform in their intervals, with as many digits as the table."""
     digits = digits_of(problem.table.value)
+    bounded = np.isfinite(upper - lower) & (lower < upper)  # there is no middle of the others, or it is the value
+    sure = float((lower == upper).sum())
+    shares, (lower, upper) = len(lower), (lower[bounded], upper[bounded])
     middle = (lower + upper) / 2
     ends = np.sort([middle / (1 + CLOSE), middle / (1 - CLOSE)], axis=0)
     if digits is None:
@@ -112,7 +115,7 @@ def chance_of_the_middle(problem: Problem, lower: FloatArray, upper: FloatArray)
             np.floor(np.minimum(ends[1], upper) * scale + hair),
         )
         close, wide = last - first + 1, np.floor(upper * scale + hair) - np.ceil(lower * scale - hair) + 1
-    return float((np.maximum(close, 0.0) / wide).mean())
+    return float((np.maximum(close, 0.0) / wide).sum() + sure) / max(shares, 1)
 
 
 def premiums(lines: Sequence[dict[str, str]]) -> str:

@@ -168,15 +168,16 @@ def test_cuts_cost_what_the_whole_program_costs_in_many_problems(kind):
     assert compared(kind, range(2, 30)) >= 10
 
 
+@pytest.mark.parametrize("renewing", [0.5, 0.0], ids=["renewed", "no time to renew"])
 @pytest.mark.parametrize("kind", TABLES)
 @pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 12), marks=pytest.mark.slow)], ids=["few", "many"])
-def test_widths_made_of_what_single_demands_need(kind, seeds, monkeypatch):
+def test_widths_made_of_what_single_demands_need(kind, seeds, renewing, monkeypatch):
     """They meet every demand by themselves, cost no less than the best, and the search goes on from them to the best."""
     costs: list[float] = []
     renewed = Renewal.renewed
 
     def watched(self: Renewal, budget: Budget) -> FloatArray | None:
-        z = renewed(self, budget)
+        z = renewed(self, Budget(600.0))
         if z is not None:
             costs.append(self.s.cost(z))
             for number, demands in enumerate(self.s.demands):
@@ -184,6 +185,7 @@ def test_widths_made_of_what_single_demands_need(kind, seeds, monkeypatch):
         return z
 
     monkeypatch.setattr(Renewal, "renewed", watched)
+    monkeypatch.setattr("discreet.methods.intervals.renew.RENEWED", renewing)
     monkeypatch.setattr(Search, "_misses_most", lambda self, z: True)
     for seed in seeds:
         problem = draw(kind, seed)

@@ -151,6 +151,23 @@ def test_values_near_a_known_bound_are_not_given_away_by_it(share):
             assert hits <= NEAR_BOUND * expected + 3 * variance**0.5
 
 
+@pytest.mark.parametrize(("most", "level"), [(2, 1), (4, 1), (10, 1), (4, 2)])
+def test_intervals_of_small_counts_do_not_tell_them(most, level):
+    """0 to 3 was drawn for 1 alone, and a fourth of the intervals of 2 were 0 to 4 (the sensitive counts of dale)."""
+    rng, n = np.random.default_rng(3), 40_000
+    value = rng.integers(1, most + 1, n).astype(float)
+    levels = np.stack([np.minimum(level, value), np.full(n, float(level)), np.zeros(n)])
+    known = np.stack([np.zeros(n), np.full(n, np.inf)])
+    lower, upper = drawn_ends(value, levels, known, 1.0, rng)
+    assert np.all((lower >= 0) & (lower <= value - levels[0]) & (value + levels[1] <= upper))
+    hits, expected, variance = hits_and_chances((lower + upper) / 2, value, lower, upper)
+    assert hits <= expected + DEVIATIONS * variance**0.5
+    for ends in np.unique(np.stack([lower, upper], axis=1), axis=0):
+        same = value[(lower == ends[0]) & (upper == ends[1])]
+        if len(same) > 0.01 * n:
+            assert np.unique(same, return_counts=True)[1].max() < 0.75 * len(same)
+
+
 @pytest.mark.slow
 def test_combined_draws_the_positions_of_its_intervals():
     hits, expected, variance = np.zeros(3)

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from discreet.audit import audit
 from discreet.audit.evidence import DOWN, UP, IntArray
-from discreet.methods.intervals.positions import MIDDLE, Ends, at_known_bounds, drawn_ends, sign_bounds
+from discreet.methods.intervals.positions import CLOSE, MIDDLE, Ends, at_known_bounds, drawn_ends, sign_bounds
 from discreet.methods.intervals.prepare import open_table
 from discreet.methods.intervals.setting import Placement, Sides, Treatment
 from discreet.problem import BoolArray, Problem, Status
@@ -46,6 +46,7 @@ class Draw:
     cells: IntArray
     ends: Ends
     beyond: FloatArray
+    tick: float | None  # of which all ends are multiples
 
     @classmethod
     def of(cls, problem: Problem, treatment: Treatment, rounded: bool, rng: np.random.Generator) -> Draw:
@@ -56,18 +57,29 @@ class Draw:
         known = sign_bounds(problem)[:, cells]
         tick = None if digits is None else 10.0**-digits
         ends = drawn_ends(problem.table.value[cells], levels[:, cells], known, tick, rng)
-        return cls(problem, cells, ends, MOST_BEYOND * rng.random((2, len(problem))))
+        return cls(problem, cells, ends, MOST_BEYOND * rng.random((2, len(problem))), tick)
 
-    def central(self, found: Protection) -> tuple[IntArray, float]:
+    def central(self, lower: FloatArray, upper: FloatArray) -> tuple[IntArray, float]:
         """Places of sensitive cells whose values lie in the middle fifth of their intervals, and how many are expected to."""
-        wide = found.upper[self.cells] - found.lower[self.cells]
+        wide = upper[self.cells] - lower[self.cells]
         inner = (self.problem.status[self.cells] == Status.PRIMARY) & np.isfinite(wide) & (wide > 0)
-        below = (self.problem.table.value - found.lower)[self.cells]
+        below = (self.problem.table.value - lower)[self.cells]
         return np.flatnonzero(inner)[np.abs(below[inner] / wide[inner] - 0.5) < MIDDLE], 2 * MIDDLE * float(inner.sum())
+
+    def excess(self, lower: FloatArray, upper: FloatArray) -> float:
+        """How many more values lie in the middle fifth than may be tolerated; not above 0 if few enough do."""
+        central, expected = self.central(lower, upper)
+        return float(len(central) - expected - TOLERATED * expected**0.5)
+
+    def excess_of_hits(self, lower: FloatArray, upper: FloatArray) -> float:
+        """The same of middles that are good guesses, or of the middle fifth where these are more."""
+        cells = self.cells[self.problem.status[self.cells] == Status.PRIMARY]
+        hits, expected = _hits(self.problem.table.value[cells], lower[cells], upper[cells], self.tick)
+        return float(max(self.excess(lower, upper), hits - max(expected, 1.0) - TOLERATED * expected**0.5))
 
     def gives_away(self, found: Protection) -> bool:
         """Whether so many values lie in the middle that it cannot be chance."""
-        central, expected = self.central(found)
+        central, expected = self.central(found.lower, found.upper)
         return bool(len(central) > expected + SURE * expected**0.5)
 
     def redrawn(self, found: Protection, treatment: Treatment, rounded: bool, rng: np.random.Generator) -> Draw | None:
@@ -76,9 +88,9 @@ class Draw:
         Where sensitive cells add up with each other, one cell's interval has to make up for another's, and values get nearer to
         the middles than they were drawn. As many are drawn anew as are too many.
         """
-        central, expected = self.central(found)
-        if len(central) <= expected + TOLERATED * expected**0.5:
+        if self.excess(found.lower, found.upper) <= 0:
             return None
+        central, expected = self.central(found.lower, found.upper)
         chosen = central[rng.random(len(central)) > expected / len(central)]
         fresh = Draw.of(self.problem, treatment, rounded, rng)
         ends = tuple(old.copy() for old in self.ends)
@@ -167,6 +179,22 @@ def _limits(
         low, high = np.maximum(low, -widths[DOWN]), np.minimum(high, widths[UP])
     still = (problem.status == Status.PUBLISHED) | barred
     return np.where(still, 0.0, np.minimum(low, 0.0)), np.where(still, 0.0, np.maximum(high, 0.0))
+
+
+def _hits(value: FloatArray, lower: FloatArray, upper: FloatArray, tick: float | None) -> tuple[int, float]:
+    """How many middles are good guesses of values, and how many would be if values were uniform in their intervals."""
+    bounded = np.isfinite(upper - lower) & (lower < upper)
+    value, lower, upper = value[bounded], lower[bounded], upper[bounded]
+    middle = (lower + upper) / 2
+    ends = np.sort([middle / (1 + CLOSE), middle / (1 - CLOSE)], axis=0)
+    first, last = np.maximum(ends[0], lower), np.minimum(ends[1], upper)
+    if tick is None:
+        close, wide = last - first, upper - lower
+    else:  # as many multiples of it
+        close = np.floor(last / tick + STILL) - np.ceil(first / tick - STILL) + 1
+        wide = np.floor(upper / tick + STILL) - np.ceil(lower / tick - STILL) + 1
+    hits = np.abs(middle - value) <= CLOSE * np.abs(value)
+    return int(hits.sum()), float((np.maximum(close, 0.0) / np.maximum(wide, np.finfo(float).tiny)).sum())
 
 
 def strictest(problem: Problem) -> FloatArray:

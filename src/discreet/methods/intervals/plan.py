@@ -13,6 +13,7 @@ from discreet.methods.intervals.choices import Choices
 from discreet.methods.intervals.placement import Draw
 from discreet.methods.intervals.prepare import REMEDY, prepared
 from discreet.methods.intervals.publish import published
+from discreet.methods.intervals.recentre import recentred
 from discreet.methods.intervals.search import Search
 from discreet.methods.intervals.setting import Setting, Sides, Treatment
 from discreet.problem import BoolArray, Problem
@@ -54,7 +55,7 @@ class Plan:
         for left in reversed(range(DRAWS)):
             draw = Draw.of(self.problem, treatment, self.rounded, rng)
             try:
-                found = self._placed(draw, treatment, barred, run, method)
+                found = self._recentred(draw, *self._placed(draw, treatment, barred, run, method), run, rng)
             except NoSafePatternError:
                 if not left or run.budget.over:
                     raise
@@ -82,10 +83,29 @@ class Plan:
                 break
             draw = again
             with suppress(NoSafePatternError):
-                found = self._placed(draw, treatment, barred, run, method)
+                found = self._recentred(draw, *self._placed(draw, treatment, barred, run, method), run, rng)
         return found, draw
 
-    def _placed(self, draw: Draw, treatment: Treatment, barred: BoolArray, run: Run, method: str) -> Protection:
+    def _recentred(
+        self, draw: Draw, found: Protection, search: Search, run: Run, rng: np.random.Generator
+    ) -> Protection:
+        """The same, or with the same widths around another table, where too many values lie in the middles."""
+        assert search.z is not None
+        if draw.excess_of_hits(found.lower, found.upper) <= 0:
+            return found
+        placement = recentred(search.setting, search.z, found, draw.excess_of_hits, rng, run)
+        if placement is None:
+            return found
+        moved = published(search.setting.around(placement), search.z, self.rounded, run, self.fixed)
+        if moved is None:
+            return found
+        report, cost = found.report, moved.report.cost
+        bound = None if report.bound is None else min(report.bound, cost)
+        return replace(moved, report=replace(report, cost=cost, bound=bound))
+
+    def _placed(
+        self, draw: Draw, treatment: Treatment, barred: BoolArray, run: Run, method: str
+    ) -> tuple[Protection, Search]:
         chosen, widths, work, ended = None, None, {}, ""
         if self._chooses:
             around = draw.asked(draw.halves, treatment, barred, run)
@@ -100,13 +120,14 @@ class Plan:
         asked = draw.asked(draw.levels, treatment, barred, run)
         setting = Setting(asked, self.sides, barred, self.width, chosen, treatment, placement)
         if chosen is None:
-            return finished(Search(setting, run), run, method, self.rounded, self.fixed)
+            found = finished(final := Search(setting, run), run, method, self.rounded, self.fixed)
+            return found, final
         late = replace(run, budget=Budget(None, 1.0)) if run.budget.over else run  # the first intervals are completed
-        found = finished(Search(setting, late), run, method, self.rounded, self.fixed)
+        found = finished(final := Search(setting, late), run, method, self.rounded, self.fixed)
         # Which cells are best was found out around other values, so that the bound is one of these cells alone.
         status = "time_limit" if "time_limit" in (found.report.status, ended) or late is not run else "heuristic"
         report = replace(found.report, status=status, bound=None, work={**work, **found.report.work})
-        return replace(found, report=report)
+        return replace(found, report=report), final
 
     def _prepared(self, problem: Problem) -> Setting:
         return prepared(problem, self.sides, self.width, self.treatment, self.barred, self.remedy)

@@ -11,6 +11,9 @@ LEAST, MOST = 2.5, 5.0  # widths, in units of what is needed; drawn with a trian
 CLOSE = 0.01  # of the value: who guesses it as closely as that has hit it
 MIDDLE = 0.1  # of the width on either side of the middle, where values are no oftener than anywhere
 FAR = 0.1  # least share of an interval that lies between a known bound and the value, where it has room to be drawn
+FEW = (
+    2  # last digits: levels that are no larger, as those of small counts, are nearly as large as the least possible one
+)
 BELOW = 0.45  # values that cannot reach this share of an interval from a known bound on are near to that bound
 UNTOLD = 1e-6  # of the value is needed where there is neither a level nor a last digit
 HAIR = 1e-9  # of the last digit: noise in levels worked out with floats
@@ -45,7 +48,10 @@ def drawn_ends(
     beyond = np.stack([rooms[0] < width - up, rooms[1] < width - down])
     for side, sign, level in ((0, 1.0, up), (1, -1.0, down)):
         at = np.flatnonzero(beyond[side])
-        far = known[side, at] + sign * _from_bound(chance[at], other[at], rooms[side, at], width[at], level[at])
+        length = _from_bound(chance[at], other[at], rooms[side, at], width[at], level[at])
+        if tick is not None:
+            length = _of_few_ticks(_ticks(length, tick), rooms[side, at], width[at], level[at], tick, rng)
+        far = known[side, at] + sign * length
         near, opposite = (lower, upper) if side == 0 else (upper, lower)
         near[at], opposite[at] = known[side, at], far if tick is None else _outwards(far, sign, tick)
     both = beyond.all(axis=0)
@@ -111,3 +117,21 @@ def _from_bound(
     again = np.where(again <= below, FAR + again, most - (again - below))
     share = np.where((chance < FAR) | (chance > most), again, chance)
     return np.where(most < BELOW, width, room / share)
+
+
+def _of_few_ticks(
+    length: FloatArray, room: FloatArray, width: FloatArray, level: FloatArray, tick: float, rng: np.random.Generator
+) -> FloatArray:
+    """Intervals from a known bound on, those with levels of a few ticks one to two times as long as their drawn ``width``.
+
+    Of small counts the shortest interval that holds the level would tell the value, and so would the longest that a share of it
+    leads to; the width does not depend on it, and has room for the level, or no bound would be near. Where the middle is the
+    value, which it often is among so few numbers, every other interval is a tick longer.
+    """
+    few = np.flatnonzero(level <= (FEW + HAIR) * tick)
+    stretch, chance = rng.random((2, len(few)))
+    longer = _ticks(width[few] * (1 + stretch), tick)
+    middle = np.abs(longer - 2 * room[few]) < tick / 2
+    found = length.copy()
+    found[few] = longer + np.where(middle & (chance < 0.5), tick, 0.0)
+    return found

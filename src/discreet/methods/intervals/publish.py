@@ -32,13 +32,18 @@ def published(
     return None
 
 
+def widths_of(setting: Setting, z: FloatArray) -> FloatArray:
+    """Widths in units of the table, by side and cell, with what was drawn and what is missing to the least."""
+    wide = np.zeros((2, len(setting.problem)))
+    wide[:, setting.cells] = _padded(setting, z) * setting.unit
+    return np.maximum(wide, setting.placement.drawn)
+
+
 def _ends(setting: Setting, z: FloatArray, rounded: bool) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Lower and upper ends by cell: without the solver's noise, then with it, then a little wider."""
     value, centre, known = setting.problem.table.value, setting.centre, setting.placement.known
     digits = digits_of(value) if rounded else None
-    wide = np.zeros((2, len(value)))
-    wide[:, setting.cells] = _padded(setting, z) * setting.unit
-    wide = _beyond(setting, np.maximum(wide, setting.placement.drawn), 0.0 if digits is None else 10.0**-digits)
+    wide = _beyond(setting, widths_of(setting, z), 0.0 if digits is None else 10.0**-digits)
     for hair, factor in ((HAIR, 1.0), (0.0, 1.0), (0.0, 1.0 + WIDER)):
         width = wide * factor
         low, high = centre - width[DOWN], centre + width[UP]

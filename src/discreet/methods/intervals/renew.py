@@ -22,23 +22,36 @@ class Renewal:
         self, setting: Setting, least: FloatArray, wideners: Sequence[Widener], demands: Sequence[Sequence[Demand]]
     ) -> None:
         self.s, self.least = setting, least
-        asked = [(one, widener) for own, widener in zip(demands, wideners, strict=True) for one in own]
+        asked = [(one, k) for k, own in enumerate(demands) for one in own]
         self.asked = sorted(asked, key=lambda one: -one[0].level)
-        self.moves: list[tuple[IntArray, FloatArray]] = []  # columns of widths, and how far they go
+        self.wideners = wideners
+        # Columns of widths and how far they go, one entry per demand; empty where the move of another one is far enough.
+        self.moves: list[tuple[IntArray, FloatArray]] = [_columns(np.zeros(least.shape))] * len(asked)
 
     def renewed(self, budget: Budget) -> FloatArray | None:
         """Widths that meet all demands, and after some time narrower ones; None if there are none, or time was up before."""
         z = self.least
-        for demand, widener in self.asked:
-            far = None if budget.over else widener.reach(z, demand)
+        waiting = []
+        farthest = [np.zeros(z.shape) for _ in self.wideners]  # of all moves, by attacker
+        for k, (demand, number) in enumerate(self.asked):
+            if float(farthest[number][list(demand.sides), demand.cell].sum()) >= demand.level:
+                waiting.append(k)
+                continue
+            far = None if budget.over else self.wideners[number].reach(z, demand)
             if far is None:
                 return None
-            z = np.maximum(z, far)
-            self.moves.append(_columns(far))
+            z, farthest[number] = np.maximum(z, far), np.maximum(farthest[number], far)
+            self.moves[k] = _columns(far)
         budget = budget.share(RENEWED)
-        for k, (demand, widener) in enumerate(self.asked):
+        for k in waiting:  # a move of its own, so that the others may be chosen anew
+            far = self._reach(k, z, budget)
+            if far is None:
+                return z
+            z = np.maximum(z, far)
+            self.moves[k] = _columns(far)
+        for k in range(len(self.asked)):
             others = self._without(k)
-            far = None if budget.over else widener.reach(others, demand)
+            far = self._reach(k, others, budget)
             if far is None:
                 break
             before = others.copy()
@@ -46,6 +59,10 @@ class Renewal:
             if self.s.cost(np.maximum(others, far)) < self.s.cost(before):
                 self.moves[k] = _columns(far)
         return self._without(None)
+
+    def _reach(self, k: int, z: FloatArray, budget: Budget) -> FloatArray | None:
+        demand, number = self.asked[k]
+        return None if budget.over else self.wideners[number].reach(z, demand)
 
     def _without(self, number: int | None) -> FloatArray:
         """The widths that all moves but one need."""

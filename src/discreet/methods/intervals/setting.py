@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -79,6 +80,11 @@ class Placement:
         nothing = np.zeros((2, len(problem)))
         known = np.stack([problem.prior_lower, problem.prior_upper])
         return cls(problem, np.zeros(len(problem)), nothing, nothing, known, nothing)
+
+    def moved(self, shift: FloatArray) -> Placement:
+        """The same around a table that is so far away from this one."""
+        shift = self.shift + shift
+        return replace(self, shift=shift, cover=np.stack([np.maximum(shift, 0.0), np.maximum(-shift, 0.0)]))
 
 
 @dataclass(frozen=True)
@@ -190,6 +196,12 @@ class Setting:
     def has_conditional(self) -> bool:
         """Whether free cells need protection as soon as they get an interval."""
         return any(self.conditional(self.problem.status == Status.FREE))
+
+    def around(self, placement: Placement) -> Setting:
+        """The same lengths, counted from the table of another placement: for widths that are found already."""
+        moved = copy(self)
+        moved.placement, moved.centre = placement, self.problem.table.value + placement.shift
+        return moved
 
     def forget(self, z: FloatArray) -> None:
         """Cells that turn out to need no interval need no width."""
