@@ -48,6 +48,20 @@ def test_the_level_of_contributions_is_said():
     assert "Checked at the level of contributions" in said(make(), respondents=True)
 
 
+def test_cells_that_respondents_may_work_out_are_counted():
+    """A × x has four firms and is sensitive by their number alone; the only firm of A × y computes it as 1006 − 600."""
+    cells = {(row, column): [80 + k for k in range(9)] for row in "ABC" for column in "xyz"}
+    cells |= {("A", "x"): [100, 101, 102, 103], ("A", "y"): [600]}
+    named = [(row, column, x, f"{row}{column}{k}") for (row, column), xs in cells.items() for k, x in enumerate(xs)]
+    table = tabulate(pd.DataFrame(named, columns=["row", "column", "x", "firm"]), BY, "x", contributor="firm")
+    words = "1 cell is sensitive, or needs more protection, for other reasons than rules about contributions."
+    assert words in said(assess(table, ["P(10)", "FREQ(5,10)"]), respondents=True)
+    assert words in said(assess(table, "P(10)", statuses={"B × x": "primary"}), respondents=True)
+    assert "other reasons" not in said(assess(table, "P(10)"), respondents=True)
+    # A × y is sensitive by both rules, and needs more protection by the number of its firms.
+    assert "2 cells are sensitive" in said(assess(table, ["P(10)", "FREQ(5,30)"]), respondents=True)
+
+
 def test_dropped_records_are_counted():
     by = {"row": Hierarchy.flat(["a", "b"]), "column": Hierarchy.flat(["x", "y"])}
     more = pd.DataFrame({"row": ["c", "c"], "column": ["x", "x"], "firm": ["G", "H"], "x": [1, 2]})

@@ -15,7 +15,7 @@ import numpy as np
 from discreet.errors import plural
 from discreet.problem import Problem
 from discreet.protection import Protection
-from discreet.respondents import LevelInForce, RespondentAudit, level_of
+from discreet.respondents import LevelInForce, RespondentAudit, beyond_contributions, level_of
 from discreet.rules import WeightedThreshold
 
 
@@ -128,6 +128,22 @@ def _level(basis: Basis) -> str:
     )
 
 
+def _beyond_contributions(basis: Basis) -> str | None:
+    n = 0 if basis.respondents is None else beyond_contributions(basis.problem)
+    if not n:
+        return None
+    which = (
+        "1 cell is sensitive, or needs more protection,"
+        if n == 1
+        else f"{n:,} cells are sensitive, or need more protection,"
+    )
+    return (
+        f"{which} for other reasons than rules about contributions. That protection holds against readers; a respondent who "
+        "is alone in another suppressed cell, or nearly so, may work out such a value, even exactly, but no single "
+        "contribution more closely than those rules allow."
+    )
+
+
 def _attackers(basis: Basis) -> str:
     problem = basis.problem
     bounded = np.isfinite(problem.prior_upper).any()
@@ -147,5 +163,6 @@ SUBJECTS: tuple[Subject, ...] = (
     _zeros,
     _behind,
     _level,
+    _beyond_contributions,
     _attackers,
 )
