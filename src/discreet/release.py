@@ -13,6 +13,7 @@ from discreet.audit import Audit
 from discreet.audit.known import due
 from discreet.display import crossed, grid
 from discreet.errors import InputError, NotSafeError, some
+from discreet.guesses import at_levels, in_the_middle
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection
 from discreet.relations import FloatArray
@@ -143,7 +144,7 @@ def publish(
 
 
 def _refuse_symmetric(problem: Problem, protection: Protection, accepted: bool) -> None:
-    """Refuse intervals that tell where in them the sensitive values are."""
+    """Refuse intervals, and other values, that tell by themselves where the sensitive values are."""
     if accepted:
         return
     value, cells = problem.table.value, problem.primaries
@@ -156,12 +157,13 @@ def _refuse_symmetric(problem: Problem, protection: Protection, accepted: bool) 
     told = (protection.lower > problem.prior_lower)[cells] | (protection.upper < problem.prior_upper)[cells]
     # By so little rounding outwards can widen them.
     narrow = protection.hidden[cells] & told & (wide <= np.maximum(lower + upper, sliding) * (1 + 1e-6) + 2 * unit)
-    if protection.report.symmetric or narrow.any():
-        labels = problem.table.labels(cells[narrow])
+    guessed = np.unique(np.concatenate([cells[narrow], in_the_middle(protection), at_levels(protection)]))
+    if protection.report.symmetric or len(guessed):
+        labels = problem.table.labels(guessed)
         raise NotSafeError(
             "Not published: what would be told is as near to sensitive values as levels allow, or has them in its middle"
-            f"{', e.g. ' + some(labels) if labels else ''}: a simple guess finds them. Leave out exact=true, allow more time, or "
-            "accept it in so many words (accept_symmetric).",
+            f"{', e.g. ' + some(labels) if labels else ''}: a simple guess finds them. Leave out exact=true, protect it "
+            "again with more time, let figures be off by more, or accept it in so many words (accept_symmetric).",
             labels,
         )
 

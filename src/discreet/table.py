@@ -23,6 +23,7 @@ from discreet.relations import FloatArray, additive
 ADDITIVITY = 1e-9  # share of the sum of absolute values in a relation that its parts and total may differ by
 
 
+FINE = 1e-7  # unit of tables that are not round, as a share of the typical value
 WEIGHTS = (1e-4, 1e4)  # of cells in a relation; nearly always they are 1 and −1
 Weights = Literal["known", "secret"]  # sampling weights, to readers
 BETWEEN = " × "  # stands between the codes of a label
@@ -38,6 +39,15 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 def digits_of(value: FloatArray, nothing: float = 1e-12) -> int | None:
     """How many decimals the values have, up to rounding errors and what is as good as ``nothing``; None if more than six."""
     return next((d for d in range(7) if np.allclose(value, np.round(value, d), rtol=1e-14, atol=nothing)), None)
+
+
+def unit_of(value: FloatArray) -> tuple[float, int | None]:
+    """The last digit of the values, and how many decimals that are; without such a digit a small share of the usual value."""
+    digits = digits_of(value)
+    if digits is not None:
+        return 10.0**-digits, digits
+    sizes = np.abs(value[value != 0])
+    return float(10.0 ** np.round(np.log10(FINE * np.median(sizes)))), None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
