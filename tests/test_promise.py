@@ -8,7 +8,9 @@ import pytest
 from discreet.assess import assess
 from discreet.attackers import Attacker
 from discreet.hierarchy import Hierarchy
+from discreet.io.pattern import read_pattern, write_pattern
 from discreet.methods import protect
+from discreet.methods.counts.cell_key import CellKey
 from discreet.promise import SUBJECTS, promise, safe
 from discreet.respondents import audit_respondents, level_of
 from discreet.tabulate import tabulate
@@ -92,6 +94,21 @@ def test_zeros_of_suppressed_counts_are_said():
     problem = assess(table, (), statuses={"a × x": "primary"})
     assert "readers know that a suppressed count is not zero" in said(problem)
     assert "count" not in said(make())
+
+
+def test_a_largest_change_that_must_stay_secret_is_said(tmp_path):
+    """Told 5, changed by 1 at most: whoever knows the 1 has a narrower interval than was audited."""
+    records = pd.concat([RECORDS] * 5).assign(key=range(1, 46))
+    problem = assess(tabulate(records, BY, extra=["key"]), "FREQ(3)")
+    told, public = (CellKey(deviation=1, variance=0.5, announced=most) for most in (5, None))
+    found = protect(problem, told)
+    words = "safety against readers rests on the largest change staying secret."
+    assert words in said(problem, found=found)
+    assert words not in said(problem, found=protect(problem, public))
+    write_pattern(found, tmp_path / "pattern.csv")
+    assert f"If that is so by the method, {words}" in said(
+        problem, found=read_pattern(problem, tmp_path / "pattern.csv")
+    )
 
 
 def test_sentences_hold_no_values_names_or_parameters():

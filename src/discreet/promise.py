@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.errors import plural
 from discreet.problem import Problem
-from discreet.protection import Protection
+from discreet.protection import MANUAL, Decision, Protection
 from discreet.respondents import LevelInForce, RespondentAudit, beyond_contributions, level_of
 from discreet.rules import WeightedThreshold
 
@@ -119,6 +119,26 @@ def _behind(basis: Basis) -> str | None:
     )
 
 
+def _secret_limit(basis: Basis) -> str | None:
+    protection = basis.protection
+    rests = "safety against readers rests on the largest change staying secret."
+    if protection.report.secret_limit:
+        return f"Readers are told that counts may be off by more than the method ever changes them: {rests}"
+    if protection.report.method == MANUAL and _off_by_less(protection):
+        return f"All counts are off by less than readers are told. If that is so by the method, {rests}"
+    return None
+
+
+def _off_by_less(protection: Protection) -> bool:
+    """Whether one largest change of counts is told, and none of them changes by as much."""
+    changed = protection.decision == Decision.ADJUSTED
+    if not protection.problem.table.is_count or not changed.any():
+        return False
+    told = (protection.upper - protection.published)[changed]
+    off = np.abs(protection.published - protection.problem.table.value)[changed]
+    return bool(np.all(told == told[0]) and off.max() < told[0])
+
+
 def _level(basis: Basis) -> str:
     if basis.respondents is None:
         return basis.level.not_covered or "Not covered: respondents, who were not audited."
@@ -162,6 +182,7 @@ SUBJECTS: tuple[Subject, ...] = (
     _weighted_number,
     _zeros,
     _behind,
+    _secret_limit,
     _level,
     _beyond_contributions,
     _attackers,
