@@ -215,10 +215,12 @@ class Problem:
 
     @cached_property
     def digest(self) -> str:
+        """A fingerprint of all that verdicts, and the words beside them, depend on."""
         h = hashlib.sha256(self.table.digest.encode())
         for name in _COLUMNS:
             h.update(np.ascontiguousarray(getattr(self, name)).tobytes())
-        h.update(f"positive: {self.positive}".encode())
+        said = (f"positive: {self.positive}", f"boundary: {self.boundary}", f"waived: {self.waived}", *self.rules, "")
+        h.update("\0".join(said).encode())
         for who in self.others:
             h.update(f"{who.name}:{who.digest}".encode())
         for one in self.overrides:

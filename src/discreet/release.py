@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from discreet.audit import Audit
-from discreet.audit.known import due
+from discreet.audit.integer import in_whole_tables
+from discreet.audit.known import due, others
 from discreet.display import crossed, grid
 from discreet.errors import InputError, NotSafeError, some
 from discreet.guesses import at_levels, in_the_middle
@@ -104,8 +105,12 @@ def publish(
         raise NotSafeError("Not published: the audit is about another protection. Audit this one.")
     everyone = {(who.digest, int(cell)) for who in problem.attackers() for cell in due(problem, protection, who)}
     audited = {(audit.knowledge[a], int(c)) for a, c in zip(audit.attacker, audit.cell, strict=True)}
-    if not everyone <= audited:
+    if not everyone <= audited or not _looks_at_others(problem, protection, audit):
         raise NotSafeError("Not published: the audit leaves out protected cells or attackers. Audit all of them.")
+    if in_whole_tables(problem) and audit.linear is None:
+        raise NotSafeError(
+            "Not published: readers know that counts are whole numbers, and the audit leaves it out. Audit without whole=False."
+        )
     if not audit.passed:
         raise NotSafeError(
             f"Not published: {len(audit.exposed):,} cells can be inferred too closely, e.g. {some(audit.exposed)}.",
@@ -141,6 +146,13 @@ def publish(
     release = Release(codes, table.response, value, symbol, complete=table.complete, **ends)
     _check_written(problem, protection, listed, release)
     return release
+
+
+def _looks_at_others(problem: Problem, protection: Protection, audit: Audit) -> bool:
+    """Whether the audit says of all other suppressed cells that nobody can compute them exactly."""
+    outsider = problem.attackers()[0]
+    needed = others(problem, protection, outsider)
+    return not len(needed) or (audit.knowledge[0] == outsider.digest and bool(np.isin(needed, audit.others).all()))
 
 
 def _refuse_symmetric(problem: Problem, protection: Protection, accepted: bool) -> None:

@@ -368,7 +368,7 @@ class Table:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of cells, values and relations, to tell whether two runs saw the same table."""
+        """A fingerprint of cells, values, relations and contributions, to tell whether two runs saw the same table."""
         h = hashlib.sha256()
         for array in (self.value, self.codes, self.relations.data, self.rhs):
             h.update(np.ascontiguousarray(array).tobytes())
@@ -377,8 +377,24 @@ class Table:
         for name, hierarchy in self.dimensions.items():
             h.update("\0".join((name, *hierarchy.codes, "")).encode())
         h.update("\0".join(self.names or ()).encode())
-        if self.behind is not None:
-            h.update(self.behind.tobytes())
+        given = self.contributions
+        for name, column in {
+            "magnitude": self.magnitude,
+            "count": self.count,
+            "weighted_count": self.weighted_count,
+            "top": self.top,
+            "who": self.who,
+            "requested": self.requested,
+            "behind": self.behind,
+            "cell": given and given.cell,
+            "by": given and given.who,
+            "amount": given and given.amount,
+        }.items():
+            if column is not None:
+                # Of one type: files may keep whole numbers in others.
+                h.update(name.encode() + np.ascontiguousarray(column, dtype=np.float64).tobytes())
+        facts = (self.is_count, self.complete, self.weights, self.counts_zeros, self.dropped, self.behind_drawn)
+        h.update(repr((*facts, self.behind_left_out)).encode())
         return h.hexdigest()
 
     def with_columns(self, **columns: Any) -> Table:
