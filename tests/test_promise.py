@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pandas as pd
 import pytest
 
 from discreet.assess import assess
 from discreet.attackers import Attacker
 from discreet.hierarchy import Hierarchy
+from discreet.io import read_problem, write_problem
 from discreet.io.pattern import read_pattern, write_pattern
 from discreet.methods import protect
 from discreet.methods.counts.cell_key import CellKey
@@ -109,6 +112,34 @@ def test_a_largest_change_that_must_stay_secret_is_said(tmp_path):
     assert f"If that is so by the method, {words}" in said(
         problem, found=read_pattern(problem, tmp_path / "pattern.csv")
     )
+
+
+def test_what_a_jj_file_does_not_say_is_told_when_it_is_written_and_read(tmp_path):
+    """A waiver, a record left out and secret weights, all of which the bundle keeps."""
+    by = {"row": Hierarchy.flat(["a", "b"]), "column": Hierarchy.flat(["x", "y"])}
+    more = pd.DataFrame({"row": ["c"], "column": ["x"], "firm": ["G"], "x": [1], "w": [1.0]})
+    records = pd.concat([RECORDS, more])
+    table = tabulate(records, by, "x", contributor="firm", unknown="drop", weight="w", weights="secret")
+    problem = assess(table, "P(10)", waivers=[("F0", "a × x")])
+    with pytest.warns(UserWarning, match="does not say") as caught:
+        write_problem(problem, tmp_path / "problem.jj")
+    told = str(caught[0].message)
+    assert all(
+        words in told for words in ("publication of 1 cell", "leaves out 1 record", "weights are taken to be secret")
+    )
+    words = "The problem comes from a JJ file. Not known are its rules, consents of respondents, records left out"
+    again = read_problem(tmp_path / "problem.jj")
+    assert words in said(again)
+    write_problem(again, tmp_path / "problem.discreet")
+    assert words in said(read_problem(tmp_path / "problem.discreet"))
+    assert words not in said(problem)
+
+
+def test_an_ordinary_problem_is_written_as_jj_without_a_word(tmp_path):
+    problem = make()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        write_problem(problem, tmp_path / "problem.jj")
 
 
 def test_sentences_hold_no_values_names_or_parameters():

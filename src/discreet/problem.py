@@ -70,6 +70,7 @@ class Problem:
     positive: bool = False
     overrides: tuple[Override, ...] = ()
     waived: int = 0  # cells that need less protection, or none, because respondents consent to publication
+    unrecorded: bool = False  # read from a JJ file, which has no place for rules, waivers, records left out and weights
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -219,8 +220,8 @@ class Problem:
         h = hashlib.sha256(self.table.digest.encode())
         for name in _COLUMNS:
             h.update(np.ascontiguousarray(getattr(self, name)).tobytes())
-        said = (f"positive: {self.positive}", f"boundary: {self.boundary}", f"waived: {self.waived}", *self.rules, "")
-        h.update("\0".join(said).encode())
+        said = [f"{name}: {getattr(self, name)}" for name in ("positive", "boundary", "waived", "unrecorded")]
+        h.update("\0".join((*said, *self.rules, "")).encode())
         for who in self.others:
             h.update(f"{who.name}:{who.digest}".encode())
         for one in self.overrides:

@@ -81,6 +81,15 @@ def _dropped(basis: Basis) -> str | None:
     return f"{plural(n, 'record')} {was} left out of the table, because their codes are not in the hierarchies."
 
 
+def _unrecorded(basis: Basis) -> str | None:
+    if not basis.problem.unrecorded:
+        return None
+    return (
+        "The problem comes from a JJ file. Not known are its rules, consents of respondents, records left out, how sampling "
+        "weights are used, and whether values are whole numbers."
+    )
+
+
 def _signed(basis: Basis) -> str | None:
     n = int(np.isneginf(basis.problem.prior_lower).sum())
     if not n:
@@ -177,6 +186,7 @@ SUBJECTS: tuple[Subject, ...] = (
     _decisions,
     _waivers,
     _dropped,
+    _unrecorded,
     _signed,
     _weights,
     _weighted_number,

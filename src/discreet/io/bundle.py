@@ -66,6 +66,7 @@ def read_problem(path: str | Path) -> Problem:
             positive=bool(meta.get("positive", False)),
             overrides=tuple(Override(**one | {"rules": tuple(one["rules"])}) for one in decided),
             waived=int(meta.get("waived", 0)),
+            unrecorded=bool(meta.get("unrecorded", False)),
         )
 
 
@@ -121,6 +122,7 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
             "boundary": problem.boundary,
             "positive": problem.positive,
             "waived": problem.waived,
+            "unrecorded": problem.unrecorded,
         }
         for k, who in enumerate(problem.others):
             known = (who.lower, who.upper, *(() if who.levels is None else who.levels))
