@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pandas as pd
 import pytest
 
 from discreet.assess import assess
 from discreet.attackers import Attacker
 from discreet.hierarchy import Hierarchy
+from discreet.io import read_problem, write_problem
+from discreet.io.pattern import read_pattern, write_pattern
 from discreet.methods import protect
+from discreet.methods.counts.cell_key import CellKey
 from discreet.promise import SUBJECTS, promise, safe
 from discreet.respondents import audit_respondents, level_of
 from discreet.tabulate import tabulate
@@ -48,6 +53,20 @@ def test_the_level_of_contributions_is_said():
     assert "Checked at the level of contributions" in said(make(), respondents=True)
 
 
+def test_cells_that_respondents_may_work_out_are_counted():
+    """A × x has four firms and is sensitive by their number alone; the only firm of A × y computes it as 1006 − 600."""
+    cells = {(row, column): [80 + k for k in range(9)] for row in "ABC" for column in "xyz"}
+    cells |= {("A", "x"): [100, 101, 102, 103], ("A", "y"): [600]}
+    named = [(row, column, x, f"{row}{column}{k}") for (row, column), xs in cells.items() for k, x in enumerate(xs)]
+    table = tabulate(pd.DataFrame(named, columns=["row", "column", "x", "firm"]), BY, "x", contributor="firm")
+    words = "1 cell is sensitive, or needs more protection, for other reasons than rules about contributions."
+    assert words in said(assess(table, ["P(10)", "FREQ(5,10)"]), respondents=True)
+    assert words in said(assess(table, "P(10)", statuses={"B × x": "primary"}), respondents=True)
+    assert "other reasons" not in said(assess(table, "P(10)"), respondents=True)
+    # A × y is sensitive by both rules, and needs more protection by the number of its firms.
+    assert "2 cells are sensitive" in said(assess(table, ["P(10)", "FREQ(5,30)"]), respondents=True)
+
+
 def test_dropped_records_are_counted():
     by = {"row": Hierarchy.flat(["a", "b"]), "column": Hierarchy.flat(["x", "y"])}
     more = pd.DataFrame({"row": ["c", "c"], "column": ["x", "x"], "firm": ["G", "H"], "x": [1, 2]})
@@ -78,6 +97,49 @@ def test_zeros_of_suppressed_counts_are_said():
     problem = assess(table, (), statuses={"a × x": "primary"})
     assert "readers know that a suppressed count is not zero" in said(problem)
     assert "count" not in said(make())
+
+
+def test_a_largest_change_that_must_stay_secret_is_said(tmp_path):
+    """Told 5, changed by 1 at most: whoever knows the 1 has a narrower interval than was audited."""
+    records = pd.concat([RECORDS] * 5).assign(key=range(1, 46))
+    problem = assess(tabulate(records, BY, extra=["key"]), "FREQ(3)")
+    told, public = (CellKey(deviation=1, variance=0.5, announced=most) for most in (5, None))
+    found = protect(problem, told)
+    words = "safety against readers rests on the largest change staying secret."
+    assert words in said(problem, found=found)
+    assert words not in said(problem, found=protect(problem, public))
+    write_pattern(found, tmp_path / "pattern.csv")
+    assert f"If that is so by the method, {words}" in said(
+        problem, found=read_pattern(problem, tmp_path / "pattern.csv")
+    )
+
+
+def test_what_a_jj_file_does_not_say_is_told_when_it_is_written_and_read(tmp_path):
+    """A waiver, a record left out and secret weights, all of which the bundle keeps."""
+    by = {"row": Hierarchy.flat(["a", "b"]), "column": Hierarchy.flat(["x", "y"])}
+    more = pd.DataFrame({"row": ["c"], "column": ["x"], "firm": ["G"], "x": [1], "w": [1.0]})
+    records = pd.concat([RECORDS, more])
+    table = tabulate(records, by, "x", contributor="firm", unknown="drop", weight="w", weights="secret")
+    problem = assess(table, "P(10)", waivers=[("F0", "a × x")])
+    with pytest.warns(UserWarning, match="does not say") as caught:
+        write_problem(problem, tmp_path / "problem.jj")
+    told = str(caught[0].message)
+    assert all(
+        words in told for words in ("publication of 1 cell", "leaves out 1 record", "weights are taken to be secret")
+    )
+    words = "The problem comes from a JJ file. Not known are its rules, consents of respondents, records left out"
+    again = read_problem(tmp_path / "problem.jj")
+    assert words in said(again)
+    write_problem(again, tmp_path / "problem.discreet")
+    assert words in said(read_problem(tmp_path / "problem.discreet"))
+    assert words not in said(problem)
+
+
+def test_an_ordinary_problem_is_written_as_jj_without_a_word(tmp_path):
+    problem = make()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        write_problem(problem, tmp_path / "problem.jj")
 
 
 def test_sentences_hold_no_values_names_or_parameters():

@@ -8,17 +8,21 @@ import struct
 from dataclasses import fields, replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
+from discreet.assess import assess
 from discreet.attackers import Attacker
 from discreet.audit import audit
-from discreet.errors import InputError, NotSafeError
+from discreet.errors import InputError, NotSafeError, TableError
 from discreet.methods import protect
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection, tell
 from discreet.release import SYMBOL, Release, publish
+from discreet.respondents import audit_respondents
 from discreet.table import Table
+from discreet.tabulate import tabulate
 from discreet.testing import cross_table, hide, pose, random_problem, random_table
 
 SQUARE = ("a × c", "a × d", "b × c", "b × d")
@@ -63,6 +67,51 @@ def test_a_failed_audit_is_refused_and_the_cells_are_named(problem):
 def test_the_audit_of_another_protection_is_refused(problem, safe):
     with pytest.raises(NotSafeError, match="another protection"):
         publish(problem, hide(problem), audit(problem, safe))
+
+
+def test_an_audit_that_leaves_out_other_suppressed_cells_is_refused(problem):
+    """e × f stands alone in its row and its column: everybody computes it."""
+    found = hide(problem, *SQUARE, "e × f")
+    assert not audit(problem, found).passed
+    partly = audit(problem, found, cells=problem.primaries)
+    assert partly.passed
+    with pytest.raises(NotSafeError, match="leaves out"):
+        publish(problem, found, partly)
+
+
+def test_an_audit_of_counts_that_does_not_know_them_to_be_whole_is_refused():
+    records = [("A", "x")] * 9 + [("A", "y")] * 9 + [("B", "x")] * 2 + [("B", "y")] * 9
+    problem = assess(tabulate(pd.DataFrame(records, columns=["row", "column"]), ["row", "column"]), "FREQ(3)")
+    found = protect(problem, "kelly")
+    with pytest.raises(NotSafeError, match="whole numbers"):
+        publish(problem, found, audit(problem, found, whole=False))
+    publish(problem, found, audit(problem, found))
+
+
+def test_audits_under_other_rules_or_of_other_contributions_are_refused():
+    """The fingerprint of a problem covers all that verdicts depend on."""
+    cells = {(row, column): [80 + k for k in range(9)] for row in "ABC" for column in "wxyz"}
+    cells |= {("A", "x"): [300], ("A", "y"): [320], ("A", "z"): [10 + k for k in range(9)]}
+    named = [(row, column, x, f"{row}{column}{k}") for (row, column), xs in cells.items() for k, x in enumerate(xs)]
+    frame = pd.DataFrame(named, columns=["row", "column", "x", "firm"])
+    problem = assess(tabulate(frame, ["row", "column"], "x", contributor="firm"), "P(40)")
+    found = hide(problem, *(f"{row} × {column}" for row in "AB" for column in "xyz"))
+    assert not audit_respondents(problem, found).passed
+    table = problem.table
+    for other in (
+        replace(problem, rules=("P(1)",)),
+        replace(problem, rules=("FREQ(3)",)),
+        replace(problem, boundary="inclusive"),
+        replace(problem, waived=3),
+        replace(problem, table=replace(table, magnitude=2 * table.magnitude)),
+        replace(problem, table=replace(table, top=table.top / 2)),
+        replace(problem, table=replace(table, contributions=None)),
+        replace(problem, table=replace(table, is_count=True)),
+        replace(problem, table=replace(table, dropped=1)),
+    ):
+        assert other.digest != problem.digest
+        with pytest.raises(TableError, match="another problem"):
+            audit_respondents(other, found)
 
 
 def test_the_audit_of_another_problem_is_refused(problem, safe):

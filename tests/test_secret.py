@@ -16,6 +16,7 @@ from discreet.cli import cli
 from discreet.edit import swap
 from discreet.errors import InputError, NoSafePatternError, NotSafeError
 from discreet.io import write_problem
+from discreet.io.pattern import read_pattern, write_pattern
 from discreet.job import protect_report, read_job, run_job
 from discreet.methods import METHODS, protect, uses_secret
 from discreet.methods.intervals.intervals import Intervals
@@ -231,13 +232,55 @@ def test_a_seed_in_the_file_is_refused_without_being_told(here):
     assert not Path("one.csv").exists()
 
 
-def test_symmetric_patterns_from_a_file_are_refused_by_the_command(here):
-    options = ["--method", "intervals", "--option", "exact=true", "--quiet", "--out", "one.csv"]
+@pytest.mark.parametrize("method", ["intervals", "adjust"])
+def test_symmetric_patterns_from_a_file_are_refused_by_the_command(here, method):
+    """As in one job, though a pattern file does not say how it was made."""
+    options = ["--method", method, "--option", "exact=true", "--quiet", "--out", "one.csv"]
     assert call("protect", "problem.discreet", *options).exit_code == 0
     words = ["publish", "problem.discreet", "--pattern", "one.csv", "--quiet", "--out", "release.csv"]
     assert isinstance(call(*words).exception, NotSafeError)
     assert not Path("release.csv").exists()
     assert call(*words, "--accept-symmetric").exit_code == 0
+
+
+def test_a_single_value_at_its_level_is_refused(tmp_path):
+    """A × y is published as 540: readers who divide by 0.9 have 600."""
+    problem = pose(cross_table("AB", "xy", [[400, 600], [700, 800]]), {"A × y": 60})
+    write_pattern(protect(problem, Adjustment(exact=True)), tmp_path / "pattern.csv")
+    found = read_pattern(problem, tmp_path / "pattern.csv")
+    assert not found.report.symmetric
+    with pytest.raises(NotSafeError, match="a simple guess finds them") as caught:
+        publish(problem, found, audit(problem, found))
+    assert caught.value.offenders == ["A × y"]
+
+
+def test_values_in_the_middles_of_wide_intervals_are_refused():
+    """Twice as wide as required, but all values are where a guess is: half way."""
+    problem = pose(cross_table("AB", "vwxyz", [[400, 600, 500, 550, 450], [700, 800, 900, 650, 500]]), {})
+    base = np.flatnonzero(problem.table.is_base)
+    problem = pose(problem.table, {problem.table.label(cell): 20 for cell in base})
+    value = problem.table.value
+    hidden, far = problem.table.is_base, np.where(problem.table.is_base, 50.0, 0.0)
+    found = tell(problem, np.where(hidden, np.nan, value), value - far, value + far, cost=0.0)
+    with pytest.raises(NotSafeError, match="in its middle"):
+        publish(problem, found, audit(problem, found))
+    shift = np.where(hidden, np.resize([-30.0, 25.0, 30.0, -25.0], len(value)), 0.0)
+    elsewhere = tell(problem, np.where(hidden, np.nan, value), value - far + shift, value + far + shift, cost=0.0)
+    publish(problem, elsewhere, audit(problem, elsewhere))
+
+
+def test_drawn_values_are_published():
+    """What chance puts at a level is not taken for a method that does."""
+    for number, method in product(range(40), ["adjust", "perturb", "round", "random-round"]):
+        rng = np.random.default_rng(number)
+        problem = random_problem(rng, random_table(rng, (3, 4), values="integer"), must_publish=0.0)
+        try:
+            found = protect(problem, method, secret=secret(number))
+        except NoSafePatternError:
+            continue
+        checked = audit(problem, found)
+        if checked.passed:
+            publish(problem, found, checked)
 
 
 JOB = """

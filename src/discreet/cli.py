@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor
 from contextlib import nullcontext
@@ -72,6 +73,7 @@ from discreet.job_file import MOST_DECIMALS, is_public, read_job
 from discreet.methods import METHODS, SUPPRESSION, protect, with_options
 from discreet.microdata import distinct_codes
 from discreet.printable import printable, printable_lines
+from discreet.problem import Problem
 from discreet.progress import Budget, on_terminal
 from discreet.promise import published_by_decision, safe
 from discreet.release import SYMBOL, publish
@@ -383,7 +385,7 @@ def assess_command(
         waivers=read_waivers(waivers) if waivers else (),
         zeros=zeros,
     )
-    write_problem(problem, out)
+    _write_problem(problem, out)
     console.print(f"{len(problem.primaries):,} of {problem.table.n_listed:,} cells are sensitive")
 
 
@@ -552,8 +554,17 @@ def view(file: Path, rows: int) -> None:
 @attackers_option
 def convert(source: Path, target: Path, attackers: Path | None) -> None:
     """Convert a problem between formats, e.g. problem.discreet to problem.jj.gz."""
-    write_problem(problem_against(source, attackers), target)
+    _write_problem(problem_against(source, attackers), target)
     console.print(f"Written {target}", markup=False)
+
+
+def _write_problem(problem: Problem, path: Path) -> None:
+    """Write a problem, and what its file does not say to the terminal."""
+    with warnings.catch_warnings(record=True) as unsaid:
+        warnings.simplefilter("always")
+        write_problem(problem, path)
+    for warning in unsaid:
+        console.print(str(warning.message), markup=False)
 
 
 for command in (

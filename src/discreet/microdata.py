@@ -191,10 +191,28 @@ def _readable(path: Path) -> Iterator[None]:
             ) from None
         line = re.search(r"CSV Error on Line: (\d+)", str(error))
         place = f"{path}, line {line[1]}" if line else str(path)
+        if _mixes_line_ends(path):
+            raise InputError(
+                f"{place}: cannot be read. Some lines end in LF, others in CR LF: save it with one of the two."
+            ) from None
         advice = f"the same fields in every line, and no line of more than {LONGEST_LINE:,} bytes"
         raise InputError(
             f"{place}: cannot be read. Check that the file is whole, in UTF-8, and has {advice}."
         ) from None
+
+
+def _mixes_line_ends(path: Path) -> bool:
+    """Whether a text file has lines that end in LF and others that end in CR LF."""
+    name = path.name.lower()
+    if not name.endswith(TEXT):
+        return False
+    ends = set()
+    with (
+        suppress(OSError, EOFError, zlib.error),
+        gzip.open(path, "rb") if name.endswith(".gz") else path.open("rb") as file,
+    ):
+        ends = {line.endswith(b"\r\n") for line in file if line.endswith(b"\n")}
+    return len(ends) > 1
 
 
 def _arrow(data: Any, columns: Columns) -> pa.Table:

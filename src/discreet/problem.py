@@ -70,6 +70,7 @@ class Problem:
     smallest: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
     overrides: tuple[Override, ...] = ()
     waived: int = 0  # cells that need less protection, or none, because respondents consent to publication
+    unrecorded: bool = False  # read from a JJ file, which has no place for rules, waivers, records left out and weights
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -223,9 +224,12 @@ class Problem:
 
     @cached_property
     def digest(self) -> str:
+        """A fingerprint of all that verdicts, and the words beside them, depend on."""
         h = hashlib.sha256(self.table.digest.encode())
         for name in _COLUMNS:
             h.update(np.ascontiguousarray(getattr(self, name)).tobytes())
+        said = [f"{name}: {getattr(self, name)}" for name in ("boundary", "waived", "unrecorded")]
+        h.update("\0".join((*said, *self.rules, "")).encode())
         for who in self.others:
             h.update(f"{who.name}:{who.digest}".encode())
         for one in self.overrides:

@@ -14,8 +14,8 @@ import numpy as np
 
 from discreet.errors import plural
 from discreet.problem import Problem
-from discreet.protection import Protection
-from discreet.respondents import LevelInForce, RespondentAudit, level_of
+from discreet.protection import MANUAL, Decision, Protection
+from discreet.respondents import LevelInForce, RespondentAudit, beyond_contributions, level_of
 from discreet.rules import WeightedThreshold
 
 
@@ -81,6 +81,15 @@ def _dropped(basis: Basis) -> str | None:
     return f"{plural(n, 'record')} {was} left out of the table, because their codes are not in the hierarchies."
 
 
+def _unrecorded(basis: Basis) -> str | None:
+    if not basis.problem.unrecorded:
+        return None
+    return (
+        "The problem comes from a JJ file. Not known are its rules, consents of respondents, records left out, how sampling "
+        "weights are used, and whether values are whole numbers."
+    )
+
+
 def _signed(basis: Basis) -> str | None:
     n = int(np.isneginf(basis.problem.prior_lower).sum())
     if not n:
@@ -122,12 +131,48 @@ def _behind(basis: Basis) -> str | None:
     )
 
 
+def _secret_limit(basis: Basis) -> str | None:
+    protection = basis.protection
+    rests = "safety against readers rests on the largest change staying secret."
+    if protection.report.secret_limit:
+        return f"Readers are told that counts may be off by more than the method ever changes them: {rests}"
+    if protection.report.method == MANUAL and _off_by_less(protection):
+        return f"All counts are off by less than readers are told. If that is so by the method, {rests}"
+    return None
+
+
+def _off_by_less(protection: Protection) -> bool:
+    """Whether one largest change of counts is told, and none of them changes by as much."""
+    changed = protection.decision == Decision.ADJUSTED
+    if not protection.problem.table.is_count or not changed.any():
+        return False
+    told = (protection.upper - protection.published)[changed]
+    off = np.abs(protection.published - protection.problem.table.value)[changed]
+    return bool(np.all(told == told[0]) and off.max() < told[0])
+
+
 def _level(basis: Basis) -> str:
     if basis.respondents is None:
         return basis.level.not_covered or "Not covered: respondents, who were not audited."
     return (
         "Checked at the level of contributions: what others can work out about each respondent, as many of them together as "
         "the rules say."
+    )
+
+
+def _beyond_contributions(basis: Basis) -> str | None:
+    n = 0 if basis.respondents is None else beyond_contributions(basis.problem)
+    if not n:
+        return None
+    which = (
+        "1 cell is sensitive, or needs more protection,"
+        if n == 1
+        else f"{n:,} cells are sensitive, or need more protection,"
+    )
+    return (
+        f"{which} for other reasons than rules about contributions. That protection holds against readers; a respondent who "
+        "is alone in another suppressed cell, or nearly so, may work out such a value, even exactly, but no single "
+        "contribution more closely than those rules allow."
     )
 
 
@@ -144,11 +189,14 @@ SUBJECTS: tuple[Subject, ...] = (
     _decisions,
     _waivers,
     _dropped,
+    _unrecorded,
     _signed,
     _weights,
     _weighted_number,
     _zeros,
     _behind,
+    _secret_limit,
     _level,
+    _beyond_contributions,
     _attackers,
 )

@@ -54,6 +54,7 @@ class SolveReport:
         default="", repr=False
     )  # of randomness that protects; never shown, and in the confidential report alone
     symmetric: bool = False  # intervals are as narrow as levels allow: values are in their middles
+    secret_limit: bool = False  # readers are told of larger changes than the method ever makes, and must not know
 
     @property
     def gap(self) -> float | None:

@@ -10,9 +10,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from discreet.audit import Audit
-from discreet.audit.known import due
+from discreet.audit.integer import in_whole_tables
+from discreet.audit.known import due, others
 from discreet.display import crossed, grid
 from discreet.errors import InputError, NotSafeError, some
+from discreet.guesses import at_levels, in_the_middle
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection
 from discreet.relations import FloatArray
@@ -103,8 +105,12 @@ def publish(
         raise NotSafeError("Not published: the audit is about another protection. Audit this one.")
     everyone = {(who.digest, int(cell)) for who in problem.attackers() for cell in due(problem, protection, who)}
     audited = {(audit.knowledge[a], int(c)) for a, c in zip(audit.attacker, audit.cell, strict=True)}
-    if not everyone <= audited:
+    if not everyone <= audited or not _looks_at_others(problem, protection, audit):
         raise NotSafeError("Not published: the audit leaves out protected cells or attackers. Audit all of them.")
+    if in_whole_tables(problem) and audit.linear is None:
+        raise NotSafeError(
+            "Not published: readers know that counts are whole numbers, and the audit leaves it out. Audit without whole=False."
+        )
     if not audit.passed:
         raise NotSafeError(
             f"Not published: {len(audit.exposed):,} cells can be inferred too closely, e.g. {some(audit.exposed)}.",
@@ -142,8 +148,15 @@ def publish(
     return release
 
 
+def _looks_at_others(problem: Problem, protection: Protection, audit: Audit) -> bool:
+    """Whether the audit says of all other suppressed cells that nobody can compute them exactly."""
+    outsider = problem.attackers()[0]
+    needed = others(problem, protection, outsider)
+    return not len(needed) or (audit.knowledge[0] == outsider.digest and bool(np.isin(needed, audit.others).all()))
+
+
 def _refuse_symmetric(problem: Problem, protection: Protection, accepted: bool) -> None:
-    """Refuse intervals that tell where in them the sensitive values are."""
+    """Refuse intervals, and other values, that tell by themselves where the sensitive values are."""
     if accepted:
         return
     value, cells = problem.table.value, problem.primaries
@@ -156,12 +169,13 @@ def _refuse_symmetric(problem: Problem, protection: Protection, accepted: bool) 
     told = (protection.lower > problem.prior_lower)[cells] | (protection.upper < problem.prior_upper)[cells]
     # By so little rounding outwards can widen them.
     narrow = protection.hidden[cells] & told & (wide <= np.maximum(lower + upper, sliding) * (1 + 1e-6) + 2 * unit)
-    if protection.report.symmetric or narrow.any():
-        labels = problem.table.labels(cells[narrow])
+    guessed = np.unique(np.concatenate([cells[narrow], in_the_middle(protection), at_levels(protection)]))
+    if protection.report.symmetric or len(guessed):
+        labels = problem.table.labels(guessed)
         raise NotSafeError(
             "Not published: what would be told is as near to sensitive values as levels allow, or has them in its middle"
-            f"{', e.g. ' + some(labels) if labels else ''}: a simple guess finds them. Leave out exact=true, allow more time, or "
-            "accept it in so many words (accept_symmetric).",
+            f"{', e.g. ' + some(labels) if labels else ''}: a simple guess finds them. Leave out exact=true, protect it "
+            "again with more time, let figures be off by more, or accept it in so many words (accept_symmetric).",
             labels,
         )
 

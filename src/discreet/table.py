@@ -23,6 +23,7 @@ from discreet.relations import FloatArray, additive
 ADDITIVITY = 1e-9  # share of the sum of absolute values in a relation that its parts and total may differ by
 
 
+FINE = 1e-7  # unit of tables that are not round, as a share of the typical value
 WEIGHTS = (1e-4, 1e4)  # of cells in a relation; nearly always they are 1 and −1
 Weights = Literal["known", "secret"]  # sampling weights, to readers
 BETWEEN = " × "  # stands between the codes of a label
@@ -38,6 +39,15 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 def digits_of(value: FloatArray, nothing: float = 1e-12) -> int | None:
     """How many decimals the values have, up to rounding errors and what is as good as ``nothing``; None if more than six."""
     return next((d for d in range(7) if np.allclose(value, np.round(value, d), rtol=1e-14, atol=nothing)), None)
+
+
+def unit_of(value: FloatArray) -> tuple[float, int | None]:
+    """The last digit of the values, and how many decimals that are; without such a digit a small share of the usual value."""
+    digits = digits_of(value)
+    if digits is not None:
+        return 10.0**-digits, digits
+    sizes = np.abs(value[value != 0])
+    return float(10.0 ** np.round(np.log10(FINE * np.median(sizes)))), None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -358,7 +368,7 @@ class Table:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of cells, values and relations, to tell whether two runs saw the same table."""
+        """A fingerprint of cells, values, relations and contributions, to tell whether two runs saw the same table."""
         h = hashlib.sha256()
         for array in (self.value, self.codes, self.relations.data, self.rhs):
             h.update(np.ascontiguousarray(array).tobytes())
@@ -367,8 +377,24 @@ class Table:
         for name, hierarchy in self.dimensions.items():
             h.update("\0".join((name, *hierarchy.codes, "")).encode())
         h.update("\0".join(self.names or ()).encode())
-        if self.behind is not None:
-            h.update(self.behind.tobytes())
+        given = self.contributions
+        for name, column in {
+            "magnitude": self.magnitude,
+            "count": self.count,
+            "weighted_count": self.weighted_count,
+            "top": self.top,
+            "who": self.who,
+            "requested": self.requested,
+            "behind": self.behind,
+            "cell": given and given.cell,
+            "by": given and given.who,
+            "amount": given and given.amount,
+        }.items():
+            if column is not None:
+                # Of one type: files may keep whole numbers in others.
+                h.update(name.encode() + np.ascontiguousarray(column, dtype=np.float64).tobytes())
+        facts = (self.is_count, self.complete, self.weights, self.counts_zeros, self.dropped, self.behind_drawn)
+        h.update(repr((*facts, self.behind_left_out)).encode())
         return h.hexdigest()
 
     def with_columns(self, **columns: Any) -> Table:

@@ -42,6 +42,7 @@ TABULATE = ("tabulate", "d.csv", "--by", "g", "--response", "v", "--out", "t.dis
 RECORDS = {
     "lines that end in CR": (b"g,v\ra,1\rb,2\r", "lines end in CR alone.*Save it with line ends LF"),
     "one line that ends in CR": (b"g,v\r", "CR alone"),
+    "LF and CR LF": (b"g,v\na,1\r\nb,2\nc,3\r\n", "cannot be read. Some lines end in LF, others in CR LF: save it"),
     "CR further down": (b"g,v\na,1\nb,2\rc,3\n", "cannot be read"),
     "a header over 131,072 letters": (b"g,v," + b"x" * 131_073 + b"\na,1,2\n", "line 1: cannot be read as names"),
     "a header of 3 MB": (b"g,v," + b"x" * 3_000_000 + b"\na,1,2\n", "line 1: cannot be read as names"),

@@ -60,8 +60,13 @@ def audit(
         executor=executor,
         progress=progress,
     )
-    known = problem.in_whole_numbers and problem.least.any() if whole is None else whole
+    known = in_whole_tables(problem) if whole is None else whole
     return narrowed(checked, protection, attackers=attackers, progress=progress) if known else checked
+
+
+def in_whole_tables(problem: Problem) -> bool:
+    """Whether readers compare whole tables only, and something must be kept from them."""
+    return problem.in_whole_numbers and bool(problem.least.any())
 
 
 def narrowed(

@@ -69,6 +69,7 @@ def read_problem(path: str | Path) -> Problem:
             smallest=smallest,  # type: ignore[arg-type]
             overrides=tuple(Override(**one | {"rules": tuple(one["rules"])}) for one in decided),
             waived=int(meta.get("waived", 0)),
+            unrecorded=bool(meta.get("unrecorded", False)),
         )
 
 
@@ -123,6 +124,7 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
             "rules": list(problem.rules),
             "boundary": problem.boundary,
             "waived": problem.waived,
+            "unrecorded": problem.unrecorded,
         }
         for k, who in enumerate(problem.others):
             known = (who.lower, who.upper, *(() if who.levels is None else who.levels))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import math
 import re
+import warnings
 import zlib
 from array import array
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet.decompress import read_bytes
-from discreet.errors import FormatError, some
+from discreet.errors import FormatError, plural, some
 from discreet.problem import Problem, Status, smallest_width
 from discreet.relations import from_equations
 from discreet.table import Table
@@ -80,11 +81,15 @@ def read_problem(path: str | Path) -> Problem:
         prior_upper=np.where(high >= UNBOUNDED, np.inf, high),
         # Cells of status m ask for nothing: they may be published elsewhere, or lie behind linked tables.
         least=np.where(statuses == Status.HIDDEN, 0.0, smallest_width(table)),
+        unrecorded=True,
     )
 
 
 def write_problem(problem: Problem, path: str | Path) -> None:
-    """Cells keep their ids when these are plain words; other cells are numbered from 0 in table order."""
+    """Cells keep their ids when these are plain words; other cells are numbered from 0 in table order.
+
+    Warns of what weakens the verdict and has no place in the file.
+    """
     if problem.others:
         others = [who.name for who in problem.others]
         raise FormatError(
@@ -102,6 +107,8 @@ def write_problem(problem: Problem, path: str | Path) -> None:
             f"{some(cells)}. Write the problem as a .discreet bundle, which keeps them.",
             cells,
         )
+    if unsaid := not_said(problem):
+        warnings.warn(unsaid, stacklevel=2)
     table = problem.table
     plain = table.names is not None and all(re.fullmatch(r"[^\s()]+", name) for name in table.names)
     names = table.names if plain and table.names is not None else tuple(str(i) for i in range(len(table)))
@@ -128,6 +135,27 @@ def write_problem(problem: Problem, path: str | Path) -> None:
         path.write_bytes(gzip.compress(text.encode(), mtime=0))  # no clock in it: equal problems, equal files
     else:
         path.write_text(text, encoding="utf-8")
+
+
+def not_said(problem: Problem) -> str:
+    """What is said beside the verdict on a problem, but has no place in a JJ file, as a sentence; nothing if there is none."""
+    table = problem.table
+    unsaid = [
+        what
+        for what, there in (
+            (f"that respondents consent to the publication of {plural(problem.waived, 'cell')}", problem.waived),
+            (f"that the table leaves out {plural(table.dropped, 'record')}", table.dropped),
+            ("that sampling weights are taken to be secret", table.weights == "secret"),
+            ("that counts are whole numbers", problem.in_whole_numbers),
+        )
+        if there
+    ]
+    if not unsaid:
+        return ""
+    return (
+        f"The JJ file does not say {', '.join(unsaid)}: verdicts on it leave that out. A .discreet bundle keeps it; otherwise "
+        "pass it on in words."
+    )
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from discreet.audit.tolerances import REACH
 from discreet.errors import RuleError
 from discreet.problem import Problem
@@ -57,6 +59,23 @@ def measures_of(rules: str | Rule | Iterable[str | Rule]) -> list[Measure]:
 def about_contributions(rules: str | Rule | Iterable[str | Rule]) -> list[Measure]:
     """The same; none where no rule is about contributions."""
     return [measure for rule in parse_rules(rules) if (measure := _measure(rule)) is not None]
+
+
+def beyond_contributions(problem: Problem) -> int:
+    """How many sensitive cells are not so, or need less protection, by rules about contributions alone.
+
+    They are sensitive by their number of respondents, by request, by hand. What respondents work out from their own figures is
+    measured by rules about contributions only.
+    """
+    cells = problem.primaries
+    rules = parse_rules(problem.rules, "inclusive" if problem.boundary == "inclusive" else "strict")
+    found = [rule(problem.table) for rule in rules if _measure(rule) is not None]
+    covered = np.any([seen.sensitive[cells] for seen in found], axis=0)
+    for name in ("lower", "upper", "sliding"):
+        needed = getattr(problem, name)[cells]
+        most = np.max([getattr(seen, name)[cells] for seen in found], axis=0)
+        covered &= needed <= most * (1 + REACH)
+    return int((~covered).sum())
 
 
 def _measure(rule: Rule) -> Measure | None:

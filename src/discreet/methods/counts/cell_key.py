@@ -83,6 +83,7 @@ class CellKey:
             seed=run.seed,
             work={"changed": int((shown != count)[~hidden].sum())},
             note=self._note(problem),
+            secret_limit=self._told > self.deviation,
         )
 
     @property

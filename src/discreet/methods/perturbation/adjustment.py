@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.errors import NoSafePatternError, RuleError
+from discreet.guesses import at_levels
 from discreet.methods.perturbation.announcement import check, strictest
 from discreet.methods.perturbation.master import Found, Infeasible, Master
 from discreet.methods.perturbation.rows import Senses
@@ -62,13 +63,18 @@ class Adjustment:
         return replace(found, report=replace(found.report, symmetric=self.exact and bool(len(problem.primaries))))
 
     def _drawn(self, search: Search, note: str) -> Protection:
-        """With distances from the whole window, and if there is no such table from less and less of it."""
+        """With distances from the whole window, and if there is no such table from less and less of it.
+
+        By chance some are the levels themselves; where those are too many, ``publish`` would refuse the table.
+        """
         if self.exact:
             return self._adjust(search, note, ways(search.windows))
         rng, cells = search.run.random(self.name, search.windows.problem), len(search.windows.problem.primaries)
         for share in SHARES[:-1]:
             with suppress(Infeasible):
-                return self._adjust(search, note, ways(search.windows, share * rng.random((2, cells))))
+                found = self._adjust(search, note, ways(search.windows, share * rng.random((2, cells))))
+                if not len(at_levels(found)):
+                    return found
         return self._adjust(search, note, ways(search.windows, SHARES[-1] * rng.random((2, cells))))
 
     def _adjust(self, search: Search, note: str, pushed: tuple[Windows, Senses]) -> Protection:

@@ -14,14 +14,13 @@ from discreet.methods.perturbation.announcement import Announcement, strictest
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, tell
 from discreet.relations import FloatArray
-from discreet.table import digits_of
+from discreet.table import unit_of
 
 IntArray = NDArray[np.int64]
 
 HAIR = 1e-9  # of a unit: noise in what is worked out with floats
 FINER = 2  # intervals are told with so many digits more than values
 DIGITS = 6  # but with no more than these
-FINE = 1e-7  # unit of tables that are not round, as a share of the typical value
 LARGEST = 2.0**53  # units: floats hold no larger whole numbers without loss
 CHEAP = 1e-6  # what changes of cells that cost nothing count, as a share of the usual
 
@@ -83,7 +82,7 @@ class Windows:
         base, slope = (np.where(fixed | hidden, 0.0, part) for part in (base, slope))
         low = np.maximum(np.where(hidden, -np.inf, low), problem.prior_lower) - table.value
         high = np.minimum(np.where(hidden, np.inf, high), problem.prior_upper) - table.value
-        unit, digits = _unit(table.value)
+        unit, digits = unit_of(table.value)
         if np.abs(table.value).max(initial=0.0) > LARGEST * unit:
             raise RuleError(
                 "Some figures are too large beside the last digit of the table for sums to be exact. Give figures in thousands "
@@ -174,12 +173,3 @@ class Windows:
             cost=cost,
             **report,
         )
-
-
-def _unit(value: FloatArray) -> tuple[float, int | None]:
-    """The last digit of the table; where there is none, a small share of the usual value."""
-    digits = digits_of(value)
-    if digits is not None:
-        return 10.0**-digits, digits
-    sizes = np.abs(value[value != 0])
-    return float(10.0 ** np.round(np.log10(FINE * np.median(sizes)))), None
