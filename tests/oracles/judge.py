@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class Guess:
-    """A sensitive cell of which readers know an interval: what the midpoint attacker is measured by."""
+    """A cell of which readers know an interval: what the midpoint attacker is measured by."""
 
     value: float
     lower: float
@@ -37,6 +38,7 @@ class Guess:
     level: float
     step: float  # whole numbers: 1
     known_before: bool = False  # to within so many percent of the value, which is in the middle of that
+    sensitive: bool = True  # otherwise it protects others
 
 
 @dataclass
@@ -115,6 +117,8 @@ def _attack(
                 )
             elif narrow:
                 verdict.add("whole", place, narrow)
+    if survey.method == "adjust":
+        _check_moved(survey, release, required, verdict)
     if guesses and release.with_intervals and not verdict.violations:
         verdict.guesses += _guesses(survey, release, required, exact)
 
@@ -133,6 +137,18 @@ def _narrow(columns: np.ndarray, need: Need, quick: Attacker, exact: Attacker) -
     return None
 
 
+def _check_moved(survey: Survey, release: Release, required: dict[Codes, Need], verdict: Verdict) -> None:
+    """Adjusted values of sensitive cells are at least as far from the true ones as the levels say."""
+    rounding = Fraction(10) ** -survey.output["decimals"] if "decimals" in survey.output else Fraction(0)
+    for place, need in required.items():
+        line = release.lines.get(place)
+        if line is None or line.value is None:
+            continue
+        move = line.value - survey.cells[place].value
+        if -need.lower * Fraction(999, 1000) + rounding < move < need.upper * Fraction(999, 1000) - rounding:
+            verdict.add("near", place, f"is published within {float(abs(move)):g} of its value")
+
+
 def _guesses(survey: Survey, release: Release, required: dict[Codes, Need], exact: Attacker) -> list[Guess]:
     found = []
     for place, need in required.items():
@@ -145,4 +161,9 @@ def _guesses(survey: Survey, release: Release, required: dict[Codes, Need], exac
         shown = (float(line.lower), float(line.upper)) if line.value is None else (float(line.value),) * 2
         step = 1.0 if survey.whole else 0.0
         found.append(Guess(value, lower, upper, shown, float(need.upper), step, "prior" in survey.rules))
+    for place, line in release.lines.items():
+        if place not in required and line.value is None and line.lower is not None and line.upper is not None:
+            ends = float(line.lower), float(line.upper)
+            value = float(survey.cells[place].value) if place in survey.cells else 0.0
+            found.append(Guess(value, *ends, ends, 0.0, 1.0 if survey.whole else 0.0, sensitive=False))
     return list(dict.fromkeys(found))  # a total of one cell is published like it: they are guessed together

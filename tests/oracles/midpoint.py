@@ -43,18 +43,25 @@ class Score:
         return f"{self.name}: {self.hits} of {self.cells} values hit to within 1 %, {chance}"
 
 
+def _end_published(one: Guess) -> list[float]:
+    """An end of the interval of a cell that protects others: where these are known, so are those that they protect."""
+    return [] if one.sensitive or one.published is None else list(one.published)
+
+
 def _middle_published(one: Guess) -> list[float]:
+    if not one.sensitive:
+        return []
     low, high = one.published or (one.lower, one.upper)
     return [(low + high) / 2]
 
 
 def _middle_inferred(one: Guess) -> list[float]:
-    return [] if one.known_before else [(one.lower + one.upper) / 2]
+    return [] if one.known_before or not one.sensitive else [(one.lower + one.upper) / 2]
 
 
 def _put_right(one: Guess) -> list[float]:
     """A published value moved by the level: up or down by 20 or 10 percent of what it was, say."""
-    if one.published is None or one.published[0] != one.published[1] or one.value == 0:
+    if not one.sensitive or one.published is None or one.published[0] != one.published[1] or one.value == 0:
         return []
     share = one.level / abs(one.value)
     return [one.published[0] / (1 + share), one.published[0] / (1 - share)] if 0 < share < 1 else []
@@ -64,6 +71,7 @@ GUESSES: dict[str, Callable[[Guess], list[float]]] = {
     "middle of the published interval": _middle_published,
     "middle of the inferred interval": _middle_inferred,
     "published value put right by the level": _put_right,
+    "end of the interval of a cell that protects others": _end_published,
 }
 
 

@@ -31,7 +31,6 @@ ROAM = 1e-3  # the same for cells that are suppressed anyway, in units of a usua
 STILL = 1e-9  # shifts below this share of a usual width are the solver's noise
 SURE = 3.0  # standard deviations beyond which it is no chance how many values lie in the middle
 TOLERATED = 0.5  # standard deviations by which more values than expected may lie in the middle
-MOST_BEYOND = 0.5  # of a width that ends go beyond a bound that attackers are said to know
 REACHED = 0.95  # of what relations let a cell reach is asked for, where that is less than drawn
 
 
@@ -39,7 +38,8 @@ REACHED = 0.95  # of what relations let a cell reach is asked for, where that is
 class Draw:
     """Drawn ends of the intervals of sensitive cells, and of free ones that need protection if they get an interval.
 
-    ``beyond`` are shares by which widths of all cells grow that would end at a bound which depends on the value.
+    ``beyond`` are shares, from 0 to 1, by which widths of all cells grow that would end at the value, or at a bound that
+    depends on it.
     """
 
     problem: Problem
@@ -57,7 +57,7 @@ class Draw:
         known = sign_bounds(problem)[:, cells]
         tick = None if digits is None else 10.0**-digits
         ends = drawn_ends(problem.table.value[cells], levels[:, cells], known, tick, rng)
-        return cls(problem, cells, ends, MOST_BEYOND * rng.random((2, len(problem))), tick)
+        return cls(problem, cells, ends, rng.random((2, len(problem))), tick)
 
     def central(self, lower: FloatArray, upper: FloatArray) -> tuple[IntArray, float]:
         """Places of sensitive cells whose values lie in the middle fifth of their intervals, and how many are expected to."""

@@ -17,6 +17,7 @@ from discreet.run import Run
 from discreet.table import digits_of
 
 HAIR = 1e-7  # of a width, beyond a round number, is the solver's noise
+MOST_BEYOND = 0.5  # of a width that ends go beyond a bound that attackers are said to know
 WIDER = 1e-6  # share by which widths grow where an audit found them a hair too narrow
 
 
@@ -75,14 +76,24 @@ def _without_computable(setting: Setting, lower: FloatArray, upper: FloatArray) 
 
 
 def _beyond(setting: Setting, wide: FloatArray, tick: float) -> FloatArray:
-    """Widths, some of them larger: an end at a bound that attackers are said to know would tell it to all others."""
+    """Widths, some of them larger.
+
+    An end at a bound that attackers are said to know would tell it to all others. An end at the true value, which is as far as
+    the interval of a cell that protects others has to reach, would tell that: it goes up to a whole width farther.
+    """
     problem, known, centre = setting.placement.problem, setting.placement.known, setting.centre
+    value, drawn = setting.problem.table.value, setting.placement.drawn.any(axis=0)
     room = np.stack([centre - problem.prior_lower, problem.prior_upper - centre])
     assumed = np.stack([problem.prior_lower > known[0], problem.prior_upper < known[1]])
     whole = wide.sum(axis=0)
-    there = assumed & (whole > 0) & (np.abs(wide - room) <= np.maximum(HAIR * whole, tick))
+    noise = np.maximum(HAIR * whole, tick)
+    at_bound = assumed & (whole > 0) & (np.abs(wide - room) <= noise)
+    at_value = ~drawn & (whole > 0) & (np.abs(wide - np.stack([centre - value, value - centre])) <= noise)
+    share = setting.placement.beyond
+    some = np.floor(share * (whole / tick + 1)) * tick if tick else share * whole
+    further = np.where(at_value, some, MOST_BEYOND * share * whole)
     most = np.stack([centre - known[0], known[1] - centre])
-    return np.where(there, np.minimum(wide + setting.placement.beyond * whole, most), wide)
+    return np.where(at_bound | at_value, np.maximum(np.minimum(wide + further, most), wide), wide)
 
 
 def _round_up(width: FloatArray, hair: float) -> FloatArray:

@@ -64,7 +64,8 @@ class Placement:
 
     Intervals reach at least as far below and above it as ``cover`` says, so that they hold the true values; those of sensitive
     cells are published as far as ``drawn`` says, also where relations let cells reach less. No end goes beyond ``known`` bounds
-    by rounding; widths that end at another bound, which attackers are said to know of the value, grow by the share ``beyond``.
+    by rounding; widths that end at the true value, or at a bound that attackers are said to know of it, grow by the share
+    ``beyond``.
     """
 
     problem: Problem
