@@ -163,8 +163,8 @@ def _beyond_contributions(basis: Basis) -> str | None:
         return None
     need = "needs" if n == 1 else "need"
     return (
-        f"{plural(n, 'cell')} {need} protection, or more of it, for other reasons than rules about contributions. It holds against "
-        "readers; a respondent who is alone in another suppressed cell, or nearly so, may work out such a value, but no "
+        f"{plural(n, 'cell')} {need} protection, or more of it, for other reasons than rules about contributions. It holds "
+        "against readers; a respondent who is alone in another suppressed cell, or nearly so, may work out such a value, but no "
         "contribution more closely than those rules allow."
     )
 
