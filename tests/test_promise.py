@@ -59,12 +59,12 @@ def test_cells_that_respondents_may_work_out_are_counted():
     cells |= {("A", "x"): [100, 101, 102, 103], ("A", "y"): [600]}
     named = [(row, column, x, f"{row}{column}{k}") for (row, column), xs in cells.items() for k, x in enumerate(xs)]
     table = tabulate(pd.DataFrame(named, columns=["row", "column", "x", "firm"]), BY, "x", contributor="firm")
-    words = "1 cell is sensitive, or needs more protection, for other reasons than rules about contributions."
+    words = "1 cell needs protection, or more of it, for other reasons than rules about contributions."
     assert words in said(assess(table, ["P(10)", "FREQ(5,10)"]), respondents=True)
     assert words in said(assess(table, "P(10)", statuses={"B × x": "primary"}), respondents=True)
     assert "other reasons" not in said(assess(table, "P(10)"), respondents=True)
     # A × y is sensitive by both rules, and needs more protection by the number of its firms.
-    assert "2 cells are sensitive" in said(assess(table, ["P(10)", "FREQ(5,30)"]), respondents=True)
+    assert "2 cells need protection" in said(assess(table, ["P(10)", "FREQ(5,30)"]), respondents=True)
 
 
 def test_dropped_records_are_counted():

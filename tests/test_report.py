@@ -505,12 +505,13 @@ def test_lists_of_names_end(names, shown):
 
 
 def test_the_report_tells_whether_respondents_are_safe_in_numbers_only(square):
-    problem, protection, audited = square
+    problem, *_ = square
     table = problem.table.with_columns(top=np.stack([problem.table.value, np.zeros(len(problem.table))], axis=1))
     problem = problem.with_columns(table=table, rules=("P(15)",))
     protection = hide(problem, "a0 × b1", "a1 × b0", "a1 × b1")
     seen = audit_respondents(problem, protection)
-    page = render_report(problem, protection, audit(problem, protection), seen)
+    audited = audit(problem, protection)
+    page = render_report(problem, protection, audited, seen)
     assert len(seen.respondents) == 1
     assert "Exposed: 1 of 1 respondent who need protection" in page
     assert seen.respondents[0] not in page

@@ -164,14 +164,10 @@ def _beyond_contributions(basis: Basis) -> str | None:
     n = 0 if basis.respondents is None else beyond_contributions(basis.problem)
     if not n:
         return None
-    which = (
-        "1 cell is sensitive, or needs more protection,"
-        if n == 1
-        else f"{n:,} cells are sensitive, or need more protection,"
-    )
+    need = "needs" if n == 1 else "need"
     return (
-        f"{which} for other reasons than rules about contributions. That protection holds against readers; a respondent who "
-        "is alone in another suppressed cell, or nearly so, may work out such a value, even exactly, but no single "
+        f"{plural(n, 'cell')} {need} protection, or more of it, for other reasons than rules about contributions. It holds "
+        "against readers; a respondent who is alone in another suppressed cell, or nearly so, may work out such a value, but no "
         "contribution more closely than those rules allow."
     )
 
