@@ -29,7 +29,6 @@ FIRST = (
 )
 ROAM = 1e-3  # the same for cells that are suppressed anyway, in units of a usual weight
 STILL = 1e-9  # shifts below this share of a usual width are the solver's noise
-SURE = 3.0  # standard deviations beyond which it is no chance how many values lie in the middle
 TOLERATED = 0.5  # standard deviations by which more values than expected may lie in the middle
 REACHED = 0.95  # of what relations let a cell reach is asked for, where that is less than drawn
 
@@ -76,11 +75,6 @@ class Draw:
         cells = self.cells[self.problem.status[self.cells] == Status.PRIMARY]
         hits, expected = _hits(self.problem.table.value[cells], lower[cells], upper[cells], self.tick)
         return float(max(self.excess(lower, upper), hits - max(expected, 1.0) - TOLERATED * expected**0.5))
-
-    def gives_away(self, found: Protection) -> bool:
-        """Whether so many values lie in the middle that it cannot be chance."""
-        central, expected = self.central(found.lower, found.upper)
-        return bool(len(central) > expected + SURE * expected**0.5)
 
     def redrawn(self, found: Protection, treatment: Treatment, rounded: bool, rng: np.random.Generator) -> Draw | None:
         """With other intervals for some of the cells that came to lie in the middle of theirs; None if few enough did.

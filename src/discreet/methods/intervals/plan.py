@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import NoSafePatternError
+from discreet.guesses import in_the_middle
 from discreet.methods.intervals.choices import Choices
 from discreet.methods.intervals.placement import Draw
 from discreet.methods.intervals.prepare import REMEDY, prepared
@@ -62,7 +63,7 @@ class Plan:
             else:
                 break
         found, draw = self._corrected(found, draw, treatment, barred, run, method, rng)
-        return _noted(found, draw.gives_away(found))
+        return _noted(found, len(in_the_middle(found)) > 0)
 
     def _corrected(
         self,
