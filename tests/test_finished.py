@@ -148,7 +148,8 @@ def test_a_table_that_was_written_out_is_read_back(tmp_path_factory, seed):
     path = tmp_path_factory.mktemp("tables") / "t.csv"
     table.frame().sample(frac=1, random_state=1).to_csv(path, index=False)
     again = read_table(path, table.dimensions, "value")
-    assert again.digest == table.digest
+    # Sums of absolute contributions are not written out.
+    assert again.with_columns(magnitude=table.magnitude).digest == table.digest
 
 
 # -- files that are none ---------------------------------------------------------------------------------------

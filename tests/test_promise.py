@@ -12,11 +12,12 @@ from discreet.attackers import Attacker
 from discreet.hierarchy import Hierarchy
 from discreet.io import read_problem, write_problem
 from discreet.io.pattern import read_pattern, write_pattern
-from discreet.methods import protect
+from discreet.methods import protect, with_options
 from discreet.methods.counts.cell_key import CellKey
 from discreet.promise import SUBJECTS, promise, safe
 from discreet.respondents import audit_respondents, level_of
 from discreet.tabulate import tabulate
+from discreet.testing import cross_table, pose
 
 RECORDS = pd.DataFrame(
     {
@@ -59,7 +60,7 @@ def test_cells_that_respondents_may_work_out_are_counted():
     cells |= {("A", "x"): [100, 101, 102, 103], ("A", "y"): [600]}
     named = [(row, column, x, f"{row}{column}{k}") for (row, column), xs in cells.items() for k, x in enumerate(xs)]
     table = tabulate(pd.DataFrame(named, columns=["row", "column", "x", "firm"]), BY, "x", contributor="firm")
-    words = "1 cell needs protection, or more of it, for other reasons than rules about contributions."
+    words = "1 cell needs protection, or more of it, because of other rules than P, PQ or NK."
     assert words in said(assess(table, ["P(10)", "FREQ(5,10)"]), respondents=True)
     assert words in said(assess(table, "P(10)", statuses={"B × x": "primary"}), respondents=True)
     assert "other reasons" not in said(assess(table, "P(10)"), respondents=True)
@@ -165,3 +166,12 @@ def test_safe_says_how_many_cells_are_excepted(n, words):
     cells = table.labels(assess(table, "P(10)").primaries)[:n]
     problem = assess(table, "P(10)", statuses={cell: ("published", "known") for cell in cells})
     assert safe(protect(problem, "kelly")) == f"safe except for {words} by decision"
+
+
+def test_intervals_with_values_in_their_middles_are_called_so():
+    """Who accepts them is told beside the verdict, as attacks that guess the middle are left out then."""
+    problem = pose(cross_table("abc", "xyz", [[20, 50, 10], [8, 19, 22], [17, 32, 12]]), {"a × x": 4.0, "b × y": 3.0})
+    exact = promise(protect(problem, with_options("intervals", exact=True)))
+    assert sum("a simple guess finds most of them" in sentence for sentence in exact) == 1
+    drawn = promise(protect(problem, "intervals"))
+    assert not any("a simple guess" in sentence for sentence in drawn)

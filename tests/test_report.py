@@ -138,7 +138,7 @@ def test_tiles_count_and_weigh_what_is_hidden(square):
     assert tiles["Cells hidden"] == ("20.0 %", "4 of 20")
     assert tiles["Value hidden"][0] == "33.3 %"  # 4 of 12 equal cells
     assert tiles["Cost"] == ("40", "of which primary cells 10")
-    assert tiles["Gap"] == ("25.0 %", "no pattern costs less than 30")
+    assert tiles["Gap"] == ("25.0 %", "nothing safe costs less than 30")
     assert tiles["Time"][0] == "3 min 20 s"
 
 

@@ -89,11 +89,11 @@ def named(
     cell: IntArray, who: IntArray, amount: FloatArray, names: tuple[str, ...], label: Callable[[int], str]
 ) -> Contributions:
     """Contributions, also of those without a name (−1): each is by somebody else, who is in one cell only."""
+    order = np.lexsort((who, -amount, cell))  # the same in whatever order an engine gives them
+    cell, who, amount = cell[order], who[order], amount[order]
     nameless = who < 0
     number = np.where(nameless, len(names) + np.cumsum(nameless) - 1, who)
-    order = np.lexsort((number, -amount, cell))
-    rank = np.empty(len(cell), dtype=np.int64)
-    rank[order] = np.arange(len(cell)) - np.searchsorted(cell[order], cell[order])
+    rank = np.arange(len(cell)) - np.searchsorted(cell, cell)
     called = [f"respondent {rank[k] + 1} of {label(int(cell[k]))}" for k in np.flatnonzero(nameless)]
     return Contributions(cell, number, amount, (*names, *called))
 

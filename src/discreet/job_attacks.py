@@ -7,6 +7,7 @@ from collections.abc import Callable
 from discreet.job_file import Job
 from discreet.lab import QUICK, Knowledge, LabReport, Recipe
 from discreet.lab import run as run_lab
+from discreet.lab.recipe import not_public
 from discreet.lab.run import LATE
 from discreet.methods import uses_secret
 from discreet.problem import Problem
@@ -87,5 +88,5 @@ def _recipe(job: Job, protection: Protection, pose: Callable[[Table], Problem], 
         response=table.response,
         seconds=protection.report.seconds,
         secret=uses_secret(job.method()),
-        withheld=next((reason for reason, given in withheld.items() if given), None),
+        withheld=next((reason for reason, given in withheld.items() if given), not_public(protection.problem)),
     )

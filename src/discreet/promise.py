@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import plural
+from discreet.guesses import at_levels, in_the_middle
 from discreet.problem import Problem
 from discreet.protection import MANUAL, Decision, Protection
 from discreet.respondents import LevelInForce, RespondentAudit, beyond_contributions, level_of
@@ -151,6 +152,16 @@ def _off_by_less(protection: Protection) -> bool:
     return bool(np.all(told == told[0]) and off.max() < told[0])
 
 
+def _symmetric(basis: Basis) -> str | None:
+    protection = basis.protection
+    if not (protection.report.symmetric or len(in_the_middle(protection)) or len(at_levels(protection))):
+        return None
+    return (
+        "What is published is as near to sensitive values as levels allow, or has them in its middle: a simple guess finds "
+        "most of them. Attacks that make such guesses are left out once this is accepted."
+    )
+
+
 def _level(basis: Basis) -> str:
     if basis.respondents is None:
         return basis.level.not_covered or "Not covered: respondents, who were not audited."
@@ -166,9 +177,9 @@ def _beyond_contributions(basis: Basis) -> str | None:
         return None
     need = "needs" if n == 1 else "need"
     return (
-        f"{plural(n, 'cell')} {need} protection, or more of it, for other reasons than rules about contributions. It holds "
-        "against readers; a respondent who is alone in another suppressed cell, or nearly so, may work out such a value, but no "
-        "contribution more closely than those rules allow."
+        f"{plural(n, 'cell')} {need} protection, or more of it, because of other rules than P, PQ or NK. That part is promised "
+        "against readers only: a respondent who is alone in another suppressed cell, or nearly so, may work out the value of "
+        "such a cell, but no contribution more closely than P, PQ and NK allow."
     )
 
 
@@ -178,7 +189,9 @@ def _attackers(basis: Basis) -> str:
     knows = "bounds of cells beforehand" if bounded else "no more beforehand"
     others = len(problem.others)
     more = f", and {plural(others, 'attacker')} with knowledge of their own" if others else ""
-    return f"Attackers assumed: a reader of all published cells who knows {knows}{more}."
+    reader = f"a reader of all published cells who knows {knows}{more}"
+    respondents = "" if basis.respondents is None else "; and respondents, who also know their own figures"
+    return f"Attackers assumed: {reader}{respondents}."
 
 
 SUBJECTS: tuple[Subject, ...] = (
@@ -192,6 +205,7 @@ SUBJECTS: tuple[Subject, ...] = (
     _zeros,
     _behind,
     _secret_limit,
+    _symmetric,
     _level,
     _beyond_contributions,
     _attackers,

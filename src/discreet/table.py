@@ -386,9 +386,9 @@ class Table:
             "who": self.who,
             "requested": self.requested,
             "behind": self.behind,
-            "cell": given and given.cell,
-            "by": given and given.who,
-            "amount": given and given.amount,
+            "cell": None if given is None else given.cell,
+            "by": None if given is None else given.who,
+            "amount": None if given is None else given.amount,
         }.items():
             if column is not None:
                 # Of one type: files may keep whole numbers in others.

@@ -55,6 +55,8 @@ def read_problem(path: str | Path) -> Problem:
         levels = {name: cells[f"problem:{name}"].to_numpy() for name in _LEVELS}
         others = tuple(_attackers(cells, meta["attackers"])) if meta["discreet"] >= ATTACKERS else ()
         decided = meta.get("overrides", [])
+        if not all(isinstance(rule, str) for rule in meta["rules"]):
+            raise TypeError("rules are texts")
         least = cells["problem:least"].to_numpy() if "problem:least" in cells else None
         smallest = cells["problem:smallest"].to_numpy() if "problem:smallest" in cells else None
         if smallest is None and meta.get("positive", False):  # older bundles say so of counts alone

@@ -13,10 +13,6 @@ from typing import Any, cast
 import numpy as np
 
 from discreet.lab.public import BoolArray, Public
-from discreet.methods.intervals.intervals import Intervals
-from discreet.methods.intervals.placement import strictest
-from discreet.methods.intervals.plan import CORRECTIONS
-from discreet.methods.intervals.positions import LEAST, MIDDLE, MOST, drawn_ends, sign_bounds
 from discreet.methods.method import Method
 from discreet.methods.perturbation.adjustment import AMPLE, Adjustment, distances
 from discreet.methods.perturbation.draws import Draws
@@ -26,7 +22,6 @@ from discreet.methods.perturbation.windows import NoRoomError, Windows
 from discreet.problem import Problem, Status
 from discreet.relations import FloatArray
 from discreet.secret import Secret
-from discreet.table import digits_of
 
 DRAWN = 4_096  # draws by which chances are estimated
 STEPS = 32  # distances of the way not taken that are told apart, at most
@@ -91,49 +86,6 @@ def drawings_of(method: Method) -> Drawings | None:
     return None if made is None else made(method)
 
 
-def _intervals(method: Intervals) -> Drawings | None:
-    """The sensitive cell is told as the interval that is drawn for it; those that other cells make wider are left out."""
-    if method.exact or method.at_most is not None or method.fixed or method.width or not method.rounded:
-        return None
-
-    def drawing(problem: Problem, public: Public) -> Drawing | None:
-        posed = problem.posed(suppresses=False, lists_zeros=True)
-        levels, known, digits = strictest(posed), sign_bounds(posed), digits_of(posed.table.value)
-        if len(posed.primaries) != 1 or digits is None or np.any(levels[:, posed.status == Status.FREE]):
-            return None
-        (cell,) = posed.primaries
-        value, level, bounds = (
-            np.repeat(part[..., cell : cell + 1], DRAWN, axis=-1) for part in (posed.table.value, levels, known)
-        )
-        rng, (low, high) = np.random.default_rng(0), np.log([LEAST, MOST])
-        numbers = rng.triangular(low, (low + high) / 2, high, DRAWN), rng.random((2, DRAWN))
-        told = public.told_lower[cell], public.told_upper[cell]
-        ends = drawn_ends(value, level, bounds, 10.0**-digits, _repeated(numbers))
-        there = _ends_are(ends, told)
-        if not there.any():
-            return NEVER
-        for _ in range(CORRECTIONS):
-            again = _drawn_again(ends, value, rng)
-            fresh = drawn_ends(value, level, bounds, 10.0**-digits, rng)
-            ends = np.where(again, fresh[0], ends[0]), np.where(again, fresh[1], ends[1])
-        return _estimated(_ends_are(ends, told), numbers, there)
-
-    return drawing
-
-
-def _drawn_again(ends: tuple[FloatArray, FloatArray], value: FloatArray, rng: np.random.Generator) -> BoolArray:
-    """Which draws are given up since the value lies in the middle: for a single cell that is oftener than expected."""
-    wide = ends[1] - ends[0]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        central = np.isfinite(wide) & (np.abs((value - ends[0]) / wide - 0.5) < MIDDLE)
-    return np.asarray(central & (rng.random(len(value)) > 2 * MIDDLE))
-
-
-def _ends_are(ends: tuple[FloatArray, FloatArray], told: tuple[float, float]) -> BoolArray:
-    same = [np.isclose(end, one, rtol=SAME, atol=SAME) for end, one in zip(ends, told, strict=True)]
-    return np.asarray(same[0] & same[1])
-
-
 def _perturbed(method: Perturbation) -> Drawings | None:
     """The sensitive cell is published where it is drawn; draws that sums move elsewhere are left out."""
     if method.floor is not None or method.at_most is not None:
@@ -190,7 +142,6 @@ def _adjusted(method: Adjustment) -> Drawings | None:
 
 
 DRAWINGS: Mapping[type[Any], Callable[[Any], Drawings | None]] = {
-    Intervals: _intervals,
     Perturbation: _perturbed,
     Adjustment: _adjusted,
 }

@@ -83,7 +83,7 @@ class Recipe:
             response=problem.table.response,
             seconds=report.seconds,
             secret=uses_secret(method) if secret is None else secret,
-            withheld="what further attackers know is not public" if problem.others else None,
+            withheld=not_public(problem),
         )
 
     def problem(self, public: Public, value: FloatArray, rng: np.random.Generator) -> Problem:
@@ -149,6 +149,16 @@ class Recipe:
             rhs=public.rhs,
             is_count=public.whole,
         )
+
+
+def not_public(problem: Problem) -> str | None:
+    """What else decides on a release and is not public."""
+    if problem.others:
+        return "what further attackers know is not public"
+    table, n = problem.table, problem.table.n_listed
+    if table.is_count and table.count is not None and not np.array_equal(table.value[:n], table.count[:n]):
+        return "respondents are counted more than once, or with weights, and their numbers are not published"
+    return None
 
 
 class _Drawn:

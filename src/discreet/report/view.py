@@ -94,7 +94,14 @@ def tiles(protection: Protection) -> list[tuple[str, str, str]]:
     before = int((problem.status == Status.HIDDEN).sum())
     primary_cost = words.number(problem.cost[problem.primaries].sum())
     others = f"{before:,} fixed beforehand" if before else "hidden to protect others"
-    bound = "no bound is known" if report.bound is None else f"no pattern costs less than {words.number(report.bound)}"
+    # Drawn intervals are wider than levels ask, on purpose: what is proven about them is about these widths.
+    drawn = (
+        " with the widths that were drawn"
+        if report.method in ("intervals", "combined") and not report.symmetric
+        else ""
+    )
+    least = None if report.bound is None else words.number(report.bound)
+    bound = "no bound is known" if least is None else f"nothing safe{drawn} costs less than {least}"
     time = (words.seconds(report.seconds), "to find the pattern") if report.seconds else ("–", "not recorded")
     worth = _worth(protection)
     value = worth[protection.hidden].sum() / worth.sum() if worth.any() else None
@@ -108,7 +115,7 @@ def tiles(protection: Protection) -> list[tuple[str, str, str]]:
         ("Cost", words.number(report.cost), f"of which primary cells {primary_cost}"),
         ("Gap", words.percent(report.gap), bound),
         ("Time", *time),
-        ("Method", report.method, words.STATUS.get(report.status, report.status)),
+        ("Method", report.method, words.STATUS.get(report.status, report.status) + drawn),
     ]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from discreet.errors import plural as plural
 
 STATUS = {
-    "optimal": "optimal: no safe pattern costs less",
+    "optimal": "optimal: nothing safe costs less",
     "within_gap": "within the accepted gap of the cheapest safe pattern",
     "time_limit": "the best pattern found when time ran out",
     "heuristic": "heuristic: a cheaper safe pattern may exist",
