@@ -383,6 +383,7 @@ def test_attacks_that_were_tried_are_listed_if_handed_in(square):
     assert "Not run: " in page
     bare = suppress(square[0], np.isin(np.arange(len(square[0])), square[0].primaries))
     page = render_report(square[0], bare, audit(square[0], bare), lab=run(bare, ["exact"]))
+    assert page.index("Attacks compromise 1 sensitive cell") < page.index("Exposed to")  # it comes first
     assert "✕ no" in page
     assert "known more closely than allowed." in page
 

@@ -14,6 +14,7 @@ from discreet.audit import Audit
 from discreet.drafts import create_private
 from discreet.errors import TableError
 from discreet.lab import LabReport
+from discreet.lab.limits import limits
 from discreet.problem import Problem
 from discreet.promise import promise, published_by_decision
 from discreet.protection import Protection
@@ -65,8 +66,12 @@ def render_report(
         title=title,
         response=problem.table.response,
         dimensions=list(problem.table.dimensions),
-        verdicts=[view.verdict(problem, protection, audit), *view.respondents_verdict(respondents, protection)],
-        promise=promise(protection, respondents),
+        verdicts=[
+            *view.attacks_verdict(lab),
+            view.verdict(problem, protection, audit),
+            *view.respondents_verdict(respondents, protection),
+        ],
+        promise=[*promise(protection, respondents), *([] if lab is None else limits(lab))],
         decisions=view.decisions(problem),
         tiles=view.tiles(listed),
         exposed=exposed(audit),

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 import discreet
 from discreet.audit import Audit
 from discreet.audit.known import due
+from discreet.errors import some
 from discreet.hierarchy import Hierarchy
+from discreet.lab import LabReport
 from discreet.problem import Problem, Status
 from discreet.promise import published_by_decision, safe
 from discreet.protection import Decision, Protection
@@ -58,6 +60,15 @@ def verdict(problem: Problem, protection: Protection, audit: Audit) -> tuple[str
     return "safe", headline, sentence
 
 
+def attacks_verdict(lab: LabReport | None) -> list[tuple[str, str, str]]:
+    """That attacks succeeded, which comes before all that was proven; nothing if they did not."""
+    if lab is None or lab.passed:
+        return []
+    found = lab.compromised
+    sentence = f"An attack finds {some(found)}: see the attacks that were tried, below. Do not publish this table."
+    return [("exposed", f"Attacks compromise {words.plural(len(found), 'sensitive cell')}", sentence)]
+
+
 def _headline(protection: Protection) -> str:
     """``Safe``, or what is excepted."""
     return safe(protection).capitalize() + ("," if published_by_decision(protection) else "")
@@ -71,7 +82,7 @@ def respondents_verdict(seen: RespondentAudit | None, protection: Protection) ->
     if not seen.passed:
         sentence = "Others can work out too closely what they contribute. Do not publish this table."
         return [("exposed", f"Exposed: {len(seen.respondents):,} of {among} who need protection", sentence)]
-    sentence = "No combination of what is published tells anybody too much about them."
+    sentence = "Nobody can work out what another respondent contributes more closely than the rules allow."
     if not seen.problem.table.knows_respondents:
         sentence += (
             " Of each cell the table lists the largest contributions only: smaller ones of holdings are left out."
