@@ -52,11 +52,13 @@ def read(survey: Survey, release: Release) -> Reading:
     """From the lines of a release to bounds on cells."""
     half = _half_width(survey)
     unlisted = _unlisted(survey, release)
+    each = survey.method == "small-counts"  # finest counts change by so much, and totals follow
     bounds: dict[Codes, Bounds] = {}
     false = []
     for place in survey.combinations():
         line = release.lines.get(place)
-        told: Bounds = (Fraction(0), unlisted) if line is None else _told(survey, line, half)
+        most = unlisted * len(survey.below(place)) if each else unlisted
+        told: Bounds = (Fraction(0), most) if line is None else _told(survey, line, half)
         value = survey.cells[place].value if place in survey.cells else Fraction(0)
         off = 1e-12 * float(abs(value))
         if (told[0] is not None and told[0] > value + off) or (told[1] is not None and told[1] < value - off):
@@ -94,7 +96,7 @@ def _half_width(survey: Survey) -> Fraction:
 
 
 def _unlisted(survey: Survey, release: Release) -> Fraction:
-    """The largest value that a cell can have which the release does not list."""
+    """The largest value that a cell can have which the release does not list; of ``small-counts`` a finest one."""
     if survey.method not in ADJUSTING or release.lists_zeros or not survey.is_count:
         return Fraction(0)
     options, whole = survey.options, survey.whole
