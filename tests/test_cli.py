@@ -845,7 +845,17 @@ def test_numbers_that_do_not_fit_the_terminal_are_left_out_whole(call, here, mon
 # -- stopping ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("signal_of_it", [KeyboardInterrupt(), RuntimeError("Query interrupted")], ids=["", "DuckDB's"])
+def _in_compiled_code() -> SystemError:
+    """Compiled code makes an error of Ctrl-C, and the code that called it another one of that."""
+    inner, outer = SystemError("unpickle returned a result with an exception set"), SystemError("so did the function")
+    inner.__cause__, outer.__cause__ = KeyboardInterrupt(), inner
+    return outer
+
+
+SIGNALS = {"": KeyboardInterrupt(), "DuckDB's": RuntimeError("Query interrupted"), "compiled": _in_compiled_code()}
+
+
+@pytest.mark.parametrize("signal_of_it", SIGNALS.values(), ids=SIGNALS)
 def test_ctrl_c_leaves_everything_as_it_was(call, here, monkeypatch, signal_of_it):
     def interrupted(*_args, **_options):
         raise signal_of_it

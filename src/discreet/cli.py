@@ -117,8 +117,11 @@ def main() -> None:
         _tell("there is not enough memory. Take less data, fewer dimensions or fewer workers.")
         sys.exit(2)
     except (RuntimeError, SystemError) as error:
-        # DuckDB makes "Query interrupted" of Ctrl-C, and compiled code that calls Python an error of its own.
-        if str(error) != "Query interrupted" and not isinstance(error.__cause__, KeyboardInterrupt):
+        # DuckDB makes "Query interrupted" of Ctrl-C, and compiled code that calls Python an error of its own, or one of that.
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, KeyboardInterrupt):
+            cause = cause.__cause__
+        if str(error) != "Query interrupted" and cause is None:
             raise
         _stop()
 
