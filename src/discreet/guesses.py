@@ -15,7 +15,7 @@ from discreet.problem import Status
 from discreet.protection import Decision, Protection
 from discreet.table import unit_of
 
-MIDDLE = 0.1  # of the width on either side of the middle
+MIDDLE = 0.1  # of the width on either side of the middle, where values are no more often than anywhere else
 SURE = 3.0  # standard deviations beyond which it is no chance how many values lie in the middle
 UNLIKELY = 0.01  # chance below which it is none how many values lie at their levels
 FEW = 3  # units: smaller levels are hit by any draw

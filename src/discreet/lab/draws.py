@@ -69,9 +69,6 @@ class _Repeated:
             numbers[...] = self._left.pop(0)
         return numbers
 
-    def triangular(self, left: float, mode: float, right: float, size: int) -> FloatArray:
-        return self.random(size) if self._left else np.full(size, mode)
-
     def permutation(self, among: int) -> np.ndarray:
         return np.arange(among)
 

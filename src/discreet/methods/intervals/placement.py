@@ -14,7 +14,8 @@ from scipy import sparse
 
 from discreet.audit import audit
 from discreet.audit.evidence import DOWN, UP, IntArray
-from discreet.methods.intervals.positions import CLOSE, MIDDLE, Ends, at_known_bounds, drawn_ends, sign_bounds
+from discreet.guesses import MIDDLE
+from discreet.methods.intervals.positions import CLOSE, Ends, at_known_bounds, drawn_ends, sign_bounds
 from discreet.methods.intervals.prepare import open_table
 from discreet.methods.intervals.setting import Placement, Sides, Treatment
 from discreet.problem import BoolArray, Problem, Status

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.guesses import MIDDLE
 from discreet.problem import BoolArray, Problem
 from discreet.relations import FloatArray
 
 LEAST, MOST = 2.5, 5.0  # widths, in units of what is needed; drawn with a triangular density of their logarithm
 CLOSE = 0.01  # of the value: who guesses it as closely as that has hit it
-MIDDLE = 0.1  # of the width on either side of the middle, where values are no oftener than anywhere
 FAR = 0.1  # least share of an interval that lies between a known bound and the value, where it has room to be drawn
 FEW = (
     2  # last digits: levels that are no larger, as those of small counts, are nearly as large as the least possible one

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.audit.evidence import IntArray
-from discreet.methods.intervals.positions import CLOSE, MIDDLE, drawn_place
+from discreet.guesses import MIDDLE
+from discreet.methods.intervals.positions import CLOSE, drawn_place
 from discreet.methods.perturbation.cuts import Cut
 from discreet.methods.perturbation.master import Master
 from discreet.methods.perturbation.windows import Windows
