@@ -30,6 +30,9 @@ def in_order(executor: Executor | None, do: Callable[[_Work], _Result], work: Se
     try:
         for future in futures:
             yield _result(future)
+    except KeyboardInterrupt:
+        futures = []  # the owner ends its executor; one of processes stumbles over futures that are cancelled already
+        raise
     finally:
         for future in futures:
             future.cancel()
