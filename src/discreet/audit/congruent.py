@@ -103,15 +103,19 @@ class CongruentTables:
             self.low[cells], self.high[cells], self._lower[cells], self._upper[cells] = before
             self._model.set_bounds(cells, self._lower[cells], self._upper[cells])
 
-    def push(self, cell: int, sign: float, goal: float = np.inf, starts: Sequence[Start] = ()) -> Push:
+    def push(
+        self, cell: int, sign: float, goal: float = np.inf, starts: Sequence[Start] = (), steps: int | None = None
+    ) -> Push:
         """Move ``cell`` as far as it goes, but not beyond ``goal``, up (``sign`` 1) or down (−1). It must not be endless.
 
         The search goes on from the one of ``starts`` that has the cell farthest already, or else from where it is. Where the
-        solver gave up and left nothing that can be proven, nothing moves.
+        solver gave up, or was stopped after so many ``steps``, and left nothing that can be proven, nothing moves.
         """
         if starts:
             self._model.start_from(max(starts, key=lambda start: sign * float(start.difference[cell])).basis)
-        *_, last = self.burst(np.array([cell]), sign, np.array([goal]), np.ones(1))
+        pushes = self.burst(np.array([cell]), sign, np.array([goal]), np.ones(1), steps)
+        last = next(pushes)
+        pushes.close()
         return last if last.optimal or last.proven else Push(np.zeros(len(self.low)), True, False, last.dual)
 
     def shortest(self, cell: int, sign: float, goal: float) -> Push:

@@ -18,6 +18,9 @@ from discreet.relations import FloatArray
 BoolArray = NDArray[np.bool_]
 SIGN = (-1.0, 1.0)
 STEPS = 5_000  # of the simplex method between looks at what a burst has shown so far
+FIRST_STEPS = (
+    1_000  # of the simplex method in which a verdict needs its first corners, or tables near the truth are quicker
+)
 CHUNK = 128  # single programs on one model, whatever the number of workers: the same answers to the last bit
 PARTS = (2520, 2**40)  # multipliers are simple fractions, and else rounded
 NETWORK = 10_000  # columns × targets from which on a compiled network algorithm is worth loading
@@ -116,7 +119,7 @@ class _Explorer:
         self.starts = [] if before is None else list(before.starts)
         self.needed = np.maximum(c.level.max(axis=0, initial=0.0), c.sliding / 2)
         self.unit = _typical(self.needed, c.low, c.high)
-        self.intricate = False  # whether to expect corners that cannot be proven
+        self.intricate = False  # whether corners take long to find, or cannot be proven
 
     # -- what is known -----------------------------------------------------------------------------------------
 
@@ -240,11 +243,15 @@ class _Explorer:
             self._go(tables, k, column, side, goal)
             if not self.open()[side, k]:
                 return
-        push = tables.push(column, SIGN[side], goal, self.starts)
+        first = not c.intervals and not self.intricate
+        push = tables.push(column, SIGN[side], goal, self.starts, FIRST_STEPS if first else None)
         self.learn(push)
-        if not push.proven and not c.intervals and not self.intricate:
+        if first and not (push.proven and push.optimal):
             self.intricate = True
             self._go(tables, k, column, side, goal)
+            if self.open()[side, k] and not push.optimal:
+                push = tables.push(column, SIGN[side], goal, self.starts)
+                self.learn(push)
         if not push.optimal or not self.open()[side, k]:
             return
         self._bound(column, side, tables.grid, push.dual)
