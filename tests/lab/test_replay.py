@@ -328,8 +328,8 @@ def test_what_is_drawn_depends_on_the_table():
     drawn = drawings(problem, public)
     assert drawn is not None
     assert 0 < drawn.chance < 1
-    (numbers,) = drawn.numbers
-    again = protect(problem, "perturb", secret=Prescribed(numbers=numbers))
+    assert len(drawn.numbers) == 1
+    again = protect(problem, "perturb", secret=drawn.secret(0))
     np.testing.assert_array_equal(again.published, found.published)
     far = drawings(_two((80, 7)), public)
     assert far is not None
@@ -371,6 +371,7 @@ def test_a_prescribed_secret_gives_its_numbers_and_then_zeros():
     np.testing.assert_array_equal(rng.random(1), [1.5])
     np.testing.assert_array_equal(rng.random((2, 2)), np.zeros((2, 2)))
     np.testing.assert_array_equal(rng.permutation(3), [0, 1, 2])
+    assert Prescribed(announced=0.25).generator("announcement of a table").random(1) == 0.25
 
 
 # -- contributions ------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from discreet.methods.perturbation.perturbation import Perturbation, pinned
 from discreet.methods.sums import Sums
 from discreet.problem import Status
 from discreet.progress import Budget
+from discreet.run import Run
 from discreet.testing import (
     cross_table,
     pose,
@@ -124,7 +125,7 @@ def test_bounds_of_large_tables_are_those_of_the_program():
     """Without rounding and cuts the program of all cells is the same, so that its bound is the best one there is."""
     rng = np.random.default_rng(4)
     problem = random_problem(rng, random_table(rng, (6, 5, 4), values="integer"), must_publish=0.0)
-    windows = Perturbation().windows(problem)[-1]()[0]
+    windows = Perturbation().windows(problem, Run())[-1]()[0]
     wanted = np.zeros(len(problem))
     wanted[problem.primaries] = windows.high[problem.primaries]
     finest = large.Finest(windows, Sums.of(problem.table))

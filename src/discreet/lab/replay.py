@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.errors import DiscreetError, InputError
 from discreet.lab.chances import Chance, chance_of
-from discreet.lab.draws import Drawing, Drawings, Prescribed, drawings_of
+from discreet.lab.draws import Drawing, Drawings, drawings_of
 from discreet.lab.exact import ExactIntervals, exact
 from discreet.lab.finding import Finding
 from discreet.lab.lattice import Lattice
@@ -227,8 +227,7 @@ class _Trial:
         return leading / len(drawn.numbers)
 
     def _with(self, problem: Problem, drawn: Drawing, place: int) -> bool:
-        secret = Prescribed(numbers=drawn.numbers[place])
-        return self._leads_to(problem, self.recipe.seed, secret)
+        return self._leads_to(problem, self.recipe.seed, drawn.secret(place))
 
     def _leads_to(self, problem: Problem, seed: int, secret: Secret | None = None) -> bool:
         try:

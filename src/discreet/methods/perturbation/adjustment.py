@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.guesses import at_levels
-from discreet.methods.perturbation.announcement import AMPLE, check, strictest
+from discreet.methods.perturbation.announcement import check, drawn_multiple, strictest
 from discreet.methods.perturbation.master import Found, Infeasible, Master
 from discreet.methods.perturbation.rows import Senses
 from discreet.methods.perturbation.search import Search, first_feasible, offers
@@ -56,7 +56,7 @@ class Adjustment:
     def protect(self, problem: Problem, run: Run) -> Protection:
         run.progress.stage("adjust", 0)
         found = first_feasible(
-            offers(problem, self.percent, self.margin, 1.0 if self.exact else AMPLE),
+            offers(problem, self.percent, self.margin, 1.0 if self.exact else drawn_multiple(run, problem)),
             lambda windows, note: self._drawn(Search(windows, run), note),
         )
         return replace(found, report=replace(found.report, symmetric=self.exact and bool(len(problem.primaries))))

@@ -10,10 +10,14 @@ import numpy as np
 from discreet.errors import RuleError
 from discreet.problem import Problem
 from discreet.relations import FloatArray
+from discreet.run import Run
 from discreet.table import digits_of
 
 PERCENTS = tuple(range(5, 95, 5))  # that are announced, unless others are asked for
-AMPLE = 2.0  # times the slack that levels need is announced, so that there is as much again to draw from
+# Times the slack that levels need is announced: more than once, to have something to draw from, and drawn itself, since an
+# announcement that follows from values tells them to those who know how it was worked out.
+LEAST_MULTIPLE, MOST_MULTIPLE = 1.5, 3.0
+ANNOUNCEMENT = "announcement"  # what the multiple is drawn for
 MUCH = 0.5  # share of a cell that is very much room for it
 
 
@@ -32,18 +36,16 @@ class Announcement:
         return f"figures may be off by {' + '.join(part for part in parts if part) or '0'}"
 
 
-def announcements(
-    problem: Problem, percent: float | None, margin: float | None, ample: float = AMPLE
-) -> list[Announcement]:
+def announcements(problem: Problem, percent: float | None, margin: float | None, multiple: float) -> list[Announcement]:
     """What to try, one after the other: what is given, and else round numbers that leave sensitive cells room for their levels.
 
     A cell published higher by its upper level must still be able to be as low as its lower level says, and the other way round;
     cells that need very much room may go up only. First as little of a margin as possible; then whatever takes least from
     readers of the usual figure: where neighbours of a small cell are small or must stay, only a margin gives it room. Cells get
-    an ``ample`` multiple of the room that they need, so that their values can be drawn from it.
+    a ``multiple`` of the slack that they need, so that their values can be drawn from it.
     """
     need, smallest = _needs(problem)
-    need = ample * need
+    need = multiple * need
     value = problem.table.value
     usual = float(np.median(np.abs(value[value != 0]))) if np.any(value != 0) else 1.0
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -56,6 +58,16 @@ def announcements(
     ]
     balanced = min(choices, key=lambda one: one.percent / 100 + one.margin / usual)
     return [choices[0]] if balanced == choices[0] else [choices[0], balanced]
+
+
+def drawn_multiple(run: Run, problem: Problem) -> float:
+    """How many times the slack that levels need is announced, drawn from the secret."""
+    return multiple_at(float(run.random(ANNOUNCEMENT, problem).random(1)[0]))
+
+
+def multiple_at(chance: float) -> float:
+    """The multiple that a uniform random number stands for: its logarithm is uniform."""
+    return float(LEAST_MULTIPLE * (MOST_MULTIPLE / LEAST_MULTIPLE) ** chance)
 
 
 def _least(lacking: FloatArray) -> float:

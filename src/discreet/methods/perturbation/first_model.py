@@ -57,7 +57,7 @@ class PerturbationFirstModel:
             return search.tell(self.name, found, found.bound, note)
 
         run.progress.stage("solve", 1)
-        return first_feasible(method.windows(problem), solve)
+        return first_feasible(method.windows(problem, run), solve)
 
 
 def _refuse_large(windows: Windows) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.errors import NoSafePatternError, RuleError, some
-from discreet.methods.perturbation.announcement import check
+from discreet.methods.perturbation.announcement import check, drawn_multiple
 from discreet.methods.perturbation.draws import Draws
 from discreet.methods.perturbation.large import Finest
 from discreet.methods.perturbation.master import Found, Infeasible, Master
@@ -48,12 +48,14 @@ class Perturbation:
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         run.progress.stage("perturb", 0)
-        return first_feasible(self.windows(problem), lambda windows, note: self._perturb(Search(windows, run), note))
+        return first_feasible(
+            self.windows(problem, run), lambda windows, note: self._perturb(Search(windows, run), note)
+        )
 
-    def windows(self, problem: Problem) -> list[Offer]:
+    def windows(self, problem: Problem, run: Run) -> list[Offer]:
         """Windows to try, and what to tell readers about them."""
         if self.floor is None or self.ceiling is None:
-            return offers(problem, self.percent, self.margin)
+            return offers(problem, self.percent, self.margin, drawn_multiple(run, problem))
         windows = Windows.given(problem, self.floor, self.ceiling)
         at = np.floor((np.asarray(self.ceiling) - problem.table.value) / windows.unit + HAIR)[problem.primaries]
         outside = problem.primaries[(at < windows.low[problem.primaries]) | (at > windows.high[problem.primaries])]
