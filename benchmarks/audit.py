@@ -15,8 +15,7 @@ from benchmarks.baseline import Bound
 from benchmarks.patterns import AUDITED, PATTERNS
 from benchmarks.record import RESULTS, machine, markdown, write_csv
 from benchmarks.timing import Timing, baseline, intervals_of, size, timed
-from discreet.problem import BoolArray
-from discreet.relations import FloatArray
+from discreet.arrays import BoolArray, FloatArray
 
 CLOSE = 1e-6  # bounds may differ by this share of the bound or the value, whichever is larger
 

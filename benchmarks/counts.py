@@ -14,7 +14,7 @@ from benchmarks.alone import alone, cpu_seconds
 from benchmarks.instances import filled, tree
 from benchmarks.record import RESULTS, machine, markdown, read_csv, update_csv
 from discreet.audit import audit
-from discreet.keys import KEYS
+from discreet.data.keys import KEYS
 from discreet.methods import protect
 from discreet.methods.counts.cell_key import CellKey
 from discreet.methods.counts.small_counts import SmallCounts

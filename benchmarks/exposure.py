@@ -15,11 +15,12 @@ from pathlib import Path
 import click
 import numpy as np
 
+from discreet.arrays import BoolArray
 from discreet.audit import audit, exposure
 from discreet.errors import NoSafePatternError
 from discreet.io import read_problem
 from discreet.methods import protect
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import Problem, Status
 from discreet.protection import suppress
 from discreet.testing import (
     cross_table,

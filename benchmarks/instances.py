@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from discreet.hierarchy import Hierarchy
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.table import Table
 from discreet.io import read_problem
 from discreet.problem import Problem, Status
-from discreet.table import Table
 
 LEVEL = 0.15  # protection levels of generated primaries, as a share of the value
 ZEROS = 0.10  # share of empty inner cells

@@ -13,13 +13,13 @@ import numpy as np
 from benchmarks.alone import alone
 from benchmarks.instances import INSTANCES, folder, shaped
 from benchmarks.record import RESULTS, machine, markdown, read_csv, update_csv
+from discreet.arrays import FloatArray
 from discreet.audit import audit
+from discreet.data.table import digits_of
 from discreet.errors import NoSafePatternError
 from discreet.methods import protect
 from discreet.methods.intervals.intervals import Intervals
 from discreet.problem import Problem
-from discreet.relations import FloatArray
-from discreet.table import digits_of
 
 CLOSE = 0.01  # of a value: a middle that is off by no more has hit it
 LARGE = shaped("hier3d_100k", (5, 6), (5, 6), (7, 10))

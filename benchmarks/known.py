@@ -12,8 +12,8 @@ from pathlib import Path
 import click
 
 from discreet import Hierarchy, assess, tabulate
+from discreet.data.table import Table
 from discreet.io.rda import read_microdata
-from discreet.table import Table
 
 
 def tables(root: Path) -> Iterator[tuple[str, Table, dict[str, int]]]:

@@ -24,11 +24,12 @@ from benchmarks.peers.environment import environment
 from benchmarks.peers.suppression import PEERS, Case
 from benchmarks.record import RESULTS, machine, markdown, read_csv, update_csv
 from benchmarks.second_opinion import under_protected
+from discreet.arrays import BoolArray
 from discreet.assess import assess
 from discreet.audit import audit
 from discreet.errors import DiscreetError, NoSafePatternError
 from discreet.methods import SUPPRESSION, protect
-from discreet.problem import BoolArray, Problem
+from discreet.problem import Problem
 from discreet.protection import Decision, suppress
 
 SURVEYS = ("h2_1k", "h2_5k", "f3_10", "h3_5k")

@@ -14,7 +14,7 @@ import pandas as pd
 
 from benchmarks.alone import alone, cpu_seconds
 from benchmarks.record import RESULTS, machine, markdown, read_csv, update_csv
-from discreet.job import read_job, run_job
+from discreet.jobs.job import read_job, run_job
 from discreet.methods import SUPPRESSION
 
 RECORDS = {2: 60, 3: 150}  # a table, by its dimensions

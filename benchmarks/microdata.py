@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.instances import tree
-from discreet.hierarchy import Hierarchy
+from discreet.data.hierarchy import Hierarchy
 
 # Share of respondents that report in several leaf cells.
 ROAMING = {"rows_some_roam": 0.2, "rows_half_roam": 0.5}

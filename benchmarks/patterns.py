@@ -20,11 +20,12 @@ from scipy.sparse import csgraph
 
 from benchmarks.instances import INSTANCES, Instance, shaped
 from benchmarks.record import RESULTS
-from discreet.hierarchy import Hierarchy
+from discreet.arrays import BoolArray
+from discreet.data.hierarchy import Hierarchy
+from discreet.methods.context import Run
 from discreet.methods.suppress.pattern import Pattern
-from discreet.problem import BoolArray, Problem
+from discreet.problem import Problem
 from discreet.protection import Protection, suppress
-from discreet.run import Run
 
 VERSION = 1  # raise it when a rule or an instance changes: patterns on disk of another version are not used
 KEPT = RESULTS / "patterns"

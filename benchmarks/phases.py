@@ -14,11 +14,11 @@ import numpy as np
 from benchmarks.instances import INSTANCES, folder, tree
 from benchmarks.microdata import write_rows
 from discreet.audit import audit
+from discreet.data.relations import additive
+from discreet.data.tabulate import tabulate
 from discreet.methods import protect
 from discreet.problem import Problem
-from discreet.relations import additive
 from discreet.rules import parse_rules
-from discreet.tabulate import tabulate
 
 Figures = dict[str, Any]
 

@@ -15,9 +15,9 @@ from benchmarks.alone import alone
 from benchmarks.instances import folder
 from benchmarks.record import RESULTS, machine, markdown, write_csv
 from discreet.audit import exposure
+from discreet.methods.context import Run
 from discreet.methods.suppress.optimal.search import Search
 from discreet.problem import Problem
-from discreet.run import Run
 
 
 def sizes(problem: Problem) -> dict[str, int]:

@@ -9,16 +9,16 @@ import click
 import numpy as np
 
 from benchmarks.record import RESULTS, machine, markdown, read_csv, update_csv
-from discreet import lab
+from discreet import attacks
+from discreet.attacks.limits import replayed
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.keys import KEYS
+from discreet.data.table import Table
 from discreet.errors import NoSafePatternError
-from discreet.hierarchy import Hierarchy
-from discreet.keys import KEYS
-from discreet.lab.limits import replayed
 from discreet.methods import protect, uses_secret, with_options
 from discreet.problem import Problem
 from discreet.progress import Silent
 from discreet.protection import Protection
-from discreet.table import Table
 from discreet.testing import pose
 
 LEVEL = 0.4  # share of a value that must stay possible below and above it
@@ -88,7 +88,7 @@ def measured(name: str, tables: int, seconds: float) -> dict[str, Any]:
             found = protect(problem, with_options(method, **options))
         except NoSafePatternError:
             continue
-        recipe = lab.Recipe.of(found, with_options(method, **options), secret=secret)
+        recipe = attacks.Recipe.of(found, with_options(method, **options), secret=secret)
         if uses_secret(recipe.method) and not secret:  # it has become known
             found = recipe.protect(problem, recipe.seed, Silent())
         record["tables"] += 1
@@ -103,8 +103,8 @@ def measured(name: str, tables: int, seconds: float) -> dict[str, Any]:
     return record
 
 
-def attacked(found: Protection, recipe: lab.Recipe, seconds: float) -> dict[str, Any] | None:
-    return replayed(lab.run(found, ["replay"], knows=lab.Knowledge(recipe=recipe, seconds=seconds)))
+def attacked(found: Protection, recipe: attacks.Recipe, seconds: float) -> dict[str, Any] | None:
+    return replayed(attacks.run(found, ["replay"], knows=attacks.Knowledge(recipe=recipe, seconds=seconds)))
 
 
 def readable(line: dict[str, str]) -> dict[str, str]:

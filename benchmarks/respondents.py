@@ -19,15 +19,16 @@ from benchmarks.microdata import survey_rows
 from benchmarks.peers.environment import environment
 from benchmarks.peers.suppression import PEERS, Case, Peer, from_records
 from benchmarks.record import RESULTS, machine, markdown, read_csv, update_csv
+from discreet.arrays import BoolArray
 from discreet.assess import assess
+from discreet.audit.respondents import audit_respondents
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.survey import business_survey
+from discreet.data.tabulate import tabulate
 from discreet.errors import NoSafePatternError
-from discreet.hierarchy import Hierarchy
 from discreet.methods import SUPPRESSION, protect
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import Problem, Status
 from discreet.protection import suppress
-from discreet.respondents import audit_respondents
-from discreet.survey import business_survey
-from discreet.tabulate import tabulate
 from discreet.testing import random_problem, random_table
 
 GROWTH = {  # names after the cells that are hidden, more or less

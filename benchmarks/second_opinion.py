@@ -10,7 +10,8 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
-from discreet.problem import BoolArray, Problem
+from discreet.arrays import BoolArray
+from discreet.problem import Problem
 
 NEAR = 1e-6  # share of a level, or of one, by which a solver may miss it
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from benchmarks.alone import limit
 from benchmarks.baseline import Bound, sampled
 from benchmarks.patterns import WARM_UP, pattern
+from discreet.arrays import FloatArray
 from discreet.audit import audit
-from discreet.relations import FloatArray
 
 REPEATS = 3
 SHORT = 1.0  # seconds; what takes less is repeated

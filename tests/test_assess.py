@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 from discreet.assess import assess
+from discreet.data.finished import read_table
+from discreet.data.table import Table
+from discreet.data.tabulate import tabulate
 from discreet.errors import InputError, RuleError, TableError
-from discreet.finished import read_table
 from discreet.problem import Override, Problem, Status
 from discreet.rules import Dominance, Percent
-from discreet.table import Table
-from discreet.tabulate import tabulate
 
 # Ann dominates a × x, Cleo is alone in b × y; nobody is anywhere near in the other cells, and a × z is empty.
 CELLS = pd.DataFrame(

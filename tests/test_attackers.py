@@ -13,23 +13,23 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.test_audit_random import RELEASES, TABLES, release
+from second_solver import infer_with_glpk
+from tests.audit.test_audit_random import RELEASES, TABLES, release
 
 from discreet import NoSafePatternError, NotSafeError, protect, publish, read_problem, write_problem
 from discreet.attackers import Attacker
 from discreet.audit import audit, certificate, exposure, narrowed, verify
 from discreet.audit.proof import checksum
-from discreet.cli import main
+from discreet.cli.main import main
 from discreet.errors import FormatError, InputError, TableError
 from discreet.io.attackers import read_attackers, with_attackers
 from discreet.io.pattern import read_pattern
-from discreet.job import read_job, run_job
+from discreet.jobs.job import read_job, run_job
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
 from discreet.report import render_report
 from discreet.solvers import HighsModel
 from discreet.testing import cross_table, hide, infer, pose, random_problem, random_table
-from second_solver import infer_with_glpk
 
 SLACK = 1e-5  # verdicts closer to the line than this share of a level are not compared with those of another solver
 

@@ -30,12 +30,12 @@ from click.testing import CliRunner
 
 from discreet.assess import assess
 from discreet.audit import audit
+from discreet.data.tabulate import tabulate
 from discreet.errors import InputError
 from discreet.io import read_problem, write_problem
 from discreet.methods import protect
 from discreet.problem import Status
 from discreet.protection import suppress
-from discreet.tabulate import tabulate
 from discreet.testing import random_problem, random_table
 
 SMALL = ["hier2d_1k", "flat3d_10", "hier4d_4k", "count3d_3k"]

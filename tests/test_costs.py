@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 from discreet.costs import COSTS, cost_of
+from discreet.data.table import Table
 from discreet.errors import RuleError
-from discreet.table import Table
 
 MAGNITUDE = np.array([0.0, 1.0, 99.0, 1e12])
 

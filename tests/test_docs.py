@@ -17,16 +17,18 @@ import click
 import pytest
 
 import discreet
-from discreet import cli, errors, job_file
+from discreet import errors
+from discreet.cli import main as cli
 from discreet.costs import COSTS
-from discreet.demo import write_demo
 from discreet.io import FORMATS
+from discreet.jobs import job_file
+from discreet.jobs.demo import write_demo
 from discreet.methods import METHODS
+from discreet.methods.context import Run
+from discreet.methods.respondents.construct import ForRespondents
 from discreet.problem import Problem
 from discreet.protection import Protection
-from discreet.respondents.construct import ForRespondents
 from discreet.rules import RULES, usage
-from discreet.run import Run
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

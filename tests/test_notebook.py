@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from discreet.audit import audit
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.table import Table
 from discreet.display import COLUMNS, ROWS, crossed
-from discreet.hierarchy import Hierarchy
 from discreet.protection import suppress
 from discreet.release import publish
-from discreet.table import Table
 from discreet.testing import cross_table, hide, pose
 
 VALUES = [[41_237, 52_341, 63_451], [74_569, 85_673, 96_787], [17_891, 28_903, 39_017]]

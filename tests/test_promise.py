@@ -9,14 +9,15 @@ import pytest
 
 from discreet.assess import assess
 from discreet.attackers import Attacker
-from discreet.hierarchy import Hierarchy
+from discreet.audit.respondents import audit_respondents
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.tabulate import tabulate
 from discreet.io import read_problem, write_problem
 from discreet.io.pattern import read_pattern, write_pattern
+from discreet.level import level_of
 from discreet.methods import protect, with_options
 from discreet.methods.counts.cell_key import CellKey
 from discreet.promise import SUBJECTS, promise, safe
-from discreet.respondents import audit_respondents, level_of
-from discreet.tabulate import tabulate
 from discreet.testing import cross_table, pose
 
 RECORDS = pd.DataFrame(

@@ -15,14 +15,14 @@ from scipy import sparse
 from discreet.assess import assess
 from discreet.attackers import Attacker
 from discreet.audit import audit
+from discreet.audit.respondents import audit_respondents
+from discreet.data.table import Table
+from discreet.data.tabulate import tabulate
 from discreet.errors import InputError, NotSafeError, TableError
 from discreet.methods import protect
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection, tell
 from discreet.release import SYMBOL, Release, publish
-from discreet.respondents import audit_respondents
-from discreet.table import Table
-from discreet.tabulate import tabulate
 from discreet.testing import cross_table, hide, pose, random_problem, random_table
 
 SQUARE = ("a × c", "a × d", "b × c", "b × d")

@@ -10,24 +10,24 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from fixed import secret
 
 from discreet import audit, publish
-from discreet.cli import cli
+from discreet.cli.main import cli
 from discreet.edit import swap
 from discreet.errors import InputError, NoSafePatternError, NotSafeError
 from discreet.io import write_problem
 from discreet.io.pattern import read_pattern, write_pattern
-from discreet.job import protect_report, read_job, run_job
+from discreet.jobs.job import protect_report, read_job, run_job
+from discreet.level import level_of
 from discreet.methods import METHODS, protect, uses_secret
 from discreet.methods.intervals.intervals import Intervals
 from discreet.methods.perturbation.adjustment import Adjustment
 from discreet.methods.rounding.simple import RandomRounding
 from discreet.protection import tell
 from discreet.report import render_shareable
-from discreet.respondents import level_of
 from discreet.secret import Secret
 from discreet.testing import cross_table, pose, random_problem, random_table
-from fixed import secret
 
 DRAWING = {"random-round", "round", "perturb", "perturb-first-model", "adjust", "small-counts", "intervals", "combined"}
 

@@ -18,9 +18,9 @@ from benchmarks.patterns import hide, sequential
 from benchmarks.peers.environment import VERSIONS
 from benchmarks.peers.exchange import comparable, write
 from benchmarks.timing import REPEATS, SHORT, warm_up
+from discreet.arrays import BoolArray, FloatArray
 from discreet.audit import audit
-from discreet.problem import BoolArray, Problem
-from discreet.relations import FloatArray
+from discreet.problem import Problem
 
 SMALL = shaped("flat2d_8", (8,), (8,), share=0.1)  # the peers' warm-up
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from discreet.arrays import BoolArray
 from discreet.errors import InputError
 from discreet.io.jj import write_problem
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
 
 FACTOR = 10.0  # everybody knows a cell to lie between 0 and this times its value: the widest that all three can express

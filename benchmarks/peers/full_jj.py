@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.alone import ONE_THREAD
+from discreet.arrays import BoolArray, FloatArray
 from discreet.audit import audit
 from discreet.errors import DiscreetError
 from discreet.io.jj import write_problem
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import Problem, Status
 from discreet.protection import Decision, suppress
-from discreet.relations import FloatArray
 
 GRACE = 120.0  # seconds of processor time beyond its limit after which it is ended
 MOST = 2e9  # what all cells cost together: its sums have 32 bits

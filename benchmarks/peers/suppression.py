@@ -18,7 +18,8 @@ import pandas as pd
 from benchmarks.alone import ONE_THREAD
 from benchmarks.peers.exchange import comparable, write
 from benchmarks.peers.full_jj import solve
-from discreet.problem import BoolArray, Problem, Status
+from discreet.arrays import BoolArray
+from discreet.problem import Problem, Status
 
 MOST = 900  # seconds of processor time after which a peer is ended; by the clock it gets twice that
 

@@ -17,7 +17,7 @@ def main() -> NoReturn:
     heard = [number for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN]  # not what nohup ignores
     for number in heard:
         signal.signal(number, _leave)
-    from discreet.cli import main as run
+    from discreet.cli.main import main as run
 
     code = 1
     try:

@@ -8,13 +8,13 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import BoolArray, FloatArray
 from discreet.costs import cost_of
+from discreet.data.link import RESPONSES
+from discreet.data.table import Table, digits_of
 from discreet.errors import InputError, RuleError, some
-from discreet.link import RESPONSES
-from discreet.problem import BoolArray, Override, Problem, Status
-from discreet.relations import FloatArray
+from discreet.problem import Override, Problem, Status
 from discreet.rules import Boundary, Rule, Sensitivity, combine, parse_rules
-from discreet.table import Table, digits_of
 
 Label = str | Sequence[str]
 Zeros = Literal["published", "suppressible"]

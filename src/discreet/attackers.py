@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import FloatArray
 from discreet.errors import TableError
-from discreet.relations import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arrays import FloatArray
+from discreet.data.table import Table
 from discreet.errors import RuleError, some
-from discreet.relations import FloatArray
-from discreet.table import Table
 
 
 def unit(table: Table) -> FloatArray:

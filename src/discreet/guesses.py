@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammainc
 
-from discreet.audit.evidence import IntArray
-from discreet.audit.known import required
+from discreet.arrays import IntArray
+from discreet.data.table import unit_of
+from discreet.inference.requirements import required
 from discreet.problem import Status
 from discreet.protection import Decision, Protection
-from discreet.table import unit_of
 
 MIDDLE = 0.1  # of the width on either side of the middle, where values are no more often than anywhere else
 SURE = 3.0  # standard deviations beyond which it is no chance how many values lie in the middle

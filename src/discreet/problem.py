@@ -11,15 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import BoolArray, FloatArray
 from discreet.attackers import Attacker
+from discreet.data.table import BETWEEN, Table, digits_of, read_only
 from discreet.display import card
 from discreet.errors import TableError, some
-from discreet.relations import FloatArray
-from discreet.table import BETWEEN, Table, digits_of, read_only
 
 NEGLIGIBLE = 1e-6  # share of a value that counts as nothing where values are not round
-
-BoolArray = NDArray[np.bool_]
 
 
 class Status(IntEnum):

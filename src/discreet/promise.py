@@ -12,11 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.audit.respondents import RespondentAudit
 from discreet.errors import plural
 from discreet.guesses import at_levels, in_the_middle
+from discreet.inference.respondents.sensitivity import beyond_contributions
+from discreet.level import LevelInForce, level_of
 from discreet.problem import Problem
 from discreet.protection import MANUAL, Decision, Protection
-from discreet.respondents import LevelInForce, RespondentAudit, beyond_contributions, level_of
 from discreet.rules import WeightedThreshold
 
 

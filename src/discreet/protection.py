@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import BoolArray, FloatArray
+from discreet.data.table import read_only
 from discreet.display import card
 from discreet.errors import TableError, some
-from discreet.problem import BoolArray, Problem, Status
-from discreet.relations import FloatArray
-from discreet.table import read_only
+from discreet.problem import Problem, Status
 
 MANUAL = "manual"  # the method of patterns that come from elsewhere
 

@@ -3,21 +3,21 @@
 from discreet.assess import assess
 from discreet.attackers import Attacker
 from discreet.audit import Audit, audit
+from discreet.audit.respondents import audit_respondents
+from discreet.data.finished import read_table
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.keys import record_keys
+from discreet.data.link import link
+from discreet.data.separate import separate
+from discreet.data.table import Table
+from discreet.data.tabulate import tabulate
 from discreet.errors import DiscreetError, InputError, NoSafePatternError, NotSafeError
-from discreet.finished import read_table
-from discreet.hierarchy import Hierarchy
 from discreet.io import read_problem, write_problem, write_release
-from discreet.keys import record_keys
-from discreet.link import link
 from discreet.methods import METHODS, protect
 from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection, SolveReport, suppress
 from discreet.release import Release, publish
-from discreet.respondents import audit_respondents
 from discreet.rules import RULES, Dominance, Percent, PriorPosterior, Request, Threshold
-from discreet.separate import separate
-from discreet.table import Table
-from discreet.tabulate import tabulate
 
 __all__ = [
     "METHODS",

@@ -7,21 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from discreet.arrays import FloatArray, IntArray
 from discreet.audit import Audit
 from discreet.audit.integer import in_whole_tables
-from discreet.audit.known import due, others
+from discreet.audit.respondents import RespondentAudit
+from discreet.data.table import digits_of
 from discreet.display import crossed, grid
 from discreet.errors import InputError, NotSafeError, some
 from discreet.guesses import at_levels, in_the_middle
+from discreet.inference.requirements import due, others
+from discreet.level import Level, level_of
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection
-from discreet.relations import FloatArray
-from discreet.respondents import Level, RespondentAudit, level_of
-from discreet.table import digits_of
-
-IntArray = NDArray[np.int64]
 
 SYMBOL = "×"
 

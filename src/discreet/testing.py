@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
+from discreet.arrays import FloatArray
 from discreet.attackers import Attacker
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.link import link
+from discreet.data.table import Table
 from discreet.errors import TableError
-from discreet.hierarchy import Hierarchy
-from discreet.link import link
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
-from discreet.relations import FloatArray
-from discreet.table import Table
 
 Values = Literal["lognormal", "integer"]
 Prior = Literal["sign", "percent", "nothing", "mixed"]

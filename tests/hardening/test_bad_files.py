@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from fixed import secret
 
 from discreet import Hierarchy, InputError, tabulate
-from discreet.cli import main
+from discreet.cli.main import main
 from discreet.errors import DiscreetError, FormatError, HierarchyError
 from discreet.io import writing
-from fixed import secret
 
 LONG = 33 << 20  # longer than the engine's buffer
 

@@ -13,15 +13,16 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
+from fixed import secret
 
-from discreet import decompress, read_problem, read_table, tabulate
+from discreet import read_problem, read_table, tabulate
 from discreet.audit import read_certificate
-from discreet.decompress import largest_content
 from discreet.errors import FormatError, InputError
+from discreet.io import decompress
 from discreet.io.bundle import write_table
+from discreet.io.decompress import largest_content
 from discreet.io.keys import add_keys
 from discreet.secret import Secret
-from fixed import secret
 
 BOMB, PIECE = 1 << 30, 32 << 20
 

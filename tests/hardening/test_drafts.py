@@ -15,14 +15,14 @@ import pytest
 
 from discreet import assess, audit, protect, publish, tabulate, write_problem, write_release
 from discreet.audit import certificate, write_certificate
-from discreet.demo import write_demo
-from discreet.drafts import PREFIX, draft_file, draft_folder, sweep
+from discreet.data.survey import business_survey
 from discreet.io import bundle, writing
+from discreet.io.drafts import PREFIX, draft_file, draft_folder, sweep
 from discreet.io.pattern import write_pattern
-from discreet.job import run_job
-from discreet.job_file import read_job
+from discreet.jobs.demo import write_demo
+from discreet.jobs.job import run_job
+from discreet.jobs.job_file import read_job
 from discreet.report import write_report
-from discreet.survey import business_survey
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions and signals")
 
@@ -116,7 +116,7 @@ def test_files_of_others_stay(tmp_path):
 
 def test_a_draft_that_is_swept_before_it_is_locked(tmp_path, monkeypatch):
     """Another run may look between making and locking a draft: then it is made again."""
-    from discreet import drafts as module
+    from discreet.io import drafts as module
 
     lock, calls = module._lock, []
 
@@ -154,7 +154,7 @@ def test_a_folder_that_is_swept_before_it_is_opened(tmp_path, monkeypatch):
 
 def test_drafts_in_a_folder_without_locks(tmp_path, monkeypatch):
     """Nobody can tell whose they are: nothing is swept, and writing works."""
-    from discreet import drafts as module
+    from discreet.io import drafts as module
 
     monkeypatch.setattr(module, "_lock", lambda *_, **__: False)
     (tmp_path / f"{PREFIX}x").write_text("")
@@ -176,7 +176,7 @@ def open_umask():
 
 def test_what_a_job_writes(tmp_path, open_umask, monkeypatch):
     small = business_survey(seed=1, establishments=120)
-    monkeypatch.setattr("discreet.demo.business_survey", lambda seed: small)
+    monkeypatch.setattr("discreet.jobs.demo.business_survey", lambda seed: small)
     job = write_demo(tmp_path / "demo")
     text = (
         job.read_text()
@@ -218,7 +218,7 @@ def test_what_the_library_writes(tmp_path, open_umask):
 def test_records_spill_somewhere_private(tmp_path, monkeypatch):
     """Reading all records left its spill in the working folder."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    from discreet import microdata
+    from discreet.data import records as microdata
 
     with microdata._engine() as (connection, spill):
         assert mode(spill) == 0o700

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from fixed import secret
 
 from discreet import InputError, read_table, tabulate
+from discreet.data.records import distinct_codes, read_records
 from discreet.edit import swap
 from discreet.io.keys import add_keys
-from discreet.microdata import distinct_codes, read_records
 from discreet.secret import Secret
-from fixed import secret
 
 NAMES = [
     "d[12].csv",

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.demo import write_demo
-from discreet.drafts import PREFIX
+from discreet.io.drafts import PREFIX
+from discreet.jobs.demo import write_demo
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals")
 
@@ -25,7 +25,7 @@ WATCHED = """
 import runpy, sys, threading
 class Watch:
     def find_spec(self, name, path=None, target=None):
-        if name == "discreet.cli":
+        if name == "discreet.cli.main":
             print("loading", flush=True)
 sys.meta_path.insert(0, Watch())
 import atexit, time
@@ -106,11 +106,11 @@ def test_the_package_loads_nothing_until_asked_and_functions_come_before_modules
     code = (
         "import sys, discreet\n"
         "assert 'numpy' not in sys.modules\n"
-        "import discreet.audit, discreet.link, discreet.assess, discreet.hierarchy\n"
+        "import discreet.audit, discreet.data.link, discreet.assess, discreet.data.hierarchy\n"
         "from discreet import audit, link, assess, Hierarchy\n"
         "assert callable(audit) and callable(link) and callable(assess) and discreet.audit is audit\n"
-        "assert discreet.hierarchy.Hierarchy is Hierarchy\n"
+        "assert discreet.data.hierarchy.Hierarchy is Hierarchy\n"
         "assert set(discreet.__all__) <= set(dir(discreet))\n"
-        "assert callable(discreet.tabulate) and 'numpy' in sys.modules\n"
+        "assert callable(discreet.data.tabulate) and 'numpy' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

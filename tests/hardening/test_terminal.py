@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from fixed import secret
 
-from discreet import cli_common, tabulate
-from discreet.cli import main
+from discreet import tabulate
+from discreet.cli import common as cli_common
+from discreet.cli.main import main
 from discreet.io.bundle import write_table
 from discreet.printable import printable, printable_lines
-from fixed import secret
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\x08\x7f\u202egnp\u2028x"
 

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from discreet import Hierarchy, InputError, audit, publish, read_table, write_release
+from discreet.attacks import Public
 from discreet.io.bundle import read_problem, write_problem
 from discreet.io.csv import read_release
-from discreet.lab import Public
 from discreet.protection import suppress
 from discreet.testing import pose
 

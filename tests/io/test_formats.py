@@ -21,14 +21,14 @@ from hypothesis import strategies as st
 
 from discreet.assess import assess
 from discreet.audit import audit
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.relations import from_equations
+from discreet.data.table import Table
+from discreet.data.tabulate import tabulate
 from discreet.errors import FormatError
-from discreet.hierarchy import Hierarchy
 from discreet.io import FORMATS, bundle, excel, read_problem, write_problem, write_release, writing
 from discreet.problem import Problem
-from discreet.relations import from_equations
 from discreet.release import Release, publish
-from discreet.table import Table
-from discreet.tabulate import tabulate
 from discreet.testing import (
     cross_table,
     hide,

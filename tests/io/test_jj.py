@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.data.relations import from_equations
+from discreet.data.table import Table
 from discreet.errors import DiscreetError, FormatError, TableError
 from discreet.io import read_problem, write_problem
 from discreet.io.jj import LETTERS
 from discreet.problem import Problem, Status
-from discreet.relations import from_equations
-from discreet.table import Table
 from discreet.testing import random_hierarchy, random_linked_table, random_problem, random_table
 
 # A total and its two parts, with every status but "m".

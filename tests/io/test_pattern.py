@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.audit import audit
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.table import Table
 from discreet.errors import FormatError, TableError
-from discreet.hierarchy import Hierarchy
 from discreet.io.pattern import read_pattern, write_pattern
 from discreet.problem import Problem
 from discreet.protection import suppress, tell
-from discreet.table import Table
 from discreet.testing import cross_table, hide, pose
 
 SMALL = cross_table(["A", "B"], ["I", "II"], [[731, 229], [502, 617]])

@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from discreet.data.tabulate import tabulate
 from discreet.errors import FormatError, InputError
 from discreet.io.rda import read_microdata
-from discreet.tabulate import tabulate
 
 LAYOUT = """\
 year 1 2 99

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from discreet.audit import audit
+from discreet.data.table import digits_of
 from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection, tell
-from discreet.table import digits_of
 from discreet.testing import cross_table, infer
 
 

@@ -6,6 +6,7 @@ import contextlib
 
 import numpy as np
 import pytest
+from fixed import secret
 from scipy.optimize import minimize
 
 from discreet.attackers import Attacker
@@ -15,7 +16,6 @@ from discreet.methods import protect, with_options
 from discreet.methods.perturbation.adjustment import Adjustment
 from discreet.problem import Status
 from discreet.testing import cross_table, pose, random_hierarchy, random_problem, random_table
-from fixed import secret
 from methods.perturbed import cheapest, check, tiny
 
 TABLES = {

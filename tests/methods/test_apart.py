@@ -8,10 +8,12 @@ from itertools import count
 
 import numpy as np
 import pytest
+from small import insiders, need_protection_if_hidden
 
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError
 from discreet.methods import protect
+from discreet.methods.context import Run
 from discreet.methods.suppress import auto
 from discreet.methods.suppress.apart import apart
 from discreet.methods.suppress.restrict import restrict
@@ -19,9 +21,7 @@ from discreet.methods.suppress.subtables import subtables
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import suppress
-from discreet.run import Run
 from discreet.testing import pose, random_hierarchy, random_linked_table, random_problem, random_table
-from small import insiders, need_protection_if_hidden
 
 TABLES = {
     "2-D, two hierarchies": lambda rng: random_table(

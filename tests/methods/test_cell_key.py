@@ -9,13 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from fixed import secret
 from scipy.optimize import minimize
 
 from discreet import assess, link, publish, record_keys, tabulate
 from discreet.audit import audit
-from discreet.cli import cli
+from discreet.cli.main import cli
+from discreet.data.keys import KEYS
 from discreet.errors import InputError, NoSafePatternError, RuleError, TableError
-from discreet.keys import KEYS
 from discreet.methods import protect, with_options
 from discreet.methods.counts.cell_key import CellKey
 from discreet.methods.counts.ptable import perturbation_table, possible_variances
@@ -25,7 +26,6 @@ from discreet.protection import Decision
 from discreet.solvers.base import Outcome
 from discreet.solvers.highs import HighsModel
 from discreet.testing import cross_table, infer, pose, random_hierarchy, random_table
-from fixed import secret
 
 SETTINGS = [(3, 1.0, 0), (2, 1.0, 0), (1, 0.5, 0), (5, 3.0, 2), (4, 2.0, 1), (3, 2.0, 2), (10, 4.5, 0)]
 

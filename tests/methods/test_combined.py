@@ -7,14 +7,18 @@ from itertools import product
 
 import numpy as np
 import pytest
+from fixed import secret
+from interrupt import Interrupt
 from scipy import sparse
 from scipy.optimize import linprog
+from small import insiders, need_protection_if_hidden, small_problem
 
+from discreet.arrays import BoolArray
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.io.pattern import read_pattern, write_pattern
-from discreet.job import run_job
-from discreet.job_file import read_job
+from discreet.jobs.job import run_job
+from discreet.jobs.job_file import read_job
 from discreet.methods import protect, with_options
 from discreet.methods.combined.combined import Combined
 from discreet.methods.combined.rounding import rounded
@@ -22,12 +26,9 @@ from discreet.methods.combined.select import select
 from discreet.methods.combined.ways import WORDS
 from discreet.methods.intervals.intervals import Intervals
 from discreet.methods.method import Method
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection
 from discreet.testing import cross_table, pose, random_hierarchy, random_linked_table, random_problem, random_table
-from fixed import secret
-from interrupt import Interrupt
-from small import insiders, need_protection_if_hidden, small_problem
 
 TABLES = (
     lambda rng: random_table(rng, (4, 4)),

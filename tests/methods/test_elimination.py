@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from brute import is_safe
+from small import must_hide, small_problem
+
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError
 from discreet.methods import protect
@@ -13,7 +14,6 @@ from discreet.methods.suppress.elimination import _largest
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
 from discreet.testing import cross_table, pose, random_hierarchy, random_linked_table, random_table
-from small import must_hide, small_problem
 
 TABLES = {
     "2-D": lambda rng: random_table(rng, (3, 4)),

@@ -9,11 +9,11 @@ import pytest
 
 from discreet import audit, protect
 from discreet.errors import NoSafePatternError
+from discreet.methods.context import Run
 from discreet.methods.intervals.intervals import Intervals
 from discreet.methods.suppress.kelly import Kelly
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
-from discreet.run import Run
 from discreet.testing import cross_table, pose
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from brute import cheapest, is_safe
+from small import small_problem
+
 from discreet.errors import NoSafePatternError
 from discreet.methods import protect
 from discreet.problem import Problem
 from discreet.protection import Protection
 from discreet.testing import random_hierarchy, random_linked_table, random_problem, random_table
-from small import small_problem
 
 TABLES = {
     "2-D": lambda rng: random_table(rng, (3, 3)),

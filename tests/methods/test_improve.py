@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from brute import cheapest, is_safe
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small import must_hide, small_problem
 
-from brute import cheapest, is_safe
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError
 from discreet.methods import protect
+from discreet.methods.context import Run
 from discreet.methods.suppress import improve
 from discreet.methods.suppress.elimination import _largest
 from discreet.methods.suppress.improve import Neighbourhoods
 from discreet.methods.suppress.optimal.search import Search
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
-from discreet.run import Run
 from discreet.testing import random_hierarchy, random_linked_table, random_problem, random_table
-from small import must_hide, small_problem
 
 TABLES = {
     "2-D": lambda rng: random_table(rng, (3, 4)),

@@ -7,28 +7,28 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from fixed import secret
+from interrupt import Interrupt
 from scipy import sparse
 from scipy.optimize import linprog
+from small import insiders, need_protection_if_hidden
 
+from discreet.arrays import BoolArray, FloatArray
 from discreet.attackers import Attacker
 from discreet.audit import audit
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.table import Table
 from discreet.errors import NoSafePatternError, RuleError
-from discreet.hierarchy import Hierarchy
 from discreet.methods import protect, with_options
 from discreet.methods.intervals.attack import Attack
 from discreet.methods.intervals.first_model import IntervalsFirstModel
 from discreet.methods.intervals.intervals import Intervals
 from discreet.methods.intervals.renew import Renewal
 from discreet.methods.intervals.search import Search
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection
-from discreet.relations import FloatArray
-from discreet.table import Table
 from discreet.testing import cross_table, pose, random_hierarchy, random_linked_table, random_problem, random_table
-from fixed import secret
-from interrupt import Interrupt
-from small import insiders, need_protection_if_hidden
 
 TABLES = {
     "2-D": lambda rng: random_table(rng, (4, 4)),

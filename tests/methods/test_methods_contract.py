@@ -7,14 +7,15 @@ from itertools import product
 
 import numpy as np
 import pytest
+from interrupt import Interrupt
 from scipy import sparse
 
 from discreet.audit import audit
+from discreet.data.table import Table
 from discreet.errors import InputError, NoSafePatternError, RuleError
 from discreet.methods import SUPPRESSION, protect
 from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection, suppress
-from discreet.table import Table
 from discreet.testing import (
     cross_table,
     infer,
@@ -24,7 +25,6 @@ from discreet.testing import (
     random_problem,
     random_table,
 )
-from interrupt import Interrupt
 
 TABLES = {
     "2-D": lambda rng: random_table(rng, (4, 4)),

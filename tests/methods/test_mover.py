@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from discreet.arrays import DOWN, UP
+from discreet.methods.context import Run
 from discreet.methods.suppress.eliminate import eliminate
-from discreet.methods.suppress.evidence import DOWN, UP, Evidence, seek
+from discreet.methods.suppress.evidence import Evidence, seek
 from discreet.methods.suppress.movers import programs
 from discreet.problem import Status
 from discreet.protection import suppress
-from discreet.run import Run
 from discreet.testing import cross_table, infer, pose, random_problem, random_table
 
 

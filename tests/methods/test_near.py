@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from tests.methods.test_apart import TABLES, draw
 
-from discreet.audit import audit, parts
-from discreet.audit.evidence import DOWN, UP
-from discreet.audit.near import Vicinity
+from discreet.arrays import DOWN, UP
+from discreet.audit import audit
+from discreet.inference import neighbourhoods as parts
+from discreet.inference.neighbourhood import Vicinity
 from discreet.methods import protect
 from discreet.methods.suppress import eliminate, mover
 from discreet.methods.suppress.movers import programs

@@ -6,20 +6,21 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from brute import cheapest
 from tests.test_attackers import several
 
-from brute import cheapest
+from discreet.arrays import DOWN, UP
 from discreet.audit import audit
-from discreet.audit.evidence import Difference
+from discreet.data.table import Table
 from discreet.errors import NoSafePatternError
+from discreet.inference.evidence import Difference
 from discreet.methods import protect
-from discreet.methods.suppress.evidence import DOWN, UP, Evidence, seek
+from discreet.methods.suppress.evidence import Evidence, seek
 from discreet.methods.suppress.movers import movers, programs
 from discreet.methods.suppress.network_mover import NetworkMover
 from discreet.methods.suppress.unpick import Unpicked
 from discreet.problem import Problem, Status
 from discreet.protection import suppress
-from discreet.table import Table
 from discreet.testing import cross_table, infer, pose, random_hierarchy, random_problem, random_table
 
 TABLES: dict[str, Callable[[np.random.Generator], Table]] = {

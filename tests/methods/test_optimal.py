@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from brute import cheapest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
 
-from brute import cheapest
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods import protect
+from discreet.methods.context import Run
 from discreet.methods.suppress.optimal import master as master_module
 from discreet.methods.suppress.optimal import search
 from discreet.methods.suppress.optimal.attack import Attack
@@ -25,7 +26,6 @@ from discreet.methods.suppress.optimal.search import Search
 from discreet.problem import Problem, Status
 from discreet.progress import Silent
 from discreet.protection import suppress
-from discreet.run import Run
 from discreet.testing import cross_table, pose, random_problem, random_table
 
 

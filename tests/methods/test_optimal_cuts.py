@@ -6,20 +6,20 @@ from functools import cache
 
 import numpy as np
 import pytest
-
 from brute import requirements
+from small import PRIORS, insiders, must_hide, need_protection_if_hidden
+
+from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import NoSafePatternError
 from discreet.methods import protect
+from discreet.methods.context import Run
 from discreet.methods.suppress.optimal.attack import Attack
 from discreet.methods.suppress.optimal.cuts import Cut
 from discreet.methods.suppress.optimal.search import Search
 from discreet.methods.suppress.subtables import subtables
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import Problem, Status
 from discreet.progress import Budget
-from discreet.relations import FloatArray
-from discreet.run import Run
 from discreet.testing import random_hierarchy, random_linked_table, random_problem, random_table
-from small import PRIORS, insiders, must_hide, need_protection_if_hidden
 
 FREE = 9
 SEEDS = range(6)

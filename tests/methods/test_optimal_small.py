@@ -7,8 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-
 from brute import EXACT, Optimum, Program, cheapest, in_order_of_cost, is_safe
+from small import FREE, must_hide, small_problem
+
 from discreet.attackers import Attacker
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError
@@ -16,15 +17,7 @@ from discreet.methods import protect
 from discreet.methods.suppress import first_model
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
-from discreet.testing import (
-    cross_table,
-    infer,
-    pose,
-    random_hierarchy,
-    random_linked_table,
-    random_table,
-)
-from small import FREE, must_hide, small_problem
+from discreet.testing import cross_table, infer, pose, random_hierarchy, random_linked_table, random_table
 
 SEEDS = range(40)
 

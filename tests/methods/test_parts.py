@@ -7,30 +7,23 @@ from itertools import product
 
 import numpy as np
 import pytest
+from brute import is_safe
 from scipy import sparse
 
-from brute import is_safe
+from discreet.arrays import DOWN, UP
 from discreet.attackers import Attacker
 from discreet.audit import audit
-from discreet.audit.evidence import DOWN, UP
+from discreet.data.table import Table
 from discreet.errors import NoSafePatternError
 from discreet.methods import protect
+from discreet.methods.context import Run
 from discreet.methods.suppress.hypercube import ROOM, _Boxes, by_boxes
 from discreet.methods.suppress.modular import exactly
 from discreet.methods.suppress.parts import Answer, Part, Parts
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection
-from discreet.run import Run
-from discreet.table import Table
-from discreet.testing import (
-    cross_table,
-    pose,
-    random_hierarchy,
-    random_linked_table,
-    random_problem,
-    random_table,
-)
+from discreet.testing import cross_table, pose, random_hierarchy, random_linked_table, random_problem, random_table
 
 WAYS = {"modular": exactly, "hypercube": by_boxes}
 TABLES = {

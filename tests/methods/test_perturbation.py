@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fixed import secret
+from interrupt import Interrupt
 
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods import protect, with_options
+from discreet.methods.context import Run
 from discreet.methods.perturbation import large
 from discreet.methods.perturbation.first_model import PerturbationFirstModel
 from discreet.methods.perturbation.master import Master
@@ -14,17 +17,7 @@ from discreet.methods.perturbation.perturbation import Perturbation, pinned
 from discreet.methods.sums import Sums
 from discreet.problem import Status
 from discreet.progress import Budget
-from discreet.run import Run
-from discreet.testing import (
-    cross_table,
-    pose,
-    random_hierarchy,
-    random_linked_table,
-    random_problem,
-    random_table,
-)
-from fixed import secret
-from interrupt import Interrupt
+from discreet.testing import cross_table, pose, random_hierarchy, random_linked_table, random_problem, random_table
 from methods.perturbed import cheapest, check, tiny
 
 TABLES = {

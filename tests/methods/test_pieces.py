@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixed import few_and_many
 
 from discreet.attackers import Attacker
 from discreet.audit import audit
+from discreet.data.separate import separate
 from discreet.errors import NoSafePatternError
 from discreet.methods import SUPPRESSION, pieces, protect, with_options
+from discreet.methods.context import Run
 from discreet.methods.pieces import InPieces, bundles
 from discreet.methods.suppress.kelly import Kelly
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
-from discreet.run import Run
-from discreet.separate import separate
 from discreet.testing import pose, random_problem, random_table
-from fixed import few_and_many
 
 
 @pytest.fixture(autouse=True)

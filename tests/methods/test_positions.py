@@ -6,19 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from drawn import posed
+from fixed import secret
 
+from discreet.arrays import FloatArray
 from discreet.audit import audit
+from discreet.data.table import Table
 from discreet.methods import protect
 from discreet.methods.combined.combined import Combined
 from discreet.methods.intervals.intervals import Intervals
 from discreet.methods.intervals.positions import LEAST, drawn_ends
 from discreet.methods.perturbation.adjustment import Adjustment
 from discreet.problem import Problem
-from discreet.relations import FloatArray
-from discreet.table import Table
 from discreet.testing import cross_table, pose, random_hierarchy, random_problem, random_table
-from drawn import posed
-from fixed import secret
 
 CLOSE = 0.01  # a guess that is off by no more has hit
 DEVIATIONS = 2.0  # standard deviations that chance may add to what is expected

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from discreet.audit import audit
+from discreet.data.table import Table
+from discreet.methods.context import Run
 from discreet.methods.intervals.placement import Draw
 from discreet.methods.intervals.publish import published
 from discreet.methods.intervals.recentre import recentred
@@ -15,8 +17,6 @@ from discreet.methods.intervals.search import Search
 from discreet.methods.intervals.setting import Placement, Setting, Sides, Treatment
 from discreet.problem import Problem
 from discreet.protection import Protection
-from discreet.run import Run
-from discreet.table import Table
 from discreet.testing import pose, random_hierarchy, random_table
 
 TIMES = 4.0  # as far as levels ask can sensitive cells deviate, both up and down

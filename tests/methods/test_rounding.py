@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fixed import secret
+from rounding_brute import best, deviation, is_safe, roundings
 from scipy import sparse
+from small import insiders
 
 from discreet.attackers import Attacker
 from discreet.audit import audit
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.link import link
+from discreet.data.table import Table
 from discreet.errors import NoSafePatternError, RuleError
-from discreet.hierarchy import Hierarchy
-from discreet.link import link
 from discreet.methods import protect, with_options
+from discreet.methods.context import Run
 from discreet.methods.rounding import anneal as annealing
 from discreet.methods.rounding import improve as improving
 from discreet.methods.rounding import search as searching
@@ -22,12 +27,7 @@ from discreet.methods.rounding.program import Program
 from discreet.methods.rounding.simple import ConventionalRounding, RandomRounding
 from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection
-from discreet.run import Run
-from discreet.table import Table
 from discreet.testing import cross_table, pose, random_hierarchy, random_table
-from fixed import secret
-from rounding_brute import best, deviation, is_safe, roundings
-from small import insiders
 
 TABLES = {
     "2-D": lambda rng: random_table(rng, (2, 3), values="integer"),

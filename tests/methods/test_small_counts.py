@@ -7,21 +7,21 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from fixed import secret
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interrupt import Interrupt
 
 from discreet import assess, link, publish, tabulate
 from discreet.audit import audit
+from discreet.data.table import Table
 from discreet.errors import RuleError, TableError
 from discreet.methods import protect, with_options
 from discreet.methods.counts.small_counts import SmallCounts
 from discreet.methods.sums import Sums
 from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection
-from discreet.table import Table
 from discreet.testing import cross_table, infer, pose, random_hierarchy, random_linked_table, random_table
-from fixed import secret
-from interrupt import Interrupt
 
 
 def counts(rng: np.random.Generator, shape, mean: float = 3.0, zeros: float = 0.2) -> Table:

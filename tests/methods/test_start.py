@@ -10,11 +10,11 @@ import pytest
 from discreet.audit import audit
 from discreet.errors import InputError, NoSafePatternError
 from discreet.methods import SUPPRESSION, protect
+from discreet.methods.context import Run
 from discreet.methods.suppress.parts import Parts
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection
-from discreet.run import Run
 from discreet.testing import cross_table, pose, random_hierarchy, random_problem, random_table
 
 BEGINNERS = [name for name in SUPPRESSION if name != "first-model"]  # which is exact, and ignores where to begin

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from discreet.hierarchy import Hierarchy
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.table import Table
 from discreet.methods.suppress.subtables import Subtable, subtables
-from discreet.table import Table
 from discreet.testing import cross_table, random_hierarchy, random_linked_table, random_table
 
 SHAPES = {

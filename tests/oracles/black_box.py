@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from discreet.cli import cli
+from discreet.cli.main import cli
 from discreet.errors import DiscreetError
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
-from tests.lab.planted import symmetric_intervals
+from tests.attacks.planted import symmetric_intervals
 
-from discreet import lab
+from discreet import attacks
 from discreet.audit import audit
-from discreet.hierarchy import Hierarchy
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.table import Table
 from discreet.protection import suppress
-from discreet.table import Table
 from discreet.testing import cross_table, hide, pose
 
 # -- the working example --------------------------------------------------------------------------------------
@@ -119,14 +119,14 @@ def test_the_diagonal_of_a_three_way_table_is_pinned_to_1(copies):
 
 
 @pytest.fixture
-def seen(essentials) -> lab.Public:
+def seen(essentials) -> attacks.Public:
     """The working example as published."""
-    return lab.Public.of(hide(pose(essentials, {"x × x": 2.0}), *SQUARE))
+    return attacks.Public.of(hide(pose(essentials, {"x × x": 2.0}), *SQUARE))
 
 
 def test_midpoint_and_bias_of_the_working_example(essentials, seen):
     pattern = hide(pose(essentials, {"x × x": 2.0}), *SQUARE)
-    found = lab.score(lab.exact(seen), lab.Truth.of(pattern))
+    found = attacks.score(attacks.exact(seen), attacks.Truth.of(pattern))
     x = found.finding.row("x × x")
     lower, upper = found.finding.range("x × x")
     assert (lower, upper, upper - lower, (upper - lower) / 2) == (2, 15, 13, 6.5)
@@ -136,7 +136,7 @@ def test_midpoint_and_bias_of_the_working_example(essentials, seen):
 
 def test_the_alternating_cycle_of_the_working_example(seen):
     """a, of the same parity, stops x from falling and b from rising; a, b, b − a or b / a reveals it."""
-    cycle = lab.cycles(seen).of("x × x")
+    cycle = attacks.cycles(seen).of("x × x")
     assert (cycle.below.cells, cycle.above.cells) == (("c × b",), ("x × b",))
     assert (cycle.below.distance([8]), cycle.above.distance([5])) == (8, 5)
     assert set(cycle.revealed_by) == {"c × b", "x × b", "c × x"}
@@ -148,11 +148,11 @@ def test_the_lab_finds_d11_of_table_4():
     table = cross_table("1234", "1234", [[1, 5, 5, 9], [6, 6, 2, 6], [3, 5, 5, 2], [8, 5, 6, 6]])
     hidden = [f"{i} × {j}" for i, j in ("11", "12", "13", "22", "23", "31", "34", "41", "44")]
     pattern = hide(pose(table.with_columns(is_count=True), {}), *hidden)
-    found = lab.counts(lab.Public.of(pattern))
+    found = attacks.counts(attacks.Public.of(pattern))
     assert found.range("1 × 1") == (1, 1)
     assert found.pinned_by("several relations at once") == ["1 × 1"]
     assert int(found.pinned.sum()) == 1
-    cycle = lab.cycles(lab.Public.of(pattern), ["1 × 1"]).of("1 × 1")
+    cycle = attacks.cycles(attacks.Public.of(pattern), ["1 × 1"]).of("1 × 1")
     assert (cycle.lower, cycle.upper, cycle.below.cells, cycle.above.cells) == (1, 1, (), ())
 
 
@@ -161,7 +161,7 @@ def test_the_lab_finds_the_diagonal_of_the_three_way_table(copies):
     """And more than the paper says: with the diagonal at 1, all other cells follow one by one."""
     table = three_way(copies).with_columns(is_count=True)
     interior = (table.codes > 0).all(axis=0)
-    found = lab.counts(lab.Public.of(suppress(pose(table, {}), interior)))
+    found = attacks.counts(attacks.Public.of(suppress(pose(table, {}), interior)))
     for d in (1, 2, 3):
         for copy in range(copies):
             assert found.range(f"i{d} × j{d} × k{d + 3 * copy}") == (1, 1)
@@ -172,7 +172,7 @@ def test_the_lab_finds_the_diagonal_of_the_three_way_table(copies):
 def test_q_and_all_values_follow_from_exact_intervals_under_the_pq_rule(essentials, q):
     """l_B = (1 − q) b and so on; q = (u_B − l_B)/(u_B + l_B), b = l_B/(1 − q), x = l_X + qb."""
     problem = pose(essentials, {"x × x": 0.0})
-    view = lab.Public.of(symmetric_intervals(problem, np.isin(essentials.labels(), SQUARE), q))
+    view = attacks.Public.of(symmetric_intervals(problem, np.isin(essentials.labels(), SQUARE), q))
     ends = {label: (view.told_lower[view.index(label)], view.told_upper[view.index(label)]) for label in SQUARE}
     for label, (low, high) in ends.items():
         value = essentials.value[essentials.index(label)]
@@ -180,7 +180,7 @@ def test_q_and_all_values_follow_from_exact_intervals_under_the_pq_rule(essentia
     low, high = ends["x × b"]
     assert (high - low) / (high + low) == pytest.approx(q)
     b = low / (1 - q)
-    found = lab.recover(view)
+    found = attacks.recover(view)
     assert found.q == pytest.approx(q)
     assert found.estimate.tolist() == pytest.approx([10, 5, 7, 8])
     assert [b, *(ends[label][0] + q * b for label in ("x × x", "c × x", "c × b"))] == pytest.approx([5, 10, 7, 8])
@@ -191,7 +191,7 @@ def test_proposition_1_with_different_knowledge_of_each_cell(essentials):
     share = np.random.default_rng(2).uniform(0.2, 0.9, len(essentials))
     hidden = np.isin(essentials.labels(), SQUARE)
     pattern = symmetric_intervals(pose(essentials, {"x × x": 1.0}), hidden, share)
-    found = lab.run(pattern, ["symmetric"])
+    found = attacks.run(pattern, ["symmetric"])
     assert found["symmetric"].exact.all()
     assert found.compromised == ["x × x"]
 
@@ -200,11 +200,11 @@ def test_one_contributor_cells_bound_p_and_p_shrinks_them(essentials):
     """(2): l/(1 − p) ≤ x ≤ u/(1 + p); (3): p ≤ (u − l)/(u + l) = radius/midpoint; (4): any smaller p″ shrinks, too."""
     count = np.where(np.array(essentials.labels()) == "x × x", 1, 30)
     pattern = hide(pose(essentials.with_columns(count=count), {"x × x": 2.0}), *SQUARE)
-    view = lab.Public.of(pattern, counts=True)
-    assert lab.bound_p(view).greatest == pytest.approx(100 * 6.5 / 8.5)
+    view = attacks.Public.of(pattern, counts=True)
+    assert attacks.bound_p(view).greatest == pytest.approx(100 * 6.5 / 8.5)
     widths = []
     for p in (20, 10, 5):  # p = r/x = 20 percent, and smaller ones
-        low, high = lab.shrink(view, p).range("x × x")
+        low, high = attacks.shrink(view, p).range("x × x")
         assert (low, high) == pytest.approx((2 / (1 - p / 100), 15 / (1 + p / 100)))
         widths.append(high - low)
     assert widths == sorted(widths)

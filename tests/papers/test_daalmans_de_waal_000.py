@@ -7,10 +7,10 @@ import pytest
 
 from discreet.assess import assess
 from discreet.audit import audit
+from discreet.data.table import Table
 from discreet.errors import TableError
 from discreet.problem import Status
 from discreet.rules import Percent
-from discreet.table import Table
 from discreet.testing import cross_table, hide, pose
 
 

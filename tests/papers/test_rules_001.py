@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from discreet.data.table import Table
 from discreet.rules import Dominance, Percent, PriorPosterior
 from discreet.rules.convert import gain_of_p, k_covering, k_within, p_covering, p_of_gain, p_within
-from discreet.table import Table
 
 
 def cells(*contributions: list[float]) -> Table:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-
 from brute import EXACT, cheapest
+
 from discreet.audit import audit
+from discreet.data.table import Table
 from discreet.methods import protect
-from discreet.table import Table
 from discreet.testing import cross_table, hide, pose
 
 FIGURE_2 = ("II × A", "II × C", "III × A", "III × C")

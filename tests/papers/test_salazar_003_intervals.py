@@ -9,12 +9,12 @@ import pytest
 
 from discreet.attackers import Attacker
 from discreet.audit import audit
+from discreet.data.table import Table
 from discreet.methods import protect
 from discreet.methods.intervals.first_model import IntervalsFirstModel
 from discreet.methods.intervals.intervals import Intervals
 from discreet.problem import Problem
 from discreet.protection import Protection, tell
-from discreet.table import Table
 from discreet.testing import cross_table, infer, pose
 
 FIGURE_5 = {"I × A": (18, 24), "I × C": (6, 12), "II × A": (4, 10), "II × C": (20, 26)}

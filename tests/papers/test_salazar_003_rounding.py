@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from rounding_brute import best, roundings
 
 from discreet.audit import audit
+from discreet.data.table import Table
 from discreet.errors import NoSafePatternError
 from discreet.methods import protect
 from discreet.methods.rounding.controlled import ControlledRounding
 from discreet.methods.rounding.first_model import RoundingFirstModel
 from discreet.protection import tell
-from discreet.table import Table
 from discreet.testing import cross_table, pose
-from rounding_brute import best, roundings
 
 FIGURE_8 = [[20, 50, 10, 80], [10, 20, 20, 50], [20, 30, 10, 60], [50, 100, 40, 190]]
 

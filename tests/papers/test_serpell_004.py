@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from brute import EXACT, cheapest
+
 from discreet.audit import Audit, audit, exposure
 from discreet.methods import protect
 from discreet.problem import Problem, Status

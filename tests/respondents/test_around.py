@@ -6,20 +6,20 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from drawn import table_of
 
 from discreet.assess import assess
 from discreet.audit import audit
-from discreet.contributions import Contributions
+from discreet.audit.respondents import audit_respondents
+from discreet.data.contributions import Contributions
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.table import Table
 from discreet.errors import InputError, NoSafePatternError, NotSafeError, TableError
-from discreet.hierarchy import Hierarchy
 from discreet.methods import protect
 from discreet.methods.suppress.optimal.optimal import Optimal
 from discreet.problem import Problem, Status
 from discreet.protection import suppress
 from discreet.release import publish
-from discreet.respondents import audit_respondents
-from discreet.table import Table
-from drawn import table_of
 
 
 def crowd(name: str, size: int = 8, amount: float = 10.0) -> dict[str, float]:
@@ -158,7 +158,7 @@ def test_contributions_that_do_not_fit_are_refused(change, message):
 
 
 def test_the_audit_is_the_same_wherever_it_is_made(monkeypatch):
-    monkeypatch.setattr("discreet.respondents.audit.CHUNK", 1)
+    monkeypatch.setattr("discreet.audit.respondents.CHUNK", 1)
     special = {
         ("A", "I"): {"one": 90.0, "two": 3.0},
         ("B", "II"): {"three": 70.0, "one": 2.0},

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from drawn import is_exposed, posed
+from fixed import few_and_many
 
 from discreet import audit, audit_respondents, link, protect, publish, tabulate
 from discreet.assess import assess
 from discreet.errors import NoSafePatternError, NotSafeError
-from discreet.job import run_job
-from discreet.job_file import read_job
+from discreet.inference.respondents.sensitivity import measures_of
+from discreet.jobs.job import run_job
+from discreet.jobs.job_file import read_job
+from discreet.level import level_of
 from discreet.methods import OTHERS, SUPPRESSION
-from discreet.respondents import level_of
-from discreet.respondents.measure import measures_of
 from discreet.testing import random_problem, random_table
-from drawn import is_exposed, posed
-from fixed import few_and_many
 
 RULES = ("P(20)", "PQ(10,40)", "P(15)", "NK(2,85)")
 JOB = """

@@ -7,20 +7,20 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from drawn import hidden_in, is_exposed, posed
+from fixed import few_and_many
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from discreet.audit import audit
+from discreet.audit.respondents import audit_respondents
 from discreet.errors import NoSafePatternError, RuleError, TableError
+from discreet.inference.respondents.sensitivity import measures_of
 from discreet.methods import protect
+from discreet.methods.context import Run
+from discreet.methods.respondents.construct import ForRespondents
 from discreet.methods.suppress.kelly import Kelly
 from discreet.problem import Status
 from discreet.protection import suppress
-from discreet.respondents import audit_respondents
-from discreet.respondents.construct import ForRespondents
-from discreet.respondents.measure import measures_of
-from discreet.run import Run
-from drawn import hidden_in, is_exposed, posed
-from fixed import few_and_many
 
 RULES = ("P(20)", "PQ(10,40)", "P(15)")
 

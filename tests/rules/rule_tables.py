@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from discreet.table import Table
+from discreet.data.table import Table
 
 
 def table_of(cells: Sequence[Sequence[float]], top: int | None = 3, count: bool = True, **columns: Any) -> Table:

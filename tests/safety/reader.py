@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from fixed import few_and_many
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
+from discreet.data.table import Table
 from discreet.protection import Protection
 from discreet.release import Release
-from discreet.table import Table
-from fixed import few_and_many
 
 FEW_AND_MANY = few_and_many(20, 200)
 

@@ -10,7 +10,7 @@ from tests.safety.reader import FEW_AND_MANY, interval, released
 from discreet import assess, audit, protect, publish, tabulate
 from discreet.audit import certificate, verify
 from discreet.errors import NoSafePatternError, NotSafeError
-from discreet.job import read_job, run_job
+from discreet.jobs.job import read_job, run_job
 from discreet.problem import Problem, Status
 from discreet.protection import suppress
 from discreet.testing import cross_table, pose, random_hierarchy, random_table

@@ -2,10 +2,10 @@
 
 from discreet.audit.audit import Audit
 from discreet.audit.certificate import CertificateError, certificate, read_certificate, write_certificate
-from discreet.audit.congruent import CongruentTables, components
 from discreet.audit.exposure import Exposure, exposure
 from discreet.audit.integer import audit, integer_bounds, narrowed
 from discreet.audit.verify import Verification, verify
+from discreet.inference.congruent import CongruentTables, components
 
 __all__ = [
     "Audit",

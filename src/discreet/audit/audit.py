@@ -12,23 +12,23 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
-from discreet.audit import tolerances
-from discreet.audit.congruent import components
-from discreet.audit.decide import Decider
-from discreet.audit.evidence import Difference, Evidence, Found, IntArray
-from discreet.audit.explore import CHUNK, Component, open_targets, reaches, settle, survey, unknown
-from discreet.audit.known import against, due, known_floats, limits, others, required
-from discreet.audit.parts import MANY, NEAR, SHARE, SMALLER, TRIAL, Part, is_vast, parts, take_in
-from discreet.audit.reduce import Reduced, reduce
+from discreet.data.table import digits_of
 from discreet.display import card
 from discreet.errors import InputError, TableError, some
 from discreet.executors import in_order
-from discreet.problem import BoolArray, Problem, Status
+from discreet.inference import tolerances
+from discreet.inference.congruent import components
+from discreet.inference.decide import Decider
+from discreet.inference.evidence import Difference, Evidence, Found
+from discreet.inference.explore import CHUNK, Component, open_targets, reaches, settle, survey, unknown
+from discreet.inference.neighbourhoods import MANY, NEAR, SHARE, SMALLER, TRIAL, Part, is_vast, parts, take_in
+from discreet.inference.reduce import Reduced, reduce
+from discreet.inference.requirements import against, due, known_floats, limits, others, required
+from discreet.problem import Problem, Status
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
-from discreet.relations import FloatArray
-from discreet.table import digits_of
 
 MEANT = 1e-6  # how far from a whole number a number may be and still be meant as one
 NONE = np.zeros(0, dtype=np.int64)

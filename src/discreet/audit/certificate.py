@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.attackers import Attacker
-from discreet.audit import tolerances
 from discreet.audit.audit import Audit
-from discreet.audit.decide import SIGNS, Decider
-from discreet.audit.evidence import Evidence
-from discreet.audit.exact import Combination, ExactDifference
-from discreet.audit.known import against, required
-from discreet.audit.numbers import decimal, number
 from discreet.audit.proof import FORMAT, SIDES, VERSION, Json, Proof, Shown, Side, short, state, told
-from discreet.audit.rationalize import exactly, toward
-from discreet.decompress import read_bytes
-from discreet.drafts import create_private
 from discreet.errors import DiscreetError, FormatError, InputError, TableError, some
+from discreet.inference import tolerances
+from discreet.inference.decide import SIGNS, Decider
+from discreet.inference.evidence import Evidence
+from discreet.inference.exact_lp import Combination, ExactDifference
+from discreet.inference.numbers import decimal, number
+from discreet.inference.rationalize import exactly, toward
+from discreet.inference.requirements import against, required
+from discreet.io.decompress import read_bytes
+from discreet.io.drafts import create_private
 from discreet.problem import Problem
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection

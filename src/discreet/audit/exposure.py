@@ -16,17 +16,17 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from discreet.arrays import BoolArray, FloatArray
 from discreet.attackers import Attacker
-from discreet.audit import tolerances
 from discreet.audit.audit import Audit
 from discreet.audit.audit import linear_audit as audit
-from discreet.audit.known import due, known_floats, required
-from discreet.audit.propagate import propagate
 from discreet.errors import TableError
-from discreet.problem import BoolArray, Problem, Status
+from discreet.inference import tolerances
+from discreet.inference.propagate import propagate
+from discreet.inference.requirements import due, known_floats, required
+from discreet.problem import Problem, Status
 from discreet.progress import Progress
 from discreet.protection import Protection, suppress
-from discreet.relations import FloatArray
 
 NEVER = -1
 ROUNDS = 1000  # bounds that creep towards each other for longer are left where they are

@@ -11,23 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from discreet.arrays import DOWN, SIGN, UP, FloatArray
 from discreet.attackers import Attacker
-from discreet.audit import tolerances
 from discreet.audit.audit import MEANT, Audit, linear_audit
-from discreet.audit.congruent import components
-from discreet.audit.flow import network
-from discreet.audit.known import against, limits, required
-from discreet.audit.propagate import propagate
 from discreet.errors import TableError, some
+from discreet.inference import tolerances
+from discreet.inference.congruent import components
+from discreet.inference.max_flow import network
+from discreet.inference.propagate import propagate
+from discreet.inference.requirements import against, limits, required
 from discreet.problem import Problem, Status
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
-from discreet.relations import FloatArray
 from discreet.solvers import HighsModel, Outcome
 
 ROUNDS = 30  # of rounding; bounds that creep on for longer are left to the programs
-DOWN, UP = 0, 1
-SIGN = (-1.0, 1.0)
 
 
 def audit(

@@ -12,11 +12,11 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.attackers import Attacker
-from discreet.audit import tolerances
-from discreet.audit.exact import Combination, ExactDifference, Program
-from discreet.audit.known import due, known, others, required
-from discreet.audit.numbers import Bound, decimal, text
-from discreet.audit.words import explain
+from discreet.audit.explain import explain
+from discreet.inference import tolerances
+from discreet.inference.exact_lp import Combination, ExactDifference, Program
+from discreet.inference.numbers import Bound, decimal, text
+from discreet.inference.requirements import due, known, others, required
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
 

@@ -9,10 +9,10 @@ from itertools import islice
 from typing import Any
 
 from discreet.attackers import Attacker
-from discreet.audit.exact import ExactDifference
-from discreet.audit.known import against
-from discreet.audit.numbers import number
 from discreet.audit.proof import FORMAT, SIDES, VERSION, Proof, Side, checksum, state
+from discreet.inference.exact_lp import ExactDifference
+from discreet.inference.numbers import number
+from discreet.inference.requirements import against
 from discreet.problem import Problem
 from discreet.protection import Protection
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.audit import Audit, audit
-from discreet.audit.known import withheld
-from discreet.problem import BoolArray, Problem, Status
+from discreet.inference.requirements import withheld
+from discreet.problem import Problem, Status
 from discreet.progress import Progress
 from discreet.protection import Decision, Protection
-from discreet.relations import FloatArray
 from discreet.report.intervals import rooms
 
 WIDEST = 2.0  # a cell known to within 100 percent of its value either way, or less closely: there is no more to lose
@@ -22,8 +21,6 @@ CLOSE = 0.1  # a guess this near to the value, as a share of it, is a close one
 EXACT = 1e-9  # share of the values in a relation that published ones may be off by, for the last digit of a float
 
 ANYBODY = "anybody"
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.edit.numbers import NOWHERE, BoolArray, IntArray, condensed
+from discreet.arrays import BoolArray, IntArray
+from discreet.edit.numbers import NOWHERE, condensed
 from discreet.errors import InputError
 
 

@@ -8,20 +8,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
+from discreet.arrays import BoolArray, IntArray
 from discreet.edit.choose import Rates, alone, choose
-from discreet.edit.numbers import (
-    NOWHERE,
-    BoolArray,
-    IntArray,
-    check_columns,
-    combined,
-    group,
-    is_missing,
-    listed,
-    number,
-    records_of,
-    taken,
-)
+from discreet.edit.numbers import NOWHERE, check_columns, combined, group, is_missing, listed, number, records_of, taken
 from discreet.edit.report import Comparison, EditReport, by_area, wanted_tables
 from discreet.errors import InputError
 from discreet.secret import Secret

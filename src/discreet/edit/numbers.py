@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from discreet.data.records import Columns, read_records
 from discreet.errors import InputError
-from discreet.microdata import Columns, read_records
 
 IntArray: TypeAlias = NDArray[np.int64]
 BoolArray: TypeAlias = NDArray[np.bool_]

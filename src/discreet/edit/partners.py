@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.edit.numbers import BoolArray, IntArray, combined
+from discreet.arrays import BoolArray, IntArray
+from discreet.edit.numbers import combined
 
 Pairs = tuple[IntArray, IntArray]
 

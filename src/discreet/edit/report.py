@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from discreet.edit.numbers import BoolArray, IntArray, check_columns, combined, listed, number
+from discreet.arrays import BoolArray, IntArray
+from discreet.data.table import BETWEEN
+from discreet.edit.numbers import check_columns, combined, listed, number
 from discreet.errors import InputError
-from discreet.table import BETWEEN
 
 MOST_CODES = 100  # of a column that is compared by area without being asked for
 

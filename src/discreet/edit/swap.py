@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from discreet.arrays import BoolArray, IntArray
 from discreet.edit.choose import Rates, alone, choose
 from discreet.edit.numbers import (
     NOWHERE,
-    BoolArray,
-    IntArray,
     check_columns,
     combined,
     group,

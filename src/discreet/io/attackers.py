@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.arrays import FloatArray
 from discreet.attackers import Attacker
 from discreet.errors import FormatError, InputError
 from discreet.problem import Problem
-from discreet.relations import FloatArray
 
 KNOWN = ["attacker", "cell", "lower", "upper"]
 LEVELS = ["lower_level", "upper_level", "sliding_level"]

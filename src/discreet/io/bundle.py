@@ -18,13 +18,13 @@ from pyarrow import parquet
 from scipy import sparse
 
 from discreet.attackers import Attacker
-from discreet.contributions import Contributions
-from discreet.decompress import check_zip
-from discreet.drafts import create_private
+from discreet.data.contributions import Contributions
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.table import Table
 from discreet.errors import DiscreetError, FormatError
-from discreet.hierarchy import Hierarchy
+from discreet.io.decompress import check_zip
+from discreet.io.drafts import create_private
 from discreet.problem import Override, Problem
-from discreet.table import Table
 
 # What older readers must not leave out makes another version: attackers of its own, then decisions against the rules and cells
 # behind linked tables, which are not to be published.

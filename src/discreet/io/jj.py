@@ -18,11 +18,11 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.decompress import read_bytes
+from discreet.data.relations import from_equations
+from discreet.data.table import Table
 from discreet.errors import FormatError, plural, some
+from discreet.io.decompress import read_bytes
 from discreet.problem import Problem, Status, smallest_width
-from discreet.relations import from_equations
-from discreet.table import Table
 
 SUFFIXES = (".jj", ".jj.gz")
 

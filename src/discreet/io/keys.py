@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from discreet.decompress import gunzipped
+from discreet.data.keys import record_keys
+from discreet.data.records import PARQUET, TEXT
 from discreet.errors import FormatError, InputError, some
-from discreet.keys import record_keys
-from discreet.microdata import PARQUET, TEXT
+from discreet.io.decompress import gunzipped
 from discreet.secret import Secret
 
 RECORDS = TEXT + PARQUET

@@ -11,10 +11,10 @@ import pandas as pd
 from openpyxl import load_workbook
 from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
+from discreet.data.table import BETWEEN
 from discreet.errors import NotSafeError, some
 from discreet.io import csv
 from discreet.release import Release
-from discreet.table import BETWEEN
 
 SHEETS = ("table", "cells")
 DIGITS = 1e-15  # share of a number that may get lost

@@ -8,8 +8,11 @@ from concurrent.futures import Executor
 from dataclasses import Field, fields, replace
 from typing import Any
 
+from discreet.arrays import BoolArray
 from discreet.errors import InputError, RuleError, some
+from discreet.level import Level, level_of
 from discreet.methods.combined.combined import Combined
+from discreet.methods.context import Run, beginning_with
 from discreet.methods.counts.cell_key import CellKey
 from discreet.methods.counts.small_counts import SmallCounts
 from discreet.methods.fallback import WithFallback, or_in_words
@@ -21,6 +24,7 @@ from discreet.methods.perturbation.adjustment import Adjustment
 from discreet.methods.perturbation.first_model import PerturbationFirstModel
 from discreet.methods.perturbation.perturbation import Perturbation
 from discreet.methods.pieces import InPieces
+from discreet.methods.respondents.construct import ForRespondents
 from discreet.methods.rounding.controlled import ControlledRounding
 from discreet.methods.rounding.first_model import RoundingFirstModel
 from discreet.methods.rounding.simple import ConventionalRounding, RandomRounding
@@ -33,12 +37,9 @@ from discreet.methods.suppress.improve import Improve
 from discreet.methods.suppress.kelly import Kelly
 from discreet.methods.suppress.modular import Modular
 from discreet.methods.suppress.optimal.optimal import Optimal
-from discreet.problem import BoolArray, Problem
+from discreet.problem import Problem
 from discreet.progress import Budget, Progress, Silent
 from discreet.protection import Protection
-from discreet.respondents.construct import ForRespondents
-from discreet.respondents.level import Level, level_of
-from discreet.run import Run, beginning_with
 from discreet.secret import Secret
 
 SUPPRESSION: Mapping[str, type[Method]] = {

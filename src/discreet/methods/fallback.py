@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from discreet.audit import audit
+from discreet.audit.respondents import audit_respondents
 from discreet.errors import NoSafePatternError
+from discreet.methods.context import Run
 from discreet.methods.method import Method
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
-from discreet.respondents import audit_respondents
-from discreet.run import Run
 
 TROUBLE = (
     "The solver could not work with this table: its values, levels or bounds are of very different size. Round them, leave out "

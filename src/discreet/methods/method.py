@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from discreet.methods.context import Run
 from discreet.problem import Problem
 from discreet.protection import Protection
-from discreet.run import Run
 
 
 class Method(Protocol):

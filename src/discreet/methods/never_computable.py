@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import BoolArray
 from discreet.audit import Audit, audit
 from discreet.audit.audit import computable
 from discreet.errors import NoSafePatternError, some
+from discreet.methods.context import Run
 from discreet.methods.method import Method
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress, tell
-from discreet.run import Run
 
 ROUNDS = 8  # of raised requirements, before all neighbours of a cell are suppressed
 

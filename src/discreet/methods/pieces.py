@@ -6,20 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from discreet.arrays import BoolArray, IntArray
+from discreet.data.table import Table
 from discreet.errors import NoSafePatternError
 from discreet.executors import in_order
+from discreet.methods.context import Run
 from discreet.methods.method import Method
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import Problem, Status
 from discreet.progress import Budget, Silent
 from discreet.protection import Protection, SolveReport, suppress
-from discreet.run import Run
-from discreet.table import Table
-
-IntArray = NDArray[np.int64]
 
 ROOM = 500  # cells in a bundle of small tables: for fewer it is not worth beginning, with more every step takes longer
 WORSE = ("optimal", "within_gap", "heuristic", "time_limit")  # the whole is as good as the worst of its bundles

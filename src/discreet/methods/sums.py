@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from discreet.arrays import FloatArray, IntArray
+from discreet.data.table import Table
 from discreet.errors import TableError
-from discreet.relations import FloatArray
-from discreet.table import Table
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,13 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from discreet.attacks import LabReport
+from discreet.attacks.limits import limits
 from discreet.audit import Audit
-from discreet.drafts import create_private
+from discreet.audit.respondents import RespondentAudit
 from discreet.errors import TableError
-from discreet.lab import LabReport
-from discreet.lab.limits import limits
+from discreet.io.drafts import create_private
+from discreet.level import Level
 from discreet.problem import Problem
 from discreet.promise import promise, published_by_decision
 from discreet.protection import Protection
@@ -24,7 +26,6 @@ from discreet.report.attacks import attacks
 from discreet.report.cover import cover
 from discreet.report.intervals import exposed, intervals, tightest, told
 from discreet.report.share import public
-from discreet.respondents import Level, RespondentAudit
 
 __all__ = ["render_report", "render_shareable", "write_report", "write_shareable"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.lab import ATTACKS, LabReport, Replayed, Score, score
+from discreet.attacks import ATTACKS, LabReport, Replayed, Score, score
 from discreet.report.words import percent, plural
 
 

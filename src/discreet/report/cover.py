@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from discreet.audit.known import withheld
-from discreet.problem import BoolArray, Status
+from discreet.arrays import BoolArray, FloatArray
+from discreet.data.table import Table
+from discreet.inference.requirements import withheld
+from discreet.problem import Status
 from discreet.protection import Decision, Protection
-from discreet.relations import FloatArray
 from discreet.report.view import MARKS
-from discreet.table import Table
 
 Row = dict[str, Any]
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit import Audit, tolerances
-from discreet.audit.known import withheld
+from discreet.arrays import FloatArray
+from discreet.audit import Audit
+from discreet.inference import tolerances
+from discreet.inference.requirements import withheld
 from discreet.protection import Protection
-from discreet.relations import FloatArray
 from discreet.report import words
 
 Row = dict[str, Any]

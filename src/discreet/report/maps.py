@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.hierarchy import ROOT, Hierarchy
+from discreet.data.hierarchy import ROOT, Hierarchy
 from discreet.report import words
 
 Row = dict[str, Any]

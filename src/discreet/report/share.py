@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.hierarchy import Hierarchy
+from discreet.data.hierarchy import Hierarchy
 from discreet.io.csv import release_text
 from discreet.methods import METHODS
 from discreet.protection import MANUAL

@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 import discreet
+from discreet.arrays import FloatArray
+from discreet.attacks import LabReport
 from discreet.audit import Audit
-from discreet.audit.known import due
+from discreet.audit.respondents import RespondentAudit
+from discreet.data.hierarchy import Hierarchy
 from discreet.errors import some
-from discreet.hierarchy import Hierarchy
-from discreet.lab import LabReport
+from discreet.inference.requirements import due
 from discreet.problem import Problem, Status
 from discreet.promise import published_by_decision, safe
 from discreet.protection import Decision, Protection
-from discreet.relations import FloatArray
 from discreet.report import words
 from discreet.report.maps import maps
-from discreet.respondents import RespondentAudit
 
 Row = dict[str, Any]
 

@@ -12,13 +12,11 @@ from dataclasses import Field, dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import BoolArray, FloatArray
+from discreet.data.table import Table
 from discreet.errors import RuleError
-from discreet.relations import FloatArray
-from discreet.table import Table
 
-BoolArray = NDArray[np.bool_]
 Boundary = Literal["strict", "inclusive"]
 
 CLOSE = 1e-12  # share of T: a protection level this near zero is on the boundary, a remainder this small is nothing

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from discreet.rules.base import BoolArray, Boundary, Sensitivity, Written, attack, linear
-from discreet.table import Table
+from discreet.arrays import BoolArray
+from discreet.data.table import Table
+from discreet.rules.base import Boundary, Sensitivity, Written, attack, linear
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.arrays import BoolArray
+from discreet.data.table import Table
 from discreet.errors import RuleError
-from discreet.rules.base import BoolArray, Sensitivity, Written, targets
-from discreet.table import Table
+from discreet.rules.base import Sensitivity, Written, targets
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.relations import FloatArray
+from discreet.arrays import FloatArray
 
 Columns = NDArray[np.integer]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from discreet.relations import FloatArray
+from discreet.arrays import FloatArray
 
 FLAT = 1e-7  # a reduced cost this small, of a column without end, is noise
 

@@ -11,12 +11,12 @@ import numpy as np
 from discreet.errors import RuleError
 from discreet.methods.combined.rounding import rounded
 from discreet.methods.combined.ways import Way, Ways, ways_of
+from discreet.methods.context import Run
 from discreet.methods.intervals.intervals import check_sides
 from discreet.methods.intervals.plan import Plan
 from discreet.methods.intervals.setting import Sides, Treatment
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
-from discreet.run import Run
 
 REMEDY = (
     "Suppress more cells or give them intervals, round to a larger base, widen the bounds people are said to know, or lower "

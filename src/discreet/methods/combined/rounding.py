@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.arrays import FloatArray
+from discreet.data.table import digits_of
 from discreet.errors import RuleError
-from discreet.relations import FloatArray
-from discreet.table import digits_of
 
 
 def rounded(value: FloatArray, among: FloatArray, base: float) -> tuple[FloatArray, FloatArray, FloatArray]:

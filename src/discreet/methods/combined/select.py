@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from discreet.arrays import BoolArray
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.table import Table
 from discreet.errors import RuleError, some
-from discreet.hierarchy import Hierarchy
-from discreet.problem import BoolArray, Problem, Status
-from discreet.table import Table
+from discreet.problem import Problem, Status
 
 REST = "rest"
 EITHER, BOTH = ";", "&"

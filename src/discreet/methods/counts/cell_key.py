@@ -7,15 +7,16 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.arrays import IntArray
+from discreet.data.keys import KEYS
+from discreet.data.table import Table
 from discreet.errors import RuleError, TableError
-from discreet.keys import KEYS
-from discreet.methods.counts.ptable import IntArray, PTable, perturbation_table
+from discreet.methods.context import Run
+from discreet.methods.counts.ptable import PTable, perturbation_table
 from discreet.methods.counts.restore import restored
 from discreet.methods.counts.whole import counts_of
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, tell
-from discreet.run import Run
-from discreet.table import Table
 
 EXACT = 2.0**53  # whole numbers up to here are told apart by doubles
 MOST = 10**9  # that readers can be told counts are off by

@@ -14,11 +14,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import FloatArray, IntArray
+from discreet.data.keys import KEYS
 from discreet.errors import RuleError
-from discreet.keys import KEYS
-from discreet.relations import FloatArray
-
-IntArray = NDArray[np.int64]
 
 LARGEST = 100  # deviation: rows are worked out one by one
 TOO_NEAR = "The variance is too near the edge of what is possible. Choose one further from it."

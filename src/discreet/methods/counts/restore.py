@@ -7,10 +7,10 @@ from typing import NoReturn
 import numpy as np
 from scipy import sparse
 
+from discreet.arrays import IntArray
 from discreet.errors import NoSafePatternError, TableError
-from discreet.methods.counts.ptable import IntArray
+from discreet.methods.context import Run
 from discreet.problem import Problem, Status
-from discreet.run import Run
 from discreet.solvers.base import Outcome, Solution
 from discreet.solvers.highs import HighsModel
 

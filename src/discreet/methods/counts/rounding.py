@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from discreet.arrays import BoolArray, IntArray
+from discreet.methods.context import Run
 from discreet.methods.counts.rounding_kernel import Counts, begin, sweep
-from discreet.methods.sums import IntArray
-from discreet.problem import BoolArray
-from discreet.run import Run
 
 TURNS = 40_000_000  # to look at in all,
 SWEEPS = (60, 600)  # in so many rounds

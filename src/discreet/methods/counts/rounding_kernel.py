@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from discreet.audit.flow_kernel import BoolArray, SmallIntArray, compiled
-from discreet.relations import FloatArray
+from discreet.arrays import BoolArray, FloatArray, SmallIntArray
+from discreet.inference.max_flow_kernel import compiled
 
 
 class Counts(NamedTuple):

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import RuleError, TableError, some
+from discreet.methods.context import Run
 from discreet.methods.counts.whole import counts_of
-from discreet.methods.sums import IntArray, Sums
-from discreet.problem import BoolArray, Problem, Status
+from discreet.methods.sums import Sums
+from discreet.problem import Problem, Status
 from discreet.protection import Protection, tell
-from discreet.relations import FloatArray
-from discreet.run import Run
 
 
 @dataclass(frozen=True)

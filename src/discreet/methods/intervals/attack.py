@@ -9,13 +9,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from discreet.audit.evidence import DOWN, UP, IntArray
-from discreet.audit.explore import SIGN
+from discreet.arrays import DOWN, SIGN, UP, BoolArray, FloatArray, IntArray
 from discreet.methods.intervals.master import Cut
 from discreet.methods.intervals.setting import Demand, Setting
-from discreet.problem import BoolArray
 from discreet.progress import Budget
-from discreet.relations import FloatArray
 from discreet.solvers import HighsModel
 
 PARTS = 2520  # multipliers of relations are simple fractions

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import NoSafePatternError
+from discreet.methods.context import Run
 from discreet.methods.intervals.complete import Completer
 from discreet.methods.intervals.master import Cut
 from discreet.methods.intervals.program import Program
 from discreet.methods.intervals.search import Search
 from discreet.methods.intervals.setting import Setting
-from discreet.problem import BoolArray, Status
+from discreet.problem import Status
 from discreet.progress import Budget
-from discreet.relations import FloatArray
-from discreet.run import Run
 from discreet.solvers import Outcome, Solution
 
 RELAXED = 0.3  # of the time for the program without choices

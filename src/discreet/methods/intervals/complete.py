@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.audit.evidence import IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.methods.intervals.attack import Attack, Missed
 from discreet.methods.intervals.setting import Demand, Setting
 from discreet.methods.intervals.widen import Widener
-from discreet.problem import BoolArray
 from discreet.progress import Budget
-from discreet.relations import FloatArray
 
 PASSES = 30  # looks at all demands; what is missed after that is left to the exact look at the choices
 

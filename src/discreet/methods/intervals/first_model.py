@@ -7,17 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from discreet.audit.evidence import DOWN, UP, IntArray
-from discreet.audit.explore import SIGN
+from discreet.arrays import DOWN, SIGN, UP, FloatArray, IntArray
 from discreet.errors import NoSafePatternError
+from discreet.methods.context import Run
 from discreet.methods.intervals.intervals import check_sides
 from discreet.methods.intervals.plan import told
 from discreet.methods.intervals.prepare import prepared
 from discreet.methods.intervals.setting import Demand, Setting, Sides
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
-from discreet.relations import FloatArray
-from discreet.run import Run
 from discreet.solvers import HighsModel, Outcome, Solution
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from discreet.errors import RuleError
+from discreet.methods.context import Run
 from discreet.methods.intervals.plan import Plan
 from discreet.methods.intervals.setting import Sides
 from discreet.problem import Problem
 from discreet.protection import Protection
-from discreet.run import Run
 
 MOST = 1e9  # of a factor or share: beyond, a solver cannot tell the rest from nothing
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from discreet.audit.evidence import DOWN, UP, IntArray
+from discreet.arrays import DOWN, UP, FloatArray, IntArray
 from discreet.errors import NoSafePatternError
 from discreet.methods.intervals.setting import Setting
-from discreet.relations import FloatArray
 from discreet.solvers import HighsModel, Outcome
 
 MISSED = 1e-6  # bridges that are missed by less, in usual levels, are fulfilled

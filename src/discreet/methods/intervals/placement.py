@@ -12,18 +12,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
+from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.audit import audit
-from discreet.audit.evidence import DOWN, UP, IntArray
+from discreet.data.table import digits_of
 from discreet.guesses import MIDDLE
+from discreet.methods.context import Run
 from discreet.methods.intervals.positions import CLOSE, Ends, at_known_bounds, drawn_ends, sign_bounds
 from discreet.methods.intervals.prepare import open_table
 from discreet.methods.intervals.setting import Placement, Sides, Treatment
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import Problem, Status
 from discreet.protection import Protection
-from discreet.relations import FloatArray
-from discreet.run import Run
 from discreet.solvers import HighsModel
-from discreet.table import digits_of
 
 FIRST = (
     100.0  # what a width of a sensitive cell off its drawn place costs, in units of the dearest width of another cell

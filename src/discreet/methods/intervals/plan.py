@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import NoSafePatternError
 from discreet.guesses import in_the_middle
+from discreet.methods.context import Run
 from discreet.methods.intervals.choices import Choices
 from discreet.methods.intervals.placement import Draw
 from discreet.methods.intervals.prepare import REMEDY, prepared
@@ -17,11 +19,9 @@ from discreet.methods.intervals.publish import published
 from discreet.methods.intervals.recentre import recentred
 from discreet.methods.intervals.search import Search
 from discreet.methods.intervals.setting import Setting, Sides, Treatment
-from discreet.problem import BoolArray, Problem
+from discreet.problem import Problem
 from discreet.progress import Budget
 from discreet.protection import Protection
-from discreet.relations import FloatArray
-from discreet.run import Run
 from discreet.solvers import HighsModel
 
 CHOOSING = 0.6  # of the time for choosing cells, where that is a question, before intervals are drawn

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.arrays import BoolArray, FloatArray
 from discreet.guesses import MIDDLE
-from discreet.problem import BoolArray, Problem
-from discreet.relations import FloatArray
+from discreet.problem import Problem
 
 LEAST, MOST = 2.5, 5.0  # widths, in units of what is needed; drawn with a triangular density of their logarithm
 CLOSE = 0.01  # of the value: who guesses it as closely as that has hit it

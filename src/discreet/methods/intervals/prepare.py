@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.arrays import BoolArray
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError, some
 from discreet.methods.intervals.setting import Setting, Sides, Treatment
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import Problem, Status
 from discreet.protection import Protection, tell
 
 REMEDY = "Let more cells have intervals, widen the bounds people are said to know, or lower protection levels."

@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.audit.evidence import DOWN, UP, IntArray
-from discreet.audit.flow import network
-from discreet.audit.propagate import propagate
+from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
+from discreet.inference.max_flow import network
+from discreet.inference.propagate import propagate
 from discreet.methods.intervals.master import Cut, Master
 from discreet.methods.intervals.setting import Demand
-from discreet.problem import BoolArray
-from discreet.relations import FloatArray
 from discreet.solvers import HighsModel, Outcome, Solution
 
 FARTHER = 100.0  # levels that a cell moves by at most where relations are not those of a network

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arrays import DOWN, UP, FloatArray
 from discreet.audit import audit
-from discreet.audit.evidence import DOWN, UP
+from discreet.data.table import digits_of
+from discreet.methods.context import Run
 from discreet.methods.intervals.setting import Setting
 from discreet.problem import Status
 from discreet.protection import Protection, tell
-from discreet.relations import FloatArray
-from discreet.run import Run
-from discreet.table import digits_of
 
 HAIR = 1e-7  # of a width, beyond a round number, is the solver's noise
 MOST_BEYOND = 0.5  # of a width that ends go beyond a bound that attackers are said to know

@@ -13,13 +13,12 @@ from collections.abc import Callable
 import numpy as np
 from scipy import sparse
 
+from discreet.arrays import DOWN, UP, FloatArray, IntArray
 from discreet.audit import Audit, audit
-from discreet.audit.evidence import DOWN, UP, IntArray
+from discreet.methods.context import Run
 from discreet.methods.intervals.publish import widths_of
 from discreet.methods.intervals.setting import Placement, Setting
 from discreet.protection import Protection
-from discreet.relations import FloatArray
-from discreet.run import Run
 from discreet.solvers import HighsModel
 
 TRIES = 8  # centres that are drawn until one is far enough away

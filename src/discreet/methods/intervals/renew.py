@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.audit.evidence import IntArray
+from discreet.arrays import FloatArray, IntArray
 from discreet.methods.intervals.setting import Demand, Setting
 from discreet.methods.intervals.widen import Widener
 from discreet.progress import Budget
-from discreet.relations import FloatArray
 
 RENEWED = 0.5  # of the time that is left for choosing moves anew
 

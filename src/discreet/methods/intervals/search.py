@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.arrays import FloatArray
+from discreet.methods.context import Run
 from discreet.methods.intervals.attack import Attack, Missed
 from discreet.methods.intervals.master import Cut, Master
 from discreet.methods.intervals.renew import Renewal
 from discreet.methods.intervals.setting import Setting
 from discreet.methods.intervals.widen import Widener
 from discreet.progress import Budget
-from discreet.relations import FloatArray
-from discreet.run import Run
 
 FIRST = 0.1  # of the time for the first widths
 TRIAL = 24  # demands that tell how many are missed

@@ -10,11 +10,10 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from discreet.audit.evidence import DOWN, UP, IntArray
+from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
+from discreet.data.table import digits_of
 from discreet.errors import RuleError, some
-from discreet.problem import BoolArray, Problem, Status
-from discreet.relations import FloatArray
-from discreet.table import digits_of
+from discreet.problem import Problem, Status
 
 AMPLE = 1e3  # this many times the largest level are as good as endless
 SPREAD = 1e9  # cells that cost less than the dearest by this factor cost as good as nothing

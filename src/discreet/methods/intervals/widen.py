@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from discreet.audit.evidence import DOWN, UP, IntArray
+from discreet.arrays import DOWN, UP, FloatArray, IntArray
 from discreet.methods.intervals.setting import Demand, Setting
-from discreet.relations import FloatArray
 from discreet.solvers import HighsModel
 
 NEAR = 800  # cells around the demanding one that are tried first

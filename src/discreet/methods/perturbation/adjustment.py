@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.guesses import at_levels
+from discreet.methods.context import Run
 from discreet.methods.perturbation.announcement import check, drawn_multiple, strictest
 from discreet.methods.perturbation.master import Found, Infeasible, Master
 from discreet.methods.perturbation.rows import Senses
 from discreet.methods.perturbation.search import Search, first_feasible, offers
 from discreet.methods.perturbation.squares import least_squares
 from discreet.methods.perturbation.windows import HAIR, Windows
-from discreet.problem import BoolArray, Problem
+from discreet.problem import Problem
 from discreet.protection import Protection
-from discreet.relations import FloatArray
-from discreet.run import Run
 
 DISTANCES = ("L1", "L2")
 SHARES = (1.0, 1.0, 0.5, 0.5, 0.25)  # of what windows leave that distances are drawn from, one after the other

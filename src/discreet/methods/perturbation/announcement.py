@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arrays import FloatArray
+from discreet.data.table import digits_of
 from discreet.errors import RuleError
+from discreet.methods.context import Run
 from discreet.problem import Problem
-from discreet.relations import FloatArray
-from discreet.run import Run
-from discreet.table import digits_of
 
 PERCENTS = tuple(range(5, 95, 5))  # that are announced, unless others are asked for
 # Times the slack that levels need is announced: more than once, to have something to draw from, and drawn itself, since an

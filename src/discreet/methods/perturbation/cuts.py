@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
 from discreet.audit import Audit
-from discreet.audit.evidence import IntArray
-from discreet.audit.grid import whole
 from discreet.errors import NoSafePatternError, some
+from discreet.inference.grid import whole
 from discreet.methods.perturbation.windows import Windows
-from discreet.problem import BoolArray, Status
-from discreet.relations import FloatArray
+from discreet.problem import Status
 from discreet.solvers import HighsModel
 
 PARTS = 2520  # multipliers are nearly always simple fractions, of which this is a common denominator

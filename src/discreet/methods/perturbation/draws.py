@@ -6,16 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.audit.evidence import IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.guesses import MIDDLE
 from discreet.methods.intervals.positions import CLOSE, drawn_place
 from discreet.methods.perturbation.announcement import strictest
 from discreet.methods.perturbation.cuts import Cut
 from discreet.methods.perturbation.master import Master
 from discreet.methods.perturbation.windows import Windows
-from discreet.problem import BoolArray
 from discreet.progress import Budget
-from discreet.relations import FloatArray
 
 MOST_DRAWN_AGAIN = 500  # cells for which two programs each are solved
 TRIES = 20  # to draw a change that is not close to 0

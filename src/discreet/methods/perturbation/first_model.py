@@ -8,17 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from discreet.arrays import FloatArray, IntArray
 from discreet.attackers import Attacker
-from discreet.audit.evidence import IntArray
 from discreet.errors import NoSafePatternError, RuleError
+from discreet.methods.context import Run
 from discreet.methods.perturbation.master import PROVEN, Found, Infeasible
 from discreet.methods.perturbation.perturbation import Perturbation
 from discreet.methods.perturbation.search import Search, first_feasible
 from discreet.methods.perturbation.windows import Windows
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
-from discreet.relations import FloatArray
-from discreet.run import Run
 from discreet.solvers import HighsModel, Outcome
 
 FAR = 1e8  # units that a cell may change by: with larger whole numbers the solver does not come to an end

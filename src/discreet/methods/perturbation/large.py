@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.audit.evidence import IntArray
+from discreet.arrays import FloatArray, IntArray
 from discreet.errors import TableError
 from discreet.methods.perturbation.master import Found, Master
 from discreet.methods.perturbation.windows import Windows
 from discreet.methods.sums import Sums
 from discreet.progress import Budget
-from discreet.relations import FloatArray
 
 MANY = 20_000  # cells from which on a program without fractions is out of reach
 

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from discreet.audit.evidence import IntArray
-from discreet.audit.grid import whole
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import NoSafePatternError
+from discreet.inference.grid import whole
 from discreet.methods.perturbation.cuts import Cut
 from discreet.methods.perturbation.rounding import nearest
 from discreet.methods.perturbation.rows import Senses, count_rows, sense_rows
 from discreet.methods.perturbation.windows import Windows
-from discreet.problem import BoolArray, Status
+from discreet.problem import Status
 from discreet.progress import Budget
-from discreet.relations import FloatArray
 from discreet.solvers import HighsModel, Outcome, Solution, lagrangian
 
 SMALL = 60  # cells up to which whole numbers are asked for at once, so that the optimum is exact

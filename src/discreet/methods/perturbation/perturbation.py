@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from discreet.arrays import FloatArray
 from discreet.errors import NoSafePatternError, RuleError, some
+from discreet.methods.context import Run
 from discreet.methods.perturbation.announcement import check, drawn_multiple
 from discreet.methods.perturbation.draws import Draws
 from discreet.methods.perturbation.large import Finest
@@ -15,8 +17,6 @@ from discreet.methods.perturbation.search import Offer, Search, first_feasible, 
 from discreet.methods.perturbation.windows import HAIR, Windows
 from discreet.problem import Problem
 from discreet.protection import Protection
-from discreet.relations import FloatArray
-from discreet.run import Run
 
 FIRST = 100.0  # what sensitive cells count more than others while their values are chosen
 

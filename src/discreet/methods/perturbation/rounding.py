@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from discreet.audit.evidence import IntArray
+from discreet.arrays import FloatArray, IntArray
 from discreet.methods.perturbation.cuts import Cut
 from discreet.progress import Budget
-from discreet.relations import FloatArray
 from discreet.solvers import HighsModel, Outcome
 
 ROUGH = 1e-4  # share of the cost that whole numbers may add before it is worth looking for better ones

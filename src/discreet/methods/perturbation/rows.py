@@ -7,9 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from discreet.audit.evidence import IntArray
-from discreet.problem import BoolArray
-from discreet.relations import FloatArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 
 Rows = tuple[sparse.csr_array, FloatArray, FloatArray]
 

@@ -8,17 +8,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from discreet.arrays import FloatArray, IntArray
 from discreet.audit import audit
-from discreet.audit.evidence import IntArray
 from discreet.errors import NoSafePatternError, some
+from discreet.methods.context import Run
 from discreet.methods.perturbation.announcement import Announcement, announcements
 from discreet.methods.perturbation.cuts import Cut, Separator, missed
 from discreet.methods.perturbation.master import PROVEN, Found, Infeasible, Master
 from discreet.methods.perturbation.windows import NoRoomError, Windows
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, tell
-from discreet.relations import FloatArray
-from discreet.run import Run
 from discreet.solvers import HighsModel
 
 

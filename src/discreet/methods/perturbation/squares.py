@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from discreet.audit.evidence import IntArray
+from discreet.arrays import FloatArray, IntArray
 from discreet.errors import NoSafePatternError
 from discreet.methods.perturbation.master import Found, Infeasible, Master
 from discreet.methods.perturbation.search import Search
 from discreet.methods.perturbation.windows import Windows
-from discreet.relations import FloatArray
 
 ENOUGH = 1e-5  # share of the distance that may be left open
 ROUNDS = 200

@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.grid import rough, whole
+from discreet.arrays import FloatArray, IntArray
+from discreet.data.table import unit_of
 from discreet.errors import NoSafePatternError, RuleError, some
+from discreet.inference.grid import rough, whole
 from discreet.methods.perturbation.announcement import Announcement, strictest
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, tell
-from discreet.relations import FloatArray
-from discreet.table import unit_of
-
-IntArray = NDArray[np.int64]
 
 HAIR = 1e-9  # of a unit: noise in what is worked out with floats
 FINER = 2  # intervals are told with so many digits more than values

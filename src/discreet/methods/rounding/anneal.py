@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import TableError
+from discreet.methods.context import Run
 from discreet.methods.rounding.grid import Grid
 from discreet.methods.rounding.improve import renewed
 from discreet.methods.rounding.program import Cuts
 from discreet.methods.sums import Sums
-from discreet.problem import BoolArray, Status
-from discreet.relations import FloatArray
-from discreet.run import Run
+from discreet.problem import Status
 
 SWEEPS = 2_000  # over all cells
 WARM, COLD = 1.0, 0.05  # deviation, in bases, that is accepted now and then

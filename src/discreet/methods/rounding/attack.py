@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from discreet.arrays import FloatArray
 from discreet.attackers import Attacker
 from discreet.audit import audit
-from discreet.audit.tolerances import REACH
+from discreet.inference.tolerances import REACH
 from discreet.methods.rounding.grid import Grid
 from discreet.methods.rounding.program import Cuts
 from discreet.progress import Progress
 from discreet.protection import Protection, tell
-from discreet.relations import FloatArray
 from discreet.solvers import HighsModel
 
 SNAP = 1e-8  # a price this small is none

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from discreet.errors import NoSafePatternError, RuleError
+from discreet.methods.context import Run
 from discreet.methods.rounding.attack import missed, protection
 from discreet.methods.rounding.grid import Base, Grid, check, refuse_relations
 from discreet.methods.rounding.search import Search
@@ -13,7 +14,6 @@ from discreet.methods.rounding.unbiased import unbiased
 from discreet.problem import Problem
 from discreet.progress import Budget
 from discreet.protection import Protection
-from discreet.run import Run
 from discreet.solvers import HighsModel
 
 MOST = 0.6  # share of the time left that a rounding gets before a relaxed one is tried

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from discreet.arrays import FloatArray
 from discreet.attackers import Attacker
-from discreet.audit.tolerances import REACH
 from discreet.errors import NoSafePatternError
+from discreet.inference.tolerances import REACH
+from discreet.methods.context import Run
 from discreet.methods.rounding.attack import protection
 from discreet.methods.rounding.grid import Base, Grid, check
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
-from discreet.relations import FloatArray
-from discreet.run import Run
 from discreet.solvers import HighsModel, Outcome
 
 Row = tuple[sparse.csr_array, FloatArray, FloatArray]

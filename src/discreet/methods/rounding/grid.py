@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import BoolArray, FloatArray
 from discreet.attackers import Attacker
-from discreet.audit.numbers import differences
-from discreet.audit.tolerances import REACH
+from discreet.data.table import digits_of
 from discreet.errors import NoSafePatternError, RuleError, some
-from discreet.problem import BoolArray, Problem, Status
-from discreet.relations import FloatArray
-from discreet.table import digits_of
+from discreet.inference.numbers import differences
+from discreet.inference.tolerances import REACH
+from discreet.problem import Problem, Status
 
 LARGEST = 2.0**52  # whole numbers that floats hold without loss
 NOISE = 1e-9  # share of a base that values without a last decimal may miss a multiple by

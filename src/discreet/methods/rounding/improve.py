@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from discreet.arrays import BoolArray, FloatArray
+from discreet.methods.context import Run
 from discreet.methods.rounding.grid import Grid
 from discreet.methods.rounding.program import Cuts, Program
-from discreet.problem import BoolArray
-from discreet.relations import FloatArray
-from discreet.run import Run
 
-IntArray = NDArray[np.int64]
 PIECE = 3_000  # cells that are rounded anew together
 NODES = 30  # branches for each piece
 NEAR = 1e-3  # a cell is where it wants to be if it is this near

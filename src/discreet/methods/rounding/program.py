@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.audit.flow import network
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.inference.max_flow import network
 from discreet.methods.rounding.grid import Grid
-from discreet.problem import BoolArray, Status
+from discreet.problem import Status
 from discreet.progress import Budget
-from discreet.relations import FloatArray
 from discreet.solvers import HighsModel, Outcome, lagrangian
 
-IntArray = NDArray[np.int64]
 WHOLE = 1e-6  # a solver's whole numbers are this near to one
 
 

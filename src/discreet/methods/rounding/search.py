@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from discreet.arrays import FloatArray
 from discreet.errors import NoSafePatternError
+from discreet.methods.context import Run
 from discreet.methods.rounding.anneal import annealed
 from discreet.methods.rounding.attack import MOST, Attack, Missed, missed
 from discreet.methods.rounding.grid import Grid
 from discreet.methods.rounding.improve import one_pass, renewed
 from discreet.methods.rounding.program import WHOLE, Found, Program
-from discreet.relations import FloatArray
-from discreet.run import Run
 from discreet.solvers import Outcome
 
 EXACT = 1_500  # columns of an integer program that is solved as a whole

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arrays import FloatArray
+from discreet.methods.context import Run
 from discreet.methods.rounding.grid import Base, Multiples, bases, check
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, tell
-from discreet.relations import FloatArray
-from discreet.run import Run
 
 
 @dataclass(frozen=True)

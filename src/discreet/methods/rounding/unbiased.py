@@ -6,12 +6,12 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from discreet.audit.flow import network
+from discreet.arrays import FloatArray
 from discreet.errors import NoSafePatternError, RuleError, some
+from discreet.inference.max_flow import network
+from discreet.methods.context import Run
 from discreet.methods.rounding.grid import Grid
 from discreet.problem import Status
-from discreet.relations import FloatArray
-from discreet.run import Run
 
 
 def unbiased(grid: Grid, run: Run) -> FloatArray:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.audit.flow_kernel import compiled
-from discreet.relations import FloatArray
-
-IntArray = NDArray[np.int64]
+from discreet.arrays import FloatArray, IntArray
+from discreet.inference.max_flow_kernel import compiled
 
 
 def walk(tail: IntArray, head: IntArray, nodes: int, grains: IntArray, full: int, chance: FloatArray) -> None:

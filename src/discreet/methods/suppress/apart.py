@@ -7,18 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arrays import BoolArray, IntArray
 from discreet.audit import audit
-from discreet.audit.evidence import Difference, IntArray
-from discreet.audit.flow import network
 from discreet.errors import NoSafePatternError
 from discreet.executors import in_order
+from discreet.inference.evidence import Difference
+from discreet.inference.max_flow import network
+from discreet.methods.context import Run
 from discreet.methods.suppress.pattern import Moves, Pattern
 from discreet.methods.suppress.restrict import restrict
 from discreet.methods.suppress.subtables import Subtable, subtables
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import suppress
-from discreet.run import Run
 
 BATCH = 64  # regions at a time: between two batches there is a look at the clock
 LARGE = 10_000  # cells: programs of larger regions are no quicker than those of all cells

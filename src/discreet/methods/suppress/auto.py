@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from discreet.audit.flow import network
+from discreet.inference.max_flow import network
+from discreet.methods.context import Run
 from discreet.methods.suppress.improve import Neighbourhoods
 from discreet.methods.suppress.kelly import Kelly
 from discreet.methods.suppress.modular import table_by_table
 from discreet.methods.suppress.optimal.search import LARGE, Search
 from discreet.problem import Problem
 from discreet.protection import Protection
-from discreet.run import Run
 
 SLICE = 20.0  # seconds for an integer program
 NO_TIME = "kelly: there was no time for more"

@@ -7,13 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
+from discreet.arrays import BoolArray
+from discreet.methods.context import Run
 from discreet.methods.suppress.evidence import Evidence, seek
 from discreet.methods.suppress.mover import FARES, Mover
 from discreet.methods.suppress.movers import AnyMover, movers
 from discreet.methods.suppress.unpick import Unpicked
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import Problem, Status
 from discreet.progress import Budget
-from discreet.run import Run
 
 VAST = 20_000  # hidden cells, from which on other evidence is only sought
 NEAR = (300, 2_000)  # that near

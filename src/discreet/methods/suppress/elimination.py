@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arrays import BoolArray
 from discreet.audit import audit
+from discreet.methods.context import Run
 from discreet.methods.suppress.pattern import together
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
-from discreet.run import Run
 
 
 @dataclass(frozen=True)

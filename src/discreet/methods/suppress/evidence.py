@@ -6,13 +6,13 @@ from collections import defaultdict
 
 import numpy as np
 
+from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
-from discreet.audit.evidence import DOWN, UP, Difference, IntArray
-from discreet.audit.tolerances import REACH, RESIDUAL
+from discreet.inference.evidence import Difference
+from discreet.inference.tolerances import REACH, RESIDUAL
 from discreet.methods.suppress.movers import AnyMover
 from discreet.methods.suppress.terms import terms
-from discreet.problem import BoolArray, Problem, Status
-from discreet.relations import FloatArray
+from discreet.problem import Problem, Status
 
 
 class Evidence:

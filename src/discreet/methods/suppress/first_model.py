@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from discreet.arrays import BoolArray, FloatArray
 from discreet.attackers import Attacker
-from discreet.audit.flow import network
-from discreet.audit.propagate import propagate
-from discreet.audit.tolerances import REACH
 from discreet.errors import NoSafePatternError, some
-from discreet.problem import BoolArray, Problem, Status
+from discreet.inference.max_flow import network
+from discreet.inference.propagate import propagate
+from discreet.inference.tolerances import REACH
+from discreet.methods.context import Run
+from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection, suppress
-from discreet.relations import FloatArray
-from discreet.run import Run
 from discreet.solvers import HighsModel, Outcome, Solution
 
 AMPLE = 100.0  # this many levels of room are as good as endless where relations are not those of a network

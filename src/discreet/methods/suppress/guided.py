@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from discreet.methods.context import Run
 from discreet.methods.suppress.optimal.search import Search
 from discreet.problem import Problem
 from discreet.protection import Protection
-from discreet.run import Run
 
 
 @dataclass(frozen=True)

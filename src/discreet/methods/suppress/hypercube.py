@@ -8,14 +8,14 @@ from itertools import chain, combinations
 import numpy as np
 from scipy import sparse
 
-from discreet.audit.evidence import DOWN, UP, IntArray
+from discreet.arrays import DOWN, UP, IntArray
 from discreet.errors import NoSafePatternError
+from discreet.methods.context import Run
 from discreet.methods.suppress.parts import HALF, Answer, Part, Parts, needs
 from discreet.methods.suppress.pattern import Pattern, together
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection
-from discreet.run import Run
 
 SPARSE = 100  # times as many places as cells: the breakdowns are no dimensions, but many groupings of the same
 ROOM = 1 + 1e-9  # a box has so much more than the level

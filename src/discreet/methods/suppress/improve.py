@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from discreet.audit.evidence import IntArray
+from discreet.arrays import BoolArray, IntArray
+from discreet.methods.context import Run
 from discreet.methods.suppress.modular import table_by_table
 from discreet.methods.suppress.optimal.search import NOISE, PROGRAMS, Search
 from discreet.methods.suppress.terms import terms
-from discreet.problem import BoolArray, Problem
+from discreet.problem import Problem
 from discreet.protection import Protection
-from discreet.run import Run
 
 FIRST = 0.3  # of the time for a pattern to begin with
 SIZE = 200  # free cells of a neighbourhood

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from discreet.methods.context import Run
 from discreet.methods.suppress.apart import apart
 from discreet.methods.suppress.pattern import together
 from discreet.problem import Problem
 from discreet.protection import Protection
-from discreet.run import Run
 
 
 @dataclass(frozen=True)

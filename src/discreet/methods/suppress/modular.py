@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from discreet.arrays import BoolArray
 from discreet.errors import NoSafePatternError
+from discreet.methods.context import Run
 from discreet.methods.suppress.optimal.search import Search
 from discreet.methods.suppress.parts import HALF, Answer, Part, Parts, needs
 from discreet.methods.suppress.pattern import together
-from discreet.problem import BoolArray, Problem
+from discreet.problem import Problem
 from discreet.progress import Budget
 from discreet.protection import Protection
-from discreet.run import Run
 
 PROGRAMS = (
     8  # integer programs for one table: counted, not timed, so that small tables come out the same on any machine

@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from discreet.arrays import DOWN, UP, FloatArray, IntArray
 from discreet.attackers import Attacker
-from discreet.audit.evidence import DOWN, UP, Difference, IntArray
-from discreet.audit.near import Vicinity
-from discreet.audit.tolerances import REACH
+from discreet.inference.evidence import Difference
+from discreet.inference.neighbourhood import Vicinity
+from discreet.inference.tolerances import REACH
 from discreet.problem import Problem
-from discreet.relations import FloatArray
 from discreet.solvers import HighsModel, Outcome
 
 AMPLE = 1e6  # this many levels of room are as good as endless

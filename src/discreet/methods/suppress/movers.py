@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from discreet.audit.flow import network
+from discreet.arrays import BoolArray, FloatArray
+from discreet.inference.max_flow import network
 from discreet.methods.suppress.mover import FARES, Mover
 from discreet.methods.suppress.network_mover import Map, NetworkMover
-from discreet.problem import BoolArray, Problem
-from discreet.relations import FloatArray
+from discreet.problem import Problem
 
 AnyMover = Mover | NetworkMover
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.arrays import DOWN, UP, FloatArray, IntArray
 from discreet.attackers import Attacker
-from discreet.audit.evidence import DOWN, UP, Difference, IntArray
-from discreet.audit.flow import Network
-from discreet.audit.tolerances import REACH
+from discreet.inference.evidence import Difference
+from discreet.inference.max_flow import Network
+from discreet.inference.tolerances import REACH
 from discreet.methods.suppress.mover import rooms
 from discreet.problem import Problem
-from discreet.relations import FloatArray
 
 if TYPE_CHECKING:
     from discreet.methods.suppress.network_mover_kernel import Marks, Streets

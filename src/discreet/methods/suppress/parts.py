@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.audit import audit
-from discreet.audit.evidence import DOWN, UP, IntArray
 from discreet.executors import in_order
+from discreet.methods.context import Run
 from discreet.methods.suppress.movers import movers
 from discreet.methods.suppress.restrict import restrict
 from discreet.methods.suppress.subtables import Subtable, subtables
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import suppress
-from discreet.relations import FloatArray
-from discreet.run import Run
 
 VISITS = 4  # to one table; what is then still open is left to the end
 MORE = 1 + 1e-6  # a need that grew by less is the same

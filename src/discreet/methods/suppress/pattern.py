@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
 from discreet.audit import audit
-from discreet.audit.evidence import Difference, IntArray
 from discreet.errors import NoSafePatternError, some
+from discreet.inference.evidence import Difference
+from discreet.methods.context import Run
 from discreet.methods.suppress.eliminate import eliminate
 from discreet.methods.suppress.evidence import Evidence, seek
 from discreet.methods.suppress.movers import AnyMover, movers
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
-from discreet.relations import FloatArray
-from discreet.run import Run
 
 Moves = Sequence[Sequence[Difference]]  # by attacker
 

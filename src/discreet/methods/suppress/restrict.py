@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from discreet.audit.evidence import IntArray
+from discreet.arrays import IntArray
+from discreet.data.table import Table
 from discreet.problem import Problem
-from discreet.table import Table
 
 
 def restrict(problem: Problem, cells: IntArray, rows: IntArray) -> Problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from discreet.audit.evidence import IntArray
+from discreet.arrays import IntArray
 
 
 def terms(matrix: sparse.csr_array | sparse.csc_array, lines: IntArray) -> tuple[IntArray, IntArray]:

@@ -7,14 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse
 
-from discreet.audit.evidence import DOWN, UP, IntArray
-from discreet.audit.propagate import propagate
-from discreet.audit.tolerances import REACH
+from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
+from discreet.inference.propagate import propagate
+from discreet.inference.tolerances import REACH
 from discreet.methods.suppress.evidence import Evidence
 from discreet.methods.suppress.mover import Mover
 from discreet.methods.suppress.terms import terms
-from discreet.problem import BoolArray
-from discreet.relations import FloatArray
 
 ROUNDS = 5
 

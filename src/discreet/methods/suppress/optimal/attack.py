@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from discreet.arrays import DOWN, SIGN, UP, BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
-from discreet.audit.evidence import DOWN, UP, IntArray
-from discreet.audit.explore import SIGN
-from discreet.audit.flow import Network, network
-from discreet.audit.tolerances import REACH
+from discreet.inference.max_flow import Network, network
+from discreet.inference.tolerances import REACH
 from discreet.methods.suppress.optimal.cuts import LEAST, Cut, capacity_cut, cover_cut
-from discreet.problem import BoolArray, Problem, Status
-from discreet.relations import FloatArray
+from discreet.problem import Problem, Status
 from discreet.solvers import HighsModel, Solution
 
 PARTS = 2520  # multipliers of relations are simple fractions

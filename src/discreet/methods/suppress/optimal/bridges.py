@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from discreet.arrays import BoolArray, FloatArray
 from discreet.methods.suppress.optimal.attack import VIOLATED
 from discreet.methods.suppress.optimal.cuts import Cut
-from discreet.problem import BoolArray
-from discreet.relations import FloatArray
 
 
 class Bridges:

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.audit.evidence import IntArray
-from discreet.problem import BoolArray
-from discreet.relations import FloatArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 
 LEAST = 1e-6  # a smaller share of a level is beyond what solvers can tell
 FULL = 1 - 1e-9  # weights above this are 1

@@ -10,10 +10,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from discreet.audit.evidence import IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.methods.suppress.optimal.cuts import Cut
-from discreet.problem import BoolArray
-from discreet.relations import FloatArray
 from discreet.solvers import HighsModel, Outcome, Solution
 
 SLACK = 0.3  # rows that are fulfilled by more than this sit out

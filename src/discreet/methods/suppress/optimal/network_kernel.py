@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.audit.evidence import IntArray
-from discreet.audit.flow_kernel import compiled
-from discreet.relations import FloatArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.inference.max_flow_kernel import compiled
 
-BoolArray = NDArray[np.bool_]
 DROP = 1e-12  # of a level: what is left on an arc is rounding error
 
 

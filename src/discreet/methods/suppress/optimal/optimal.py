@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arrays import BoolArray
 from discreet.errors import NoSafePatternError, RuleError, some
+from discreet.methods.context import Run
 from discreet.methods.suppress.kelly import Kelly
 from discreet.methods.suppress.modular import table_by_table
 from discreet.methods.suppress.optimal.search import Search
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection
-from discreet.run import Run
 
 FIRST = 0.25  # of the time for a pattern to begin with
 EXPLAIN = 60.0  # seconds to find out what would help where nothing does

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from discreet.arrays import BoolArray, FloatArray
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError
+from discreet.methods.context import Run
 from discreet.methods.suppress.optimal.attack import Attack, Requirement
 from discreet.methods.suppress.optimal.bridges import Bridges
 from discreet.methods.suppress.optimal.cuts import Cut
 from discreet.methods.suppress.optimal.master import Master, Relaxed
 from discreet.methods.suppress.pattern import Pattern
 from discreet.methods.suppress.subtables import subtables
-from discreet.problem import BoolArray, Problem, Status
+from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
-from discreet.relations import FloatArray
-from discreet.run import Run
 from discreet.solvers import HighsModel
 
 LARGE = 30_000  # cells: there the first pattern is left to the integer program

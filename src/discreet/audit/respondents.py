@@ -1,0 +1,125 @@
+"""Is any combination of what is published sensitive for somebody? An exact answer for every respondent and insider."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+import pandas as pd
+
+from discreet.arrays import BoolArray
+from discreet.errors import InputError, TableError
+from discreet.executors import in_order
+from discreet.inference.respondents.insiders import Insiders
+from discreet.inference.respondents.search import Exposed, Search
+from discreet.inference.respondents.sensitivity import Measure, measures
+from discreet.problem import Problem
+from discreet.progress import Progress, Silent
+from discreet.protection import Protection
+
+CHUNK = 60  # respondents that are looked at in one go
+
+
+@dataclass(frozen=True, eq=False)
+class RespondentAudit:
+    """The verdict: who is exposed, to whom, by which aggregation. Confidential: it tells names and amounts."""
+
+    problem: Problem
+    protection: str
+    rules: tuple[str, ...]
+    targets: int  # respondents who need protection
+    programs: int  # linear programs it took
+    exposed: tuple[Exposed, ...]  # for each respondent and rule one, the worst first
+
+    @property
+    def passed(self) -> bool:
+        return not self.exposed
+
+    @property
+    def respondents(self) -> list[str]:
+        """Who is exposed."""
+        return sorted({one.respondent for one in self.exposed})
+
+    def frame(self) -> pd.DataFrame:
+        """One row an exposed respondent, the worst first. Confidential."""
+        rows = [
+            {
+                "respondent": one.respondent,
+                "rule": one.measure.rule,
+                "insiders": ", ".join(one.insiders),
+                "precision": one.precision,
+                "cells": ", ".join(self.problem.table.labels(one.cells)),
+                "aggregation": one.words(self.problem.table),
+            }
+            for one in self.exposed
+        ]
+        return pd.DataFrame(rows, columns=["respondent", "rule", "insiders", "precision", "cells", "aggregation"])
+
+
+def audit_respondents(
+    problem: Problem,
+    protection: Protection,
+    *,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> RespondentAudit:
+    """Ask of every respondent whether others, or several together, can make out too much of it: Operational criterion 2.
+
+    By the rules that the problem was assessed by. Work goes to the ``executor``, if there is one; the answer is the same.
+    """
+    if protection.problem.digest != problem.digest:
+        raise TableError("The protection belongs to another problem. Audit it with the problem it was made for.")
+    if not protection.only_hides:
+        raise InputError("Aggregations are audited where cells are published or suppressed, not as intervals.")
+    exposed: list[Exposed] = []
+    targets, programs = set[int](), 0
+    for measure in measures(problem):
+        found = Insiders(problem, measure).targets()
+        targets |= set(found)
+        chunks = in_chunks(problem, protection.hidden, measure, found)
+        for worst, solved in look(chunks, Chunk.worst, executor, progress or Silent()):
+            exposed += worst
+            programs += solved
+    exposed.sort(key=lambda one: (one.precision, one.respondent))
+    return RespondentAudit(problem, protection.digest, problem.rules, len(targets), programs, tuple(exposed))
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some respondents to look at, in another process perhaps."""
+
+    problem: Problem
+    hidden: BoolArray
+    measure: Measure
+    targets: list[int]
+
+    def worst(self) -> tuple[list[Exposed], int]:
+        """Of each of them who is exposed, to somebody who learns most; and how many programs that took."""
+        search = Search(self.problem, self.hidden, self.measure)
+        found = [search.worst(target) for target in self.targets]
+        return [one for one in found if one is not None], search.programs
+
+    def all(self) -> tuple[list[Exposed], int]:
+        """Everybody who learns too much about them."""
+        search = Search(self.problem, self.hidden, self.measure)
+        return [one for target in self.targets for one in search.exposures(target)], search.programs
+
+
+def in_chunks(problem: Problem, hidden: BoolArray, measure: Measure, targets: list[int]) -> list[Chunk]:
+    return [Chunk(problem, hidden, measure, targets[k : k + CHUNK]) for k in range(0, len(targets), CHUNK)]
+
+
+def look(
+    chunks: list[Chunk],
+    at: Callable[[Chunk], tuple[list[Exposed], int]],
+    executor: Executor | None,
+    progress: Progress,
+) -> Iterator[tuple[list[Exposed], int]]:
+    """What is found in each chunk, wherever it is looked at."""
+    progress.stage("respondents", sum(len(chunk.targets) for chunk in chunks))
+    done = exposed = 0
+    for chunk, found in zip(chunks, in_order(executor, at, chunks), strict=True):
+        done, exposed = done + len(chunk.targets), exposed + len(found[0])
+        progress.update(done, f"{exposed:,} exposed")
+        yield found

@@ -1,0 +1,1 @@
+"""The command line, one command or a few related ones per module."""

@@ -1,0 +1,179 @@
+"""The command that protects one table by several methods and lays the results side by side: compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+from rich.markup import escape
+from rich.table import Table as Grid
+
+from discreet.cli.common import (
+    ExistingFile,
+    NewFile,
+    Number,
+    attackers_option,
+    console,
+    keep_apart,
+    keep_job,
+    problem_against,
+    quiet_option,
+    workers_option,
+)
+from discreet.compare import Comparison, Outcome, compare, read_methods, standard, write_comparison
+from discreet.compare.notation import written
+from discreet.compare.page import TITLE
+from discreet.executors import spread
+from discreet.io.attackers import with_attackers
+from discreet.jobs.job import make_problem, make_table, write_together
+from discreet.jobs.job_file import Job, read_job
+from discreet.level import level_of
+from discreet.methods import SUPPRESSION
+from discreet.methods.method import Method
+from discreet.problem import Problem
+from discreet.progress import on_terminal
+from discreet.report import words
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What is to be compared on, and how."""
+
+    problem: Problem
+    title: str = TITLE
+    seed: int = 0
+    gap: float = 0.0
+    own: Method | None = None  # the job's method
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def methods(self) -> dict[str, Method]:
+        """The job's own method first, then one of each kind."""
+        own = {} if self.own is None else {written(self.own): self.own}
+        return {**own, **read_methods(name for name in standard(self.problem) if name not in own)}
+
+
+@click.command("compare")
+@click.argument("job", type=ExistingFile)
+@click.option(
+    "--methods",
+    metavar="LIST",
+    help='With commas between them, options in brackets: "kelly,small-counts(base=5)". Default: one of each kind.',
+)
+@click.option(
+    "--time-limit",
+    type=Number(0),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Of each method.",
+)
+@click.option("--seed", type=click.IntRange(0), help="Default: that of the job, or 0.")
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    help="Cells whose widths are worked out: what readers can infer about them.",
+)
+@attackers_option
+@click.option("--out", type=NewFile(".html"), required=True, help="Page to write (.html).")
+@click.option("--csv", type=NewFile(".csv"), help="Measures to write, a line a method (.csv).")
+@click.option("--risks", type=NewFile(".csv"), help="Risks to write, a line a method and attacker (.csv).")
+@workers_option
+@quiet_option
+def compare_command(
+    job: Path,
+    methods: str | None,
+    time_limit: float,
+    seed: int | None,
+    sample: int,
+    attackers: Path | None,
+    out: Path,
+    csv: Path | None,
+    risks: Path | None,
+    workers: int,
+    quiet: bool,
+) -> int:
+    """Compare methods on the table of a JOB (.toml) or on a problem (.discreet, .jj): loss, risk and time."""
+    keep_apart(job, attackers, out, csv, risks)
+    chosen = None if methods is None else read_methods(methods)  # what is wrong is said before any work
+    given = _read(job, attackers, (out, csv, risks))
+    chosen = chosen or given.methods()
+    console.print(f"{given.problem!r}, {words.plural(len(chosen), 'method')}", markup=False)
+    with on_terminal(quiet) as progress, spread(workers) as executor:
+        found = compare(
+            given.problem,
+            chosen,
+            time_limit=time_limit,
+            gap=given.gap,
+            seed=given.seed if seed is None else seed,
+            sample=sample,
+            executor=executor,
+            progress=progress,
+            say=_say,
+        )
+    files: dict[Path, Callable[[Path], None]] = {
+        out: lambda draft: write_comparison(found, draft, title=given.title, settings=given.settings)
+    }
+    if csv:
+        files[csv] = lambda draft: found.frame().to_csv(draft, index=False)
+    if risks:
+        files[risks] = lambda draft: found.risks().to_csv(draft, index=False)
+    write_together(files)
+    _show(found)
+    if given.problem.overrides:
+        cells = words.plural(len(given.problem.overrides), "sensitive cell")
+        console.print(f"\nNot protected by any of them unless suppressed: {cells}, by decision", markup=False)
+    console.print("\nWritten:")
+    for file in files:
+        console.print(f"  {escape(str(file))}  [dim]confidential[/]")
+    return 0 if found.complete else 1
+
+
+def _read(path: Path, attackers: Path | None, written: tuple[Path | None, ...]) -> _Given:
+    if path.suffix.lower() != ".toml":
+        return _Given(problem_against(path, attackers), settings={"Problem": path.name})
+    job = read_job(path)
+    keep_job(job, *written)
+    problem = make_problem(job, make_table(job))
+    return _of_job(job, with_attackers(problem, attackers) if attackers else problem)
+
+
+def _of_job(job: Job, problem: Problem) -> _Given:
+    p = job.protect
+    settings = {"Job": job.path.name, "Cost": p.cost, "Boundary": job.rules.boundary}
+    if level_of(problem, p.method in SUPPRESSION, job.level).covers_respondents:
+        settings["Level"] = "cells: safety of every single respondent, which the job protects, is not compared"
+    title = f"{job.title}: methods compared"
+    return _Given(problem, title, p.seed, p.gap, job.method(), settings)
+
+
+def _say(one: Outcome) -> None:
+    time = words.seconds(one.seconds)
+    if one.risk is None:
+        print(f"  {one.method}: no result after {time}", flush=True)
+    else:
+        verdict = "safe" if one.safe else f"{one.risk.exposed:,} cells exposed"
+        print(f"  {one.method}: {verdict}, {time}", flush=True)
+
+
+def _show(found: Comparison) -> None:
+    grid = Grid(box=None, pad_edge=False)
+    grid.add_column("method", overflow="fold")
+    for heading in ("audit", "adjusted", "interval", "hidden", "width", "guessed", "off by"):
+        grid.add_column(heading, justify="right", no_wrap=True)
+    for one in found.outcomes:
+        if one.loss and one.risk:
+            loss = one.loss
+            shares = (loss.adjusted, loss.interval, loss.hidden, loss.width, one.risk.guessed)
+            verdict = "[green]safe[/]" if one.safe else "[red]exposed[/]"
+            grid.add_row(escape(one.method), verdict, *map(words.percent, (*shares, loss.deviation_relative)))
+        else:
+            grid.add_row(escape(one.method), "–")
+    console.print()
+    console.print(grid, soft_wrap=False)
+    for one in found.outcomes:
+        if one.reason:
+            console.print(f"\n{one.method}: {one.reason}", markup=False)

@@ -1,0 +1,74 @@
+"""The command that writes the report of a pattern."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.audit import audit
+from discreet.audit.respondents import audit_respondents
+from discreet.cli.common import (
+    NewFile,
+    accept_symmetric_option,
+    attackers_option,
+    console,
+    keep_apart,
+    level_option,
+    pattern_option,
+    problem_against,
+    problem_argument,
+    quiet_option,
+    show_promise,
+    verdict,
+)
+from discreet.io import writing
+from discreet.io.pattern import read_pattern
+from discreet.level import Level, level_of
+from discreet.progress import on_terminal
+from discreet.report import TITLE, write_report, write_shareable
+
+
+@click.command("report")
+@problem_argument
+@pattern_option
+@level_option
+@attackers_option
+@click.option(
+    "--share", is_flag=True, help="The edition that may be published with the release; only if the audit passes."
+)
+@accept_symmetric_option
+@click.option("--title", default=TITLE, show_default=True, help="Heading of the report.")
+@click.option(
+    "--out", type=NewFile(".html"), required=True, help="Report to write (.html). Confidential unless --share."
+)
+@quiet_option
+def report_command(
+    problem: Path,
+    pattern: Path,
+    level: Level | None,
+    attackers: Path | None,
+    share: bool,
+    accept_symmetric: bool,
+    title: str,
+    out: Path,
+    quiet: bool,
+) -> int:
+    """Audit a pattern and write the report."""
+    keep_apart(problem, pattern, attackers, out)
+    given = problem_against(problem, attackers)
+    found = read_pattern(given, pattern)
+    in_force = level_of(given, found.only_hides, level)
+    with on_terminal(quiet) as progress:
+        checked = audit(given, found, intervals=not share, progress=progress)
+        seen = audit_respondents(given, found, progress=progress) if in_force.covers_respondents else None
+    with writing(out, public=share) as draft:
+        if share:
+            style: dict[str, Any] = {"title": title, "level": level, "accept_symmetric": accept_symmetric}
+            write_shareable(draft, given, found, checked, seen, **style)
+        else:
+            write_report(draft, given, found, checked, seen, title=title)
+    console.print(f"{verdict(checked, found)}; written {out}", markup=False)
+    show_promise(found, in_force, seen)
+    return 0 if checked.passed and (seen is None or seen.passed) else 1

@@ -1,0 +1,410 @@
+"""Classifications: codes, and who is part of whom."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from discreet.arrays import IntArray
+from discreet.errors import HierarchyError, some
+
+ROOT = -1  # parent of the total
+ABSENT = -2  # parent of a code that is not part of this tree
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Hierarchy:
+    """Codes and, for each tree over them, an int parent vector. Code 0 is the total, root of every tree.
+
+    One tree is the usual case. Several trees regroup the same leaves in ways that do not nest (size classes
+    in two groupings): a code that is not part of a tree has parent ``ABSENT`` there.
+    """
+
+    codes: tuple[str, ...]
+    parents: IntArray
+
+    def __post_init__(self) -> None:
+        parents = np.atleast_2d(np.asarray(self.parents, dtype=np.int64))
+        object.__setattr__(self, "parents", parents)
+        object.__setattr__(self, "codes", tuple(self.codes))
+        if parents.shape[1] != len(self.codes):
+            raise HierarchyError(f"{len(self.codes)} codes but {parents.shape[1]} parents: give one parent a code.")
+        if not self.codes:
+            raise HierarchyError("The hierarchy is empty: it needs at least a total.")
+        if len(self._index) < len(self.codes):
+            twice = _repeated(self.codes)
+            raise HierarchyError(
+                f"Codes occur more than once: {some(twice)}. Every code needs a name of its own.", twice
+            )
+        for tree in parents:
+            self._check_tree(tree)
+        if np.any(np.all(parents == ABSENT, axis=0)):
+            orphans = [self.codes[i] for i in np.flatnonzero(np.all(parents == ABSENT, axis=0))]
+            raise HierarchyError(f"Codes belong to no tree: {some(orphans)}.", orphans)
+
+    def _check_tree(self, parent: IntArray) -> None:
+        n = len(self.codes)
+        if np.any(parent < ABSENT) or np.any(parent >= n):
+            raise HierarchyError("A parent points outside the list of codes.")
+        roots = np.flatnonzero(parent == ROOT)
+        if roots.tolist() != [0]:
+            raise HierarchyError(
+                f"A hierarchy has exactly one total and lists it first; this one has {some([self.codes[i] for i in roots])}.",
+                [self.codes[i] for i in roots],
+            )
+        end, _ = _top(parent)
+        present = parent != ABSENT
+        lost = [self.codes[i] for i in np.flatnonzero(present & (parent[end] == ABSENT))]
+        if lost:
+            raise HierarchyError(f"The parents of {some(lost)} are not connected to the total.", lost)
+        circle = [self.codes[i] for i in np.flatnonzero(present & (end != 0))]
+        if circle:
+            raise HierarchyError(f"Codes are their own ancestors: {some(circle)}. Break the cycle.", circle)
+
+    # -- looking at it ------------------------------------------------------------------------------------
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {code: i for i, code in enumerate(self.codes)}
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __repr__(self) -> str:
+        trees = "" if len(self.parents) == 1 else f", {len(self.parents)} trees"
+        return f"Hierarchy({self.total!r}: {len(self)} codes, {int(self.is_leaf.sum())} leaves{trees})"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Hierarchy) and self.codes == other.codes and np.array_equal(self.parents, other.parents)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.codes, self.parents.tobytes()))
+
+    @property
+    def total(self) -> str:
+        return self.codes[0]
+
+    def index(self, code: str) -> int:
+        try:
+            return self._index[code]
+        except KeyError:
+            raise HierarchyError(f"Code {code!r} is not in the hierarchy of {self.total!r}.", [code]) from None
+
+    def __contains__(self, code: object) -> bool:
+        return code in self._index
+
+    @cached_property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """Codes that are nobody's parent."""
+        leaf = np.ones(len(self.codes), dtype=bool)
+        leaf[self.parents[self.parents >= 0]] = False
+        return leaf
+
+    @cached_property
+    def depth(self) -> IntArray:
+        """Steps from the total, in the first tree a code belongs to."""
+        depth = np.full(len(self.codes), ABSENT)
+        for parent in self.parents:
+            _, steps = _top(parent)
+            depth = np.where((depth == ABSENT) & (parent != ABSENT), steps, depth)
+        return depth
+
+    def equations(self) -> Iterator[tuple[int, int, IntArray]]:
+        """``(tree, parent, children)`` for every group; a group that an earlier tree has already is not repeated."""
+        seen: set[tuple[int, bytes]] = set()
+        for t, parent in enumerate(self.parents):
+            order = np.argsort(parent, kind="stable")
+            inside = order[parent[order] >= 0]
+            groups, starts = np.unique(parent[inside], return_index=True)
+            for group, children in zip(groups, np.split(inside, starts)[1:], strict=True):
+                key = (int(group), children.tobytes())
+                if key not in seen:
+                    seen.add(key)
+                    yield t, int(group), children
+
+    @cached_property
+    def ancestors(self) -> tuple[IntArray, IntArray]:
+        """Pairs ``(leaf, code above it or itself)``, each once, whatever the number of trees."""
+        leaves = np.flatnonzero(self.is_leaf)
+        lines = self._line_above() if len(self.parents) == 1 else self._lines_above()
+        above = [np.sort(lines[leaf]) for leaf in leaves.tolist()]
+        return np.repeat(leaves, [len(line) for line in above]), np.concatenate(above)
+
+    def _line_above(self) -> dict[int, IntArray]:
+        """For each leaf of the only tree, itself and the codes above it, the total first."""
+        path, depth, leaf = np.zeros(len(self.codes), dtype=np.int64), self.depth, self.is_leaf
+        found = {}
+        for code in self.order().tolist():  # depth first, so that the path holds what lies above
+            path[depth[code]] = code
+            if leaf[code]:
+                found[code] = path[: depth[code] + 1].copy()
+        return found
+
+    def _lines_above(self) -> dict[int, IntArray]:
+        """The same for each code in several trees: a group of one tree may be a part in another."""
+        parents = [set(ups) - {ROOT, ABSENT} for ups in self.parents.T.tolist()]
+        try:
+            order = list(TopologicalSorter(dict(enumerate(parents))).static_order())
+        except CycleError as error:
+            circle = [self.codes[i] for i in error.args[1]]
+            raise HierarchyError(f"Codes are above each other in different trees: {some(circle)}.", circle) from None
+        found: dict[int, IntArray] = {}
+        for code in order:
+            lines = [found[parent] for parent in parents[code]]
+            found[code] = np.unique(np.concatenate([*lines, [code]]))
+        return found
+
+    def order(self) -> IntArray:
+        """Codes depth first, as a reader expects rows to be listed; codes of further trees follow."""
+        children: dict[int, list[int]] = {}
+        for i, parent in enumerate(self.parents[0]):
+            if parent >= 0:
+                children.setdefault(int(parent), []).append(i)
+        listed: list[int] = []
+        stack = [0]
+        while stack:
+            node = stack.pop()
+            listed.append(node)
+            stack.extend(reversed(children.get(node, [])))
+        rest = sorted(set(range(len(self.codes))) - set(listed))
+        return np.array(listed + rest, dtype=np.int64)
+
+    def to_hrc(self, leader: str = "@") -> str:
+        """The text of a τ-ARGUS ``.hrc`` file, which names everything but the total."""
+        if len(self.parents) > 1:
+            raise HierarchyError("An .hrc file holds one tree; write several files.")
+        marked = [code for code in self.codes[1:] if code.startswith(leader)]
+        if marked:
+            raise HierarchyError(f"Codes begin with {leader!r}: {some(marked)}. Pass another leader=.", marked)
+        lines = (leader * int(self.depth[i] - 1) + self.codes[i] for i in self.order()[1:])
+        return "".join(line + "\n" for line in lines)
+
+    # -- making one ---------------------------------------------------------------------------------------
+
+    @classmethod
+    def flat(cls, codes: Iterable[str], total: str = "Total") -> Hierarchy:
+        """A total and its parts."""
+        parts = tuple(str(code) for code in codes)
+        if total in parts:
+            raise HierarchyError(
+                f"The total is called {total!r}, and so is one of its parts. Pass another total=.", [total]
+            )
+        return cls((total, *parts), np.array([ROOT] + [0] * len(parts)))
+
+    @classmethod
+    def from_pairs(cls, pairs: Iterable[tuple[str, str | None]], total: str = "Total") -> Hierarchy:
+        """From ``(code, parent)``. Codes whose parent is empty or not listed hang below ``total``."""
+        listed = [(str(code).strip(), "" if pd.isna(parent) else str(parent).strip()) for code, parent in pairs]
+        names = [code for code, _ in listed]
+        if "" in names:
+            raise HierarchyError(f"Code number {names.index('') + 1} is empty.")
+        twice = _repeated(names)
+        if twice:
+            raise HierarchyError(
+                f"Codes have more than one parent or line: {some(twice)}. "
+                "A code has one parent in a tree; use Hierarchy.join for groupings that do not nest.",
+                twice,
+            )
+        known = set(names)
+        tops = [(code, parent) for code, parent in listed if parent not in known]
+        # A single unlisted or empty parent above everything is the total itself.
+        outside = {parent for _, parent in tops if parent}
+        if len(tops) == 1 and not tops[0][1]:
+            total = tops[0][0]
+            listed = [pair for pair in listed if pair[0] != total]
+        elif len(outside) == 1 and all(parent for _, parent in tops):
+            total = outside.pop()
+        elif outside - {total}:
+            unlisted = sorted(outside - {total})
+            raise HierarchyError(
+                f"Parents are not codes themselves: {some(unlisted)}. List them, with an empty parent for the total.",
+                unlisted,
+            )
+        if total in {code for code, _ in listed}:
+            raise HierarchyError(f"The total {total!r} is also listed as a part. Pass another total=.", [total])
+        codes = (total, *(code for code, _ in listed))
+        index = {code: i for i, code in enumerate(codes)}
+        return cls(codes, np.array([ROOT] + [index.get(parent, 0) for _, parent in listed]))
+
+    @classmethod
+    def from_csv(cls, path: str | Path, total: str = "Total") -> Hierarchy:
+        """From a CSV file with the columns ``code`` and ``parent``; the total's parent is empty."""
+        try:
+            rows = list(csv.reader(io.StringIO(_read_text(path))))
+        except csv.Error as error:
+            raise HierarchyError(f"{path} is not a CSV file: {error}.") from None
+        header = [name.strip().lower() for name in rows[0]] if rows else []
+        if "code" not in header or "parent" not in header:
+            raise HierarchyError(f"{path}: the first line must name the columns 'code' and 'parent'.")
+        code, parent = header.index("code"), header.index("parent")
+        body = [(number, row) for number, row in enumerate(rows[1:], start=2) if any(field.strip() for field in row)]
+        for number, row in body:
+            if len(row) <= max(code, parent):
+                raise HierarchyError(f"{path}, line {number}: expected {len(header)} fields, found {len(row)}.")
+        if not body:
+            raise HierarchyError(f"{path} holds no codes.")
+        with _place(path):
+            return cls.from_pairs([(row[code], row[parent]) for _, row in body], total)
+
+    @classmethod
+    def from_hrc(cls, path: str | Path, total: str = "Total", leader: str = "@") -> Hierarchy:
+        """From a τ-ARGUS ``.hrc`` file: one code a line, as many leaders before it as it is levels below the top."""
+        if not leader:
+            raise HierarchyError("leader= is the sign that marks a level, such as '@': it cannot be empty.")
+        pairs: list[tuple[str, str | None]] = []
+        above: list[str] = []
+        leading = re.compile(rf"(?:{re.escape(leader)}\s*)*")
+        for number, line in enumerate(_read_text(path).splitlines(), start=1):
+            text = line.strip()
+            if not text:
+                continue
+            leaders = leading.match(text)[0]  # type: ignore[index]  # it matches nothing, too
+            text, level = text[len(leaders) :].strip(), leaders.count(leader)
+            if level > len(above):
+                raise HierarchyError(
+                    f"{path}, line {number}: {text!r} is {level} levels down but the line before allows {len(above)}."
+                )
+            pairs.append((text, above[level - 1] if level else None))
+            above[level:] = [text]
+        if not pairs:
+            raise HierarchyError(f"{path} holds no codes.")
+        with _place(path):
+            parts = cls.from_pairs([(code, parent or total) for code, parent in pairs], total)
+        return parts
+
+    @classmethod
+    def from_levels(cls, codes: Iterable[str], widths: Sequence[int], total: str = "Total") -> Hierarchy:
+        """From digit-prefix levels: widths ``(3, 1, 1)`` read ``34120`` as ``341`` > ``3412`` > ``34120``."""
+        if not widths or any(width < 1 for width in widths):
+            raise HierarchyError(f"Level widths must be positive whole numbers, not {list(widths)}.")
+        parent: dict[str, str] = {}
+        leaves = list(dict.fromkeys(str(code) for code in codes))
+        ends = np.cumsum(widths).tolist()
+        for code in leaves:
+            if len(code) > ends[-1] or not code:
+                raise HierarchyError(
+                    f"Code {code!r} has {len(code)} characters; the levels {list(widths)} allow {ends[-1]}.", [code]
+                )
+            above = total
+            for end in ends:
+                prefix = code[:end]
+                if prefix == total:
+                    raise HierarchyError(f"The total {total!r} is also a code or prefix. Pass another total=.", [total])
+                if prefix != above:
+                    parent[prefix] = above
+                above = prefix
+        groups = sorted(set(leaves) & set(parent.values()))
+        if groups:
+            raise HierarchyError(
+                f"Codes are whole codes and prefixes of others at once: {some(groups)}. Data must sit at the finest level.",
+                groups,
+            )
+        return cls.from_pairs([(code, up) for code, up in parent.items()] or [], total)
+
+    @classmethod
+    def from_columns(cls, frame: Any, columns: Sequence[str], total: str = "Total") -> Hierarchy:
+        """From nested columns of a data frame, coarse to fine, e.g. ``["sector", "branch", "class"]``."""
+        distinct = frame[list(columns)].drop_duplicates()
+        for column in columns:
+            if distinct[column].isna().any():
+                raise HierarchyError(f"Column {column!r} has missing codes: fill or drop them first.")
+        parent: dict[str, str] = {}
+        for row in distinct.itertuples(index=False):
+            above = total
+            for column, cell in zip(columns, row, strict=True):
+                code = str(cell)
+                if code == total:
+                    raise HierarchyError(
+                        f"Column {column!r} holds the code {total!r}. Leave totals out of the records; "
+                        "if it is none, give the total another name (total).",
+                        [total],
+                    )
+                if code == above:  # a code repeated at the next level is one and the same code
+                    continue
+                if parent.setdefault(code, above) != above:
+                    raise HierarchyError(
+                        f"Code {code!r} in column {column!r} lies in both {parent[code]!r} and {above!r}: "
+                        "the columns do not nest.",
+                        [code],
+                    )
+                above = code
+        return cls.from_pairs(list(parent.items()), total)
+
+    @classmethod
+    def join(cls, *hierarchies: Hierarchy) -> Hierarchy:
+        """Several trees over the same leaves, e.g. size classes regrouped two ways."""
+        leaves = [{h.codes[i] for i in np.flatnonzero(h.is_leaf)} for h in hierarchies]
+        for other in leaves[1:]:
+            if other != leaves[0]:
+                different = sorted(other ^ leaves[0])
+                raise HierarchyError(f"The trees do not share their leaves: {some(different)} differ.", different)
+        return cls.union(*hierarchies)
+
+    @classmethod
+    def union(cls, *hierarchies: Hierarchy) -> Hierarchy:
+        """All codes and all trees, as linked tables need them: one may be coarser than another."""
+        if len({h.total for h in hierarchies}) != 1:
+            raise HierarchyError(f"The totals are called differently: {some(sorted({h.total for h in hierarchies}))}.")
+        codes = tuple(dict.fromkeys(code for h in hierarchies for code in h.codes))
+        index = {code: i for i, code in enumerate(codes)}
+        trees: list[IntArray] = []
+        for h in hierarchies:
+            at = np.array([index[code] for code in h.codes])
+            for parent in h.parents:
+                tree = np.full(len(codes), ABSENT)
+                tree[at] = np.where(parent >= 0, at[parent], parent)
+                if not any(np.array_equal(tree, other) for other in trees):
+                    trees.append(tree)
+        return cls(codes, np.array(trees))
+
+
+def _repeated(codes: Iterable[str]) -> list[str]:
+    return sorted(code for code, times in Counter(codes).items() if times > 1)
+
+
+def _top(parent: IntArray) -> tuple[IntArray, IntArray]:
+    """Where the way up from each code ends, and after how many steps; within a circle, somewhere in it."""
+    moving = parent >= 0
+    at, steps = np.where(moving, parent, np.arange(len(parent))), moving.astype(np.int64)
+    for _ in range(len(parent).bit_length()):  # twice as many steps each time
+        at, steps = at[at], steps + steps[at]
+    return at, steps
+
+
+class _place:
+    """Prefix errors with the file they come from."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, HierarchyError):
+            raise HierarchyError(f"{self.path}: {error}", error.offenders) from None
+
+
+def _read_text(path: str | Path) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise HierarchyError(f"Hierarchy file {path} does not exist.") from None
+    except UnicodeDecodeError:
+        raise HierarchyError(f"{path} is not UTF-8 text. Convert it, e.g. with `iconv -f latin1 -t utf-8`.") from None
+    except (OSError, ValueError) as error:
+        raise HierarchyError(f"{path} cannot be read: {getattr(error, 'strerror', error)}.") from None

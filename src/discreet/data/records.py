@@ -1,0 +1,306 @@
+"""Microdata, whatever they come in: files, data frames, Arrow tables or a database, as an Ibis table."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import glob
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import duckdb
+import ibis
+import pandas as pd
+import pyarrow as pa
+from pyarrow import parquet
+
+from discreet.errors import InputError, some
+from discreet.io.decompress import gunzipped
+from discreet.io.drafts import draft_folder
+
+Expr: TypeAlias = Any  # Ibis expressions have no static types worth naming
+
+TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+PARQUET = (".parquet", ".pq")
+LONGEST_LINE = 2_000_000  # bytes: the engine's own limit, which it does not keep for the last line of a file
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which column plays which part."""
+
+    by: tuple[str, ...]
+    response: str | None
+    weight: str | None
+    extra: tuple[str, ...]
+    contributor: str | None
+    holding: str | None
+    request: str | None
+
+    @property
+    def parts(self) -> list[tuple[str, str]]:
+        given = [(part, names) for part, names in vars(self).items() if names is not None]
+        return [(part, name) for part, names in given for name in (names if isinstance(names, tuple) else (names,))]
+
+    @property
+    def used(self) -> list[str]:
+        return [name for _part, name in self.parts]
+
+    @property
+    def numbers(self) -> list[str]:
+        return [name for part, name in self.parts if part in ("response", "weight", "extra")]
+
+    def check(self) -> None:
+        if not self.by:
+            raise InputError("Name at least one column to tabulate by.")
+        played: dict[str, str] = {}
+        for part, name in self.parts:
+            if not isinstance(name, str):
+                raise InputError(f"{part}= takes names of columns, not {type(name).__name__}.")
+            if name in played:
+                raise InputError(f"Column {name!r} is given twice, as {played[name]}= and as {part}=.", [name])
+            if name.lower() in map(str.lower, played):
+                raise InputError(
+                    f"Column {name!r} and another one differ in capitals alone: rename one of them.", [name]
+                )
+            played[name] = part
+
+    def find(self, present: Sequence[Any], place: str) -> list[str]:
+        """The columns used, if all are there."""
+        missing = [name for name in self.used if list(present).count(name) != 1]
+        if missing and missing[0] in present:
+            raise InputError(f"{place} has several columns called {missing[0]!r}. Rename all but one.", missing)
+        if missing:
+            close = get_close_matches(missing[0], [str(name) for name in present], cutoff=0.5)
+            # Where the header is missing the "names" are a record: nothing that looks like a value is repeated.
+            words = [name for name in present if not any(sign.isdigit() for sign in str(name))]
+            hint = f"Did you mean {' or '.join(map(repr, close))}?" if close else f"It has {some(words, 8)}."
+            raise InputError(f"{place} has no column {some(missing)}. {hint}", missing)
+        return self.used
+
+
+@contextmanager
+def opened(data: Any, columns: Columns) -> Iterator[Expr]:
+    """The microdata as an Ibis table: on its own backend if it has one, else in an embedded DuckDB."""
+    if isinstance(data, ibis.Table):
+        yield data.select(columns.find(data.columns, "The table"))
+        return
+    with _engine() as (connection, spill):
+        if isinstance(data, (str, Path)):
+            with _readable(Path(data)):
+                names, source = _file(connection, spill, Path(data))
+                yield source.select([source[names.index(name)].name(name) for name in columns.find(names, str(data))])
+        else:
+            connection.con.register("records", _arrow(data, columns))
+            yield connection.table("records")
+
+
+@contextmanager
+def _engine() -> Iterator[tuple[Any, Path]]:
+    """An embedded DuckDB. What does not fit in memory goes to disk: somewhere private, and no longer than needed."""
+    with draft_folder() as spill:
+        connection = ibis.duckdb.connect(temp_directory=str(spill))
+        try:
+            yield connection, spill
+        finally:
+            connection.disconnect()
+
+
+def _file(connection: Any, spill: Path, path: Path) -> tuple[list[str], Expr]:
+    """The names of a file's columns, and its columns under whatever names."""
+    name = path.name.lower()
+    if not name.endswith(TEXT + PARQUET):
+        raise InputError(f"{path} is not a CSV or Parquet file: its name should end in {', '.join(TEXT + PARQUET)}.")
+    if not path.is_file():
+        raise InputError(f"{path} is a folder, not a file." if path.is_dir() else f"File {path} does not exist.")
+    # The engine takes file names for patterns ("d[12].csv") and folders for columns ("year=2024/"): it gets another name.
+    alias = spill / f"records{'.parquet' if name.endswith(PARQUET) else '.csv'}{'.gz' if name.endswith('.gz') else ''}"
+    alias.symlink_to(path.resolve())
+    pattern = glob.escape(str(alias))  # the folder of drafts may have such a name
+    if name.endswith(PARQUET):
+        source = connection.read_parquet(pattern, hive_partitioning=False)
+        return list(source.columns), source
+    delimiter, names = _header(path)
+    _check_lines(path)
+    # Nothing is left to guessing: all is text, so that the code 01 keeps its zero, and numbers are converted later.
+    kinds = {f"column{i}": "string" for i in range(len(names))}  # not their names, of which the engine refuses some
+    style = {"header": True, "delim": delimiter, "quote": '"', "escape": '"', "hive_partitioning": False}
+    return names, connection.read_csv(pattern, auto_detect=False, columns=kinds, **style)
+
+
+def _header(path: Path) -> tuple[str, list[str]]:
+    """The delimiter of a CSV file, and the names in its first line."""
+    with gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb") as file:
+        # What follows the first line may be cut in the middle of a letter.
+        start = codecs.getincrementaldecoder("utf-8-sig")().decode(file.read(LONGEST_LINE))
+    if not start.strip():
+        raise InputError(f"{path} is empty: its first line must name the columns.")
+    found: dict[str, list[str]] = {}
+    for sign in ",;\t|":
+        with suppress(csv.Error):  # quotes that end within a name, with this sign for delimiter
+            found[sign] = next(csv.reader(io.StringIO(start, newline=""), delimiter=sign, strict=True))
+    if not found:
+        raise InputError(
+            f"{path}, line 1: cannot be read as names of columns. Is it the header, with names of up to "
+            f"{csv.field_size_limit():,} letters and all quotes closed?"
+        )
+    if io.StringIO(start, newline="").readline().endswith("\r"):
+        raise InputError(f"{path}: lines end in CR alone, as on old computers. Save it with line ends LF or CR LF.")
+    delimiter = max(found, key=lambda sign: len(found[sign]))
+    return delimiter, found[delimiter]
+
+
+def _check_lines(path: Path) -> None:
+    """Refuse lines that are too long: the engine would leave out the last one without a word. And too much compressed."""
+    length = longest = 0  # of what has come of a line so far; of a whole line
+    for piece in gunzipped(path) if path.name.lower().endswith(".gz") else _tail(path):
+        first, last = piece.find(b"\n"), piece.rfind(b"\n")
+        longest = max(longest, length + (len(piece) if first < 0 else first))
+        length = length + len(piece) if first < 0 else len(piece) - last - 1
+    if max(longest, length) > LONGEST_LINE:
+        raise InputError(f"{path} has a line of more than {LONGEST_LINE:,} bytes. Are line ends or quotes missing?")
+
+
+def _tail(path: Path) -> Iterator[bytes]:
+    """The end of a file, which tells whether its last line is too long. Others are noticed by the engine."""
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - 2 * LONGEST_LINE, 0))
+        yield file.read().rstrip(b"\r\n")
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Say that a file cannot be read, and where, in words of our own: the engine's messages quote the record."""
+    try:
+        yield
+    except (OSError, EOFError, UnicodeError, zlib.error, duckdb.Error) as error:
+        if isinstance(error, duckdb.InterruptException) or "failed: KeyboardInterrupt" in str(error):
+            raise KeyboardInterrupt from None  # which DuckDB makes an error of its own at times
+        if isinstance(error, duckdb.OutOfMemoryException):
+            raise InputError(
+                f"{path}: there is not enough memory, or room for drafts on disk, to tabulate it."
+            ) from None
+        line = re.search(r"CSV Error on Line: (\d+)", str(error))
+        place = f"{path}, line {line[1]}" if line else str(path)
+        if _mixes_line_ends(path):
+            raise InputError(
+                f"{place}: cannot be read. Some lines end in LF, others in CR LF: save it with one of the two."
+            ) from None
+        advice = f"the same fields in every line, and no line of more than {LONGEST_LINE:,} bytes"
+        raise InputError(
+            f"{place}: cannot be read. Check that the file is whole, in UTF-8, and has {advice}."
+        ) from None
+
+
+def _mixes_line_ends(path: Path) -> bool:
+    """Whether a text file has lines that end in LF and others that end in CR LF."""
+    name = path.name.lower()
+    if not name.endswith(TEXT):
+        return False
+    ends = set()
+    with (
+        suppress(OSError, EOFError, zlib.error),
+        gzip.open(path, "rb") if name.endswith(".gz") else path.open("rb") as file,
+    ):
+        ends = {line.endswith(b"\r\n") for line in file if line.endswith(b"\n")}
+    return len(ends) > 1
+
+
+def _arrow(data: Any, columns: Columns) -> pa.Table:
+    if type(data).__module__.partition(".")[0] == "polars":
+        frame = data.lazy().collect()
+        data = frame.select(columns.find(frame.columns, "The data frame")).to_arrow()
+    elif isinstance(data, pd.DataFrame):
+        used = columns.find(list(data.columns), "The data frame")
+        data = pa.table({name: _arrow_column(data[name]) for name in used})
+    elif not isinstance(data, pa.Table):
+        raise InputError(
+            f"Cannot read microdata from {type(data).__name__}. "
+            "Pass a CSV or Parquet file, a pandas or polars data frame, a pyarrow table or an Ibis table."
+        )
+    found = {name: data[name] for name in columns.find(data.column_names, "The table")}
+    return pa.table({n: c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for n, c in found.items()})
+
+
+def _arrow_column(column: Any) -> pa.Array:
+    try:
+        return pa.array(column, from_pandas=True)
+    except pa.ArrowException:  # numbers and text in one column: all as text, as if from a CSV file
+        return pa.array([None if gap else str(item) for item, gap in zip(column, column.isna(), strict=True)])
+
+
+def as_text(column: Expr) -> Expr:
+    """Codes and names. Empty ones are missing; floats are whole numbers in a column with gaps: 7, not 7.0."""
+    if column.type().is_floating():
+        missing, whole = column.isnan() | column.isinf(), (column == column.floor()) & (column.abs() < 1e15)
+        number = ibis.ifelse(whole, column.floor().cast("int64").cast("string"), column.cast("string"))
+        return ibis.ifelse(missing, ibis.null("string"), number)
+    return column.cast("string").nullif("")
+
+
+def as_number(column: Expr) -> Expr:
+    return column.nullif("").try_cast("float64") if column.type().is_string() else column.cast("float64")
+
+
+def is_marked(column: Expr) -> Expr:
+    """Whether the record is marked: anything but nothing, zero and false, in whatever type."""
+    return as_text(column).lower().notin(["0", "0.0", "false"]).fill_null(False)
+
+
+def recoded(source: Expr, recode: Mapping[str, Mapping[str, str]]) -> Expr:
+    """The table with other codes in place of some."""
+    taken = {name.lower() for name in source.columns}
+    old, new = (next(n for n in (stem + "_" * i for i in count()) if n not in taken) for stem in ("__code", "__into"))
+    for name, into in recode.items():
+        if into:
+            lookup = ibis.memtable(pd.DataFrame({old: list(into), new: list(into.values())}))
+            found = source.mutate(as_text(source[name]).name(name)).left_join(lookup, [(name, old)])
+            source = found.mutate(ibis.coalesce(found[new], found[name]).name(name)).drop(old, new)
+    return source
+
+
+def read_records(path: str | Path) -> pd.DataFrame:
+    """All columns of a file as they are: text from CSV, so that the code 01 keeps its zero, and the types of Parquet."""
+    path = Path(path)
+    if path.name.lower().endswith(PARQUET) and path.is_file():
+        try:
+            with path.open("rb") as file:
+                table = parquet.read_table(file)
+        except (pa.ArrowException, OSError):  # without their words, which may quote what is in the file
+            raise InputError(f"{path}: cannot be read. Check that the file is whole.") from None
+    else:
+        with _engine() as (connection, spill), _readable(path):
+            names, source = _file(connection, spill, path)
+            table = source.to_pyarrow().rename_columns(names)
+    twice = [name for i, name in enumerate(table.column_names) if name in table.column_names[:i]]
+    if twice:
+        raise InputError(f"{path} has several columns called {twice[0]!r}. Rename all but one.", twice)
+    return table.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def write_records(frame: pd.DataFrame, path: Path) -> None:
+    """All columns, to CSV or Parquet by the name of the file."""
+    if path.name.lower().endswith(PARQUET):
+        frame.to_parquet(path, index=False)
+    else:
+        frame.to_csv(path, index=False, encoding="utf-8")
+
+
+def distinct_codes(data: Any, columns: Sequence[str]) -> pd.DataFrame:
+    """The combinations of codes that occur in some columns, as text."""
+    chosen = Columns(tuple(columns), None, None, (), None, None, None)
+    chosen.check()
+    with opened(data, chosen) as source:
+        codes = source.select([as_text(source[name]).name(name) for name in columns]).distinct().to_pandas()
+    if codes.isna().any().any():
+        raise InputError(f"Codes are missing in the columns {some(list(columns))}: fill or drop them first.")
+    return codes

@@ -1,0 +1,301 @@
+"""From microdata to a table: records in, every cell at every level of the hierarchies out.
+
+Records are read and checked by Ibis expressions: DuckDB runs them unless the caller brings another backend. Then ``aggregate``
+adds them up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias, get_args
+
+import ibis
+import numpy as np
+import pandas as pd
+from ibis import _
+
+from discreet.data.aggregate import Ancestry, Plan, Records, Sums, add_up, checked_units
+from discreet.data.aggregate_engine import EngineRecords
+from discreet.data.aggregate_memory import MOST_DIGITS, MOST_RECORDS, MemoryRecords
+from discreet.data.contributions import named
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.records import Columns, Expr, as_number, as_text, is_marked, opened, recoded
+from discreet.data.table import BETWEEN, Table, Weights
+from discreet.errors import HierarchyError, InputError, TableError, some
+
+By: TypeAlias = str | Sequence[str] | Mapping[str, Hierarchy | None]
+
+MOST_EMPTY_CELLS = 20_000_000
+DIGITS = 38  # of the decimals that contributions are added as: the widest that all backends have
+
+
+def tabulate(
+    data: Any,
+    by: By,
+    response: str | None = None,
+    *,
+    contributor: str | None = None,
+    holding: str | None = None,
+    weight: str | None = None,
+    weights: Weights = "known",
+    top: int = 2,
+    request: str | None = None,
+    extra: Sequence[str] = (),
+    count_zeros: bool = True,
+    unknown: str = "error",
+    store_empty: bool = False,
+    contributions: bool | None = None,
+    recode: Mapping[str, Mapping[str, str]] | None = None,
+) -> Table:
+    """Add up microdata to a table with all its totals, and per cell the contributors and the largest of them.
+
+    ``data`` is a CSV or Parquet file, a pandas or polars data frame, a pyarrow table, or an Ibis table, which is
+    worked on where it is. ``by`` names the columns to classify by, each with a ``Hierarchy``, or ``None`` for a flat
+    one over the codes that occur.
+
+    Records with the same ``contributor`` are one contributor, and so are contributors with the same ``holding``;
+    records with neither stand for themselves and stay nameless. Without ``response`` the table counts contributors, or
+    records where there is no ``contributor`` column.
+
+    Values and ``extra`` sums are weighted. So are the ``top`` largest contributions, net of all records in the cell, where
+    ``weights`` are ``"known"``: who knows a weight divides by it. Where they are ``"secret"``, contributions are what
+    respondents reported. ``request`` marks contributors who asked for protection; one marked record is enough. With
+    ``count_zeros=False`` contributors whose net contribution to a cell is zero are left out of its count and its largest.
+
+    Codes that are not in their hierarchy are an error, or with ``unknown="drop"`` their records are left out.
+
+    With ``contributions`` the table also keeps who contributes what to its finest cells: all of it where a contributor is in
+    several of them, otherwise the ``top`` largest of each cell. That is what it takes to protect every single respondent. By
+    default it does so for a ``response`` whose contributors or holdings are named.
+
+    ``recode`` says, by column, which codes of the records are replaced by which others before anything else is done.
+    """
+    by, extra = [by] if isinstance(by, str) else by, [extra] if isinstance(extra, str) else extra
+    columns = Columns(tuple(by), response, weight, tuple(extra), contributor, holding, request)
+    columns.check()
+    if isinstance(top, bool) or not isinstance(top, int) or top < 1:
+        raise InputError("top= is how many of the largest contributions to keep: a whole number from 1 up.")
+    if unknown not in ("error", "drop"):
+        raise InputError(f"unknown= is either 'error' or 'drop', not {unknown!r}.")
+    if weights not in get_args(Weights):
+        raise InputError(f"weights= is either 'known' or 'secret', not {weights!r}.")
+    strange = [name for name in recode or {} if name not in columns.by]
+    if strange:
+        raise InputError(f"recode= is for the columns to classify by; {strange[0]!r} is none.", strange)
+    with opened(data, columns) as given:
+        source = recoded(given, recode or {})
+        survey = _survey(source, columns)
+        dimensions = _dimensions(by, columns, survey)
+        read = int(survey.records.sum())
+        survey = _known_codes(survey, dimensions, unknown)
+        dropped = read - int(survey.records.sum())
+        _check_numbers(survey, columns)
+        ancestries = [Ancestry.of(name, h, survey[f"d{d}"].unique()) for d, (name, h) in enumerate(dimensions.items())]
+        signed = response is not None and bool(survey["negative0"].any())
+        if contributions is None:
+            contributions = response is not None and (contributor is not None or holding is not None)
+        plan = Plan(columns, ancestries, top, count_zeros, signed, contributions, weights, dropped)
+        records = _records(source, survey, plan, local=not isinstance(data, ibis.Table))
+        if contributor is not None:
+            records = checked_units(records, plan)
+        found = add_up(records, plan)
+    return _table(dimensions, plan, found, store_empty)
+
+
+# -- checking them ---------------------------------------------------------------------------------------------
+
+
+def _survey(source: Expr, columns: Columns) -> pd.DataFrame:
+    """One line per combination of codes: how many records, what is wrong with them, and how large their numbers are."""
+    rows: dict[str, Expr] = {f"d{d}": as_text(source[name]) for d, name in enumerate(columns.by)}
+    found: dict[str, Expr] = {"records": _.count()}
+    for i, name in enumerate(columns.numbers):
+        kind, x = source[name].type(), _[f"n{i}"]
+        if not (kind.is_numeric() or kind.is_string() or kind.is_boolean()):
+            raise InputError(f"Column {name!r} holds {kind}, not numbers. Convert it or choose another column.", [name])
+        rows[f"n{i}"] = as_number(source[name])
+        rows[f"given{i}"] = source[name].nullif("").notnull() if kind.is_string() else source[name].notnull()
+        infinite = (x.isnan() | x.isinf()).fill_null(False)
+        found[f"missing{i}"] = (~_[f"given{i}"]).sum()
+        found[f"text{i}"] = (x.isnull() & _[f"given{i}"]).sum()
+        found[f"infinite{i}"] = infinite.sum()
+        found[f"negative{i}"] = (x < 0).sum()
+        found[f"largest{i}"] = x.abs().max(where=~infinite)
+    if columns.contributor is not None:
+        rows["unit"] = as_text(source[columns.contributor])
+        found["nameless"] = _.unit.isnull().sum()
+    by = [f"d{d}" for d in range(len(columns.by))]
+    survey = source.select(**rows).group_by(by).agg(**found).to_pandas()
+    if not len(survey):
+        raise InputError("There are no records to tabulate.")
+    return survey.fillna(dict.fromkeys(found, 0)).sort_values(by, ignore_index=True)
+
+
+def _dimensions(by: By, columns: Columns, survey: pd.DataFrame) -> dict[str, Hierarchy]:
+    dimensions = {}
+    for d, name in enumerate(columns.by):
+        hierarchy = by[name] if isinstance(by, Mapping) else None
+        if hierarchy is None:
+            codes = sorted(survey[f"d{d}"].dropna().unique())
+            if "Total" in codes:
+                advice = "Leave totals out of the records; if it is none, pass Hierarchy.flat(codes, total=...)."
+                raise HierarchyError(f"Column {name!r} holds the code 'Total'. {advice}", ["Total"])
+            hierarchy = Hierarchy.flat(codes)
+        elif not isinstance(hierarchy, Hierarchy):
+            raise InputError(f"Column {name!r} needs a Hierarchy, or None for a flat one.")
+        dimensions[name] = hierarchy
+    return dimensions
+
+
+def _known_codes(survey: pd.DataFrame, dimensions: Mapping[str, Hierarchy], unknown: str) -> pd.DataFrame:
+    """The survey without records to leave out; raises for codes that have no place."""
+    for d, (name, hierarchy) in enumerate(dimensions.items()):
+        column = survey[f"d{d}"]
+        if column.isna().any():
+            n = int(survey.records[column.isna()].sum())
+            raise InputError(f"{n:,} records have no code in column {name!r}. Fill it in, or leave them out.", [name])
+        strange = ~column.isin(hierarchy.codes)
+        if strange.any() and unknown == "error":
+            codes = sorted(column[strange].unique())
+            raise HierarchyError(
+                f"{len(codes)} codes in column {name!r} are not in the hierarchy of {hierarchy.total!r}, e.g. "
+                f"{some(codes)}. Add them to the hierarchy, or pass unknown='drop' to leave their records out.",
+                codes,
+            )
+        group = column.isin(np.array(hierarchy.codes)[~hierarchy.is_leaf])
+        if group.any():
+            n, codes = int(survey.records[group].sum()), sorted(column[group].unique())
+            raise HierarchyError(
+                f"{n:,} records are coded in column {name!r} at groups of the hierarchy, "
+                f"e.g. {some(codes)}. Code them at the finest level, or give such groups a part for them.",
+                codes,
+            )
+        survey = survey[~strange]
+    if not len(survey):
+        raise InputError("There are no records to tabulate: none has codes that are in all hierarchies.")
+    return survey
+
+
+def _check_numbers(survey: pd.DataFrame, columns: Columns) -> None:
+    def refuse(fault: str, what: str, name: str, remedy: str) -> None:
+        bad = survey[survey[fault] > 0]
+        if len(bad):
+            cell = " × ".join(bad.iloc[0][f"d{d}"] for d in range(len(columns.by)))
+            share = f"{int(bad[fault].sum()):,} of {int(survey.records.sum()):,} records"
+            raise InputError(f"{share} have {what} in column {name!r}, e.g. in cell {cell!r}. {remedy}", [cell])
+
+    for i, name in enumerate(columns.numbers):
+        refuse(f"text{i}", "text instead of a number", name, "Write numbers with a decimal point and no separators.")
+        refuse(f"missing{i}", "no number", name, "Fill it in, with zero if that is meant, or leave these records out.")
+        refuse(f"infinite{i}", "an infinite or undefined number", name, "Correct it, or leave these records out.")
+        if name == columns.weight:
+            refuse(f"negative{i}", "a negative weight", name, "Weights are zero or more.")
+    if columns.contributor is not None:
+        refuse("nameless", "no contributor", columns.contributor, "Fill it in, or leave these records out.")
+
+
+# -- reading them ---------------------------------------------------------------------------------------------
+
+
+def _records(source: Expr, survey: pd.DataFrame, plan: Plan, local: bool) -> Records:
+    """What is needed of each record: its codes, who it is from, and its contributions as decimals.
+
+    ``local``: the records are in a file or in memory, not on somebody's database.
+    """
+    columns, records = plan.columns, int(survey.records.sum())
+    sizes = {name: float(survey[f"largest{i}"].max()) for i, name in enumerate(columns.numbers)}
+    places: dict[str, int] = {}
+    digits = 0  # of the longest sum
+
+    def exact(field: str, name: str | None, weight: str | None) -> Expr:
+        nonlocal digits
+        number, largest = (as_number(source[name]), sizes[name]) if name else (ibis.literal(1.0), 1.0)
+        if weight:
+            number, largest = number * as_number(source[weight]), largest * sizes[weight]
+        # Nine decimal places, or fifteen significant digits of the largest number, as far as the sum leaves space.
+        ahead = math.ceil(math.log10(largest)) if largest else 0
+        longest = max(ahead + math.ceil(math.log10(records)), 0)
+        left = DIGITS - 1 - longest
+        places[field] = min(max(9, 15 - ahead), left)
+        digits = max(digits, longest + places[field])
+        if left < 6 or ahead + places[field] < 6:
+            raise InputError(f"The numbers in column {name or weight!r} are too large or too small. Change the unit.")
+        sane = ibis.ifelse(number.abs() <= largest, number, ibis.null("float64"))  # records left out may hold anything
+        return sane.cast(f"decimal({DIGITS}, {places[field]})")
+
+    fields = {f"d{d}": as_text(source[name]) for d, name in enumerate(columns.by)}
+    # What is weighted with known weights can be divided by them: the weighted contribution is then what is to be protected.
+    known = columns.weight if plan.weights == "known" else None
+    fields |= {"x": exact("x", columns.response, known), "v": exact("v", columns.response, columns.weight)}
+    fields["w"] = exact("w", columns.weight, None) if columns.weight else exact("w", None, None)
+    fields |= {f"e{i}": exact(f"e{i}", name, columns.weight) for i, name in enumerate(columns.extra)}
+    fields["asked"] = is_marked(source[columns.request]) if columns.request else ibis.literal(False)
+    unit = as_text(source[columns.contributor]) if columns.contributor else ibis.null("string")
+    group = as_text(source[columns.holding]) if columns.holding else ibis.null("string")
+    # A holding and a contributor may go by the same id: who it is takes both, the name and whether it is a holding's.
+    fields |= {"unit": unit, "name": ibis.coalesce(group, unit), "held": ibis.ifelse(group.notnull(), 1, 0)}
+    encoded = source.select(**fields)
+    if local and records <= MOST_RECORDS and digits <= MOST_DIGITS:
+        return MemoryRecords.of(encoded, places, plan)
+    return EngineRecords.of(encoded, plan)
+
+
+def _table(dimensions: Mapping[str, Hierarchy], plan: Plan, found: Sums, store_empty: bool) -> Table:
+    cells, entries, names = found.cells, found.entries, found.names
+    codes, place = cells[plan.codes].to_numpy().T, np.arange(len(cells))
+    if store_empty:
+        shape = tuple(len(hierarchy) for hierarchy in dimensions.values())
+        if math.prod(shape) > MOST_EMPTY_CELLS:
+            raise TableError(
+                f"With its empty cells the table has {math.prod(shape):,} cells, more than {MOST_EMPTY_CELLS:,}. "
+                "Leave store_empty= out: cells that are not stored count as zeros."
+            )
+        place = np.ravel_multi_index(tuple(codes), shape)
+        codes = np.indices(shape, dtype=np.int32).reshape(len(shape), -1)
+
+    def column(name: str, kind: type = float) -> Any:
+        full = np.zeros(codes.shape[1], dtype=kind)
+        full[place] = cells[name]
+        return full
+
+    # A holding is called by its id, unless a contributor goes by the same one.
+    both = names.name.duplicated(keep=False) & (names.held > 0)
+    names = names.assign(name=names.name.where(~both, names.name + " (holding)")).sort_values("name", ignore_index=True)
+    places = cells[plan.codes].assign(place=place)
+    entries = entries.merge(places, on=plan.codes)
+    known = names.set_index("id").assign(who=names.index.to_numpy())
+    at = (entries.place.to_numpy(), entries["rank"].to_numpy())
+    top, who = np.zeros((codes.shape[1], plan.top)), np.full((codes.shape[1], plan.top), -1)
+    top[at] = entries.x
+    who[at] = known.who.reindex(entries.id, fill_value=-1)
+    requested = np.zeros(top.shape, dtype=bool)
+    requested[at] = known.asked.reindex(entries.id).eq(True).to_numpy() | entries.asked.to_numpy(bool)
+    contributions = None
+    if plan.contributions:
+        leaves = found.leaves[found.leaves.x != 0].merge(places, on=plan.codes)
+
+        def label(cell: int) -> str:
+            return BETWEEN.join(h.codes[code] for h, code in zip(dimensions.values(), codes[:, cell], strict=True))
+
+        number = known.who.reindex(leaves.id, fill_value=-1).to_numpy(np.int64)
+        contributions = named(leaves.place.to_numpy(), number, np.abs(leaves.x.to_numpy()), tuple(names.name), label)
+    return Table.from_cells(
+        dimensions,
+        codes,
+        column("v"),
+        response=plan.columns.response or "count",
+        count=column("count", int),
+        magnitude=column("magnitude") if plan.signed else None,
+        top=top,
+        who=who,
+        contributors=tuple(names.name),
+        requested=requested if plan.columns.request else None,
+        extra={name: column(f"e{i}") for i, name in enumerate(plan.columns.extra)},
+        is_count=plan.columns.response is None,
+        contributions=contributions,
+        weighted_count=column("weighted") if plan.columns.weight else None,
+        weights=plan.weights if plan.columns.weight else None,
+        counts_zeros=plan.count_zeros,
+        dropped=plan.dropped,
+    )

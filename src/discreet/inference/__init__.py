@@ -1,0 +1,1 @@
+"""What follows from what is published: the linear algebra that methods and the audit share."""

@@ -1,0 +1,193 @@
+"""Components in whole numbers, where adding up proves that a table is congruent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.inference import tolerances
+from discreet.inference.numbers import ratio
+
+LARGEST = 2.0**31  # of the whole numbers that weights are made
+NOISES = (2.0**-30, 2.0**-36, 2.0**-42, 2.0**-47)  # shares of the largest move that may be numerical error
+HAIR = 0.1 * tolerances.CLOSE  # share of a room that may be rounding error: less than what is decided again exactly
+SHORT = 1e-3  # of a unit; more than that is no rounding error
+PLACES = 15  # of decimals in rooms that are taken for round
+FINE = 2.0**-34  # share of the smallest room that rounding may take
+SUM = 2.0**52  # of all rooms in units: floats still add up without loss
+END = 1e300  # what rooms add up to at most: beyond that units only get finer than they need be
+FITS = 2**62  # what sums in whole numbers must stay below
+
+Correction = Callable[[FloatArray], FloatArray | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Relations with whole weights and rooms that are whole multiples of a unit.
+
+    Rooms were rounded inwards, except where they are within a hair of a multiple. So of a table that keeps both to the
+    letter at least all but a hair is exactly congruent, whatever a solver's tolerance and whatever relations make of it.
+    """
+
+    relations: sparse.csr_array
+    is_whole: bool  # whether all weights are; else nothing can be proven
+    low: FloatArray  # whole numbers, or without end
+    high: FloatArray
+    scale: float  # how many units make one
+
+    @classmethod
+    def of(cls, relations: sparse.csr_array, low: FloatArray, high: FloatArray, fine: float | None = None) -> Grid:
+        rows = whole(relations)
+        is_whole = not rough(rows).any()
+        rounded, scale = multiples(np.stack([-low, high]), fine)
+        return cls(rows.astype(np.int64) if is_whole else rows, is_whole, -rounded[0], rounded[1], scale)
+
+    def congruent(self, near: FloatArray, correction: Correction | None = None) -> FloatArray | None:
+        """The table next to one that a solver found that keeps all relations, in units; None if there it does not.
+
+        Cells without room stay. Others may stick out, so that only a multiple of the table is congruent.
+
+        ``correction`` tells by how much columns should move to take up what relations are off: a guess, and made with floats,
+        but of small numbers only, however large the table's are. What counts is that relations add up in the end.
+        """
+        far = float(np.abs(near).max(initial=0.0))
+        if not self.is_whole or not far * self._heaviest < FITS or far >= SUM:
+            return None
+        whole = np.clip(np.rint(near), self.low, self.high)
+        off = self.relations @ whole.astype(np.int64)
+        if not off.any():
+            return np.asarray(whole)
+        found = self._without(whole, off, whole - near)
+        if found is None and correction is not None:
+            guess = correction(off.astype(float))
+            found = None if guess is None else self._without(whole, off, guess)
+        return found
+
+    def _without(self, whole: FloatArray, off: IntArray, near: FloatArray) -> FloatArray | None:
+        """A table less fractions next to these, by which its relations add up to nothing."""
+        far = float(np.abs(near).max(initial=0.0))
+        small = np.flatnonzero(np.abs(whole) <= 2 * far + 1)
+        for parts in _parts(near):
+            if not 4 * (far + 1) * parts * max(self._heaviest, float(np.abs(off).max())) < FITS:
+                return None
+            less = np.rint(near * parts).astype(np.int64)
+            if np.array_equal(self.relations @ less, off * parts):
+                table = whole - less / parts
+                # Where hardly anything is left, floats would lose digits.
+                table[small] = (whole[small].astype(np.int64) * parts - less[small]) / parts
+                stuck = np.where(table > 0, self.high == 0, self.low == 0)
+                return None if np.any(stuck & (table != 0)) else table
+        return None
+
+    @cached_property
+    def _heaviest(self) -> float:
+        """The most that moves of one can add up to in a relation."""
+        return self._sum(1)
+
+    @cached_property
+    def tallest(self) -> float:
+        """The most that multipliers of one can add up to for a column."""
+        return self._sum(0)
+
+    def _sum(self, axis: int) -> float:
+        return float(abs(self.relations).sum(axis=axis).max(initial=1))
+
+
+def _parts(near: FloatArray) -> Iterator[int]:
+    """Denominators that all numbers may have in common, if there is so much noise in them, or less, or less.
+
+    Corners of tables are fractions of the bounds they touch, most often simple ones.
+    """
+    tried = [1]
+    yield 1
+    far = max(1.0, float(np.abs(near).max(initial=0.0)))
+    for noise in NOISES:
+        parts = 1
+        while far * parts < SUM:
+            off = np.abs(near * parts - np.rint(near * parts))
+            at = int(off.argmax())
+            if off[at] <= 2 * noise * far * parts:
+                if parts not in tried:
+                    tried.append(parts)
+                    yield parts
+                break
+            parts *= _simplest(float(near[at] * parts), noise * far * parts)
+
+
+def _simplest(number: float, noise: float) -> int:
+    """The denominator of the simplest fraction that a number may be but for noise."""
+    exact = rest = Fraction(number)
+    (p, q), (before_p, before_q) = (1, 0), (0, 1)
+    while True:
+        whole = math.floor(rest)
+        (p, q), (before_p, before_q) = (whole * p + before_p, whole * q + before_q), (p, q)
+        if rest == whole or abs(exact - Fraction(p, q)) <= noise:
+            return q
+        rest = 1 / (rest - whole)
+
+
+def multiples(room: FloatArray, fine: float | None = None) -> tuple[FloatArray, float]:
+    """Rooms in whole units, and how many units make one: a power of ten if rooms are round, else of two.
+
+    Rooms that were worked out may be a hair off a round number. What a cell can move by is a sum of rooms, so that a share of
+    each makes no larger share of it. Rooms that are not round are cut, never widened; units are then no larger than ``fine``, or
+    a tiny share of the smallest room, if that is possible.
+    """
+    finite = np.isfinite(room)
+    sizes = room[finite & (room > 0)]
+    if not len(sizes):
+        return room, 1.0
+    with np.errstate(over="ignore"):
+        total = min(float(sizes.sum()), END)
+    for places in range(PLACES + 1):
+        scale = 10.0**places
+        if total * scale >= SUM:
+            break
+        near = np.rint(sizes * scale)
+        if np.all(np.abs(sizes * scale - near) <= np.minimum(HAIR * near, SHORT)):
+            return np.where(finite, np.rint(room * scale), room), scale
+    scale = 2.0 ** -math.ceil(math.log2(max(fine or float(sizes.min()) * FINE, total / SUM, 1e-300)))
+    return np.where(finite, np.floor(room * scale), room), scale
+
+
+def whole(relations: sparse.csr_array) -> sparse.csr_array:
+    """The same relations with whole weights in lowest terms, where these are not too large; else as they are.
+
+    Weights are read as the simple fractions they were meant as, so that nothing is lost.
+    """
+    if np.all(np.abs(relations.data) == 1):
+        return relations
+    rows = sparse.csr_array(relations, copy=True)
+    rows.data = rows.data.astype(float)
+    for row in np.flatnonzero(rough(rows)).tolist():
+        entries = slice(rows.indptr[row], rows.indptr[row + 1])
+        weights = [ratio(weight) for weight in rows.data[entries].tolist()]
+        common = math.lcm(*(weight.denominator for weight in weights))
+        numbers = [weight.numerator * (common // weight.denominator) for weight in weights]
+        if max(map(abs, numbers)) <= LARGEST * math.gcd(*numbers):
+            rows.data[entries] = [number // math.gcd(*numbers) for number in numbers]
+    smooth = np.flatnonzero(~rough(rows)[_row_of(rows)])
+    row_of = _row_of(rows)[smooth]
+    starts = np.flatnonzero(np.diff(row_of, prepend=-1))
+    divisor = np.gcd.reduceat(rows.data[smooth].astype(np.int64), starts) if len(starts) else np.ones(0)
+    rows.data[smooth] /= np.repeat(divisor, np.diff(np.append(starts, len(row_of))))
+    return rows
+
+
+def rough(rows: sparse.csr_array) -> NDArray[np.bool_]:
+    """Which relations have weights that are not whole numbers, or large ones."""
+    is_rough = (rows.data != np.rint(rows.data)) | (np.abs(rows.data) > LARGEST)
+    return np.asarray(np.bincount(_row_of(rows)[is_rough], minlength=rows.shape[0]) > 0)
+
+
+def _row_of(rows: sparse.csr_array) -> IntArray:
+    """The relation each weight is in."""
+    return np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))

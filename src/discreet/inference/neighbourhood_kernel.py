@@ -1,0 +1,94 @@
+"""What is near one column of a system of relations: compiled, and in a module of its own as that takes a while."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from discreet.arrays import FloatArray, IntArray, SmallIntArray
+from discreet.inference.max_flow_kernel import compiled
+
+
+class System(NamedTuple):
+    """Which columns are in a relation, and which relations a column is in."""
+
+    row_start: SmallIntArray
+    in_row: SmallIntArray
+    column_start: SmallIntArray
+    in_column: SmallIntArray
+
+
+def system(relations: sparse.csr_array) -> System:
+    by_column = relations.tocsc()
+    pointers = relations.indptr, relations.indices, by_column.indptr, by_column.indices
+    return System(*(np.asarray(each, dtype=np.int32) for each in pointers))
+
+
+# -- compiled from here on ------------------------------------------------------------------------------------
+
+
+@compiled
+def nearest(system: System, length: FloatArray, at: int, size: int) -> IntArray:
+    """Columns from the nearest on, so many at most.
+
+    To go on from a column to another one in the same relation is as far as the ``length`` of the latter.
+    """
+    is_in = np.zeros(len(system.column_start) - 1, dtype=np.uint8)
+    is_open = np.zeros(len(system.row_start) - 1, dtype=np.uint8)
+    found = np.empty(size, dtype=np.int64)
+    many = 0
+    heap = [(0.0, np.int64(at))]
+    while len(heap) > 0 and many < size:
+        far, column = heappop(heap)
+        if is_in[column]:
+            continue
+        is_in[column] = 1
+        found[many] = column
+        many += 1
+        for k in range(system.column_start[column], system.column_start[column + 1]):
+            row = system.in_column[k]
+            if is_open[row]:  # from a nearer column
+                continue
+            is_open[row] = 1
+            for j in range(system.row_start[row], system.row_start[row + 1]):
+                other = np.int64(system.in_row[j])
+                if not is_in[other] and length[other] < np.inf:
+                    heappush(heap, (far + length[other], other))
+    return found[:many]
+
+
+@compiled
+def movable(system: System, columns: IntArray) -> IntArray:
+    """Those of some columns that are left when a relation with only one of them pins it, again and again."""
+    is_in = np.zeros(len(system.column_start) - 1, dtype=np.uint8)
+    left = np.zeros(len(system.row_start) - 1, dtype=np.int32)
+    for column in columns:
+        is_in[column] = 1
+        for k in range(system.column_start[column], system.column_start[column + 1]):
+            left[system.in_column[k]] += 1
+    doubtful = [np.int64(column) for column in columns]
+    while len(doubtful) > 0:
+        column = doubtful.pop()
+        pinned = False
+        for k in range(system.column_start[column], system.column_start[column + 1]):
+            pinned |= left[system.in_column[k]] == 1
+        if not is_in[column] or not pinned:
+            continue
+        is_in[column] = 0
+        for k in range(system.column_start[column], system.column_start[column + 1]):
+            row = system.in_column[k]
+            left[row] -= 1
+            if left[row] == 1:
+                for j in range(system.row_start[row], system.row_start[row + 1]):
+                    if is_in[system.in_row[j]]:
+                        doubtful.append(np.int64(system.in_row[j]))
+    kept = np.empty(len(columns), dtype=np.int64)
+    many = 0
+    for column in columns:
+        if is_in[column]:
+            kept[many] = column
+            many += 1
+    return kept[:many]

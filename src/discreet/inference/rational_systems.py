@@ -1,0 +1,77 @@
+"""Sparse systems of linear equations, solved in rational numbers."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Container, Hashable, Mapping, Sequence
+from typing import TypeVar
+
+from discreet.inference.numbers import Rational, quotient
+
+Unknown = TypeVar("Unknown", bound=Hashable)
+
+STEPS = 3_000_000  # multiplications after which a system is given up: relations between cells hardly ever fill in
+
+
+def solve(
+    equations: Sequence[Mapping[Unknown, Rational]],
+    constants: Sequence[Rational],
+    kept: Mapping[Unknown, Rational],
+    last: Container[Unknown] = (),
+) -> dict[Unknown, Rational] | None:
+    """Values with ``sum(weight × unknown) + constant == 0`` in every equation; None if the equations contradict each other.
+
+    Unknowns that the equations leave open keep their value in ``kept``. Those in ``last`` are left open before any other.
+    """
+    rows = [dict(equation) for equation in equations]
+    rest = list(constants)
+    holding: defaultdict[Unknown, set[int]] = defaultdict(set)
+    for number, row in enumerate(rows):
+        for unknown in row:
+            holding[unknown].add(number)
+    # Shortest equations first: one with a single unknown gives it away and shortens others.
+    queue = [(len(row), number) for number, row in enumerate(rows)]
+    heapq.heapify(queue)
+    used: list[tuple[Unknown, int]] = []
+    done: set[int] = set()
+    steps = 0
+    while queue:
+        length, number = heapq.heappop(queue)
+        row = rows[number]
+        if number in done or length != len(row):
+            continue
+        done.add(number)
+        if not row:
+            if rest[number]:
+                return None
+            continue
+        pivot = min(row, key=lambda unknown: (unknown in last, len(holding[unknown])))
+        used.append((pivot, number))
+        for unknown in row:
+            holding[unknown].discard(number)
+        for other in list(holding[pivot]):
+            steps += len(row)
+            factor = quotient(rows[other][pivot], row[pivot])
+            subtract(rows[other], row, factor)
+            for unknown in row:
+                (holding[unknown].add if unknown in rows[other] else holding[unknown].discard)(other)
+            rest[other] -= factor * rest[number]
+            heapq.heappush(queue, (len(rows[other]), other))
+        if steps > STEPS:
+            return None
+    found = {unknown: kept[unknown] for row in equations for unknown in row}
+    for unknown, number in reversed(used):
+        others = sum(weight * found[c] for c, weight in rows[number].items() if c != unknown)
+        found[unknown] = quotient(-(rest[number] + others), rows[number][unknown])
+    return found
+
+
+def subtract(row: dict[Unknown, Rational], other: Mapping[Unknown, Rational], factor: Rational) -> None:
+    """Take a multiple of another equation off one."""
+    for unknown, weight in other.items():
+        left = row.get(unknown, 0) - factor * weight
+        if left:
+            row[unknown] = left
+        else:
+            row.pop(unknown, None)

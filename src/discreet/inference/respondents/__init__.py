@@ -1,0 +1,1 @@
+"""What published aggregations tell about single respondents."""

@@ -1,0 +1,89 @@
+"""Sensitivity of a sum of contributions, whether it is a cell or an aggregation of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from discreet.errors import RuleError
+from discreet.inference.tolerances import REACH
+from discreet.problem import Problem
+from discreet.rules import Dominance, Percent, PriorPosterior, Rule, parse_rules
+
+HAIR = 1 + 4 * REACH  # more than what numerical error may cost
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A sum X is sensitive if ``lead`` times one contribution and ``other`` times some ``others`` exceed X.
+
+    Contributions count by their absolute value times that of the weight they have in the sum, as in Daalmans & de Waal (2010),
+    section 5. For the rule PQ(p, q) the lead is 1 + p/q and others weigh 1: q times what the rest contribute does not reach p
+    times what the target does. For NK(n, k) all n weigh 100/k.
+    """
+
+    rule: str
+    lead: float
+    other: float
+    others: int
+    known: float = 1.0  # share to within which everybody knows each contribution beforehand
+
+    def inclusive(self) -> Measure:
+        """The same, for sums on the boundary to count as sensitive: by a hair stricter."""
+        return replace(self, lead=self.lead * HAIR, other=self.other * (1.0 if self.has_target else HAIR))
+
+    @property
+    def has_target(self) -> bool:
+        """One respondent is estimated by others; under dominance all are alike."""
+        return self.lead > self.other
+
+
+def measures(problem: Problem) -> list[Measure]:
+    """Of the rules a problem was assessed by that are about contributions; others say nothing about aggregations."""
+    found = measures_of(problem.rules)
+    return [measure.inclusive() for measure in found] if problem.boundary == "inclusive" else found
+
+
+def measures_of(rules: str | Rule | Iterable[str | Rule]) -> list[Measure]:
+    """The same of rules; without any that is about contributions there is nothing to measure."""
+    found = about_contributions(rules)
+    if not found:
+        raise RuleError(
+            "Safety of single respondents takes a rule about contributions: P, PQ or NK. Assess the table by one of them."
+        )
+    return found
+
+
+def about_contributions(rules: str | Rule | Iterable[str | Rule]) -> list[Measure]:
+    """The same; none where no rule is about contributions."""
+    return [measure for rule in parse_rules(rules) if (measure := _measure(rule)) is not None]
+
+
+def beyond_contributions(problem: Problem) -> int:
+    """How many sensitive cells are not so, or need less protection, by rules about contributions alone.
+
+    They are sensitive by their number of respondents, by request, by hand. What respondents work out from their own figures is
+    measured by rules about contributions only.
+    """
+    cells = problem.primaries
+    rules = parse_rules(problem.rules, "inclusive" if problem.boundary == "inclusive" else "strict")
+    found = [rule(problem.table) for rule in rules if _measure(rule) is not None]
+    covered = np.any([seen.sensitive[cells] for seen in found], axis=0)
+    for name in ("lower", "upper", "sliding"):
+        needed = getattr(problem, name)[cells]
+        most = np.max([getattr(seen, name)[cells] for seen in found], axis=0)
+        covered &= needed <= most * (1 + REACH)
+    return int((~covered).sum())
+
+
+def _measure(rule: Rule) -> Measure | None:
+    match rule:
+        case Percent(p, coalition):
+            return Measure(str(rule), 1 + p / 100, 1.0, coalition)
+        case PriorPosterior(p, q, coalition):
+            return Measure(str(rule), 1 + p / q, 1.0, coalition, q / 100)
+        case Dominance(n, k):
+            return Measure(str(rule), 100 / k, 100 / k, n - 1)
+    return None

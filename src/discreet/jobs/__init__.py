@@ -1,0 +1,1 @@
+"""Jobs: the whole way from records to release, as one file says."""

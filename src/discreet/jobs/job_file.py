@@ -1,0 +1,451 @@
+"""Job files: what they may say, and whether it makes sense."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from difflib import get_close_matches
+from math import inf
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from discreet.assess import Zeros
+from discreet.attacks import ATTACKS
+from discreet.data.table import Weights
+from discreet.errors import JobError, RuleError, some
+from discreet.inference.respondents.sensitivity import about_contributions, measures_of
+from discreet.io import FORMATS
+from discreet.level import LEVELS, Level
+from discreet.methods import METHODS, SUPPRESSION, with_options
+from discreet.methods.method import Method
+from discreet.release import SYMBOL
+from discreet.rules import Zero, parse_rules
+
+SHAREABLE = "report-shareable.html"  # besides the release, the only file a job writes that may be published
+MOST_DECIMALS = 15  # what a double holds
+LARGEST_WHOLE = 1 << 63  # that arrays hold
+MOST_CONTRIBUTIONS = 100  # a rule may look at
+
+
+@dataclass(frozen=True)
+class Data:
+    """Records to tabulate."""
+
+    file: str
+    layout: str | None = None  # .rda of a fixed-width file
+    response: str | None = None  # none: count
+    contributor: str | None = None
+    holding: str | None = None
+    weight: str | None = None
+    weights: str = "known"  # to readers, or "secret"
+    request: str | None = None
+    extra: list[str] = field(default_factory=list)
+    count_zeros: bool = True
+    unknown: str = "error"
+    behind: bool = True  # cells behind cycles of linked tables are taken into account
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A table made elsewhere."""
+
+    file: str
+    value: str
+    count: str | None = None
+    top: list[str] = field(default_factory=list)
+    who: list[str] = field(default_factory=list)
+    extra: list[str] = field(default_factory=list)
+    tolerance: float = 1e-9
+    unpublished_totals: bool = False
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """How the codes of a column are grouped. With nothing given, they only add up to a total."""
+
+    hierarchy: str | None = None  # a .hrc file, or .csv with code,parent
+    also: list[str] = field(default_factory=list)  # further groupings of the same codes
+    levels: list[int] | None = None  # widths of digit-prefix levels
+    columns: list[str] | None = None  # coarser columns that nest, coarsest first
+    recode: str | None = None  # CSV code,into: codes of the records that are replaced by others beforehand
+    total: str = "Total"
+    separate: bool = False  # a table for each code: the total is published nowhere
+
+
+@dataclass(frozen=True)
+class Rules:
+    sensitive: list[str]
+    boundary: str = "strict"
+    prior: float | None = None
+    margin: float = 20.0
+    zeros: str | None = None  # "published" or "suppressible"
+    waivers: str | None = None  # CSV respondent[,cell]
+    statuses: str | None = None  # CSV cell,status[,reason]
+    attackers: str | None = None  # CSV attacker,cell,lower,upper[,lower_level,upper_level,sliding_level]
+
+
+@dataclass(frozen=True)
+class Protect:
+    method: str = "kelly"
+    level: str | None = None  # "cells" or "contributions"; None: contributions wherever respondents can be covered
+    cost: str = "value"
+    seed: int = 0  # public: breaks ties
+    secret: str | None = None  # a file with the secret of randomness that protects; a new one if there is none
+    time_limit: float | None = None
+    gap: float = 0.0
+    options: dict[str, Any] = field(default_factory=dict)  # of the method, see `discreet methods`
+    workers: int = 1
+    checkpoint: str | None = None  # the pattern so far, for another run to go on from
+
+
+ATTACK_SETS = ("quick", "all", "none")  # "none" is the same as an empty list
+
+
+@dataclass(frozen=True)
+class Output:
+    folder: str = "output"
+    formats: list[str] = field(default_factory=lambda: ["csv", "xlsx"])
+    symbol: str = SYMBOL
+    decimals: int | None = None
+    share: bool = False  # write the edition of the report that may be published, too
+    accept_symmetric: bool = False  # publish intervals as narrow as levels allow, though values are in their middles
+    attacks: list[str] = field(
+        default_factory=lambda: ["quick"]
+    )  # of the intruder's lab, to be withstood; or one of ATTACK_SETS
+
+
+@dataclass(frozen=True)
+class Job:
+    """A validated job file. Relative paths resolve from its folder."""
+
+    path: Path
+    title: str
+    dimensions: Mapping[str, Dimension]
+    rules: Rules
+    data: Data | None = None
+    table: Finished | None = None
+    tables: list[list[str]] | None = None  # dimensions of each of several linked tables
+    protect: Protect = field(default_factory=Protect)
+    output: Output = field(default_factory=Output)
+
+    def resolve(self, name: str) -> Path:
+        return self.path.parent / name
+
+    def method(self) -> Method:
+        """The method with its options; files among them resolve from the job's folder, too."""
+        files = getattr(METHODS[self.protect.method], "files", ())
+        options = {
+            name: str(self.resolve(option)) if name in files and isinstance(option, str) else option
+            for name, option in self.protect.options.items()
+        }
+        return with_options(self.protect.method, **options)
+
+    @property
+    def folder(self) -> Path:
+        return self.resolve(self.output.folder)
+
+    @property
+    def level(self) -> Level | None:
+        """The level of safety that is asked for, if any."""
+        return next((level for level in LEVELS if level == self.protect.level), None)
+
+    @property
+    def needs_contributions(self) -> bool:
+        """Whether single respondents are to be covered, as far as the job file tells."""
+        if self.level is not None:
+            return self.level == "contributions"
+        named = bool(self.table.who) if self.table else bool(self.data and (self.data.contributor or self.data.holding))
+        is_suppressed = self.protect.method in SUPPRESSION
+        return named and is_suppressed and self.has_finest_table and bool(about_contributions(self.rules.sensitive))
+
+    @property
+    def has_finest_table(self) -> bool:
+        """Whether one of the tables has all dimensions of the others."""
+        tables = [set(by) for by in self.tables or []]
+        return not tables or set.union(*tables) in tables
+
+    def reads(self) -> dict[str, str]:
+        """The files the job reads, by the entry that names them."""
+        named = [("data.file", self.data.file), ("data.layout", self.data.layout)] if self.data else []
+        named += [("table.file", self.table.file)] if self.table else []
+        for name, dimension in self.dimensions.items():
+            named.append((f"dimensions.{name}.hierarchy", dimension.hierarchy))
+            named += [(f"dimensions.{name}.also", file) for file in dimension.also]
+            named.append((f"dimensions.{name}.recode", dimension.recode))
+        named += [(f"rules.{name}", getattr(self.rules, name)) for name in ("waivers", "statuses", "attackers")]
+        named.append(("protect.secret", self.protect.secret))
+        return {file: entry for entry, file in named if file is not None}
+
+    def writes(self) -> list[str]:
+        """The files the job writes into its folder."""
+        releases = [f"release.{kind}" for kind in dict.fromkeys(self.output.formats)]
+        shared = [SHAREABLE] if self.output.share else []
+        return [*releases, *shared, "pattern.csv", "intervals.csv", "report.json", "audit.json", "report.html"]
+
+
+def is_public(file: Path) -> bool:
+    """Whether a file that a job writes may be published; all others are confidential."""
+    return file.name.startswith("release.") or file.name == SHAREABLE
+
+
+def read_job(path: str | Path) -> Job:
+    path = Path(path)
+    raw = _toml(path)
+    known = ["title", "data", "table", "dimensions", "tables", "rules", "protect", "output"]
+    _no_strangers(path, "the file", raw, known)
+    if ("data" in raw) == ("table" in raw):
+        raise JobError(f"{path}: give either [data] (records to tabulate) or [table] (a finished table).")
+    dimensions = _section(path, raw, "dimensions")
+    if not dimensions:
+        raise JobError(f"{path}: list at least one dimension, e.g. [dimensions.region].")
+    for name, entry in dimensions.items():
+        if not isinstance(entry, dict):
+            raise JobError(f"{path}: dimension {name!r} is a section: write [dimensions.{name}].")
+    job = Job(
+        path=path.resolve(),
+        title=_typed(path, "title", raw.get("title", path.stem), str),
+        dimensions={name: _build(path, f"dimensions.{name}", entry, Dimension) for name, entry in dimensions.items()},
+        rules=_build(path, "rules", _section(path, raw, "rules"), Rules),
+        data=_build(path, "data", _section(path, raw, "data"), Data) if "data" in raw else None,
+        table=_build(path, "table", _section(path, raw, "table"), Finished) if "table" in raw else None,
+        tables=_typed(path, "tables", raw["tables"], list[list[str]]) if "tables" in raw else None,
+        protect=_build(path, "protect", _section(path, raw, "protect"), Protect),
+        output=_build(path, "output", _section(path, raw, "output"), Output),
+    )
+    _check(job)
+    return job
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise JobError(f"Job file {path} does not exist.") from None
+    except UnicodeDecodeError as error:
+        raise JobError(f"{path} is not a TOML file: {error}.") from None
+    except (OSError, ValueError) as error:
+        raise JobError(f"{path} cannot be read: {getattr(error, 'strerror', error)}.") from None
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise JobError(f"{path} is not a TOML file: {error}.") from None
+    except ValueError:  # Python reads no integers of thousands of digits
+        raise JobError(f"{path} has a whole number of thousands of digits. Write a smaller one.") from None
+    except RecursionError:
+        raise JobError(f"{path} has entries that are nested too deeply to be read. No job needs that.") from None
+
+
+def _check(job: Job) -> None:
+    """Everything that can be known to be wrong before any work is done."""
+    _check_dimensions(job)
+    _check_rules(job)
+    _check_method(job)
+    _check_level(job)
+    _check_choices(job)
+    _check_numbers(job)
+    _check_files(job)
+
+
+def _check_dimensions(job: Job) -> None:
+    path = job.path
+    for name, dimension in job.dimensions.items():
+        ways = [w for w in ("hierarchy", "levels", "columns") if getattr(dimension, w) is not None]
+        if len(ways) > 1:
+            raise JobError(f"{path}: dimension {name!r} has both {ways[0]} and {ways[1]}: give one.")
+        if dimension.also and not dimension.hierarchy:
+            raise JobError(f"{path}: dimension {name!r} has further groupings (also) but no hierarchy.")
+        if job.table is not None and (dimension.levels or dimension.columns):
+            raise JobError(f"{path}: dimension {name!r} of a finished table needs a hierarchy file.")
+        if dimension.recode is not None and (dimension.hierarchy is None or job.table is not None):
+            raise JobError(
+                f"{path}: dimension {name!r}: 'recode' goes with [data] and a hierarchy file of the new codes."
+            )
+    _check_separate(job)
+    for by in job.tables or []:
+        unknown = [name for name in by if name not in job.dimensions]
+        if unknown:
+            raise JobError(f"{path}: 'tables' names dimensions that are not listed: {some(unknown)}.", unknown)
+        if not by or len(set(by)) < len(by):
+            raise JobError(f"{path}: each of 'tables' names one or more dimensions, each of them once.")
+    if job.tables and job.table is not None:
+        raise JobError(f"{path}: 'tables' goes with [data].")
+
+
+def _check_rules(job: Job) -> None:
+    path = job.path
+    if job.rules.boundary not in ("strict", "inclusive"):
+        raise JobError(f"{path}: boundary is 'strict' or 'inclusive', not {job.rules.boundary!r}.")
+    if job.rules.zeros not in (None, *get_args(Zeros)):
+        raise JobError(f"{path}: zeros is {' or '.join(map(repr, get_args(Zeros)))}, not {job.rules.zeros!r}.")
+    if not job.rules.sensitive and not job.rules.statuses:
+        raise JobError(
+            f"{path}: nothing would be protected. List rules under 'sensitive', or statuses of single cells."
+        )
+    try:
+        rules = parse_rules(job.rules.sensitive)
+        if any(rule.depth > MOST_CONTRIBUTIONS for rule in rules):
+            raise RuleError(f"a rule looks at more than {MOST_CONTRIBUTIONS} contributors to a cell.")
+        if job.data is not None and not job.data.count_zeros and any(isinstance(rule, Zero) for rule in rules):
+            raise RuleError("rule ZERO is about contributors of zero: leave out count_zeros = false.")
+    except RuleError as error:
+        raise JobError(f"{path}: {error}", error.offenders) from None
+
+
+def _check_method(job: Job) -> None:
+    path = job.path
+    if job.protect.method not in METHODS:
+        raise JobError(f"{path}: there is no method {job.protect.method!r}. Choose from {some(list(METHODS), 20)}.")
+    try:
+        job.method()
+    except RuleError as error:
+        raise JobError(f"{path}: {error}", error.offenders) from None
+    if job.protect.method not in SUPPRESSION:
+        for entry, given in (("checkpoint", job.protect.checkpoint), ("level", job.level == "contributions")):
+            if given:
+                raise JobError(f"{path}: {entry} is for suppression; the method {job.protect.method!r} hides no cells.")
+
+
+def _check_level(job: Job) -> None:
+    path = job.path
+    if job.protect.level not in (None, *LEVELS):
+        raise JobError(f"{path}: level is {' or '.join(map(repr, LEVELS))}, not {job.protect.level!r}.")
+    if job.level != "contributions":
+        return
+    try:
+        measures_of(job.rules.sensitive)
+    except RuleError as error:
+        raise JobError(f"{path}: {error}", error.offenders) from None
+    if not job.has_finest_table:
+        raise JobError(
+            f"{path}: at the level of contributions one of 'tables' must have all dimensions of the others. Where tables "
+            "classify the same contributions in different ways, respondents cannot be told apart."
+        )
+
+
+def _check_choices(job: Job) -> None:
+    path = job.path
+    writable = [suffix[1:] for suffix, module in FORMATS.items() if hasattr(module, "write_release")]
+    strange = [name for name in job.output.formats if name not in writable]
+    if strange:
+        raise JobError(f"{path}: cannot write releases as {some(strange)}. Choose from {some(writable, 9)}.", strange)
+    attacks = job.output.attacks
+    strange = [name for name in attacks if name not in (*ATTACKS, *ATTACK_SETS)]
+    if strange:
+        raise JobError(
+            f"{path}: there is no attack {some(strange)}. Choose from {some([*ATTACK_SETS, *ATTACKS], 20)}.", strange
+        )
+    if len(attacks) > 1 and not set(attacks).isdisjoint(ATTACK_SETS):
+        raise JobError(f"{path}: attacks are a list of names, or one of {some(ATTACK_SETS)} alone.", attacks)
+    if job.data is not None and job.data.unknown not in ("error", "drop"):
+        raise JobError(f"{path}: unknown is 'error' or 'drop', not {job.data.unknown!r}.")
+    if job.data is not None and job.data.weights not in get_args(Weights):
+        raise JobError(f"{path}: weights is 'known' or 'secret', not {job.data.weights!r}.")
+
+
+def _check_files(job: Job) -> None:
+    path = job.path
+    named = {**{entry: file for file, entry in job.reads().items()}, "output.folder": job.output.folder}
+    for entry, name in {**named, "protect.checkpoint": job.protect.checkpoint or ""}.items():
+        if "\0" in name:
+            raise JobError(f"{path}: {entry} has a NUL character, which no file's name has.", [entry])
+    written = [(job.folder / name).resolve() for name in job.writes()]
+    for file, entry in job.reads().items():
+        if not job.resolve(file).is_file():
+            raise JobError(f"{path}: there is no file {file!r} for {entry}.", [file])
+        if job.resolve(file).resolve() in written:
+            raise JobError(f"{path}: the job would write over {file!r}, its {entry}. Choose another output folder.")
+    folders = [file.name for file in written if file.is_dir()]
+    if folders:
+        raise JobError(f"{path}: there is a folder {folders[0]!r} in {job.folder}, where a file would be.", folders)
+    if job.protect.checkpoint is not None:
+        _check_checkpoint(job, job.resolve(job.protect.checkpoint).resolve(), written)
+    try:
+        job.folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise JobError(f"{path}: cannot make the output folder {job.folder}: {error.strerror}.") from None
+
+
+def _check_checkpoint(job: Job, file: Path, written: list[Path]) -> None:
+    taken = [job.path, *written, *(job.resolve(name).resolve() for name in job.reads())]
+    if file in taken or file.is_dir():
+        raise JobError(f"{job.path}: protect.checkpoint must be a file of its own.", [job.protect.checkpoint])
+    if not file.parent.is_dir() and file.parent != job.folder.resolve():
+        raise JobError(f"{job.path}: there is no folder {str(file.parent)!r} for protect.checkpoint.", [file.parent])
+
+
+def _check_separate(job: Job) -> None:
+    names = [name for name, dimension in job.dimensions.items() if dimension.separate]
+    if names and job.table is not None:
+        raise JobError(
+            f"{job.path}: 'separate' goes with [data]. In a finished table leave the totals out and set unpublished_totals."
+        )
+    if len(names) > 1 and job.tables:
+        raise JobError(f"{job.path}: of linked tables, one dimension can be separate, not {some(names)}.", names)
+    if len(names) == len(job.dimensions):
+        raise JobError(f"{job.path}: all dimensions are separate: nothing would add up. Leave one of them together.")
+
+
+def _check_numbers(job: Job) -> None:
+    def must(holds: bool, entry: str, what: str) -> None:
+        if not holds:
+            raise JobError(f"{job.path}: {entry} must be {what}.", [entry])  # not what it is: prior is confidential
+
+    must(job.rules.prior is None or 0 < job.rules.prior <= 100, "rules.prior", "a percentage above 0 and up to 100")
+    must(0 <= job.rules.margin < inf, "rules.margin", "a percentage, 0 or more")
+    must(job.protect.seed >= 0, "protect.seed", "0 or more")
+    must(job.protect.workers >= 1, "protect.workers", "1 or more")
+    must(job.protect.time_limit is None or job.protect.time_limit >= 0, "protect.time_limit", "seconds, 0 or more")
+    must(0 <= job.protect.gap <= 1, "protect.gap", "a share from 0 to 1")
+    must(job.table is None or 0 <= job.table.tolerance < 1, "table.tolerance", "a share from 0 to less than 1")
+    must(abs(job.output.decimals or 0) <= MOST_DECIMALS, "output.decimals", f"{MOST_DECIMALS} at most")
+
+
+def _section(path: Path, raw: Mapping[str, Any], name: str) -> dict[str, Any]:
+    entry = raw.get(name, {})
+    if not isinstance(entry, dict):
+        raise JobError(f"{path}: {name!r} is a section: write [{name}].")
+    return entry
+
+
+def _no_strangers(path: Path, where: str, entry: Mapping[str, Any], known: list[str]) -> None:
+    for key in entry:
+        if key not in known:
+            near = get_close_matches(key, known, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else f" Known are {some(known, 12)}."
+            raise JobError(f"{path}: {where} has an unknown entry {key!r}.{hint}", [key])
+
+
+def _build(path: Path, where: str, entry: Mapping[str, Any], cls: type[Any]) -> Any:
+    hints = get_type_hints(cls)
+    _no_strangers(path, f"[{where}]", entry, list(hints))
+    missing = [
+        f.name for f in fields(cls) if f.name not in entry and f.default is MISSING and f.default_factory is MISSING
+    ]
+    if missing:
+        raise JobError(f"{path}: [{where}] needs an entry {missing[0]!r}.", missing)
+    return cls(**{key: _typed(path, f"{where}.{key}", value, hints[key]) for key, value in entry.items()})
+
+
+def _typed(path: Path, where: str, value: Any, hint: Any, whole: Any = None) -> Any:
+    """The value, if it is of the kind the field declares."""
+    if isinstance(hint, UnionType):
+        hint = next(option for option in get_args(hint) if option is not NoneType)
+    if get_origin(hint) is dict:
+        hint = dict  # of what it likes
+    if get_origin(hint) is list:
+        if isinstance(value, list):
+            return [_typed(path, where, item, get_args(hint)[0], hint) for item in value]
+        hint = whole or hint
+    elif isinstance(value, int) and abs(value) >= LARGEST_WHOLE:
+        raise JobError(f"{path}: {where} is too large a number.", [where])
+    elif hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    elif isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
+        return value
+    words = {str: "text in quotes", int: "a whole number", float: "a number", bool: "true or false"}
+    expected = words.get(
+        hint, "a list like " + ('[["a", "b"]]' if get_origin(get_args(hint)[0]) else "[…]") if get_args(hint) else ""
+    )
+    raise JobError(f"{path}: {where} must be {expected}.", [where])

@@ -1,0 +1,1 @@
+"""Patterns that are safe for every respondent."""
