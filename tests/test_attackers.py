@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from second_solver import infer_with_glpk
 from tests.audit.test_audit_random import RELEASES, TABLES, release
+from tests.helpers.second_solver import infer_with_glpk
 
 from discreet import NoSafePatternError, NotSafeError, protect, publish, read_problem, write_problem
 from discreet.attackers import Attacker

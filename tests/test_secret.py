@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from fixed import secret
+from tests.helpers.fixed import secret
 
 from discreet import audit, publish
 from discreet.cli.main import cli

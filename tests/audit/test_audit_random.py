@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from second_solver import infer_with_glpk
+from tests.helpers.second_solver import infer_with_glpk
 
 from discreet.attackers import Attacker
 from discreet.audit import audit

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from fixed import secret
+from tests.helpers.fixed import secret
 
 from discreet.attackers import Attacker
 from discreet.cli import main as cli

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from fixed import secret
+from tests.helpers.fixed import secret
 
 from discreet.cli.main import cli
 from discreet.edit import blank_and_impute, swap

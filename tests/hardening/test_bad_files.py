@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from fixed import secret
+from tests.helpers.fixed import secret
 
 from discreet import Hierarchy, InputError, tabulate
 from discreet.cli.main import main

@@ -13,7 +13,7 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
-from fixed import secret
+from tests.helpers.fixed import secret
 
 from discreet import read_problem, read_table, tabulate
 from discreet.audit import read_certificate

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from fixed import secret
+from tests.helpers.fixed import secret
 
 from discreet import InputError, read_table, tabulate
 from discreet.data.records import distinct_codes, read_records

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from fixed import secret
+from tests.helpers.fixed import secret
 
 from discreet import tabulate
 from discreet.cli import common as cli_common

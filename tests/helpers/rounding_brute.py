@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 import numpy as np
-from brute import Program, enough
+from tests.helpers.brute import Program, enough
 
 from discreet.attackers import Attacker
 from discreet.problem import Problem, Status

@@ -6,8 +6,8 @@ import contextlib
 
 import numpy as np
 import pytest
-from fixed import secret
 from scipy.optimize import minimize
+from tests.helpers.fixed import secret
 
 from discreet.attackers import Attacker
 from discreet.audit import audit

@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 import pytest
-from small import insiders, need_protection_if_hidden
+from tests.helpers.small import insiders, need_protection_if_hidden
 
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from fixed import secret
 from scipy.optimize import minimize
+from tests.helpers.fixed import secret
 
 from discreet import assess, link, publish, record_keys, tabulate
 from discreet.audit import audit

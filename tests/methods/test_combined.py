@@ -7,11 +7,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from fixed import secret
-from interrupt import Interrupt
 from scipy import sparse
 from scipy.optimize import linprog
-from small import insiders, need_protection_if_hidden, small_problem
+from tests.helpers.fixed import secret
+from tests.helpers.interrupt import Interrupt
+from tests.helpers.small import insiders, need_protection_if_hidden, small_problem
 
 from discreet.arrays import BoolArray
 from discreet.audit import audit

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from brute import is_safe
-from small import must_hide, small_problem
+from tests.helpers.brute import is_safe
+from tests.helpers.small import must_hide, small_problem
 
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError

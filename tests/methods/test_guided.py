@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from brute import cheapest, is_safe
-from small import small_problem
+from tests.helpers.brute import cheapest, is_safe
+from tests.helpers.small import small_problem
 
 from discreet.errors import NoSafePatternError
 from discreet.methods import protect

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from brute import cheapest, is_safe
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small import must_hide, small_problem
+from tests.helpers.brute import cheapest, is_safe
+from tests.helpers.small import must_hide, small_problem
 
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError

@@ -7,11 +7,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from fixed import secret
-from interrupt import Interrupt
 from scipy import sparse
 from scipy.optimize import linprog
-from small import insiders, need_protection_if_hidden
+from tests.helpers.fixed import secret
+from tests.helpers.interrupt import Interrupt
+from tests.helpers.small import insiders, need_protection_if_hidden
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.attackers import Attacker

@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from interrupt import Interrupt
 from scipy import sparse
+from tests.helpers.interrupt import Interrupt
 
 from discreet.audit import audit
 from discreet.data.table import Table

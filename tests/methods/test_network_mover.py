@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from brute import cheapest
+from tests.helpers.brute import cheapest
 from tests.test_attackers import several
 
 from discreet.arrays import DOWN, UP

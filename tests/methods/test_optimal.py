@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from brute import cheapest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import linprog
+from tests.helpers.brute import cheapest
 
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError, RuleError

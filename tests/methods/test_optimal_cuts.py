@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from brute import requirements
-from small import PRIORS, insiders, must_hide, need_protection_if_hidden
+from tests.helpers.brute import requirements
+from tests.helpers.small import PRIORS, insiders, must_hide, need_protection_if_hidden
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import NoSafePatternError

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from brute import EXACT, Optimum, Program, cheapest, in_order_of_cost, is_safe
-from small import FREE, must_hide, small_problem
+from tests.helpers.brute import EXACT, Optimum, Program, cheapest, in_order_of_cost, is_safe
+from tests.helpers.small import FREE, must_hide, small_problem
 
 from discreet.attackers import Attacker
 from discreet.audit import audit

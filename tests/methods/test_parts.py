@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 import pytest
-from brute import is_safe
 from scipy import sparse
+from tests.helpers.brute import is_safe
 
 from discreet.arrays import DOWN, UP
 from discreet.attackers import Attacker

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fixed import secret
-from interrupt import Interrupt
+from tests.helpers.fixed import secret
+from tests.helpers.interrupt import Interrupt
 
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods import protect, with_options

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fixed import few_and_many
+from tests.helpers.fixed import few_and_many
 
 from discreet.attackers import Attacker
 from discreet.audit import audit

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawn import posed
-from fixed import secret
+from tests.helpers.drawn import posed
+from tests.helpers.fixed import secret
 
 from discreet.arrays import FloatArray
 from discreet.audit import audit

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fixed import secret
-from rounding_brute import best, deviation, is_safe, roundings
 from scipy import sparse
-from small import insiders
+from tests.helpers.fixed import secret
+from tests.helpers.rounding_brute import best, deviation, is_safe, roundings
+from tests.helpers.small import insiders
 
 from discreet.attackers import Attacker
 from discreet.audit import audit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fixed import secret
+from tests.helpers.fixed import secret
 
 from discreet import InputError, NoSafePatternError, attacks, audit
 from discreet.testing import cross_table, pose, random_problem, random_table

@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from fixed import secret
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from interrupt import Interrupt
+from tests.helpers.fixed import secret
+from tests.helpers.interrupt import Interrupt
 
 from discreet import assess, link, publish, tabulate
 from discreet.audit import audit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from brute import EXACT, cheapest
+from tests.helpers.brute import EXACT, cheapest
 
 from discreet.audit import audit
 from discreet.data.table import Table

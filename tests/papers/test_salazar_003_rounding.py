@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rounding_brute import best, roundings
+from tests.helpers.rounding_brute import best, roundings
 
 from discreet.audit import audit
 from discreet.data.table import Table

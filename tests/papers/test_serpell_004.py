@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from brute import EXACT, cheapest
+from tests.helpers.brute import EXACT, cheapest
 
 from discreet.audit import Audit, audit, exposure
 from discreet.methods import protect

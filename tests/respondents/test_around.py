@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from drawn import table_of
+from tests.helpers.drawn import table_of
 
 from discreet.assess import assess
 from discreet.audit import audit

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from drawn import is_exposed, posed
-from fixed import few_and_many
+from tests.helpers.drawn import is_exposed, posed
+from tests.helpers.fixed import few_and_many
 
 from discreet import audit, audit_respondents, link, protect, publish, tabulate
 from discreet.assess import assess

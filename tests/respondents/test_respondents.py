@@ -7,9 +7,9 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from drawn import hidden_in, is_exposed, posed
-from fixed import few_and_many
 from scipy.optimize import Bounds, LinearConstraint, milp
+from tests.helpers.drawn import hidden_in, is_exposed, posed
+from tests.helpers.fixed import few_and_many
 
 from discreet.audit import audit
 from discreet.audit.respondents import audit_respondents

@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError, fields, replace
 
 import numpy as np
 import pytest
-from rule_tables import table_of
+from tests.rules.rule_tables import table_of
 
 from discreet.errors import RuleError
 from discreet.rules import RULES, Rule, Sensitivity, combine, parse_rule, parse_rules

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rule_tables import table_of
+from tests.rules.rule_tables import table_of
 
 from discreet.errors import RuleError
 from discreet.rules import Dominance, Percent

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from fixed import few_and_many
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from tests.helpers.fixed import few_and_many
 
 from discreet.data.table import Table
 from discreet.protection import Protection

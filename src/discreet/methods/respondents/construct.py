@@ -36,9 +36,9 @@ class ForRespondents:
 
     That a respondent is safe from some insiders is a matter of how suppressed cells can deviate for all they know (see
     :class:`~discreet.inference.respondents.search.Search`): one attacker more of the kind that every method protects against.
-    There are too many of them to begin with all. So a quick method goes first, and whoever still learns too much from its pattern becomes an
-    attacker, until nobody does; then the method itself, in the same way. All attackers are such that any safe pattern must
-    withstand them, so bounds and proofs of optimality hold.
+    There are too many of them to begin with all. So a quick method goes first, and whoever still learns too much from its
+    pattern becomes an attacker, until nobody does; then the method itself, in the same way. All attackers are such that any safe
+    pattern must withstand them, so bounds and proofs of optimality hold.
     """
 
     method: Method
