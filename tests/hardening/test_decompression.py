@@ -15,12 +15,11 @@ import pandas as pd
 import pytest
 from tests.helpers.fixed import secret
 
-from discreet import read_problem, read_table, tabulate
+from discreet import decompress, read_problem, read_table, tabulate
 from discreet.audit import read_certificate
+from discreet.decompress import largest_content
 from discreet.errors import FormatError, InputError
-from discreet.io import decompress
 from discreet.io.bundle import write_table
-from discreet.io.decompress import largest_content
 from discreet.io.keys import add_keys
 from discreet.secret import Secret
 

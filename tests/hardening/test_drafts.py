@@ -16,8 +16,8 @@ import pytest
 from discreet import assess, audit, protect, publish, tabulate, write_problem, write_release
 from discreet.audit import certificate, write_certificate
 from discreet.data.survey import business_survey
+from discreet.drafts import PREFIX, draft_file, draft_folder, sweep
 from discreet.io import bundle, writing
-from discreet.io.drafts import PREFIX, draft_file, draft_folder, sweep
 from discreet.io.pattern import write_pattern
 from discreet.jobs.demo import write_demo
 from discreet.jobs.job import run_job
@@ -116,7 +116,7 @@ def test_files_of_others_stay(tmp_path):
 
 def test_a_draft_that_is_swept_before_it_is_locked(tmp_path, monkeypatch):
     """Another run may look between making and locking a draft: then it is made again."""
-    from discreet.io import drafts as module
+    from discreet import drafts as module
 
     lock, calls = module._lock, []
 
@@ -154,7 +154,7 @@ def test_a_folder_that_is_swept_before_it_is_opened(tmp_path, monkeypatch):
 
 def test_drafts_in_a_folder_without_locks(tmp_path, monkeypatch):
     """Nobody can tell whose they are: nothing is swept, and writing works."""
-    from discreet.io import drafts as module
+    from discreet import drafts as module
 
     monkeypatch.setattr(module, "_lock", lambda *_, **__: False)
     (tmp_path / f"{PREFIX}x").write_text("")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.io.drafts import PREFIX
+from discreet.drafts import PREFIX
 from discreet.jobs.demo import write_demo
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals")

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from discreet.attackers import Attacker
 from discreet.audit.audit import Audit
 from discreet.audit.proof import FORMAT, SIDES, VERSION, Json, Proof, Shown, Side, short, state, told
+from discreet.decompress import read_bytes
+from discreet.drafts import create_private
 from discreet.errors import DiscreetError, FormatError, InputError, TableError, some
 from discreet.inference import tolerances
 from discreet.inference.decide import SIGNS, Decider
@@ -24,8 +26,6 @@ from discreet.inference.exact_lp import Combination, ExactDifference
 from discreet.inference.numbers import decimal, number
 from discreet.inference.rationalize import exactly, toward
 from discreet.inference.requirements import against, required
-from discreet.io.decompress import read_bytes
-from discreet.io.drafts import create_private
 from discreet.problem import Problem
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection

@@ -9,8 +9,8 @@ import click
 from rich.table import Table as Grid
 
 from discreet.cli.common import ExistingFile, NewFile, console, keep_apart
+from discreet.compare.calibrate import Calibration, calibrate
 from discreet.io import bundle, writing
-from discreet.rules.calibrate import Calibration, calibrate
 
 
 @click.command("calibrate")

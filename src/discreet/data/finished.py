@@ -16,8 +16,8 @@ from discreet.arrays import FloatArray
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.relations import additive, without
 from discreet.data.table import ADDITIVITY, Table
+from discreet.decompress import check_zip, read_bytes
 from discreet.errors import DiscreetError, FormatError, InputError, TableError, some
-from discreet.io.decompress import check_zip, read_bytes
 
 
 def read_table(

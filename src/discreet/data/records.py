@@ -23,9 +23,9 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
+from discreet.decompress import gunzipped
+from discreet.drafts import draft_folder
 from discreet.errors import InputError, some
-from discreet.io.decompress import gunzipped
-from discreet.io.drafts import draft_folder
 
 Expr: TypeAlias = Any  # Ibis expressions have no static types worth naming
 

@@ -8,9 +8,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import ModuleType
 
+from discreet.drafts import draft_file, is_draft
 from discreet.errors import FormatError, some
 from discreet.io import bundle, csv, excel, jj, parquet
-from discreet.io.drafts import draft_file, is_draft
 from discreet.io.written import check_written
 from discreet.problem import Problem
 from discreet.release import Release

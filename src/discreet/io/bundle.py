@@ -21,9 +21,9 @@ from discreet.attackers import Attacker
 from discreet.data.contributions import Contributions
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.table import Table
+from discreet.decompress import check_zip
+from discreet.drafts import create_private
 from discreet.errors import DiscreetError, FormatError
-from discreet.io.decompress import check_zip
-from discreet.io.drafts import create_private
 from discreet.problem import Override, Problem
 
 # What older readers must not leave out makes another version: attackers of its own, then decisions against the rules and cells

@@ -20,8 +20,8 @@ import numpy as np
 
 from discreet.data.relations import from_equations
 from discreet.data.table import Table
+from discreet.decompress import read_bytes
 from discreet.errors import FormatError, plural, some
-from discreet.io.decompress import read_bytes
 from discreet.problem import Problem, Status, smallest_width
 
 SUFFIXES = (".jj", ".jj.gz")

@@ -15,8 +15,8 @@ from pyarrow import parquet
 
 from discreet.data.keys import record_keys
 from discreet.data.records import PARQUET, TEXT
+from discreet.decompress import gunzipped
 from discreet.errors import FormatError, InputError, some
-from discreet.io.decompress import gunzipped
 from discreet.secret import Secret
 
 RECORDS = TEXT + PARQUET

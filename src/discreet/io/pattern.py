@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.drafts import create_private
 from discreet.errors import FormatError, some
-from discreet.io.drafts import create_private
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection, suppress, tell
 

@@ -23,13 +23,13 @@ from discreet.data.records import distinct_codes
 from discreet.data.separate import separate
 from discreet.data.table import Table
 from discreet.data.tabulate import tabulate
+from discreet.drafts import sweep
 from discreet.errors import FormatError, InputError, JobError, some
 from discreet.executors import spread, undisturbed
 from discreet.inference.numbers import text
 from discreet.inference.respondents.search import Exposed
 from discreet.io import write_release, writing
 from discreet.io.attackers import with_attackers
-from discreet.io.drafts import sweep
 from discreet.io.pattern import write_pattern
 from discreet.io.rda import read_microdata
 from discreet.jobs.attacks import try_attacks

@@ -14,8 +14,8 @@ from discreet.attacks import LabReport
 from discreet.attacks.limits import limits
 from discreet.audit import Audit
 from discreet.audit.respondents import RespondentAudit
+from discreet.drafts import create_private
 from discreet.errors import TableError
-from discreet.io.drafts import create_private
 from discreet.level import Level
 from discreet.problem import Problem
 from discreet.promise import promise, published_by_decision

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.cli.main import main
+from discreet.compare.calibrate import calibrate
 from discreet.data.tabulate import tabulate
 from discreet.errors import InputError, RuleError
 from discreet.io import bundle
 from discreet.rules import Dominance, Percent, PriorPosterior, combine
-from discreet.rules.calibrate import calibrate
 from discreet.rules.convert import k_within, p_covering, p_within
 from discreet.rules.regions import TRIANGLE, Region, area, neighbours
 
