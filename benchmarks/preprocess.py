@@ -16,13 +16,13 @@ from benchmarks.instances import folder
 from benchmarks.record import RESULTS, machine, markdown, write_csv
 from discreet.audit import exposure
 from discreet.methods.context import Run
-from discreet.methods.suppress.optimal.search import Search
+from discreet.methods.suppress.optimal.search import PatternSearch
 from discreet.problem import Problem
 
 
 def sizes(problem: Problem) -> dict[str, int]:
     """Counts: of the problem, of candidates for protection by Serpell et al. (2013), and of levels still to be reached."""
-    search = Search(problem, Run())
+    search = PatternSearch(problem, Run())
     search.settle()
     movable = np.any([attack.room.any(axis=0) for attack in search.attacks], axis=0)
     exposed = exposure(problem).counts()

@@ -23,7 +23,7 @@ from discreet.rules import WeightedThreshold
 
 
 @dataclass(frozen=True)
-class Basis:
+class VerdictBasis:
     """What a verdict rests on; ``respondents`` is None at the level of cells."""
 
     protection: Protection
@@ -35,7 +35,7 @@ class Basis:
         return self.protection.problem
 
 
-Subject = Callable[[Basis], str | None]
+Subject = Callable[[VerdictBasis], str | None]
 
 
 def promise(
@@ -43,7 +43,7 @@ def promise(
 ) -> list[str]:
     """The sentences that stand beside the verdict on a protection; ``level`` is that in force, by default the usual one."""
     in_force = level_of(protection.problem, protection.only_hides) if level is None else level
-    basis = Basis(protection, in_force, respondents)
+    basis = VerdictBasis(protection, in_force, respondents)
     return [sentence for subject in SUBJECTS if (sentence := subject(basis)) is not None]
 
 
@@ -60,7 +60,7 @@ def safe(protection: Protection) -> str:
     return f"safe except for {plural(n, 'cell')} published by decision" if n else "safe"
 
 
-def _decisions(basis: Basis) -> str | None:
+def _decisions(basis: VerdictBasis) -> str | None:
     n = published_by_decision(basis.protection)
     if not n:
         return None
@@ -68,7 +68,7 @@ def _decisions(basis: Basis) -> str | None:
     return f"By decision {which} published against the rules; cells and reasons are in the internal report."
 
 
-def _waivers(basis: Basis) -> str | None:
+def _waivers(basis: VerdictBasis) -> str | None:
     n = basis.problem.waived
     if not n:
         return None
@@ -76,7 +76,7 @@ def _waivers(basis: Basis) -> str | None:
     return f"{plural(n, 'cell')} {need} less protection, or none, because respondents consent to publication."
 
 
-def _dropped(basis: Basis) -> str | None:
+def _dropped(basis: VerdictBasis) -> str | None:
     n = basis.problem.table.dropped
     if not n:
         return None
@@ -84,7 +84,7 @@ def _dropped(basis: Basis) -> str | None:
     return f"{plural(n, 'record')} {was} left out of the table, because their codes are not in the hierarchies."
 
 
-def _unrecorded(basis: Basis) -> str | None:
+def _unrecorded(basis: VerdictBasis) -> str | None:
     if not basis.problem.unrecorded:
         return None
     return (
@@ -93,20 +93,20 @@ def _unrecorded(basis: Basis) -> str | None:
     )
 
 
-def _signed(basis: Basis) -> str | None:
+def _signed(basis: VerdictBasis) -> str | None:
     n = int(np.isneginf(basis.problem.prior_lower).sum())
     if not n:
         return None
     return f"Values may be negative: readers are taken to know no lower bound of {plural(n, 'cell')}."
 
 
-def _weights(basis: Basis) -> str | None:
+def _weights(basis: VerdictBasis) -> str | None:
     if basis.problem.table.weights != "secret":
         return None
     return "Sampling weights, if there are any, are taken to be secret: whoever knows them may tell respondents more closely."
 
 
-def _weighted_number(basis: Basis) -> str | None:
+def _weighted_number(basis: VerdictBasis) -> str | None:
     if not any(rule.startswith(f"{WeightedThreshold.name}(") for rule in basis.problem.rules):
         return None
     return (
@@ -114,7 +114,7 @@ def _weighted_number(basis: Basis) -> str | None:
     )
 
 
-def _zeros(basis: Basis) -> str | None:
+def _zeros(basis: VerdictBasis) -> str | None:
     problem = basis.problem
     what = "count" if problem.table.is_count else "value"
     if not basis.protection.hidden.any():
@@ -126,7 +126,7 @@ def _zeros(basis: Basis) -> str | None:
     return "Zeros may be suppressed: a suppressed count may be zero."
 
 
-def _behind(basis: Basis) -> str | None:
+def _behind(basis: VerdictBasis) -> str | None:
     if not basis.problem.table.behind_left_out:
         return None
     return (
@@ -134,7 +134,7 @@ def _behind(basis: Basis) -> str | None:
     )
 
 
-def _secret_limit(basis: Basis) -> str | None:
+def _secret_limit(basis: VerdictBasis) -> str | None:
     protection = basis.protection
     rests = "safety against readers rests on the largest change staying secret."
     if protection.report.secret_limit:
@@ -154,7 +154,7 @@ def _off_by_less(protection: Protection) -> bool:
     return bool(np.all(told == told[0]) and off.max() < told[0])
 
 
-def _symmetric(basis: Basis) -> str | None:
+def _symmetric(basis: VerdictBasis) -> str | None:
     protection = basis.protection
     if not (protection.report.symmetric or len(in_the_middle(protection)) or len(at_levels(protection))):
         return None
@@ -164,7 +164,7 @@ def _symmetric(basis: Basis) -> str | None:
     )
 
 
-def _level(basis: Basis) -> str:
+def _level(basis: VerdictBasis) -> str:
     if basis.respondents is None:
         return basis.level.not_covered or "Not covered: respondents, who were not audited."
     return (
@@ -173,7 +173,7 @@ def _level(basis: Basis) -> str:
     )
 
 
-def _beyond_contributions(basis: Basis) -> str | None:
+def _beyond_contributions(basis: VerdictBasis) -> str | None:
     n = 0 if basis.respondents is None else beyond_contributions(basis.problem)
     if not n:
         return None
@@ -185,7 +185,7 @@ def _beyond_contributions(basis: Basis) -> str | None:
     )
 
 
-def _attackers(basis: Basis) -> str:
+def _attackers(basis: VerdictBasis) -> str:
     problem = basis.problem
     bounded = np.isfinite(problem.prior_upper).any()
     knows = "bounds of cells beforehand" if bounded else "no more beforehand"

@@ -16,7 +16,7 @@ from scipy import sparse
 from discreet.audit import audit
 from discreet.data.table import Table
 from discreet.inference import congruent
-from discreet.inference.grid import Grid, rough, whole
+from discreet.inference.grid import IntegerSystem, rough, whole
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
 from discreet.solvers import HighsModel
@@ -327,9 +327,9 @@ def test_bounds_of_any_size(far):
 def test_weights_that_make_no_small_whole_numbers_prove_nothing_by_themselves(weight):
     """In whole numbers they would be too large to add up without loss; exact arithmetic decides."""
     relations = sparse.csr_array(np.array([[1.0, weight, -1.0]]))
-    grid = Grid.of(relations, np.full(3, -10.0), np.full(3, 10.0))
+    grid = IntegerSystem.of(relations, np.full(3, -10.0), np.full(3, 10.0))
     assert grid.is_whole == bool(np.all(np.abs(whole(relations).data) <= 2**31) and not rough(whole(relations)).any())
-    assert not Grid.of(sparse.csr_array([[1.0, 2.0**40]]), np.full(2, -1.0), np.full(2, 1.0)).is_whole
+    assert not IntegerSystem.of(sparse.csr_array([[1.0, 2.0**40]]), np.full(2, -1.0), np.full(2, 1.0)).is_whole
     system = System()
     for name in "abc":
         system.cell(name, 10.0)

@@ -17,7 +17,7 @@ from discreet.data.table import Table
 from discreet.errors import InputError
 from discreet.inference import tolerances
 from discreet.inference.congruent import CongruentTables, components
-from discreet.inference.grid import Grid
+from discreet.inference.grid import IntegerSystem
 from discreet.inference.reduce import reduce
 from discreet.problem import Problem, Status
 from discreet.protection import suppress
@@ -257,7 +257,7 @@ def test_a_tolerance_that_is_amplified_is_no_way_without_end(room, intervals):
 )
 def test_a_table_counts_only_if_it_keeps_all_relations_to_the_last_digit(weight, found, congruent):
     relations = sparse.csr_array([[1.0, -weight, -1.0]])
-    grid = Grid.of(relations, np.array([-np.inf, -1.0, 0.0]), np.array([np.inf, np.inf, 0.0]))
+    grid = IntegerSystem.of(relations, np.array([-np.inf, -1.0, 0.0]), np.array([np.inf, np.inf, 0.0]))
     proven = grid.congruent(np.array(found))
     assert proven == (congruent if congruent is None else pytest.approx(congruent, rel=1e-15))
 

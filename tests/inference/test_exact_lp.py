@@ -15,7 +15,7 @@ from tests.audit.test_audit import PRIORS, SQUARE, TABLES, bare, case, whole_pro
 from discreet.arrays import FloatArray
 from discreet.attackers import Attacker
 from discreet.inference import simplex
-from discreet.inference.exact_lp import ExactDifference, Program
+from discreet.inference.exact_lp import ExactDifference, ExactProgram
 from discreet.inference.extreme_points import Pushes
 from discreet.inference.numbers import decimal, difference, differences, number, ratio, text
 from discreet.inference.rational_systems import solve
@@ -29,9 +29,9 @@ from discreet.testing import cross_table, hide, infer, pose, random_table
 INF = math.inf
 
 
-def program_of(problem: Problem, protection: Protection, attacker: Attacker | None = None) -> Program:
+def program_of(problem: Problem, protection: Protection, attacker: Attacker | None = None) -> ExactProgram:
     room = known(problem, protection, attacker or problem.attackers()[0])
-    return Program(problem.table.relations, *room)
+    return ExactProgram(problem.table.relations, *room)
 
 
 def matrix(*rows: list[float]) -> sparse.csr_array:
@@ -183,7 +183,7 @@ def test_bounds_on_the_wrong_side_of_the_value_leave_no_room():
 
 
 def test_multiples_end_where_the_first_bound_is_met():
-    program = Program(matrix([1, 1, -1]), [-1, -0.5, -INF], [4, 2, INF])
+    program = ExactProgram(matrix([1, 1, -1]), [-1, -0.5, -INF], [4, 2, INF])
     difference = ExactDifference.of({0: Fraction(1, 2), 1: Fraction(-1, 2)})
     assert program.violated(difference) is None
     assert program.multiple(difference) == 1
@@ -195,13 +195,13 @@ def test_multiples_end_where_the_first_bound_is_met():
     assert toward(program, None, 1, 1) == 0
     endless = ExactDifference.of({0: 1, 2: 1})
     assert program.multiple(endless) == 4
-    free = Program(matrix([1, -1]), [-INF, -INF], [INF, INF])
+    free = ExactProgram(matrix([1, -1]), [-INF, -INF], [INF, INF])
     assert free.reach(ExactDifference.of({0: -1, 1: -1}), 0) == -INF
     assert toward(free, ExactDifference.of({0: -1, 1: -1}), 0, 1) == INF
 
 
 def test_a_relation_that_does_not_hold_is_found():
-    program = Program(matrix([1, 1, -1], [0, 0.1, -0.3]), [-9, -9, -9], [9, 9, 9])
+    program = ExactProgram(matrix([1, 1, -1], [0, 0.1, -0.3]), [-9, -9, -9], [9, 9, 9])
     assert program.violated(ExactDifference.of({0: 1, 2: 1})) == 1
     assert program.violated(ExactDifference.of({0: -2, 1: 3, 2: 1})) is None  # 0.1 · 3 is 0.3, exactly
 
@@ -228,7 +228,7 @@ def test_any_multipliers_give_a_bound_that_holds(seed):
 
 def test_a_combination_says_what_remains():
     """p + q = total, q ≥ 1 of its 3: p goes up by 2 at most."""
-    program = Program(matrix([1, 1, -1]), [-4, -2, 0], [9, 9, 0])
+    program = ExactProgram(matrix([1, 1, -1]), [-4, -2, 0], [9, 9, 0])
     found = program.combine(0, 1, {0: Fraction(1)})
     assert found.remaining == {1: -1}
     assert found.bound == 2
@@ -294,7 +294,7 @@ def test_moves_up_to_bounds_that_are_not_round():
 
 def test_bounds_that_contradict_each_other_in_the_last_digit():
     """As floats 0.1 + 0.2 is 0.30000000000000004, which as a decimal is more than 0.1 and 0.2 can add up to."""
-    program = Program(matrix([1, 1, -1]), [0.0, 0.0, 0.0], [0.1, 0.2, 0.1 + 0.2])
+    program = ExactProgram(matrix([1, 1, -1]), [0.0, 0.0, 0.0], [0.1, 0.2, 0.1 + 0.2])
     found = list(congruent(program, [0, 1, 2], np.array([0.1, 0.2, 0.1 + 0.2])))
     assert len(found) > 3  # rounded, and solved for
     assert all(program.violated(one) is None for one in found)
@@ -304,7 +304,7 @@ def test_bounds_that_contradict_each_other_in_the_last_digit():
 
 
 def test_what_is_no_difference_at_all_is_left_alone():
-    program = Program(matrix([1, 1, -1]), [-1, -1, -1], [1, 1, 1])
+    program = ExactProgram(matrix([1, 1, -1]), [-1, -1, -1], [1, 1, 1])
     assert exactly(program, [], np.zeros(0)) is None
     assert exactly(program, [0, 1], np.zeros(2)) is None
     assert exactly(program, [0, 1], np.array([np.inf, 1.0])) is None
@@ -322,7 +322,7 @@ def test_optimal_solutions_become_exact_from_both_sides(kind, prior):
     problem, protection = case(kind, prior, seed=3)
     low, high = known(problem, protection, problem.attackers()[0])
     program, pushes = (
-        Program(problem.table.relations, low, high),
+        ExactProgram(problem.table.relations, low, high),
         Pushes(problem.table.relations, low, high, stake(problem)),
     )
     for cell in problem.primaries.tolist():
@@ -347,7 +347,7 @@ def test_numbers_of_very_different_size(spread):
         protection = suppress(problem, (rng.random(len(problem)) < 0.5) | (problem.status == 1))
         low, high = known(problem, protection, problem.attackers()[0])
         program, pushes = (
-            Program(problem.table.relations, low, high),
+            ExactProgram(problem.table.relations, low, high),
             Pushes(problem.table.relations, low, high, stake(problem)),
         )
         for cell in problem.primaries.tolist():
@@ -379,7 +379,7 @@ def test_the_simplex_method_in_rational_numbers_gets_to_the_true_end(kind, prior
 
 
 def test_too_large_a_component_is_left_as_it_is(monkeypatch):
-    program = Program(matrix([1, 1, -1]), [-4, -2, 0], [9, 9, 0])
+    program = ExactProgram(matrix([1, 1, -1]), [-4, -2, 0], [9, 9, 0])
     monkeypatch.setattr(simplex, "MANY", 0)
     shown = ExactDifference.of({0: 1, 1: -1})
     assert farthest(program, 0, 1, shown) == (shown, program.combine(0, 1, {}))
@@ -394,7 +394,7 @@ def test_weights_other_than_one():
     problem = pose(table, {"p": 1.0})
     protection = hide(problem, "q")
     low, high = known(problem, protection, problem.attackers()[0])
-    program = Program(table.relations, low, high)
+    program = ExactProgram(table.relations, low, high)
     for sign, end in ((-1, Fraction(4)), (1, Fraction(3, 2))):
         primal, dual = next(iter(Pushes(problem.table.relations, low, high, stake(problem)).push(0, sign)))
         shown, limit = redecide(program, 0, sign, primal, dual)
@@ -404,7 +404,7 @@ def test_weights_other_than_one():
 
 
 def test_a_solution_that_was_shown_already_is_kept():
-    program = Program(matrix([1, 1, -1]), [-4, -2, 0], [9, 9, 0])
+    program = ExactProgram(matrix([1, 1, -1]), [-4, -2, 0], [9, 9, 0])
     shown = ExactDifference.of({0: 2, 1: -2})
     nothing = ([], np.zeros(0))
     assert redecide(program, 0, 1, nothing, nothing, shown) == (shown, at_once(program, 0, 1))

@@ -15,7 +15,7 @@ from discreet.arrays import FloatArray
 from discreet.data.table import Table
 from discreet.inference import max_flow_kernel as flow_kernel
 from discreet.inference.congruent import components
-from discreet.inference.evidence import Found
+from discreet.inference.evidence import ComponentFindings
 from discreet.inference.max_flow import Network, explore_network, fits, network
 from discreet.inference.tolerances import REACH
 from discreet.testing import random_hierarchy, random_table
@@ -57,7 +57,7 @@ def cases(kind: str, bounds: str, seeds: int = 2) -> Iterator[tuple[np.random.Ge
             yield rng, (relations, low, high), net
 
 
-def explore(net: Network, component: Component, **options) -> Found:
+def explore(net: Network, component: Component, **options) -> ComponentFindings:
     """All intervals, unless told otherwise."""
     n = len(component[1])
     asked = {"targets": np.arange(n), "level": np.zeros((2, n)), "sliding": np.zeros(n), "intervals": True} | options
@@ -75,7 +75,7 @@ def solve(component: Component, column: int, side: int) -> float:
     return abs(solved.x[column]) if abs(solved.x[column]) < 9e6 else np.inf
 
 
-def check_tables(found: Found, component: Component) -> None:
+def check_tables(found: ComponentFindings, component: Component) -> None:
     """Every table keeps the relations and the bounds, and its largest multiple shows what it is said to show."""
     relations, low, high = component
     difference = np.zeros((len(found.tables), len(low)))
@@ -97,7 +97,7 @@ def check_tables(found: Found, component: Component) -> None:
     assert (found.reach[found.shown < 0] == 0).all()
 
 
-def safe(found: Found, level: FloatArray, sliding: FloatArray) -> list[bool]:
+def safe(found: ComponentFindings, level: FloatArray, sliding: FloatArray) -> list[bool]:
     enough = (found.reach >= level * (1 - REACH)).all(axis=0) & (found.reach.sum(axis=0) >= sliding * (1 - REACH))
     return enough.tolist()
 

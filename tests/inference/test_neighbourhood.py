@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.methods.test_apart import TABLES, draw
+from tests.methods.test_bottom_up import TABLES, draw
 
 from discreet.audit import audit
 from discreet.inference import explore

@@ -20,7 +20,7 @@ from discreet.errors import InputError, NoSafePatternError, RuleError, TableErro
 from discreet.methods import protect, with_options
 from discreet.methods.counts.cell_key import CellKey
 from discreet.methods.counts.ptable import perturbation_table, possible_variances
-from discreet.methods.sums import Sums
+from discreet.methods.totals import Totals
 from discreet.problem import Problem, Status
 from discreet.protection import Decision
 from discreet.solvers.base import Outcome
@@ -44,7 +44,7 @@ def counts(rng, shape, *, mean=3.0, zeros=0.2):
     """A table of counts, many of them small."""
     full = random_table(rng, shape, values="integer", zeros=0.0)
     inner = np.where(rng.random(len(full)) < zeros, 0, rng.geometric(1 / mean, len(full)))
-    value = Sums.of(full).add_up(inner.astype(float))
+    value = Totals.of(full).add_up(inner.astype(float))
     return keyed(full.with_columns(value=value, magnitude=value))
 
 

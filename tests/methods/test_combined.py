@@ -23,7 +23,7 @@ from discreet.methods import protect, with_options
 from discreet.methods.combined.combined import Combined
 from discreet.methods.combined.rounding import rounded
 from discreet.methods.combined.select import select
-from discreet.methods.combined.ways import WORDS
+from discreet.methods.combined.treatments import WORDS
 from discreet.methods.intervals.intervals import Intervals
 from discreet.methods.method import Method
 from discreet.problem import Problem, Status

@@ -16,7 +16,7 @@ from discreet.methods.context import Run
 from discreet.methods.suppress import improve
 from discreet.methods.suppress.elimination import _largest
 from discreet.methods.suppress.improve import Neighbourhoods
-from discreet.methods.suppress.optimal.search import Search
+from discreet.methods.suppress.optimal.search import PatternSearch
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
 from discreet.testing import random_hierarchy, random_linked_table, random_problem, random_table
@@ -114,7 +114,7 @@ def test_without_time_a_safe_pattern_comes_back_as_it_was():
 
 
 def begun(problem: Problem) -> Neighbourhoods:
-    search = Search(problem, Run())
+    search = PatternSearch(problem, Run())
     search.begin()
     search.converge(np.inf)
     return Neighbourhoods(search)

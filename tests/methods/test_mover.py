@@ -8,7 +8,7 @@ import pytest
 from discreet.arrays import DOWN, UP
 from discreet.methods.context import Run
 from discreet.methods.suppress.eliminate import eliminate
-from discreet.methods.suppress.evidence import Evidence, seek
+from discreet.methods.suppress.evidence import KnownDeviations, seek
 from discreet.methods.suppress.movers import programs
 from discreet.problem import Status
 from discreet.protection import suppress
@@ -41,7 +41,7 @@ def test_evidence_never_credits_more_than_the_exact_interval(seed):
     problem = random_problem(rng, random_table(rng, (3, 4)))
     everything = problem.status != Status.PUBLISHED
     mover = programs(problem, everything, problem.cost)[0]
-    evidence = Evidence(problem, problem.attackers()[0])
+    evidence = KnownDeviations(problem, problem.attackers()[0])
     for p in problem.primaries.tolist():
         seek(mover, evidence, p)
     protection = suppress(problem, everything)
@@ -61,7 +61,7 @@ def test_no_move_where_there_is_no_room():
 def test_the_clean_up_publishes_everything_that_protects_nobody():
     problem = pose(cross_table("abc", "def", np.arange(1.0, 10).reshape(3, 3) + 10), {"a × d": 2.0})
     everything = np.ones(len(problem), dtype=bool)
-    evidence = Evidence(problem, problem.attackers()[0])
+    evidence = KnownDeviations(problem, problem.attackers()[0])
     mover = programs(problem, everything, problem.cost)[0]
     seek(mover, evidence, int(problem.primaries[0]))
     kept, status = eliminate(problem, everything, [evidence], Run())

@@ -15,7 +15,7 @@ from discreet.data.table import Table
 from discreet.errors import NoSafePatternError
 from discreet.inference.evidence import Difference
 from discreet.methods import protect
-from discreet.methods.suppress.evidence import Evidence, seek
+from discreet.methods.suppress.evidence import KnownDeviations, seek
 from discreet.methods.suppress.movers import movers, programs
 from discreet.methods.suppress.network_mover import NetworkMover
 from discreet.methods.suppress.unpick import Unpicked
@@ -88,9 +88,9 @@ def test_flows_show_what_linear_programs_show(kind, seed):
     everything = suppress(problem, cells)
     both = zip(movers(problem, cells, problem.cost, 0), programs(problem, cells, problem.cost), strict=True)
     for who, (mover, program) in zip(problem.attackers(), both, strict=True):
-        evidence = Evidence(problem, who)
+        evidence = KnownDeviations(problem, who)
         for p in problem.primaries.tolist():
-            by_program = seek(program, Evidence(problem, who), p)
+            by_program = seek(program, KnownDeviations(problem, who), p)
             assert (seek(mover, evidence, p) is None) is (by_program is None)
         for p in problem.primaries[:3].tolist():
             lower, upper = infer(everything, p, who)
@@ -182,7 +182,7 @@ def test_what_single_relations_rule_out_is_unsafe(seed):
     problem = random_problem(rng, random_table(rng, (3, 3, 3)), primaries=0.2, must_publish=0.0)
     hidden = protect(problem, "kelly").hidden
     who = problem.attackers()[0]
-    unpicked = Unpicked(programs(problem, hidden, problem.cost)[0], Evidence(problem, who))
+    unpicked = Unpicked(programs(problem, hidden, problem.cost)[0], KnownDeviations(problem, who))
     before = unpicked.low.copy(), unpicked.high.copy()
     for i in np.flatnonzero(hidden & (problem.status == Status.FREE)).tolist():
         ruled_out = unpicked.rules_out(i, hidden)

@@ -16,13 +16,13 @@ from discreet.methods import protect
 from discreet.methods.context import Run
 from discreet.methods.suppress.optimal import master as master_module
 from discreet.methods.suppress.optimal import search
-from discreet.methods.suppress.optimal.attack import Attack
 from discreet.methods.suppress.optimal.bridges import Bridges
-from discreet.methods.suppress.optimal.cuts import Cut, capacity_cut, cover_cut
-from discreet.methods.suppress.optimal.master import Master
+from discreet.methods.suppress.optimal.cuts import PatternCut, capacity_cut, cover_cut
+from discreet.methods.suppress.optimal.master import PatternMaster
 from discreet.methods.suppress.optimal.network_kernel import stops
 from discreet.methods.suppress.optimal.optimal import Optimal
-from discreet.methods.suppress.optimal.search import Search
+from discreet.methods.suppress.optimal.search import PatternSearch
+from discreet.methods.suppress.optimal.separator import PatternSeparator
 from discreet.problem import Problem, Status
 from discreet.progress import Silent
 from discreet.protection import suppress
@@ -62,7 +62,7 @@ def test_a_capacity_cut_of_a_free_cell_counts_only_if_it_is_hidden():
 @given(st.lists(st.sampled_from([0.15, 0.3, 0.4, 0.7, 1.0]), min_size=2, max_size=8), st.integers(0, 2**32))
 def test_a_cover_cut_holds_wherever_its_cut_does(weights, seed):
     weight = np.array(weights)
-    cut, x = Cut(np.arange(len(weight)), weight, 1.0), np.random.default_rng(seed).random(len(weight))
+    cut, x = PatternCut(np.arange(len(weight)), weight, 1.0), np.random.default_rng(seed).random(len(weight))
     cover = cover_cut(cut, x)
     for mask in range(1 << len(weight)):
         pattern = np.array([(mask >> i) & 1 for i in range(len(weight))], dtype=float)
@@ -83,7 +83,7 @@ def test_no_cut_cuts_off_a_cheapest_pattern(seed, shape):
     if found is None:
         return
     hidden = found.patterns[0].astype(float)
-    attack = Attack(problem, problem.attackers()[0])
+    attack = PatternSeparator(problem, problem.attackers()[0])
     for cut in attack.plain_cuts():
         assert cut.lacking(hidden) <= 1e-6
     for _ in range(5):
@@ -106,15 +106,15 @@ def test_a_bridge_asks_for_another_cell_in_each_relation_without_forced_ones():
 # -- the master problem -------------------------------------------------------------------------------------------
 
 
-def master(cost: list[float]) -> Master:
+def master(cost: list[float]) -> PatternMaster:
     n = len(cost)
-    return Master(np.array([*cost, 0.0]), np.arange(n + 1) < n, np.arange(n + 1) == n, seed=0)
+    return PatternMaster(np.array([*cost, 0.0]), np.arange(n + 1) < n, np.arange(n + 1) == n, seed=0)
 
 
 def test_the_master_bounds_solves_and_settles():
     """Of any two of three cells one at least: a half of each is cheapest in fractions, two whole ones in truth."""
     problem = master([2.0, 2.0, 3.0])
-    pairs = [Cut(np.array(pair), np.ones(2), 1.0) for pair in ((0, 1), (1, 2), (0, 2))]
+    pairs = [PatternCut(np.array(pair), np.ones(2), 1.0) for pair in ((0, 1), (1, 2), (0, 2))]
     assert problem.add(pairs) == 3
     assert problem.add(pairs) == 0, "no cut twice"
     relaxed = problem.relax()
@@ -127,7 +127,7 @@ def test_the_master_bounds_solves_and_settles():
     only = problem.solve(10.0, 0.0, np.array([1.0, 0.0, 1.0, 1.0]), np.array([True, True, False, False]))
     assert only.x is not None
     assert only.x[2] == 1, "cells that are not open stay as they are"
-    problem.add([Cut(np.array([0]), np.ones(1), 2.0)])
+    problem.add([PatternCut(np.array([0]), np.ones(1), 2.0)])
     assert problem.relax() is None
     assert problem.solve(10.0, 0.0, None).x is None
 
@@ -135,7 +135,7 @@ def test_the_master_bounds_solves_and_settles():
 def test_rows_that_sit_out_are_called_back(monkeypatch):
     monkeypatch.setattr(master_module, "CROWD", 0)
     problem = master([1.0] * 6)
-    cuts = [Cut(np.array([i]), np.ones(1), 1.0) for i in range(6)]
+    cuts = [PatternCut(np.array([i]), np.ones(1), 1.0) for i in range(6)]
     problem.add(cuts)
     problem.tidy(np.array([3.0, 3.0, 3.0, 3.0, 1.0, 1.0, 1.0]))
     relaxed = problem.relax()
@@ -150,7 +150,7 @@ def test_rows_that_sit_out_are_called_back(monkeypatch):
 def test_dear_columns_wake_up_when_they_pay(monkeypatch):
     monkeypatch.setattr(master_module, "ALL", 1)
     problem = master([1.0, 5.0, 6.0, 7.0])
-    problem.add([Cut(np.array([1, 3]), np.ones(2), 1.0), Cut(np.array([0, 2]), np.ones(2), 1.0)])
+    problem.add([PatternCut(np.array([1, 3]), np.ones(2), 1.0), PatternCut(np.array([0, 2]), np.ones(2), 1.0)])
     relaxed = problem.relax()
     assert relaxed is not None
     assert relaxed.cost == pytest.approx(6.0)
@@ -186,9 +186,9 @@ def test_flows_go_as_far_as_linear_programs_let_them(seed):
 @pytest.mark.parametrize("seed", range(1, 7))
 def test_flows_and_linear_programs_find_the_same_optimum(seed, monkeypatch):
     problem = table_2d(seed, size=8, share=0.08)
-    assert Attack(problem, problem.attackers()[0]).net is not None
+    assert PatternSeparator(problem, problem.attackers()[0]).net is not None
     by_flow = protect(problem, "optimal")
-    monkeypatch.setattr("discreet.methods.suppress.optimal.attack.network", lambda relations: None)
+    monkeypatch.setattr("discreet.methods.suppress.optimal.separator.network", lambda relations: None)
     by_program = protect(problem, "optimal")
     assert by_flow.report.status == by_program.report.status == "optimal"
     assert by_flow.report.cost == pytest.approx(by_program.report.cost)
@@ -317,10 +317,10 @@ def test_a_cell_that_cannot_move_at_all_is_hopeless(large, monkeypatch):
 def test_an_interrupt_keeps_the_best_pattern(monkeypatch):
     problem = table_2d(5, size=10, share=0.04)
 
-    def interrupted(self: Search, seconds: float) -> None:
+    def interrupted(self: PatternSearch, seconds: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Search, "converge", interrupted)
+    monkeypatch.setattr(PatternSearch, "converge", interrupted)
     found = protect(problem, "optimal")
     assert found.report.status == "time_limit"
     assert found.report.bound is not None
@@ -357,5 +357,5 @@ def test_the_search_tells_how_it_is_going():
         def update(self, done: int, note: str = "") -> None:
             said.append(note)
 
-    Search(table_2d(7), Run(progress=Listening())).run()
+    PatternSearch(table_2d(7), Run(progress=Listening())).run()
     assert any("gap" in note and "bound" in note for note in said)

@@ -13,9 +13,9 @@ from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import NoSafePatternError
 from discreet.methods import protect
 from discreet.methods.context import Run
-from discreet.methods.suppress.optimal.attack import Attack
-from discreet.methods.suppress.optimal.cuts import Cut
-from discreet.methods.suppress.optimal.search import Search
+from discreet.methods.suppress.optimal.cuts import PatternCut
+from discreet.methods.suppress.optimal.search import PatternSearch
+from discreet.methods.suppress.optimal.separator import PatternSeparator
 from discreet.methods.suppress.subtables import subtables
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
@@ -81,12 +81,12 @@ def safe_patterns(problem: Problem) -> FloatArray:
     return patterns
 
 
-def assert_holds(cut: Cut, patterns: FloatArray) -> None:
+def assert_holds(cut: PatternCut, patterns: FloatArray) -> None:
     added = patterns[:, cut.cells] @ cut.weight
     assert added.min(initial=np.inf) >= cut.least - 1e-6
 
 
-def shares(attack: Attack, rng: np.random.Generator) -> FloatArray:
+def shares(attack: PatternSeparator, rng: np.random.Generator) -> FloatArray:
     """Some pattern, mostly a fractional one."""
     some = rng.random(len(attack.free))
     some = some.round(1) if rng.random() < 0.5 else (some < 0.4).astype(float)
@@ -99,7 +99,7 @@ def test_what_somebody_cannot_do_who_knows_one_table_nobody_can(kind, seed):
     problem, patterns = draw(kind, seed)
     rng = np.random.default_rng(seed)
     relations = problem.table.relations
-    for attack in [Attack(problem, who) for who in problem.attackers()]:
+    for attack in [PatternSeparator(problem, who) for who in problem.attackers()]:
         for table in subtables(relations):
             part = attack.within(relations[table.rows])
             for cut in part.plain_cuts():
@@ -120,7 +120,7 @@ def test_one_table_sees_less_than_the_whole():
             problem, _ = draw(kind, seed)
             rng = np.random.default_rng(seed)
             relations = problem.table.relations
-            for attack in [Attack(problem, who) for who in problem.attackers()]:
+            for attack in [PatternSeparator(problem, who) for who in problem.attackers()]:
                 x = shares(attack, rng)
                 everywhere = set(attack.cuts(x, attack.requirements)[1])
                 for table in subtables(relations):
@@ -134,7 +134,7 @@ def test_a_search_never_cuts_off_a_safe_pattern(kind, seed):
     """From the first cut to the last, whether learnt from fractions, from patterns or in chains. Bridges are left out: those
     hold for some cheapest pattern only."""
     problem, patterns = draw(kind, seed)
-    search = Search(problem, Run(budget=Budget(60.0)))
+    search = PatternSearch(problem, Run(budget=Budget(60.0)))
     search.bridges.cuts = lambda x: []  # type: ignore[method-assign]
     search.run()
     assert_pool_holds(search, patterns)
@@ -149,7 +149,7 @@ def test_a_search_never_cuts_off_a_safe_pattern(kind, seed):
 def test_chains_of_cuts_hold_wherever_they_begin(kind, seed):
     """Also from patterns that no program would come up with, and from one that hides nothing more."""
     problem, patterns = draw(kind, seed)
-    search = Search(problem, Run(budget=Budget(30)))
+    search = PatternSearch(problem, Run(budget=Budget(30)))
     search.bridges.cuts = lambda x: []  # type: ignore[method-assign]
     rng = np.random.default_rng(seed)
     for share in (0.0, 0.3, 0.7):
@@ -161,7 +161,7 @@ def test_chains_of_cuts_hold_wherever_they_begin(kind, seed):
     assert search.hidden is None or (patterns == search.hidden).all(axis=1).any()
 
 
-def assert_pool_holds(search: Search, patterns: FloatArray) -> None:
+def assert_pool_holds(search: PatternSearch, patterns: FloatArray) -> None:
     master = search.master
     lacking = master._least - patterns[:, master.columns] @ master._pool.T
     assert lacking.max(initial=-np.inf) <= 1e-6
@@ -175,4 +175,4 @@ def test_the_problems_are_about_something(seeds):
     levels = [[problem.levels(who)[:, problem.free].any() for who in problem.attackers()] for problem in drawn]
     assert sum(any(conditional) for conditional in levels) >= 2 * some
     assert sum(len(subtables(problem.table.relations)) > 1 for problem in drawn) >= 4 * some
-    assert sum(Attack(problem, problem.attackers()[0]).net is None for problem in drawn) >= 3 * some
+    assert sum(PatternSeparator(problem, problem.attackers()[0]).net is None for problem in drawn) >= 3 * some

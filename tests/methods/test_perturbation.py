@@ -12,9 +12,9 @@ from discreet.methods import protect, with_options
 from discreet.methods.context import Run
 from discreet.methods.perturbation import large
 from discreet.methods.perturbation.first_model import PerturbationFirstModel
-from discreet.methods.perturbation.master import Master
+from discreet.methods.perturbation.master import TableMaster
 from discreet.methods.perturbation.perturbation import Perturbation, pinned
-from discreet.methods.sums import Sums
+from discreet.methods.totals import Totals
 from discreet.problem import Status
 from discreet.progress import Budget
 from discreet.testing import cross_table, pose, random_hierarchy, random_linked_table, random_problem, random_table
@@ -121,12 +121,12 @@ def test_bounds_of_large_tables_are_those_of_the_program():
     windows = Perturbation().windows(problem, Run())[-1]()[0]
     wanted = np.zeros(len(problem))
     wanted[problem.primaries] = windows.high[problem.primaries]
-    finest = large.Finest(windows, Sums.of(problem.table))
+    finest = large.Finest(windows, Totals.of(problem.table))
     change = finest.change(wanted)
     assert change is not None
     within = pinned(windows, change[problem.primaries].astype(float))
     found, bound = finest.cheapest(within, Budget(), 0)
-    exact = Master(within, within.weight, plain=True).solve(Budget())
+    exact = TableMaster(within, within.weight, plain=True).solve(Budget())
     assert bound == pytest.approx(exact.bound, rel=1e-4)
     assert found is None or found.cost >= bound * (1 - 1e-9)
 

@@ -13,8 +13,8 @@ from discreet.methods.context import Run
 from discreet.methods.intervals.placement import Draw
 from discreet.methods.intervals.publish import published
 from discreet.methods.intervals.recentre import recentred
-from discreet.methods.intervals.search import Search
-from discreet.methods.intervals.setting import Placement, Setting, Sides, Treatment
+from discreet.methods.intervals.search import WidthSearch
+from discreet.methods.intervals.setting import IntervalSetting, Placement, Sides, Treatment
 from discreet.problem import Problem
 from discreet.protection import Protection
 from discreet.testing import pose, random_hierarchy, random_table
@@ -36,11 +36,11 @@ def dense(seed: int) -> Problem:
     return pose(table, {table.label(i): 0.1 * table.value[i] for i in sensitive})
 
 
-def around_true_values(problem: Problem) -> tuple[Setting, Search, Protection]:
+def around_true_values(problem: Problem) -> tuple[IntervalSetting, WidthSearch, Protection]:
     """Intervals wider than levels ask that have all values of sensitive cells near their middles."""
     wide = problem.with_columns(lower=TIMES * problem.lower, upper=TIMES * problem.upper)
-    setting = Setting(wide, Sides(), placement=Placement.none(problem))
-    search = Search(setting, Run())
+    setting = IntervalSetting(wide, Sides(), placement=Placement.none(problem))
+    search = WidthSearch(setting, Run())
     search.search()
     assert search.z is not None
     found = published(setting, search.z, True, Run())
@@ -80,8 +80,8 @@ def test_another_centre_costs_no_width_and_takes_values_out_of_the_middles(seeds
 def test_intervals_as_narrow_as_levels_allow_leave_no_other_centre():
     """Nothing may come nearer to a value than its level."""
     problem = dense(1)
-    setting = Setting(problem, Sides())
-    search = Search(setting, Run())
+    setting = IntervalSetting(problem, Sides())
+    search = WidthSearch(setting, Run())
     search.search()
     found = published(setting, search.z, False, Run())
     rng = np.random.default_rng(1)

@@ -22,8 +22,8 @@ from discreet.methods.rounding import improve as improving
 from discreet.methods.rounding import search as searching
 from discreet.methods.rounding.controlled import ControlledRounding
 from discreet.methods.rounding.first_model import RoundingFirstModel
-from discreet.methods.rounding.grid import Grid
-from discreet.methods.rounding.program import Program
+from discreet.methods.rounding.grid import RoundingGrid
+from discreet.methods.rounding.program import RoundingProgram
 from discreet.methods.rounding.simple import ConventionalRounding, RandomRounding
 from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection
@@ -298,7 +298,7 @@ def test_networks_and_integer_programs_agree():
         rng = np.random.default_rng(seed)
         shape = (random_hierarchy(rng, 8, levels=3), 6) if seed % 2 else (9, 7)
         problem = pose(random_table(rng, shape, values="integer"), {})
-        program = Program(Grid.of(problem, 4, 1, True))
+        program = RoundingProgram(RoundingGrid.of(problem, 4, 1, True))
         assert program.is_network()
         whole, relaxed = program.solve(Run().budget), program.relaxed(Run().budget)
         assert program.grid.deviation(whole.steps) == pytest.approx(program.grid.deviation(relaxed.steps))
@@ -325,7 +325,7 @@ def test_annealing_ends_at_a_rounding_or_not_at_all(seed, monkeypatch):
     monkeypatch.setattr(annealing, "SWEEPS", 200)
     problem = pose(random_table(np.random.default_rng(seed), (5, 4, 4), values="integer"), {})
     for steps in (1, 2):
-        grid = Grid.of(problem, 3.0, steps, True)
+        grid = RoundingGrid.of(problem, 3.0, steps, True)
         found = annealing.annealed(grid, Run(seed=seed))
         again = annealing.annealed(grid, Run(seed=seed))
         assert (found is None) == (again is None)
@@ -339,10 +339,10 @@ def test_annealing_ends_at_a_rounding_or_not_at_all(seed, monkeypatch):
 
 
 def test_annealing_leaves_a_cube_without_a_rounding_and_cells_it_cannot_round_alone(cube):
-    assert annealing.annealed(Grid.of(cube, 2.0, 1, True), Run()) is None
-    assert annealing.annealed(Grid.of(cube, np.r_[4.0, np.full(len(cube) - 1, 2.0)], 2, True), Run()) is None
+    assert annealing.annealed(RoundingGrid.of(cube, 2.0, 1, True), Run()) is None
+    assert annealing.annealed(RoundingGrid.of(cube, np.r_[4.0, np.full(len(cube) - 1, 2.0)], 2, True), Run()) is None
     fixed = cube.with_columns(status=np.where(np.arange(len(cube)) == 0, Status.PUBLISHED, cube.status))
-    assert annealing.annealed(Grid.of(fixed, 2.0, 2, True), Run()) is None
+    assert annealing.annealed(RoundingGrid.of(fixed, 2.0, 2, True), Run()) is None
 
 
 def test_large_tables_are_relaxed_where_annealing_finds_nothing(monkeypatch, cube):

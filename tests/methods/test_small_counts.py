@@ -18,7 +18,7 @@ from discreet.data.table import Table
 from discreet.errors import RuleError, TableError
 from discreet.methods import protect, with_options
 from discreet.methods.counts.small_counts import SmallCounts
-from discreet.methods.sums import Sums
+from discreet.methods.totals import Totals
 from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection
 from discreet.testing import cross_table, infer, pose, random_hierarchy, random_linked_table, random_table
@@ -28,7 +28,7 @@ def counts(rng: np.random.Generator, shape, mean: float = 3.0, zeros: float = 0.
     """A full table of counts, many of them small."""
     full = random_table(rng, shape, values="integer", zeros=0.0)
     inner = np.where(rng.random(len(full)) < zeros, 0, rng.geometric(1 / mean, len(full)))
-    value = Sums.of(full).add_up(inner.astype(float))
+    value = Totals.of(full).add_up(inner.astype(float))
     return full.with_columns(value=value, magnitude=value, count=value.astype(int), is_count=True)
 
 
@@ -108,7 +108,7 @@ def test_the_audit_says_when_more_was_asked_for():
 def least_by_trying(problem: Problem, base: int) -> float:
     """The least sum of squares of all ways to round."""
     table, value = problem.table, problem.table.value
-    sums, small = Sums.of(table), np.flatnonzero(table.is_base & (value > 0) & (value < base))
+    sums, small = Totals.of(table), np.flatnonzero(table.is_base & (value > 0) & (value < base))
     best = np.inf
     for ups in product((0.0, float(base)), repeat=len(small)):
         trial = value.copy()
@@ -137,7 +137,7 @@ def test_totals_of_a_larger_table_stay_near():
     check(problem, found, base)
     small = table.is_base & (value > 0) & (value < base)
     nearer = np.where(small, np.where(value > base / 2, base, 0.0), value)
-    by_itself = Sums.of(table).add_up(nearer) - value
+    by_itself = Totals.of(table).add_up(nearer) - value
     ours = (found.published - value)[~table.is_base]
     assert np.abs(ours).max() <= 2 * base
     assert (ours**2).sum() < 0.1 * (by_itself[~table.is_base] ** 2).sum()

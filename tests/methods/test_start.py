@@ -11,7 +11,7 @@ from discreet.audit import audit
 from discreet.errors import InputError, NoSafePatternError
 from discreet.methods import SUPPRESSION, protect
 from discreet.methods.context import Run
-from discreet.methods.suppress.parts import Parts
+from discreet.methods.suppress.top_down import Parts
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection

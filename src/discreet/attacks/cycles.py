@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse.linalg import lsmr
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.attacks.exact import System, congruent, exact, midpoint, unit_of
+from discreet.attacks.exact import ReducedSystem, congruent, exact, midpoint, unit_of
 from discreet.attacks.finding import Finding
 from discreet.attacks.public import Public
 from discreet.inference.congruent import components
@@ -23,7 +23,7 @@ DIRECTIONS = 4  # random moves that tell apart cells that do not move as one
 
 
 @dataclass(frozen=True)
-class Side:
+class CycleSide:
     """Cells that stop a cell on one side: its distance from the end is Σ weight · (their distance from their own ends)."""
 
     cells: tuple[str, ...]
@@ -50,8 +50,8 @@ class Cycle:
     cell: str
     lower: float
     upper: float
-    below: Side
-    above: Side
+    below: CycleSide
+    above: CycleSide
     companions: tuple[str, ...]  # move with it by the relations alone, whatever the bounds
 
     def from_below(self, a: float) -> float:
@@ -104,11 +104,11 @@ def cycles(public: Public, cells: Sequence[str] | None = None, *, progress: Prog
     asked = asked[np.isin(asked, public.unknown)]
     place = np.searchsorted(public.unknown, asked)
     lower, upper = seen.lower[place], seen.upper[place]
-    system = System.of(public)
+    system = ReducedSystem.of(public)
     rows = sparse.csr_array(system.rows)
     # Sums of a table that agrees, rather than those that are published and may be off: then no program is impossible.
     rhs = rows @ congruent(public, progress=progress)[system.cells]
-    sides: dict[int, tuple[Side, Side]] = {}
+    sides: dict[int, tuple[CycleSide, CycleSide]] = {}
     together: dict[int, tuple[str, ...]] = {}
     progress.stage("cycles", len(asked))
     for members, relations in components(rows, np.ones(len(system.cells), dtype=bool)):
@@ -156,7 +156,7 @@ class _Part:
         self.model.load(np.zeros(len(cells)), *bounds, rows, rhs / unit, rhs / unit)
         self.aim = 0
 
-    def side(self, column: int, sign: float, names: list[str]) -> Side:
+    def side(self, column: int, sign: float, names: list[str]) -> CycleSide:
         """What stops a column on its way down (−1) or up (+1)."""
         self.model.set_cost(np.array([self.aim]), np.zeros(1))
         self.model.set_cost(np.array([column]), np.ones(1))
@@ -164,13 +164,13 @@ class _Part:
         self.aim = column
         solved = self.model.solve()
         if not solved.optimal:  # endless: nothing stops it
-            return Side((), (), ())
+            return CycleSide((), (), ())
         # Whatever the multipliers, x = yᵀt + dᵀx: nothing depends on the solver's own reduced costs.
         weight = -(self.rows.T @ solved.row_dual)
         weight[column] += 1.0
         at = np.flatnonzero(np.abs(weight) > NOTHING)
         ends = np.where(sign * weight[at] > 0, self.high[at], self.low[at])
-        return Side(
+        return CycleSide(
             tuple(names[i] for i in at),
             tuple(float(w) for w in np.abs(weight[at]).round(9)),
             tuple(float(e) for e in ends),

@@ -31,7 +31,7 @@ class Contradiction(InputError):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class System:
+class ReducedSystem:
     """The relations that are left when what is known is put in: ``rows @ x == rhs`` for the cells that are not."""
 
     cells: IntArray
@@ -41,7 +41,7 @@ class System:
     digits: int | None
 
     @classmethod
-    def of(cls, public: Public) -> System:
+    def of(cls, public: Public) -> ReducedSystem:
         cells = public.unknown
         known = np.setdiff1d(np.arange(len(public)), cells)
         value = public.lower[known]
@@ -86,7 +86,7 @@ def congruent(public: Public, *, whole: bool = False, progress: Progress | None 
     if len(crossed):
         labels = [public.labels[i] for i in crossed]
         raise Contradiction(f"{CONTRADICTION} See {some(labels)}.", labels)
-    system = System.of(public)
+    system = ReducedSystem.of(public)
     table = np.where(public.lower < public.upper, 0.0, public.lower)
     if not len(system.cells):
         return table

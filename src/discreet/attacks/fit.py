@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.attacks.exact import System, exact
+from discreet.attacks.exact import ReducedSystem, exact
 from discreet.attacks.finding import Finding
 from discreet.attacks.public import Public
 from discreet.errors import InputError
@@ -48,7 +48,7 @@ def fit(
     if start not in get_args(Start):
         raise InputError(f"start is {' or '.join(map(repr, get_args(Start)))}, not {start!r}.")
     progress = progress or Silent()
-    system = System.of(public)
+    system = ReducedSystem.of(public)
     base = public.lower[system.cells]
     if np.any(np.isinf(base)):
         raise InputError(

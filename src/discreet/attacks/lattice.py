@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.attacks.exact import ExactIntervals, System
+from discreet.attacks.exact import ExactIntervals, ReducedSystem
 from discreet.attacks.public import Public
 
 NOTHING = 1e-9  # entries below this are float noise of the elimination
@@ -34,7 +34,7 @@ class Lattice:
     @classmethod
     def of(cls, public: Public, seen: ExactIntervals) -> Lattice | None:
         """None where values have no last digit, or cells may be without end."""
-        system = System.of(public)
+        system = ReducedSystem.of(public)
         digits = 0 if public.whole else system.digits
         if digits is None or not np.all(np.isfinite(seen.lower) & np.isfinite(seen.upper)):
             return None

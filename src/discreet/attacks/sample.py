@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.linalg import null_space
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.attacks.exact import ExactIntervals, System, exact
+from discreet.attacks.exact import ExactIntervals, ReducedSystem, exact
 from discreet.attacks.finding import Finding
 from discreet.attacks.public import Public
 from discreet.errors import InputError
@@ -109,7 +109,7 @@ def walks(
     Sets that are too large or without end are left out, and those for which no time is left.
     """
     open_ = seen.upper > seen.lower
-    system = System.of(public)
+    system = ReducedSystem.of(public)
     rows = system.rows
     fixed = np.where(open_, 0.0, seen.lower)
     rhs = system.rhs - rows @ np.where(np.isfinite(fixed), fixed, 0.0)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.attacks.exact import System, midpoint, unit_of
+from discreet.attacks.exact import ReducedSystem, midpoint, unit_of
 from discreet.attacks.finding import Finding
 from discreet.attacks.public import Public
 from discreet.data.table import digits_of
@@ -42,7 +42,7 @@ def recover(public: Public, *, tolerance: float = 1e-9) -> Recovered:
     value, their midpoints are claimed if the others can make up for them. The cell whose interval is widest in proportion has
     a radius of q times its value: q = max (u − l)/(u + l).
     """
-    system = System.of(public)
+    system = ReducedSystem.of(public)
     low, high = public.told_lower[system.cells], public.told_upper[system.cells]
     middle = midpoint(low, high)
     # A value that was published in place of another is in the middle of its interval, and known not to be the truth.

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from discreet.arrays import IntArray
-from discreet.attacks.exact import System, infer, midpoint
+from discreet.attacks.exact import ReducedSystem, infer, midpoint
 from discreet.attacks.finding import Finding
 from discreet.attacks.public import Public
 from discreet.audit.integer import narrowed
@@ -37,7 +37,7 @@ def counts(public: Public, *, progress: Progress | None = None) -> Counts:
     seen, told = infer(public, whole=True, progress=progress)
     table, cells = seen.problem.table.value, public.unknown
     sharp = narrowed(seen, told, progress=progress)
-    rows = System.of(public).rows
+    rows = ReducedSystem.of(public).rows
     low, high = propagate(rows, public.lower[cells] - table[cells], public.upper[cells] - table[cells])
     near = 1e-6  # counts are whole, so this is nothing
     how = np.select(

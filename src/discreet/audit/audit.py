@@ -21,9 +21,9 @@ from discreet.executors import in_order
 from discreet.inference import tolerances
 from discreet.inference.congruent import components
 from discreet.inference.decide import Decider
-from discreet.inference.evidence import Difference, Evidence, Found
+from discreet.inference.evidence import ComponentFindings, Difference, Evidence
 from discreet.inference.explore import CHUNK, Component, open_targets, reaches, settle, survey, unknown
-from discreet.inference.neighbourhoods import MANY, NEAR, SHARE, SMALLER, TRIAL, Part, is_vast, parts, take_in
+from discreet.inference.neighbourhoods import MANY, NEAR, SHARE, SMALLER, TRIAL, Neighbourhood, is_vast, parts, take_in
 from discreet.inference.reduce import Reduced, reduce
 from discreet.inference.requirements import against, due, known_floats, limits, others, required
 from discreet.problem import Problem, Status
@@ -342,7 +342,7 @@ class _Job:
         if small:
             yield _joined(small)
 
-    def _explore(self, whole: list[Component]) -> list[Found]:
+    def _explore(self, whole: list[Component]) -> list[ComponentFindings]:
         """Survey every component, then settle what is left in pieces of the same size, wherever they are worked on."""
         found, left = [], []
         told = self.protection
@@ -361,7 +361,7 @@ class _Job:
             self._advance(len(chosen))
         return everything
 
-    def _from_parts(self, component: Component) -> Found:
+    def _from_parts(self, component: Component) -> ComponentFindings:
         """What ever larger parts of a component show, around targets that are still open.
 
         In a component that one program is not too large for, they must be small beside it, and a few of them show much.
@@ -379,10 +379,12 @@ class _Job:
             self._settle_around(component, found, left, size, SHARE if size == NEAR[0] else size)
         return found
 
-    def _settle_around(self, component: Component, found: Found, chosen: IntArray, size: int, share: int) -> None:
+    def _settle_around(
+        self, component: Component, found: ComponentFindings, chosen: IntArray, size: int, share: int
+    ) -> None:
         seen = self.done + len(component.targets) - len(open_targets(component, found))
         cut = parts(component, chosen, size, share)
-        for part, settled in zip(cut, in_order(self.executor, Part.settle, cut), strict=True):
+        for part, settled in zip(cut, in_order(self.executor, Neighbourhood.settle, cut), strict=True):
             take_in(found, part, settled)
             seen += len(part.component.targets)
             self.progress.update(seen)
@@ -392,7 +394,7 @@ class _Job:
         self.progress.update(self.done)
 
     def _gather(
-        self, targets: IntArray, reduced: Reduced, columns: list[IntArray], found: list[Found]
+        self, targets: IntArray, reduced: Reduced, columns: list[IntArray], found: list[ComponentFindings]
     ) -> tuple[FloatArray, FloatArray, IntArray, list[Difference]]:
         """From columns back to cells: how far each target moves, at least and at most, and the tables that show it."""
         n = len(reduced.low)
@@ -442,15 +444,15 @@ def _numbers(problem: Problem, cells: Sequence[int] | NDArray[np.integer]) -> In
     return given.astype(np.int64)
 
 
-def _survey(work: tuple[Component, Found | None]) -> Found:
+def _survey(work: tuple[Component, ComponentFindings | None]) -> ComponentFindings:
     return survey(*work)
 
 
-def _settle(work: tuple[Component, Found, IntArray]) -> Found:
+def _settle(work: tuple[Component, ComponentFindings, IntArray]) -> ComponentFindings:
     return settle(*work)
 
 
-def _put_in(found: Found, settled: Found, columns: IntArray, surveyed: int) -> None:
+def _put_in(found: ComponentFindings, settled: ComponentFindings, columns: IntArray, surveyed: int) -> None:
     """Put what was settled about some columns into the findings about a component; of ``tables`` it has only new ones."""
     for name in ("reach", "edge"):
         getattr(found, name)[:, columns] = getattr(settled, name)[:, columns]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.attackers import Attacker
 from discreet.audit.audit import Audit
-from discreet.audit.proof import FORMAT, SIDES, VERSION, Json, Proof, Shown, Side, short, state, told
+from discreet.audit.proof import FORMAT, SIDES, VERSION, Json, Proof, ProvenSide, Witnesses, short, state, told
 from discreet.decompress import read_bytes
 from discreet.drafts import create_private
 from discreet.errors import DiscreetError, FormatError, InputError, TableError, some
@@ -157,7 +157,7 @@ class _Prover:
                 settled[cell] = self._cell(k, cell)
             progress.update(done + k + 1)
         different = {(t.cells, t.move, t.over): t for both in settled.values() for t, _ in both if t is not None}
-        shown = Shown(self.program, list(different.values()))
+        shown = Witnesses(self.program, list(different.values()))
         sides = [
             [self._side(shown, cell, *one) for one in zip(SIGNS, both, strict=True)] for cell, both in settled.items()
         ]
@@ -191,14 +191,14 @@ class _Prover:
         down, up = (toward(self.program, table, cell, sign) for sign, table in zip(SIGNS, shown, strict=True))
         return short([decimal(level) for level in self.required[:, cell]], down, up)
 
-    def _side(self, shown: Shown, cell: int, sign: int, settled: _Settled) -> Side:
+    def _side(self, shown: Witnesses, cell: int, sign: int, settled: _Settled) -> ProvenSide:
         table, limit = settled
         reach = toward(self.program, table, cell, sign)
         multipliers = None if limit is None or isinstance(reach, float) else limit.multipliers
         n = shown.first(cell, sign, reach) if reach else None
         if n is None:
-            return Side(None, 1, multipliers)
-        return Side(n, sign if shown.tables[n].moves[cell] > 0 else -sign, multipliers)
+            return ProvenSide(None, 1, multipliers)
+        return ProvenSide(n, sign if shown.tables[n].moves[cell] > 0 else -sign, multipliers)
 
 
 def _standard(table: ExactDifference | None) -> ExactDifference | None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from discreet.arrays import DOWN, UP
 from discreet.data.table import Table
-from discreet.inference.exact_lp import Combination, Program
+from discreet.inference.exact_lp import Combination, ExactProgram
 from discreet.inference.numbers import Rational, decimal, text
 
 MANY = 6  # relations, or cells of one, that are still named one by one
@@ -16,7 +16,7 @@ SIGN, LIMIT, REACHES = (-1, 1), ("at least", "at most"), ("down to", "up to")
 
 def explain(
     table: Table,
-    program: Program,
+    program: ExactProgram,
     cell: int,
     levels: Sequence[Fraction],
     limits: Mapping[int, Combination],
@@ -45,7 +45,7 @@ def explain(
     return said + [_inference(table, program, cell, side, limits[side]) for side in sorted(used)]
 
 
-def _inference(table: Table, program: Program, cell: int, side: int, combination: Combination) -> str:
+def _inference(table: Table, program: ExactProgram, cell: int, side: int, combination: Combination) -> str:
     sign, who = SIGN[side], repr(table.label(cell))
     end = text(decimal(table.value[cell]) + sign * combination.bound)
     said = f"{who} is {LIMIT[side] if combination.remaining else 'exactly'} {end}"
@@ -63,7 +63,7 @@ def _inference(table: Table, program: Program, cell: int, side: int, combination
     return f"{said}: {_list(relations, ' ').removeprefix('+ ')} leaves {who} = published cells{left}."
 
 
-def _relation(table: Table, program: Program, row: int) -> str:
+def _relation(table: Table, program: ExactProgram, row: int) -> str:
     """``'A × 1' + 'A × 2' + 3 published = 'A × Total'``: uncertain cells and totals by name."""
     sides: tuple[list[str], list[str]] = ([], [])
     published = [0, 0]

@@ -14,7 +14,7 @@ from typing import Any
 from discreet.attackers import Attacker
 from discreet.audit.explain import explain
 from discreet.inference import tolerances
-from discreet.inference.exact_lp import Combination, ExactDifference, Program
+from discreet.inference.exact_lp import Combination, ExactDifference, ExactProgram
 from discreet.inference.numbers import Bound, decimal, text
 from discreet.inference.requirements import due, known, others, required
 from discreet.problem import Problem, Status
@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Side:
+class ProvenSide:
     """Why a cell goes so far in one direction, and why no farther."""
 
     table: int | None = None  # number of the table that shows how far it goes; None: not at all
@@ -45,7 +45,7 @@ class Proof:
 
     tables: Sequence[ExactDifference]
     cells: Sequence[int]
-    sides: Sequence[tuple[Side, Side]]  # down and up
+    sides: Sequence[tuple[ProvenSide, ProvenSide]]  # down and up
 
 
 def state(
@@ -110,10 +110,10 @@ def short(levels: Sequence[Fraction], down: Bound, up: Bound) -> list[str]:
     return [name for name, reach, level in ways if reach < level * ENOUGH]
 
 
-class Shown:
+class Witnesses:
     """Which of several tables show how far a cell moves. Of those that show the same, the first is named."""
 
-    def __init__(self, program: Program, tables: Sequence[ExactDifference]) -> None:
+    def __init__(self, program: ExactProgram, tables: Sequence[ExactDifference]) -> None:
         self.program, self.tables = program, tables
         self._moving: defaultdict[int, list[int]] = defaultdict(list)
         for number, table in enumerate(tables):
@@ -133,8 +133,8 @@ class _Statement:
         self, problem: Problem, protection: Protection, attacker: Attacker, proof: Proof, wrong: list[str]
     ) -> None:
         self.problem, self.protection, self.attacker, self.proof = problem, protection, attacker, proof
-        self.program = Program(problem.table.relations, *known(problem, protection, attacker))
-        self.shown = Shown(self.program, proof.tables)
+        self.program = ExactProgram(problem.table.relations, *known(problem, protection, attacker))
+        self.shown = Witnesses(self.program, proof.tables)
         self.required = required(problem, protection, attacker)
         self.wrong = wrong
 
@@ -163,7 +163,7 @@ class _Statement:
         if len(table.cells) == 1 and (table.move, table.over) != ((1,), 1):
             self.wrong.append(f"Table {number} moves a single cell, by other than 1.")
 
-    def _cell(self, cell: int, *sides: Side) -> Json:
+    def _cell(self, cell: int, *sides: ProvenSide) -> Json:
         label, needs = self.problem.table.label(cell), [decimal(level) for level in self.required[:, cell]]
         stated, reach, limits = [], [], {}
         for k, side in enumerate(sides):
@@ -189,7 +189,7 @@ class _Statement:
             entry |= {"missed": missed, "words": words}
         return entry
 
-    def _side(self, cell: int, sign: int, side: Side) -> tuple[Json, Bound, Combination | None]:
+    def _side(self, cell: int, sign: int, side: ProvenSide) -> tuple[Json, Bound, Combination | None]:
         """What is said about one direction, how far the cell goes there, and what bounds it."""
         reach: Bound = Fraction(0)
         said: Json = {}

@@ -12,7 +12,7 @@ from discreet.arrays import BoolArray
 from discreet.errors import InputError, TableError
 from discreet.executors import in_order
 from discreet.inference.respondents.insiders import Insiders
-from discreet.inference.respondents.search import Exposed, Search
+from discreet.inference.respondents.search import Exposed, RespondentSearch
 from discreet.inference.respondents.sensitivity import Measure, measures
 from discreet.problem import Problem
 from discreet.progress import Progress, Silent
@@ -96,13 +96,13 @@ class Chunk:
 
     def worst(self) -> tuple[list[Exposed], int]:
         """Of each of them who is exposed, to somebody who learns most; and how many programs that took."""
-        search = Search(self.problem, self.hidden, self.measure)
+        search = RespondentSearch(self.problem, self.hidden, self.measure)
         found = [search.worst(target) for target in self.targets]
         return [one for one in found if one is not None], search.programs
 
     def all(self) -> tuple[list[Exposed], int]:
         """Everybody who learns too much about them."""
-        search = Search(self.problem, self.hidden, self.measure)
+        search = RespondentSearch(self.problem, self.hidden, self.measure)
         return [one for target in self.targets for one in search.exposures(target)], search.programs
 
 

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from discreet.attackers import Attacker
-from discreet.audit.proof import FORMAT, SIDES, VERSION, Proof, Side, checksum, state
+from discreet.audit.proof import FORMAT, SIDES, VERSION, Proof, ProvenSide, checksum, state
 from discreet.inference.exact_lp import ExactDifference
 from discreet.inference.numbers import number
 from discreet.inference.requirements import against
@@ -130,7 +130,7 @@ def _proof(part: Any, problem: Problem) -> Proof:
     return Proof(tables, cells, [(down, up) for down, up in sides])
 
 
-def _side(part: Any, tables: int, relations: int) -> Side:
+def _side(part: Any, tables: int, relations: int) -> ProvenSide:
     table, way = None, 1
     if "table" in part:
         (table,) = _indices({"table": [_take(part, "table", int)]}, "table", tables)
@@ -138,7 +138,7 @@ def _side(part: Any, tables: int, relations: int) -> Side:
         if way not in (1, -1):
             raise _Malformed("'sign' is neither 1 nor -1")
     multipliers = _pairs(part, "relations", "multipliers", relations) if "relations" in part else None
-    return Side(table, way, multipliers)
+    return ProvenSide(table, way, multipliers)
 
 
 def _unlike(expected: Any, given: Any, where: str) -> Iterator[str]:

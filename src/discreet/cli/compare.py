@@ -22,7 +22,7 @@ from discreet.cli.common import (
     quiet_option,
     workers_option,
 )
-from discreet.compare import Comparison, Outcome, compare, read_methods, standard, write_comparison
+from discreet.compare import Comparison, MethodOutcome, compare, read_methods, standard, write_comparison
 from discreet.compare.notation import written
 from discreet.compare.page import TITLE
 from discreet.executors import spread
@@ -150,7 +150,7 @@ def _of_job(job: Job, problem: Problem) -> _Given:
     return _Given(problem, title, p.seed, p.gap, job.method(), settings)
 
 
-def _say(one: Outcome) -> None:
+def _say(one: MethodOutcome) -> None:
     time = words.seconds(one.seconds)
     if one.risk is None:
         print(f"  {one.method}: no result after {time}", flush=True)

@@ -1,6 +1,6 @@
 """Several methods on one table: what each loses, what risk each leaves, and how long it takes."""
 
-from discreet.compare.compare import Comparison, Outcome, compare
+from discreet.compare.compare import Comparison, MethodOutcome, compare
 from discreet.compare.measure import Loss, Risk
 from discreet.compare.notation import STANDARD, read_methods, standard
 from discreet.compare.page import render_comparison, write_comparison

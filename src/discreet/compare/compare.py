@@ -30,7 +30,7 @@ STOPPED = "stopped before there was a result"
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class MethodOutcome:
     """What came of one method; without a result, why."""
 
     method: str  # as it was written
@@ -71,7 +71,7 @@ class Comparison:
     """Methods side by side, in the order they were asked for. Confidential."""
 
     problem: Problem
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[MethodOutcome, ...]
     sampled: int  # cells whose widths were worked out,
     of: int  # of so many that are not sensitive
     stopped: bool = False  # by Ctrl-C, before all were run
@@ -109,7 +109,7 @@ def compare(
     executor: Executor | None = None,
     progress: Progress | None = None,
     secret: Secret | str | None = None,
-    say: Callable[[Outcome], None] = lambda _: None,
+    say: Callable[[MethodOutcome], None] = lambda _: None,
 ) -> Comparison:
     """Protect a table by one method after the other, and measure what each loses and what risk it leaves.
 
@@ -124,12 +124,12 @@ def compare(
     methods = standard(problem) if methods is None else methods
     chosen = methods if isinstance(methods, Mapping) else read_methods(methods)
     drawn = Sample.drawn(problem, sample)
-    outcomes: list[Outcome] = []
+    outcomes: list[MethodOutcome] = []
     of_all = Secret.of(secret)
     with _interruptions() as stop:
         for number, (written, method) in enumerate(chosen.items(), start=1):
             if stop:
-                outcomes.append(Outcome(written, 0.0, reason=NOT_RUN))
+                outcomes.append(MethodOutcome(written, 0.0, reason=NOT_RUN))
                 continue
             named = _Named(progress or Silent(), f"{number}/{len(chosen)} {written}")
             work = _Work(problem, written, method, Meter(problem, drawn, executor, named))
@@ -138,7 +138,7 @@ def compare(
             except KeyboardInterrupt:
                 if not any(one.loss for one in outcomes):
                     raise
-                outcomes.append(Outcome(written, work.spent, reason=STOPPED))
+                outcomes.append(MethodOutcome(written, work.spent, reason=STOPPED))
                 stop.append(True)
             say(outcomes[-1])
     limit = "none" if time_limit is None else f"{time_limit:g} s a method"
@@ -146,7 +146,7 @@ def compare(
     return Comparison(problem, tuple(outcomes), len(drawn.cells), drawn.of, _is_cut_short(outcomes), settings)
 
 
-def _is_cut_short(outcomes: list[Outcome]) -> bool:
+def _is_cut_short(outcomes: list[MethodOutcome]) -> bool:
     return any(one.reason in (NOT_RUN, STOPPED) for one in outcomes)
 
 
@@ -161,16 +161,16 @@ class _Work:
     def spent(self) -> float:
         return time.monotonic() - self.began
 
-    def outcome(self, **options: Any) -> Outcome:
+    def outcome(self, **options: Any) -> MethodOutcome:
         """What the method makes of the table, measured; or why it makes nothing."""
         meter = self.meter
         try:
             options |= {"executor": meter.executor, "progress": meter.progress}
             found = protect(self.problem, self.method, **options, level="cells")
         except (DiscreetError, ArithmeticError, RuntimeError) as error:  # the latter two are a solver's
-            return Outcome(self.written, self.spent, reason=str(error))
+            return MethodOutcome(self.written, self.spent, reason=str(error))
         seconds = self.spent
-        return Outcome(self.written, seconds, found, meter.loss(found), *meter.risks(found))
+        return MethodOutcome(self.written, seconds, found, meter.loss(found), *meter.risks(found))
 
 
 @dataclass(frozen=True)

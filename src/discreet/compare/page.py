@@ -15,7 +15,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 import discreet
 from discreet.compare.charts import Point, bars, round_percent, scatter
-from discreet.compare.compare import Comparison, Outcome
+from discreet.compare.compare import Comparison, MethodOutcome
 from discreet.compare.measure import CLOSE, WIDEST, Risk
 from discreet.io import writing
 from discreet.report import words
@@ -81,7 +81,7 @@ def _lead(comparison: Comparison) -> str:
     return f"{cells} Of {of}, {words.listed([text for many, text in counts if many])}."
 
 
-def _tightest(done: list[Outcome]) -> list[tuple[str, Risk]]:
+def _tightest(done: list[MethodOutcome]) -> list[tuple[str, Risk]]:
     """By method and attacker; of very many, those with the least room."""
     rows = [(one.method, risk) for one in done for risk in one.risks]
     room = [math.inf if risk.room is None else risk.room for _, risk in rows]
@@ -89,13 +89,13 @@ def _tightest(done: list[Outcome]) -> list[tuple[str, Risk]]:
     return [rows[k] for k in sorted(order[:MOST_RISKS])]
 
 
-def _points(done: list[Outcome]) -> list[Point]:
+def _points(done: list[MethodOutcome]) -> list[Point]:
     """Where methods lie between loss and risk, if both can be measured."""
     placed = [(one, one.loss.width, one.risk.guessed) for one in done if one.loss and one.risk]
     return [Point(one.method, x, y, bool(one.safe)) for one, x, y in placed if x is not None and y is not None]
 
 
-def _panels(done: list[Outcome]) -> list[dict[str, Any]]:
+def _panels(done: list[MethodOutcome]) -> list[dict[str, Any]]:
     names = [one.method for one in done]
     losses = [one.loss for one in done if one.loss]
     cells = [[getattr(loss, kind) for kind in KINDS] for loss in losses]

@@ -67,7 +67,7 @@ class Ancestry:
 
 
 @dataclass(frozen=True)
-class Plan:
+class AggregationPlan:
     """What is wanted, and the names of the columns it is worked out in.
 
     Columns of records: ``c0``, ``c1`` … codes as numbers; ``unit`` contributor; ``name`` and ``held`` the respondent, which is a
@@ -148,7 +148,7 @@ class Records(Protocol):
 
 
 @dataclass(frozen=True)
-class Sums:
+class CellSums:
     """What the records add up to."""
 
     cells: pd.DataFrame  # of every level
@@ -157,7 +157,7 @@ class Sums:
     leaves: pd.DataFrame  # contributions to leaf cells: all of who is in several, and the largest of the others
 
 
-def checked_units(records: Records, plan: Plan) -> Records:
+def checked_units(records: Records, plan: AggregationPlan) -> Records:
     """The records, contributors checked; where contributors are counted, each once in a cell."""
     columns = plan.columns
     torn = records.torn() if columns.holding is not None else 0
@@ -182,7 +182,7 @@ def checked_units(records: Records, plan: Plan) -> Records:
     return units
 
 
-def add_up(records: Records, plan: Plan) -> Sums:
+def add_up(records: Records, plan: AggregationPlan) -> CellSums:
     """All cells with their sums, counts and largest contributions."""
     found = []
     if plan.columns.contributor is None:
@@ -190,7 +190,7 @@ def add_up(records: Records, plan: Plan) -> Sums:
         if plan.columns.holding is None:
             cells, entries = found[0]
             nobody = pd.DataFrame(columns=["id", "name", "held", "asked"])
-            return Sums(_carried_up(cells, plan, _added), _carried_up(entries, plan, largest), nobody, entries)
+            return CellSums(_carried_up(cells, plan, _added), _carried_up(entries, plan, largest), nobody, entries)
     with records.respondents() as respondents:
         found.append(respondents.staying())
         moving = respondents.moving()
@@ -203,28 +203,30 @@ def add_up(records: Records, plan: Plan) -> Sums:
         risen = [_carried_up(entries, plan, largest), *(one.entries for one in moving.levels)]
         entries = largest(pd.concat(risen), plan)
         wanted = pd.concat([entries.id, leaves.id]) if plan.contributions else entries.id
-        return Sums(cells, entries, respondents.named(wanted), leaves)
+        return CellSums(cells, entries, respondents.named(wanted), leaves)
 
 
-def _carried_up(frame: pd.DataFrame, plan: Plan, gather: Callable[[pd.DataFrame, Plan], pd.DataFrame]) -> pd.DataFrame:
+def _carried_up(
+    frame: pd.DataFrame, plan: AggregationPlan, gather: Callable[[pd.DataFrame, AggregationPlan], pd.DataFrame]
+) -> pd.DataFrame:
     """From leaf cells to the cells of every level, one dimension after the other."""
     for d in range(len(plan.ancestries)):
         frame = gather(climbed(frame, plan, d), plan)
     return frame
 
 
-def climbed(frame: pd.DataFrame, plan: Plan, d: int) -> pd.DataFrame:
+def climbed(frame: pd.DataFrame, plan: AggregationPlan, d: int) -> pd.DataFrame:
     """Each row once for every code of dimension ``d`` that it counts towards."""
     code = plan.codes[d]
     risen = frame.merge(plan.ancestries[d].above, left_on=code, right_on="leaf").drop(columns=[code, "leaf"])
     return risen.rename(columns={"code": code})
 
 
-def _added(cells: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+def _added(cells: pd.DataFrame, plan: AggregationPlan) -> pd.DataFrame:
     return cells.groupby(plan.codes, as_index=False).sum()
 
 
-def largest(entries: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+def largest(entries: pd.DataFrame, plan: AggregationPlan) -> pd.DataFrame:
     """The largest entries of each cell, ranked; equal ones in the order of the names."""
     cell, x = entries.groupby(plan.codes).ngroup().to_numpy(), entries.x.to_numpy()
     order = np.lexsort((~entries.asked.to_numpy(bool), -x, entries.id.to_numpy(), -np.abs(x), cell))

@@ -10,7 +10,7 @@ import ibis
 import pandas as pd
 from ibis import _
 
-from discreet.data.aggregate import Condensed, Moving, Plan
+from discreet.data.aggregate import AggregationPlan, Condensed, Moving
 from discreet.data.records import Expr
 
 # (cell, contributor) rows to aim at when levels are added up: more is neither faster nor leaner
@@ -22,10 +22,10 @@ class EngineRecords:
     """Records as an Ibis table."""
 
     rows: Expr
-    plan: Plan
+    plan: AggregationPlan
 
     @classmethod
-    def of(cls, fields: Expr, plan: Plan) -> EngineRecords:
+    def of(cls, fields: Expr, plan: AggregationPlan) -> EngineRecords:
         """From a table with codes as texts ``d0``, ``d1`` …; records with codes that are in no hierarchy are left out."""
         for d, ancestry in enumerate(plan.ancestries):
             lookup = ancestry.leaves.rename(columns={"text": f"d{d}", "leaf": f"c{d}"})
@@ -68,7 +68,7 @@ class EngineRespondents:
 
     records: Expr
     each: Expr
-    plan: Plan
+    plan: AggregationPlan
 
     @property
     def _stays(self) -> Expr:
@@ -108,12 +108,12 @@ def _kept(result: Expr) -> Iterator[Expr]:
             kept.release()
 
 
-def _pairs(rows: Expr, plan: Plan, sums: Sequence[str]) -> Expr:
+def _pairs(rows: Expr, plan: AggregationPlan, sums: Sequence[str]) -> Expr:
     """What each respondent contributes to each cell, net; of several weights it has the smallest, which counts for least."""
     return rows.group_by([*plan.codes, "id"]).agg(**{name: _[name].sum() for name in sums}, w=_.w.min())
 
 
-def _levels(pairs: Expr, plan: Plan, rows: int) -> Iterator[Expr]:
+def _levels(pairs: Expr, plan: AggregationPlan, rows: int) -> Iterator[Expr]:
     """Pairs for the cells of every level, in portions."""
     room = ROWS_AT_ONCE / max(rows, 1)
     portions: list[list[pd.DataFrame | None]] = []  # per dimension: the ways up, or None for the leaves as they are
@@ -145,7 +145,7 @@ def _joined(layers: Sequence[pd.DataFrame], at_once: int) -> list[pd.DataFrame]:
     return [pd.concat(layers[i : i + at_once]) for i in range(0, len(layers), at_once)]
 
 
-def _condensed(rows: Expr, plan: Plan, sums: Sequence[str]) -> Condensed:
+def _condensed(rows: Expr, plan: AggregationPlan, sums: Sequence[str]) -> Condensed:
     """Per cell, the sums and the largest contributions, from one row per cell and contributor."""
     found = {"count": _.count() if plan.count_zeros else (_.x != 0).sum()}
     counted = _.w if plan.count_zeros else ibis.ifelse(_.x != 0, _.w, ibis.literal(0).cast(rows.w.type()))

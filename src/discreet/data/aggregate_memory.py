@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from discreet.arrays import FloatArray
-from discreet.data.aggregate import Condensed, Moving, Plan, climbed, largest
+from discreet.data.aggregate import AggregationPlan, Condensed, Moving, climbed, largest
 from discreet.data.records import Expr
 
 MOST_RECORDS = 5_000  # measured: half the time of the engine for 1,000 records, the same from 5,000 on
@@ -27,10 +27,10 @@ class MemoryRecords:
 
     frame: pd.DataFrame
     places: Mapping[str, int]
-    plan: Plan
+    plan: AggregationPlan
 
     @classmethod
-    def of(cls, fields: Expr, places: Mapping[str, int], plan: Plan) -> MemoryRecords:
+    def of(cls, fields: Expr, places: Mapping[str, int], plan: AggregationPlan) -> MemoryRecords:
         """From a table with codes as texts ``d0``, ``d1`` …; records with codes that are in no hierarchy are left out."""
         table = fields.to_pyarrow().combine_chunks()
         columns, kept = {}, np.ones(len(table), dtype=bool)
@@ -124,7 +124,7 @@ class MemoryRespondents:
         return self.who[self.who.id.isin(ids.unique())][["id", "name", "held", "asked"]]
 
 
-def _pairs(rows: pd.DataFrame, plan: Plan, sums: Sequence[str]) -> pd.DataFrame:
+def _pairs(rows: pd.DataFrame, plan: AggregationPlan, sums: Sequence[str]) -> pd.DataFrame:
     """What each respondent contributes to each cell, net; of several weights it has the smallest, which counts for least."""
     how = dict.fromkeys(sums, "sum") | {"w": "min"}
     return rows.groupby([*plan.codes, "id"], as_index=False).agg(how)

@@ -17,7 +17,7 @@ from scipy import sparse
 from discreet.arrays import FloatArray, IntArray
 from discreet.data.cross_classification import Axis, Crossed, Margin, crossed, refuse_too_many
 from discreet.data.hypergraph import cliques, overlaps
-from discreet.data.linked_cycles import Cycles, Edge, Equation
+from discreet.data.linked_cycles import Edge, Equation, LinkedCycles
 from discreet.data.relations import additive
 from discreet.data.table import Table
 from discreet.errors import InputError
@@ -45,7 +45,7 @@ class Behind:
         return int(self.codes.shape[1])
 
 
-def cells_behind(cycles: Cycles, tables: Sequence[Table], keys: IntArray) -> Behind:
+def cells_behind(cycles: LinkedCycles, tables: Sequence[Table], keys: IntArray) -> Behind:
     """The cells behind the cycles of linked tables.
 
     ``keys`` has the codes of the published cells, one column each, below the number of the response.
@@ -74,7 +74,7 @@ def _refuse_missing_totals(tables: Sequence[Table]) -> None:
 class _Builder:
     """Collects cells behind and their relations."""
 
-    def __init__(self, cycles: Cycles, keys: IntArray) -> None:
+    def __init__(self, cycles: LinkedCycles, keys: IntArray) -> None:
         self.splits, self.ups, self.keys = cycles.splits, cycles.ups if cycles else [], keys
         self.index: dict[tuple[int, ...], int] = {key: i for i, key in enumerate(map(tuple, keys.T.tolist()))}
         self.published, self.many, self.rows = keys.shape[1], 0, 0

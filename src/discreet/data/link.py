@@ -13,7 +13,7 @@ from scipy import sparse
 from discreet.data.cells_behind import cells_behind
 from discreet.data.cells_behind_values import Given, with_cells_behind
 from discreet.data.hierarchy import Hierarchy
-from discreet.data.linked_cycles import Cycles
+from discreet.data.linked_cycles import LinkedCycles
 from discreet.data.relations import additive, from_equations, stack
 from discreet.data.table import Table
 from discreet.errors import InputError, TableError, some
@@ -71,7 +71,9 @@ def link(*tables: Table, equations: Sequence[str] = (), behind: Given = True) ->
         relations.append(from_equations(written, n))
     keys = np.array(list(index), dtype=np.int32).T
     order = np.lexsort(keys[::-1])
-    cycles = Cycles(dimensions, tables, responses, [{responses.index(r): w for r, w in e.items()} for e in weights])
+    cycles = LinkedCycles(
+        dimensions, tables, responses, [{responses.index(r): w for r, w in e.items()} for e in weights]
+    )
     mask: NDArray[np.bool_] | None = None
     if cycles and behind is not False:
         found = cells_behind(cycles, tables, keys.astype(np.int64))

@@ -34,7 +34,7 @@ class Split:
     children: IntArray
 
 
-class Cycles:
+class LinkedCycles:
     """The cycles among linked tables, response by response, and the responses that equations tie together.
 
     Contributions of both signs have no bounds, so that cells behind them tell nothing: their responses have no cycles.

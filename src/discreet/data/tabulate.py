@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from ibis import _
 
-from discreet.data.aggregate import Ancestry, Plan, Records, Sums, add_up, checked_units
+from discreet.data.aggregate import AggregationPlan, Ancestry, CellSums, Records, add_up, checked_units
 from discreet.data.aggregate_engine import EngineRecords
 from discreet.data.aggregate_memory import MOST_DIGITS, MOST_RECORDS, MemoryRecords
 from discreet.data.contributions import named
@@ -95,7 +95,7 @@ def tabulate(
         signed = response is not None and bool(survey["negative0"].any())
         if contributions is None:
             contributions = response is not None and (contributor is not None or holding is not None)
-        plan = Plan(columns, ancestries, top, count_zeros, signed, contributions, weights, dropped)
+        plan = AggregationPlan(columns, ancestries, top, count_zeros, signed, contributions, weights, dropped)
         records = _records(source, survey, plan, local=not isinstance(data, ibis.Table))
         if contributor is not None:
             records = checked_units(records, plan)
@@ -198,7 +198,7 @@ def _check_numbers(survey: pd.DataFrame, columns: Columns) -> None:
 # -- reading them ---------------------------------------------------------------------------------------------
 
 
-def _records(source: Expr, survey: pd.DataFrame, plan: Plan, local: bool) -> Records:
+def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, local: bool) -> Records:
     """What is needed of each record: its codes, who it is from, and its contributions as decimals.
 
     ``local``: the records are in a file or in memory, not on somebody's database.
@@ -241,7 +241,7 @@ def _records(source: Expr, survey: pd.DataFrame, plan: Plan, local: bool) -> Rec
     return EngineRecords.of(encoded, plan)
 
 
-def _table(dimensions: Mapping[str, Hierarchy], plan: Plan, found: Sums, store_empty: bool) -> Table:
+def _table(dimensions: Mapping[str, Hierarchy], plan: AggregationPlan, found: CellSums, store_empty: bool) -> Table:
     cells, entries, names = found.cells, found.entries, found.names
     codes, place = cells[plan.codes].to_numpy().T, np.arange(len(cells))
     if store_empty:

@@ -11,7 +11,7 @@ import pandas as pd
 from discreet.arrays import BoolArray, IntArray
 from discreet.edit.choose import Rates, alone, choose
 from discreet.edit.numbers import NOWHERE, check_columns, combined, group, is_missing, listed, number, records_of, taken
-from discreet.edit.report import Comparison, EditReport, by_area, wanted_tables
+from discreet.edit.report import EditReport, RecordComparison, by_area, wanted_tables
 from discreet.errors import InputError
 from discreet.secret import Secret
 
@@ -59,7 +59,7 @@ def blank_and_impute(
     after = frame.copy(deep=False)
     for name in columns:
         after[name] = taken(frame[name], source)
-    comparison = Comparison(frame, after, columns)
+    comparison = RecordComparison(frame, after, columns)
     settings: dict[str, Any] = {
         "columns": list(columns),
         "areas": list(areas),

@@ -77,7 +77,7 @@ def wanted_tables(
     return [(*areas, name) for name in further if int(number(frame[name]).max()) < MOST_CODES]
 
 
-class Comparison:
+class RecordComparison:
     """Two versions of the same records, cell by cell of any table."""
 
     def __init__(self, before: pd.DataFrame, after: pd.DataFrame, may_differ: Sequence[str]) -> None:

@@ -23,7 +23,7 @@ from discreet.edit.numbers import (
     together,
 )
 from discreet.edit.partners import partners
-from discreet.edit.report import Comparison, EditReport, by_area, wanted_tables
+from discreet.edit.report import EditReport, RecordComparison, by_area, wanted_tables
 from discreet.errors import InputError
 from discreet.secret import Secret
 
@@ -75,7 +75,7 @@ def swap(
     for name in areas:
         after[name] = taken(frame[name], units.rows(source))
     edited = source != np.arange(len(source))
-    comparison = Comparison(frame, after, areas)
+    comparison = RecordComparison(frame, after, areas)
     report = EditReport(
         method="swap",
         settings={

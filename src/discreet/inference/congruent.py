@@ -14,7 +14,7 @@ from scipy.sparse import csgraph
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.inference.evidence import Start
-from discreet.inference.grid import Correction, Grid
+from discreet.inference.grid import Correction, IntegerSystem
 from discreet.solvers import HighsModel, Outcome, Solution
 
 
@@ -76,7 +76,7 @@ class CongruentTables:
     def __init__(self, relations: sparse.csr_array, low: FloatArray, high: FloatArray, scale: float = 1.0) -> None:
         self.low, self.high = (_modest(bound, scale) for bound in (low, high))  # differences: low <= 0 <= high
         # Where rooms are not round, ties between them are not either: units are large enough for the solver to tell.
-        self.grid = Grid.of(relations, self.low, self.high, scale * UNIT)
+        self.grid = IntegerSystem.of(relations, self.low, self.high, scale * UNIT)
         # In a unit of about this size, and a power of two times that of the grid, so that nothing is lost in between.
         self._unit = 2.0 ** np.rint(np.log2(scale * self.grid.scale))
         self._lower, self._upper = self.grid.low / self._unit, self.grid.high / self._unit
@@ -230,7 +230,7 @@ def endless(relations: sparse.csr_array, low: FloatArray, high: FloatArray, cell
     room = np.stack([np.where(np.isinf(low), -1.0, 0.0), np.where(np.isinf(high), 1.0, 0.0)])
     if not room[:, cells].any():
         return
-    grid = Grid.of(relations, *room)
+    grid = IntegerSystem.of(relations, *room)
     if not grid.is_whole:
         return
     found = np.zeros((2, len(low)), dtype=bool)

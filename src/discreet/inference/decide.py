@@ -10,7 +10,7 @@ from scipy import sparse
 from discreet.arrays import FloatArray, IntArray
 from discreet.attackers import Attacker
 from discreet.inference.evidence import Difference
-from discreet.inference.exact_lp import Combination, ExactDifference, Program
+from discreet.inference.exact_lp import Combination, ExactDifference, ExactProgram
 from discreet.inference.extreme_points import Pushes
 from discreet.inference.numbers import Bound
 from discreet.inference.rationalize import at_once, redecide, toward
@@ -31,7 +31,7 @@ class Decider:
     def __init__(
         self, relations: sparse.csr_array, low: Sequence[Bound], high: Sequence[Bound], stake: FloatArray
     ) -> None:
-        self.program = Program(relations, low, high)
+        self.program = ExactProgram(relations, low, high)
         self._pushes = Pushes(relations, low, high, stake)
 
     @classmethod

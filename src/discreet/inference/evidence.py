@@ -43,7 +43,7 @@ class Start:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ComponentFindings:
     """What was found out about the columns of one connected component.
 
     Row 0 is down, row 1 up. ``reach`` is how far each column is shown to move, ``edge`` how far it moves at most; for a target
@@ -57,6 +57,6 @@ class Found:
     shown: IntArray  # (2, columns): number in tables, -1: none
     starts: list[Start] = field(default_factory=list)
 
-    def copy(self) -> Found:
+    def copy(self) -> ComponentFindings:
         """One that can be written to."""
-        return Found(self.reach.copy(), self.edge.copy(), list(self.tables), self.shown.copy(), self.starts)
+        return ComponentFindings(self.reach.copy(), self.edge.copy(), list(self.tables), self.shown.copy(), self.starts)

@@ -54,7 +54,7 @@ class Combination:
     bound: Bound
 
 
-class Program:
+class ExactProgram:
     """The differences from the true table that an attacker cannot rule out.
 
     ``relations @ d == 0`` and ``low <= d <= high``, with ``low <= 0 <= high``. Bounds are fractions, or floats, which are

@@ -10,8 +10,8 @@ from scipy import sparse
 from discreet.arrays import DOWN, SIGN, UP, BoolArray, FloatArray, IntArray
 from discreet.inference import tolerances
 from discreet.inference.congruent import CongruentTables, Push, endless, fitting
-from discreet.inference.evidence import Difference, Found
-from discreet.inference.grid import FITS, Grid
+from discreet.inference.evidence import ComponentFindings, Difference
+from discreet.inference.grid import FITS, IntegerSystem
 from discreet.inference.max_flow import Network, explore_network, fits, network
 
 STEPS = 5_000  # of the simplex method between looks at what a burst has shown so far
@@ -41,7 +41,7 @@ class Component:
     certify: bool  # whether to keep the tables that show it
 
 
-def survey(component: Component, before: Found | None = None) -> Found:
+def survey(component: Component, before: ComponentFindings | None = None) -> ComponentFindings:
     """Settle as many targets as possible together: by network flows, or by pushing many of them at once.
 
     What was found ``before``, in parts, holds; networks have none.
@@ -70,17 +70,17 @@ def as_network(c: Component) -> Network | None:
     return network(c.relations) if len(c.targets) * len(c.low) >= NETWORK and fits(c.low, c.high) else None
 
 
-def unknown(component: Component) -> Found:
+def unknown(component: Component) -> ComponentFindings:
     """What is known before any search."""
     return _Explorer(component).found()
 
 
-def open_targets(component: Component, found: Found) -> IntArray:
+def open_targets(component: Component, found: ComponentFindings) -> IntArray:
     """Which targets the survey left open."""
     return np.flatnonzero(_Explorer(component, found).open().any(axis=0))
 
 
-def settle(component: Component, found: Found, chosen: IntArray, near: bool = False) -> Found:
+def settle(component: Component, found: ComponentFindings, chosen: IntArray, near: bool = False) -> ComponentFindings:
     """Settle the chosen targets one by one; of ``tables`` only those are returned that were not found before.
 
     With ``near`` tables next to the truth are tried first, not only after a corner that could not be proven.
@@ -91,7 +91,7 @@ def settle(component: Component, found: Found, chosen: IntArray, near: bool = Fa
     explorer.intricate = near
     explorer.one_by_one()
     new = explorer.tables[len(found.tables) :]
-    return Found(explorer.reach, explorer.edge, new, explorer.shown)
+    return ComponentFindings(explorer.reach, explorer.edge, new, explorer.shown)
 
 
 def reaches(reach: FloatArray, level: FloatArray) -> BoolArray:
@@ -107,7 +107,7 @@ def _enough(c: Component, reach: FloatArray) -> BoolArray:
 class _Explorer:
     """What has been shown so far about one component."""
 
-    def __init__(self, component: Component, before: Found | None = None) -> None:
+    def __init__(self, component: Component, before: ComponentFindings | None = None) -> None:
         self.c = c = component
         self.edge = np.stack([-c.low, c.high]) if before is None else before.edge.copy()
         self.reach = np.zeros((2, len(c.low))) if before is None else before.reach.copy()
@@ -164,7 +164,7 @@ class _Explorer:
             moving = np.flatnonzero(direction)
             self.tables.append(Difference(moving, direction[moving]))
 
-    def found(self) -> Found:
+    def found(self) -> ComponentFindings:
         """The outcome, with the tables that are still needed."""
         wanted = np.zeros(self.shown.shape, dtype=bool)
         wanted[:, self.c.targets] = True
@@ -173,7 +173,7 @@ class _Explorer:
         place = np.full(len(self.tables) + 1, -1)  # the last entry stands for -1
         place[used] = np.arange(len(used))
         tables = [self.tables[k] for k in used]
-        return Found(self.reach, self.edge, tables, place[shown], self.starts)
+        return ComponentFindings(self.reach, self.edge, tables, place[shown], self.starts)
 
     # -- many at once ------------------------------------------------------------------------------------------
 
@@ -267,7 +267,7 @@ class _Explorer:
             if self.open()[side, k]:
                 self.learn(tables.shortest(column, SIGN[side], far))
 
-    def _bound(self, column: int, side: int, grid: Grid, dual: FloatArray) -> None:
+    def _bound(self, column: int, side: int, grid: IntegerSystem, dual: FloatArray) -> None:
         """How far a column goes at most, by the relations times these multipliers: all others do their best for it.
 
         Any multipliers give a bound. Rounded, they are whole multiples of a fraction, so that columns cancel out exactly.

@@ -30,7 +30,7 @@ Correction = Callable[[FloatArray], FloatArray | None]
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class IntegerSystem:
     """Relations with whole weights and rooms that are whole multiples of a unit.
 
     Rooms were rounded inwards, except where they are within a hair of a multiple. So of a table that keeps both to the
@@ -44,7 +44,9 @@ class Grid:
     scale: float  # how many units make one
 
     @classmethod
-    def of(cls, relations: sparse.csr_array, low: FloatArray, high: FloatArray, fine: float | None = None) -> Grid:
+    def of(
+        cls, relations: sparse.csr_array, low: FloatArray, high: FloatArray, fine: float | None = None
+    ) -> IntegerSystem:
         rows = whole(relations)
         is_whole = not rough(rows).any()
         rounded, scale = multiples(np.stack([-low, high]), fine)

@@ -15,7 +15,7 @@ from scipy.sparse import csgraph
 
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.inference import tolerances
-from discreet.inference.evidence import Difference, Found
+from discreet.inference.evidence import ComponentFindings, Difference
 from discreet.inference.grid import HAIR, multiples
 
 SPAN = 1e9  # by which bounds that are not round may differ, or too little would be left of the small ones
@@ -257,7 +257,7 @@ def explore_network(
     sliding: FloatArray,
     intervals: bool,
     certify: bool = True,
-) -> Found:
+) -> ComponentFindings:
     """How far the targets move: with ``intervals`` as far as they can, else as far as their levels ask for.
 
     Where a level is out of reach, the target is moved as far as it goes. Without ``certify`` no tables are returned.
@@ -290,7 +290,7 @@ def explore_network(
     number[used] = np.arange(len(used))
     ends = zip(begin[used].tolist(), begin[used + 1].tolist(), strict=True)
     tables = [Difference(column[first:end], move[first:end]) for first, end in ends]
-    return Found(reach, edge, tables, number[shown.by])
+    return ComponentFindings(reach, edge, tables, number[shown.by])
 
 
 def _knots(net: Network, bound: FloatArray) -> NDArray[np.int32]:

@@ -33,7 +33,7 @@ class Lanes(NamedTuple):
     of: SmallIntArray  # (2, arcs): the lanes of an arc, down and up; -1 for loops
 
 
-class Marks(NamedTuple):
+class FlowMarks(NamedTuple):
     """What searches write down. It is not cleared in between: entries count only with the number of the current search."""
 
     number: IntArray  # (1): of the current search
@@ -61,7 +61,7 @@ class Task(NamedTuple):
     unit: float  # the move that stands for an endless one
 
 
-class Shown(NamedTuple):
+class FlowResults(NamedTuple):
     """What has come out so far, about targets only."""
 
     is_target: BoolArray
@@ -78,14 +78,14 @@ class Circulations(NamedTuple):
     move: FloatArray
 
 
-def explore(tail: IntArray, head: IntArray, nodes: int, task: Task, keep: bool) -> tuple[Shown, Circulations]:
+def explore(tail: IntArray, head: IntArray, nodes: int, task: Task, keep: bool) -> tuple[FlowResults, Circulations]:
     """Move every target by its levels, or as far as it goes; ``keep`` the circulations, which may fill gigabytes, or not."""
     arcs = len(tail)
     lanes, marks = _lanes(tail, head, nodes, task.bound), _marks(nodes, arcs)
     shape = task.bound.shape
     is_target = np.zeros(arcs, dtype=bool)
     is_target[task.targets] = True
-    shown = Shown(is_target, np.zeros(shape), task.bound == 0, np.full(shape, -1))
+    shown = FlowResults(is_target, np.zeros(shape), task.bound == 0, np.full(shape, -1))
     # The buffer is emptied whenever the next target might not fit in.
     size = max(BUFFER, 4 * (arcs + 1))
     begin, arc, move = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64), np.zeros(size)
@@ -120,12 +120,12 @@ def _lanes(tail: IntArray, head: IntArray, nodes: int, bound: FloatArray) -> Lan
     )
 
 
-def _marks(nodes: int, arcs: int) -> Marks:
+def _marks(nodes: int, arcs: int) -> FlowMarks:
     number, length, touches = np.zeros((3, 1), dtype=np.int64)
     seen, near = np.zeros((2, nodes), dtype=np.int64)
     last, by, depth, queue, path = np.zeros((5, nodes), dtype=np.int32)
     moved, touched, is_touched = np.zeros(arcs), np.zeros(arcs, dtype=np.int32), np.zeros(arcs, dtype=bool)
-    return Marks(number, seen, near, last, by, depth, queue, path, length, moved, touched, is_touched, touches)
+    return FlowMarks(number, seen, near, last, by, depth, queue, path, length, moved, touched, is_touched, touches)
 
 
 # -- compiled from here on ------------------------------------------------------------------------------------
@@ -134,9 +134,9 @@ def _marks(nodes: int, arcs: int) -> Marks:
 @compiled
 def _explore(
     lanes: Lanes,
-    marks: Marks,
+    marks: FlowMarks,
     task: Task,
-    shown: Shown,
+    shown: FlowResults,
     begin: IntArray,
     arc: IntArray,
     move: FloatArray,
@@ -183,7 +183,7 @@ def _explore(
 
 
 @compiled
-def _move(lanes: Lanes, marks: Marks, task: Task, k: int, side: int, aim: float) -> tuple[float, bool]:
+def _move(lanes: Lanes, marks: FlowMarks, task: Task, k: int, side: int, aim: float) -> tuple[float, bool]:
     """Move one arc by ``aim`` or as far as it goes: by how much, and whether there can be no more.
 
     What goes through the arc comes back through the others: a flow from where the arc ends to where it starts.
@@ -216,7 +216,7 @@ def _move(lanes: Lanes, marks: Marks, task: Task, k: int, side: int, aim: float)
 
 
 @compiled
-def _find(lanes: Lanes, marks: Marks, source: int, sink: int, least: float) -> bool:
+def _find(lanes: Lanes, marks: FlowMarks, source: int, sink: int, least: float) -> bool:
     """Look for a shortest path along which ``least`` can be pushed, and write it down."""
     marks.number[0] += 1
     now = marks.number[0]
@@ -254,7 +254,7 @@ def _find(lanes: Lanes, marks: Marks, source: int, sink: int, least: float) -> b
 
 @compiled
 def _block(
-    lanes: Lanes, marks: Marks, task: Task, source: int, sink: int, own: float, enough: float, amount: float
+    lanes: Lanes, marks: FlowMarks, task: Task, source: int, sink: int, own: float, enough: float, amount: float
 ) -> float:
     """Push along shortest paths until none of that length is left (one phase of Dinic's algorithm) or it is enough."""
     marks.number[0] += 1
@@ -307,7 +307,7 @@ def _block(
 
 
 @compiled
-def _push(lanes: Lanes, marks: Marks, task: Task, most: float) -> float:
+def _push(lanes: Lanes, marks: FlowMarks, task: Task, most: float) -> float:
     """Push as much as fits along the path written down; how much."""
     amount = most
     for i in range(marks.length[0]):
@@ -327,7 +327,7 @@ def _push(lanes: Lanes, marks: Marks, task: Task, most: float) -> float:
 
 
 @compiled
-def _credit(task: Task, shown: Shown, arc: IntArray, move: FloatArray, begin: int, end: int, number: int) -> None:
+def _credit(task: Task, shown: FlowResults, arc: IntArray, move: FloatArray, begin: int, end: int, number: int) -> None:
     """The largest multiples of a circulation, forwards and backwards, show something about every target in it."""
     for forwards in range(2):
         multiple = np.inf
@@ -346,7 +346,7 @@ def _credit(task: Task, shown: Shown, arc: IntArray, move: FloatArray, begin: in
 
 
 @compiled
-def _reset(lanes: Lanes, marks: Marks, task: Task, k: int) -> None:
+def _reset(lanes: Lanes, marks: FlowMarks, task: Task, k: int) -> None:
     """Put everything back in its place."""
     marks.touched[marks.touches[0]] = k
     for i in range(marks.touches[0] + 1):

@@ -12,7 +12,7 @@ from discreet.arrays import FloatArray, IntArray, SmallIntArray
 from discreet.inference.max_flow_kernel import compiled
 
 
-class System(NamedTuple):
+class Incidence(NamedTuple):
     """Which columns are in a relation, and which relations a column is in."""
 
     row_start: SmallIntArray
@@ -21,17 +21,17 @@ class System(NamedTuple):
     in_column: SmallIntArray
 
 
-def system(relations: sparse.csr_array) -> System:
+def system(relations: sparse.csr_array) -> Incidence:
     by_column = relations.tocsc()
     pointers = relations.indptr, relations.indices, by_column.indptr, by_column.indices
-    return System(*(np.asarray(each, dtype=np.int32) for each in pointers))
+    return Incidence(*(np.asarray(each, dtype=np.int32) for each in pointers))
 
 
 # -- compiled from here on ------------------------------------------------------------------------------------
 
 
 @compiled
-def nearest(system: System, length: FloatArray, at: int, size: int) -> IntArray:
+def nearest(system: Incidence, length: FloatArray, at: int, size: int) -> IntArray:
     """Columns from the nearest on, so many at most.
 
     To go on from a column to another one in the same relation is as far as the ``length`` of the latter.
@@ -61,7 +61,7 @@ def nearest(system: System, length: FloatArray, at: int, size: int) -> IntArray:
 
 
 @compiled
-def movable(system: System, columns: IntArray) -> IntArray:
+def movable(system: Incidence, columns: IntArray) -> IntArray:
     """Those of some columns that are left when a relation with only one of them pins it, again and again."""
     is_in = np.zeros(len(system.column_start) - 1, dtype=np.uint8)
     left = np.zeros(len(system.row_start) - 1, dtype=np.int32)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.arrays import IntArray
-from discreet.inference.evidence import Difference, Found
+from discreet.inference.evidence import ComponentFindings, Difference
 from discreet.inference.explore import Component, as_network, open_targets, settle, survey
 from discreet.inference.neighbourhood import Vicinity
 
@@ -20,17 +20,17 @@ SHARE = 8  # one in so many of the smallest parts, the nearest, share it: what i
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Neighbourhood:
     """Some columns of a component, and what is asked about those in the middle, as a component of its own."""
 
     columns: IntArray
     component: Component
 
-    def settle(self) -> Found:
+    def settle(self) -> ComponentFindings:
         """Settle what can be settled here. Columns may go farther where others move as well."""
         found = survey(self.component)
         more = settle(self.component, found, open_targets(self.component, found), near=True)
-        return Found(more.reach, more.edge, [*found.tables, *more.tables], more.shown)
+        return ComponentFindings(more.reach, more.edge, [*found.tables, *more.tables], more.shown)
 
 
 def is_vast(component: Component, loose: bool) -> bool:
@@ -39,7 +39,7 @@ def is_vast(component: Component, loose: bool) -> bool:
     return not component.intervals and len(component.low) > many and as_network(component) is None
 
 
-def parts(component: Component, chosen: IntArray, size: int, share: int) -> list[Part]:
+def parts(component: Component, chosen: IntArray, size: int, share: int) -> list[Neighbourhood]:
     """So many columns around each of the chosen targets; one in ``share`` of them, the nearest, are settled with it."""
     c, vicinity, found = component, Vicinity(component.relations), []
     steps = np.ones(len(c.low))
@@ -63,11 +63,11 @@ def parts(component: Component, chosen: IntArray, size: int, share: int) -> list
             level=c.level[:, mine],
             sliding=c.sliding[mine],
         )
-        found.append(Part(columns, part))
+        found.append(Neighbourhood(columns, part))
     return found
 
 
-def take_in(found: Found, part: Part, settled: Found) -> None:
+def take_in(found: ComponentFindings, part: Neighbourhood, settled: ComponentFindings) -> None:
     """Add how far a part shows its targets to go. How far they go at most it cannot tell."""
     at = np.unique(part.component.targets)
     columns, reach, shown = part.columns[at], settled.reach[:, at], settled.shown[:, at]

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.inference.exact_lp import Combination, ExactDifference, Program
+from discreet.inference.exact_lp import Combination, ExactDifference, ExactProgram
 from discreet.inference.numbers import BITS, Bound, Rational
 from discreet.inference.rational_systems import solve
 
@@ -22,15 +22,15 @@ HAIR = 1e-6  # share of a difference that may stick out of the bounds
 NEARLY = 1e-6  # multipliers closer to a fraction than this are that fraction
 
 
-def exactly(program: Program, cells: Sequence[int], move: FloatArray) -> ExactDifference | None:
+def exactly(program: ExactProgram, cells: Sequence[int], move: FloatArray) -> ExactDifference | None:
     """The simplest exactly congruent difference near one that a solver found; None if there is none near it."""
     return next(congruent(program, cells, move), None)
 
 
-def congruent(program: Program, cells: Sequence[int], move: FloatArray) -> Iterator[ExactDifference]:
+def congruent(program: ExactProgram, cells: Sequence[int], move: FloatArray) -> Iterator[ExactDifference]:
     """Exactly congruent differences near one that a solver found, those with simple numbers first.
 
-    They may stick out of the bounds by a hair, which :meth:`Program.multiple` takes off. First all moves are rounded to
+    They may stick out of the bounds by a hair, which :meth:`ExactProgram.multiple` takes off. First all moves are rounded to
     multiples of one simple fraction, and most often that is all. Otherwise moves next to a bound are put there, moves next
     to zero left out, and the others follow from the relations.
     """
@@ -45,14 +45,14 @@ def congruent(program: Program, cells: Sequence[int], move: FloatArray) -> Itera
                 yield found
 
 
-def at_once(program: Program, cell: int, sign: int) -> Combination:
+def at_once(program: ExactProgram, cell: int, sign: int) -> Combination:
     """The best bound that needs a single relation, or none: what one would try with pencil and paper."""
     single = ({row: sign / Fraction(weight)} for row, weight in program.relations_of(cell))
     return min((program.combine(cell, sign, one) for one in ({}, *single)), key=lambda one: one.bound)
 
 
 def combinations(
-    program: Program, cell: int, sign: int, rows: Sequence[int], dual: FloatArray
+    program: ExactProgram, cell: int, sign: int, rows: Sequence[int], dual: FloatArray
 ) -> Iterator[Combination]:
     """Bounds that follow from a solver's multipliers: those rounded to simple fractions first, then exact solutions."""
     used = np.flatnonzero(np.abs(dual) > 1e-9)
@@ -71,7 +71,7 @@ def combinations(
 
 
 def redecide(
-    program: Program,
+    program: ExactProgram,
     cell: int,
     sign: int,
     primal: tuple[Sequence[int], FloatArray],
@@ -99,7 +99,7 @@ def redecide(
     return shown, best
 
 
-def toward(program: Program, difference: ExactDifference | None, cell: int, sign: int) -> Bound:
+def toward(program: ExactProgram, difference: ExactDifference | None, cell: int, sign: int) -> Bound:
     """How far a difference, taken forwards or reversed, moves a cell up (``sign`` 1) or down (−1)."""
     move = difference.moves.get(cell, 0) if difference is not None else 0
     if difference is None or not move:
@@ -107,7 +107,7 @@ def toward(program: Program, difference: ExactDifference | None, cell: int, sign
     return sign * program.reach(difference, cell, sign if move > 0 else -sign)
 
 
-def _residual(program: Program, cells: Sequence[int], move: FloatArray) -> float:
+def _residual(program: ExactProgram, cells: Sequence[int], move: FloatArray) -> float:
     """By how much relations fail to hold: a hint at how noisy the moves are."""
     sums: defaultdict[int, float] = defaultdict(float)
     for cell, step in zip(cells, move.tolist(), strict=True):
@@ -116,7 +116,7 @@ def _residual(program: Program, cells: Sequence[int], move: FloatArray) -> float
     return max(map(abs, sums.values()), default=0.0)
 
 
-def _rounded(program: Program, cells: Sequence[int], move: FloatArray, noise: float) -> ExactDifference | None:
+def _rounded(program: ExactProgram, cells: Sequence[int], move: FloatArray, noise: float) -> ExactDifference | None:
     """All moves as multiples of one simple fraction, if that changes none by more than noise."""
     for places in range(PLACES + 1):
         for factor in FACTORS:
@@ -131,7 +131,7 @@ def _rounded(program: Program, cells: Sequence[int], move: FloatArray, noise: fl
     return None
 
 
-def _solved(program: Program, cells: Sequence[int], move: FloatArray, noise: float) -> ExactDifference | None:
+def _solved(program: ExactProgram, cells: Sequence[int], move: FloatArray, noise: float) -> ExactDifference | None:
     """Moves next to a bound are put there, moves next to zero left out, and the others solved for."""
     fixed: dict[int, Rational] = {}
     inner: dict[int, Rational] = {}
@@ -162,12 +162,12 @@ def _solved(program: Program, cells: Sequence[int], move: FloatArray, noise: flo
     return None
 
 
-def _combine(program: Program, cell: int, sign: int, multipliers: Mapping[int, Fraction]) -> Combination:
+def _combine(program: ExactProgram, cell: int, sign: int, multipliers: Mapping[int, Fraction]) -> Combination:
     return program.combine(cell, sign, {row: y for row, y in sorted(multipliers.items()) if y})
 
 
 def _solved_multipliers(
-    program: Program, cell: int, sign: int, near: Mapping[int, Fraction]
+    program: ExactProgram, cell: int, sign: int, near: Mapping[int, Fraction]
 ) -> dict[int, Fraction] | None:
     """Multipliers near these for which just those cells cancel out that nearly do."""
     left: defaultdict[int, float] = defaultdict(float, {cell: float(sign)})

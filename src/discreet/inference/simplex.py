@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from fractions import Fraction
 
-from discreet.inference.exact_lp import Combination, ExactDifference, Program
+from discreet.inference.exact_lp import Combination, ExactDifference, ExactProgram
 from discreet.inference.numbers import BITS, Bound, Rational, quotient
 from discreet.inference.rational_systems import solve, subtract
 
@@ -14,7 +14,7 @@ MANY = 1_000  # relations that are too many to begin with
 
 
 def farthest(
-    program: Program, cell: int, sign: int, start: ExactDifference | None = None
+    program: ExactProgram, cell: int, sign: int, start: ExactDifference | None = None
 ) -> tuple[ExactDifference | None, Combination]:
     """A difference that moves a cell farthest up (``sign`` 1) or down (−1), and the combination that proves it.
 
@@ -37,7 +37,7 @@ class _Tableau:
 
     def __init__(
         self,
-        program: Program,
+        program: ExactProgram,
         relations: dict[int, dict[int, Rational]],
         cell: int,
         sign: int,
@@ -132,7 +132,7 @@ class _Tableau:
         return {row: Fraction(y) for row, y in sorted(found.items()) if y}
 
 
-def _component(program: Program, cell: int) -> dict[int, dict[int, Rational]]:
+def _component(program: ExactProgram, cell: int) -> dict[int, dict[int, Rational]]:
     """The relations that tie a cell to others, directly or not, with their uncertain cells."""
     found: dict[int, dict[int, Rational]] = {}
     queue, seen = [cell], {cell}

@@ -23,11 +23,11 @@ from discreet.methods.never_computable import NeverComputable, found_for
 from discreet.methods.perturbation.adjustment import Adjustment
 from discreet.methods.perturbation.first_model import PerturbationFirstModel
 from discreet.methods.perturbation.perturbation import Perturbation
-from discreet.methods.pieces import InPieces
 from discreet.methods.respondents.construct import ForRespondents
 from discreet.methods.rounding.controlled import ControlledRounding
 from discreet.methods.rounding.first_model import RoundingFirstModel
 from discreet.methods.rounding.simple import ConventionalRounding, RandomRounding
+from discreet.methods.split import InPieces
 from discreet.methods.suppress.auto import Auto
 from discreet.methods.suppress.elimination import Elimination
 from discreet.methods.suppress.first_model import FirstModel

@@ -15,7 +15,7 @@ from discreet.inference.respondents.deviations import Sparing
 NEAR = 400  # columns around the one that is to move, which are looked at first
 
 
-class Part:
+class RespondentComponent:
     """A connected component as a program."""
 
     def __init__(self, members: IntArray, relations: sparse.csr_array, low: FloatArray, high: FloatArray) -> None:
@@ -23,7 +23,7 @@ class Part:
         sizes = np.concatenate([-low, high])
         self.scale = float(np.median(sizes[np.isfinite(sizes) & (sizes > 0)]))
         self.sparing = Sparing(relations, self.scale)
-        self._near: dict[int, Part | None] = {}
+        self._near: dict[int, RespondentComponent | None] = {}
 
     @cached_property
     def tables(self) -> CongruentTables:
@@ -33,7 +33,7 @@ class Part:
     def _vicinity(self) -> Vicinity:
         return Vicinity(self.relations)
 
-    def around(self, column: int) -> Part | None:
+    def around(self, column: int) -> RespondentComponent | None:
         """The part around a column, of a large component; those in its nearer half share it."""
         if len(self.members) <= 2 * NEAR:
             return None
@@ -42,7 +42,9 @@ class Part:
             here = np.sort(found)
             part = None
             if len(here):
-                part = Part(self.members[here], self._vicinity.part(here), self.low[here], self.high[here])
+                part = RespondentComponent(
+                    self.members[here], self._vicinity.part(here), self.low[here], self.high[here]
+                )
             for other in self.members[found[: (len(found) + 1) // 2]].tolist():
                 self._near.setdefault(other, part)
             self._near[column] = part

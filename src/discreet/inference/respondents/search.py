@@ -20,7 +20,7 @@ from discreet.inference.numbers import Bound
 from discreet.inference.rationalize import toward
 from discreet.inference.reduce import reduce
 from discreet.inference.respondents.aggregation import Aggregation
-from discreet.inference.respondents.component import Part
+from discreet.inference.respondents.component import RespondentComponent
 from discreet.inference.respondents.deviations import Goals
 from discreet.inference.respondents.insiders import Group, Insiders
 from discreet.inference.respondents.proposals import Telling
@@ -70,7 +70,7 @@ class _Move:
         return self.each is None or np.array_equal(self.each, at)
 
 
-class Search:
+class RespondentSearch:
     """One pattern and one rule: whom can whom make out?
 
     A respondent is safe from some insiders if hidden cells can move, all relations kept, so that its own contribution moves by
@@ -94,9 +94,9 @@ class Search:
         for number, (members, _) in enumerate(components(table.relations, room > 0)):
             self._together[members] = number
         self._telling: dict[int, Telling] = {}
-        self._parts: dict[int, Part] = {}
+        self._parts: dict[int, RespondentComponent] = {}
         for members, relations in components(self.reduced.relations, np.ones(len(self.reduced.low), dtype=bool)):
-            part = Part(members, relations, self.reduced.low[members], self.reduced.high[members])
+            part = RespondentComponent(members, relations, self.reduced.low[members], self.reduced.high[members])
             self._parts.update(dict.fromkeys(members.tolist(), part))
 
     def worst(self, target: int) -> Exposed | None:
@@ -277,7 +277,7 @@ class Search:
         found = _Move(total, at)
         return found if self._holds(found, rest, at, ()) else None
 
-    def _around(self, at: IntArray) -> Iterator[Part]:
+    def _around(self, at: IntArray) -> Iterator[RespondentComponent]:
         """Cells to look for moves in: those near, if there are many, then all that move with these."""
         columns = self.reduced.column[self.base[at]]
         if np.all(columns >= 0):
@@ -289,7 +289,7 @@ class Search:
                 yield whole
 
     def _ways(
-        self, group: Group, at: IntArray, signs: FloatArray, rest: FloatArray, part: Part
+        self, group: Group, at: IntArray, signs: FloatArray, rest: FloatArray, part: RespondentComponent
     ) -> Iterator[tuple[FloatArray, FloatArray]]:
         """How far to move cells and which room to leave to others: at first so that nobody spoils the move, then few."""
         others = self._largest_others(group)
@@ -303,7 +303,7 @@ class Search:
         yield -rest[at], np.maximum(rest, 0.0)
 
     def _beyond(
-        self, at: IntArray, signs: FloatArray, others: FloatArray, rest: FloatArray, part: Part
+        self, at: IntArray, signs: FloatArray, others: FloatArray, rest: FloatArray, part: RespondentComponent
     ) -> BoolArray | None:
         """Cells that move into what their largest insiders know, as few as possible."""
         mine = self.reduced.column[self.base]
@@ -324,7 +324,7 @@ class Search:
         used[part.members] = found
         return np.asarray(used[mine])
 
-    def _goals(self, at: IntArray, signs: FloatArray, levels: FloatArray, part: Part) -> Goals | None:
+    def _goals(self, at: IntArray, signs: FloatArray, levels: FloatArray, part: RespondentComponent) -> Goals | None:
         """What columns are to do for these cells to move so; None if some cannot move that way because they are one."""
         cells = self.base[at]
         places = part.places(self.reduced.column[cells])
@@ -337,7 +337,9 @@ class Search:
             return None
         return Goals(first, np.where(low < 0, -1.0, 1.0), high - low)
 
-    def _push(self, at: IntArray, signs: FloatArray, levels: FloatArray, room: FloatArray, part: Part) -> _Move | None:
+    def _push(
+        self, at: IntArray, signs: FloatArray, levels: FloatArray, room: FloatArray, part: RespondentComponent
+    ) -> _Move | None:
         """A proven move of cells by their levels, others keeping to their room, and those elsewhere to their place."""
         room = room.copy()
         room[at] = np.inf  # what they need is no more than they can

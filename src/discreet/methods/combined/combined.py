@@ -10,10 +10,10 @@ import numpy as np
 
 from discreet.errors import RuleError
 from discreet.methods.combined.rounding import rounded
-from discreet.methods.combined.ways import Way, Ways, ways_of
+from discreet.methods.combined.treatments import Way, Ways, ways_of
 from discreet.methods.context import Run
 from discreet.methods.intervals.intervals import check_sides
-from discreet.methods.intervals.plan import Plan
+from discreet.methods.intervals.plan import IntervalPlan
 from discreet.methods.intervals.setting import Sides, Treatment
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
@@ -64,7 +64,7 @@ class Combined:
         ways = ways_of(problem, selections, self.ways)
         sides, told = Sides(self.up, self.down), (ways == Way.PUBLISH) & (problem.status == Status.FREE)
         treatment = self._treatment(problem, ways)
-        plan = Plan(problem, sides, self.width, self.at_most, treatment=treatment, barred=told, remedy=REMEDY)
+        plan = IntervalPlan(problem, sides, self.width, self.at_most, treatment=treatment, barred=told, remedy=REMEDY)
         in_intervals = (ways == Way.INTERVAL) & np.isin(problem.status, (Status.FREE, Status.PRIMARY))
         found = plan.protect(run, self.name, exact=self.exact or not in_intervals.any())
         return self._noted(found, found.report.symmetric and bool(in_intervals.any()))

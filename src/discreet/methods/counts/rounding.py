@@ -7,7 +7,7 @@ from scipy import sparse
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.methods.context import Run
-from discreet.methods.counts.rounding_kernel import Counts, begin, sweep
+from discreet.methods.counts.rounding_kernel import CountIncidence, begin, sweep
 
 TURNS = 40_000_000  # to look at in all,
 SWEEPS = (60, 600)  # in so many rounds
@@ -22,7 +22,7 @@ class Rounding:
     def __init__(self, holding: sparse.csc_array, count: IntArray, base: int) -> None:
         holding.sort_indices()
         rows = sparse.csr_array(holding)
-        self.counts = Counts(
+        self.counts = CountIncidence(
             *(part.astype(np.int32) for part in (holding.indptr, holding.indices, rows.indptr, rows.indices))
         )
         self.count, self.base = count.astype(np.int32), base

@@ -8,7 +8,7 @@ from discreet.arrays import BoolArray, FloatArray, SmallIntArray
 from discreet.inference.max_flow_kernel import compiled
 
 
-class Counts(NamedTuple):
+class CountIncidence(NamedTuple):
     """Which cells each small count is counted in, in order, and which small counts each cell holds."""
 
     start: SmallIntArray
@@ -18,7 +18,7 @@ class Counts(NamedTuple):
 
 
 @compiled
-def begin(counts: Counts, count: SmallIntArray, base: int, off: SmallIntArray, up: BoolArray) -> None:
+def begin(counts: CountIncidence, count: SmallIntArray, base: int, off: SmallIntArray, up: BoolArray) -> None:
     """Round one count after the other so that the squares of what cells are off by grow least."""
     start, cell = counts.start, counts.cell
     for j in range(len(count)):
@@ -34,7 +34,7 @@ def begin(counts: Counts, count: SmallIntArray, base: int, off: SmallIntArray, u
 
 @compiled
 def sweep(
-    counts: Counts,
+    counts: CountIncidence,
     base: int,
     off: SmallIntArray,
     up: BoolArray,

@@ -10,7 +10,7 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import RuleError, TableError, some
 from discreet.methods.context import Run
 from discreet.methods.counts.whole import counts_of
-from discreet.methods.sums import Sums
+from discreet.methods.totals import Totals
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, tell
 
@@ -35,7 +35,7 @@ class SmallCounts:
         from discreet.methods.counts.rounding import Rounding  # takes half a second
 
         count = counts_of(problem, self.name)
-        sums = Sums.of(problem.table)
+        sums = Totals.of(problem.table)
         fixed = problem.status == Status.PUBLISHED
         small = np.flatnonzero(problem.table.is_base & (count > 0) & (count < self.base) & ~fixed)
         rounding = Rounding(sums.holding(small), count[small], self.base)
@@ -60,7 +60,7 @@ class SmallCounts:
             note=_note(totals),
         )
 
-    def _intervals(self, sums: Sums, shown: IntArray, fixed: BoolArray) -> tuple[FloatArray, FloatArray]:
+    def _intervals(self, sums: Totals, shown: IntArray, fixed: BoolArray) -> tuple[FloatArray, FloatArray]:
         """What a published table can stand for: 0 for 0 to b − 1, b for 1 to b; other counts of the finest cells are true.
 
         Cells that are hidden follow from the others, so that they are told no less.

@@ -8,10 +8,10 @@ from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import NoSafePatternError
 from discreet.methods.context import Run
 from discreet.methods.intervals.complete import Completer
-from discreet.methods.intervals.master import Cut
-from discreet.methods.intervals.program import Program
-from discreet.methods.intervals.search import Search
-from discreet.methods.intervals.setting import Setting
+from discreet.methods.intervals.master import WidthCut
+from discreet.methods.intervals.program import ChoiceProgram
+from discreet.methods.intervals.search import WidthSearch
+from discreet.methods.intervals.setting import IntervalSetting
 from discreet.problem import Status
 from discreet.progress import Budget
 from discreet.solvers import Outcome, Solution
@@ -32,8 +32,8 @@ class Choices:
     worked out anew by a linear program over the chosen cells alone, so that a binary that is only nearly 0 lets nothing through.
     """
 
-    def __init__(self, setting: Setting, run: Run, at_most: int | None, fixed: float) -> None:
-        self.relaxed = Search(setting, Run(run.seed, run.budget.share(RELAXED), run.progress), conditional=False)
+    def __init__(self, setting: IntervalSetting, run: Run, at_most: int | None, fixed: float) -> None:
+        self.relaxed = WidthSearch(setting, Run(run.seed, run.budget.share(RELAXED), run.progress), conditional=False)
         self.s = self.setting = setting
         self.run, self.at_most, self.fixed = run, at_most, fixed
         problem, treatment = setting.problem, setting.treatment
@@ -70,7 +70,7 @@ class Choices:
         self._offer(np.asarray(z.any(axis=0))[self.choices].astype(float), z)
         limit = None if self.at_most is None else self.at_most - self.forced
         fixed = self.cost_of[self.choices]
-        program = Program(self.relaxed.master, self.choices, fixed, self.conditional, limit, self.run.seed)
+        program = ChoiceProgram(self.relaxed.master, self.choices, fixed, self.conditional, limit, self.run.seed)
         self._tighten(program)
         return self._near() or self._choose(program)
 
@@ -83,7 +83,7 @@ class Choices:
             return "optimal"
         return "within_gap" if open_part <= self.run.budget.gap * self.cost else ""
 
-    def _tighten(self, program: Program) -> None:
+    def _tighten(self, program: ChoiceProgram) -> None:
         """Cuts for choices that need not be whole."""
         budget = self.run.budget.share(TIGHTENED)
         program.load(integer=False)
@@ -108,7 +108,7 @@ class Choices:
         if done:
             self._offer(x, z)
 
-    def _choose(self, program: Program) -> str:
+    def _choose(self, program: ChoiceProgram) -> str:
         """Whole choices, until nothing is missing."""
         program.load(integer=True)
         self.run.progress.stage("choices", 0)
@@ -157,13 +157,13 @@ class Choices:
         treatment = self.s.treatment
         return " (hidden and rounded cells count)" if (treatment.whole | treatment.fixed).any() else ""
 
-    def _separate(self, z: FloatArray, x: FloatArray, budget: Budget | None, snug: bool = False) -> list[Cut]:
+    def _separate(self, z: FloatArray, x: FloatArray, budget: Budget | None, snug: bool = False) -> list[WidthCut]:
         """Cuts that widths and choices miss; snug ones are for choices that are not whole, but help with others, too."""
         share = np.ones(len(self.s.cells))
         whole = self.s.whole[self.choices]
         share[self.choices[whole]] = x[whole]
         chosen = set(self.choices[x > (SOME if snug else 0.5)].tolist())
-        cuts: list[Cut] = []
+        cuts: list[WidthCut] = []
         for attack, own, more in zip(self.relaxed.attacks, self.s.demands, self.conditional, strict=True):
             asked = own + [one for one in more if one.cell in chosen]
             found = attack.separate(z, asked, budget, share, snug)
@@ -196,9 +196,9 @@ class Choices:
         chosen, barred = np.zeros(len(problem), dtype=bool), s.barred.copy()
         chosen[s.cells[self.choices[x]]] = True
         barred[s.cells[self.choices[~x]]] = True
-        setting = Setting(problem, s.sides, barred, s.share, chosen, s.treatment)
+        setting = IntervalSetting(problem, s.sides, barred, s.share, chosen, s.treatment)
         late = self.z is None and self.run.budget.over
-        search = Search(setting, Run(self.run.seed, Budget(None, 1.0) if late else self.run.budget))
+        search = WidthSearch(setting, Run(self.run.seed, Budget(None, 1.0) if late else self.run.budget))
         try:
             search.search()
         except NoSafePatternError:

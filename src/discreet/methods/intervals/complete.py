@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.methods.intervals.attack import Attack, Missed
-from discreet.methods.intervals.setting import Demand, Setting
+from discreet.methods.intervals.separator import ViolatedRequirement, WidthSeparator
+from discreet.methods.intervals.setting import Demand, IntervalSetting
 from discreet.methods.intervals.widen import Widener
 from discreet.progress import Budget
 
@@ -23,8 +23,8 @@ class Completer:
 
     def __init__(
         self,
-        setting: Setting,
-        attacks: Sequence[Attack],
+        setting: IntervalSetting,
+        attacks: Sequence[WidthSeparator],
         wideners: Sequence[Widener],
         choices: IntArray,
         conditional: Sequence[Sequence[Demand]],
@@ -57,7 +57,9 @@ class Completer:
                 break
         return np.asarray(chosen | z.any(axis=0))
 
-    def _missed(self, number: int, chosen: BoolArray, z: FloatArray, budget: Budget) -> list[Missed] | None:
+    def _missed(
+        self, number: int, chosen: BoolArray, z: FloatArray, budget: Budget
+    ) -> list[ViolatedRequirement] | None:
         """The demands against an attacker that choices and widths do not meet; None if time was up."""
         wide = chosen | z.any(axis=0)
         asked = [*self.s.demands[number], *(one for one in self.conditional[number] if wide[one.cell])]

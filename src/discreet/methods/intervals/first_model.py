@@ -13,7 +13,7 @@ from discreet.methods.context import Run
 from discreet.methods.intervals.intervals import check_sides
 from discreet.methods.intervals.plan import told
 from discreet.methods.intervals.prepare import prepared
-from discreet.methods.intervals.setting import Demand, Setting, Sides
+from discreet.methods.intervals.setting import Demand, IntervalSetting, Sides
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
 from discreet.solvers import HighsModel, Outcome, Solution
@@ -54,7 +54,7 @@ class IntervalsFirstModel:
 class _Model:
     """Figure 6: widths down and up, what is missing to the least width, choices of free cells, then flows."""
 
-    def __init__(self, setting: Setting, seed: int) -> None:
+    def __init__(self, setting: IntervalSetting, seed: int) -> None:
         self.s, c = setting, len(setting.cells)
         free = setting.problem.status == Status.FREE
         conditional = setting.conditional(free)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from discreet.errors import RuleError
 from discreet.methods.context import Run
-from discreet.methods.intervals.plan import Plan
+from discreet.methods.intervals.plan import IntervalPlan
 from discreet.methods.intervals.setting import Sides
 from discreet.problem import Problem
 from discreet.protection import Protection
@@ -51,7 +51,7 @@ class Intervals:
                 )
 
     def protect(self, problem: Problem, run: Run) -> Protection:
-        plan = Plan(problem, Sides(self.up, self.down), self.width, self.at_most, self.fixed, self.rounded)
+        plan = IntervalPlan(problem, Sides(self.up, self.down), self.width, self.at_most, self.fixed, self.rounded)
         return plan.protect(run, self.name, self.exact)
 
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from discreet.arrays import DOWN, UP, FloatArray, IntArray
 from discreet.errors import NoSafePatternError
-from discreet.methods.intervals.setting import Setting
+from discreet.methods.intervals.setting import IntervalSetting
 from discreet.solvers import HighsModel, Outcome
 
 MISSED = 1e-6  # bridges that are missed by less, in usual levels, are fulfilled
@@ -18,7 +18,7 @@ SMALL = 1e-9  # widths below are none
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class WidthCut:
     """Widths times weights must add up to ``least``. Columns below the number of cells are widths down, then up.
 
     What is known beforehand about ``cells`` stops them: they add ``amount`` each, if they are not told exactly. ``level`` is
@@ -34,14 +34,14 @@ class Cut:
     cell: int
 
 
-class Master:
+class WidthMaster:
     """A linear program over widths down and up, and how much each relation can take up, down and up.
 
     Bridges say that an interval is no wider than the others in each of its relations can make up for: true of some cheapest
     intervals, as a part of an interval that no congruent table reaches costs without protecting anything.
     """
 
-    def __init__(self, setting: Setting, least: FloatArray, seed: int) -> None:
+    def __init__(self, setting: IntervalSetting, least: FloatArray, seed: int) -> None:
         self.s = setting
         self.entries = setting.relations.tocoo()
         self.c, self.m = len(setting.cells), setting.relations.shape[0]
@@ -59,7 +59,7 @@ class Master:
         self.bound = setting.constant  # in true units
         self.model = HighsModel("dual", seed=seed)
         self.model.load(self.cost, self.low, self.high, rows, low, high)
-        self.cuts: list[Cut] = []
+        self.cuts: list[WidthCut] = []
         self.programs = 0
 
     def _frame(self) -> tuple[sparse.csr_array, FloatArray, FloatArray]:
@@ -129,7 +129,7 @@ class Master:
         self.model.add_rows(rows, self.row_low[-1], self.row_high[-1])
         return k
 
-    def add(self, cuts: Sequence[Cut]) -> None:
+    def add(self, cuts: Sequence[WidthCut]) -> None:
         if cuts:
             begin = np.r_[0, np.cumsum([len(cut.columns) for cut in cuts])]
             column = np.concatenate([cut.columns for cut in cuts])

@@ -17,8 +17,8 @@ from discreet.methods.intervals.placement import Draw
 from discreet.methods.intervals.prepare import REMEDY, prepared
 from discreet.methods.intervals.publish import published
 from discreet.methods.intervals.recentre import recentred
-from discreet.methods.intervals.search import Search
-from discreet.methods.intervals.setting import Setting, Sides, Treatment
+from discreet.methods.intervals.search import WidthSearch
+from discreet.methods.intervals.setting import IntervalSetting, Sides, Treatment
 from discreet.problem import Problem
 from discreet.progress import Budget
 from discreet.protection import Protection
@@ -30,7 +30,7 @@ DRAWS = 5  # tries to place intervals around other tables, where the chosen cell
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class IntervalPlan:
     """What is to be found: for a problem, prices of widths, limits, and cells that are treated otherwise."""
 
     problem: Problem
@@ -88,7 +88,7 @@ class Plan:
         return found, draw
 
     def _recentred(
-        self, draw: Draw, found: Protection, search: Search, run: Run, rng: np.random.Generator
+        self, draw: Draw, found: Protection, search: WidthSearch, run: Run, rng: np.random.Generator
     ) -> Protection:
         """The same, or with the same widths around another table, where too many values lie in the middles."""
         assert search.z is not None
@@ -106,12 +106,12 @@ class Plan:
 
     def _placed(
         self, draw: Draw, treatment: Treatment, barred: BoolArray, run: Run, method: str
-    ) -> tuple[Protection, Search]:
+    ) -> tuple[Protection, WidthSearch]:
         chosen, widths, work, ended = None, None, {}, ""
         if self._chooses:
             around = draw.asked(draw.halves, treatment, barred, run)
             search = self._search(
-                Setting(around, self.sides, barred, self.width, None, treatment), run.for_step(CHOOSING)
+                IntervalSetting(around, self.sides, barred, self.width, None, treatment), run.for_step(CHOOSING)
             )
             if isinstance(search, Choices):
                 ended = _run(search)
@@ -119,18 +119,18 @@ class Plan:
                 widths = _widths(search)
         placement = draw.placed(self.sides, treatment, barred, run, widths)
         asked = draw.asked(draw.levels, treatment, barred, run)
-        setting = Setting(asked, self.sides, barred, self.width, chosen, treatment, placement)
+        setting = IntervalSetting(asked, self.sides, barred, self.width, chosen, treatment, placement)
         if chosen is None:
-            found = finished(final := Search(setting, run), run, method, self.rounded, self.fixed)
+            found = finished(final := WidthSearch(setting, run), run, method, self.rounded, self.fixed)
             return found, final
         late = replace(run, budget=Budget(None, 1.0)) if run.budget.over else run  # the first intervals are completed
-        found = finished(final := Search(setting, late), run, method, self.rounded, self.fixed)
+        found = finished(final := WidthSearch(setting, late), run, method, self.rounded, self.fixed)
         # Which cells are best was found out around other values, so that the bound is one of these cells alone.
         status = "time_limit" if "time_limit" in (found.report.status, ended) or late is not run else "heuristic"
         report = replace(found.report, status=status, bound=None, work={**work, **found.report.work})
         return replace(found, report=report), final
 
-    def _prepared(self, problem: Problem) -> Setting:
+    def _prepared(self, problem: Problem) -> IntervalSetting:
         return prepared(problem, self.sides, self.width, self.treatment, self.barred, self.remedy)
 
     @property
@@ -142,11 +142,11 @@ class Plan:
         """Whether it may be a question which cells are not told exactly."""
         return self._limited or self.treatment is not None
 
-    def _search(self, setting: Setting, run: Run) -> Search | Choices:
+    def _search(self, setting: IntervalSetting, run: Run) -> WidthSearch | Choices:
         if not self._chooses:
-            return Search(setting, run)
+            return WidthSearch(setting, run)
         choices = Choices(setting, run, self.at_most, self.fixed)
-        return choices if self._limited or len(choices.choices) else Search(setting, run)
+        return choices if self._limited or len(choices.choices) else WidthSearch(setting, run)
 
 
 def _widths(search: Choices) -> FloatArray:
@@ -176,14 +176,14 @@ def _noted(found: Protection, gives_away: bool) -> Protection:
     return replace(found, report=replace(found.report, note="; ".join(notes), symmetric=gives_away))
 
 
-def finished(search: Search | Choices, run: Run, method: str, rounded: bool, fixed: float = 0.0) -> Protection:
+def finished(search: WidthSearch | Choices, run: Run, method: str, rounded: bool, fixed: float = 0.0) -> Protection:
     """What a search ends with, also if it is interrupted."""
     status = _run(search)
     assert search.z is not None
     return told(search.setting, search.z, rounded, run, method, status, search.bound, fixed=fixed, work=search.work())
 
 
-def _run(search: Search | Choices) -> str:
+def _run(search: WidthSearch | Choices) -> str:
     """Search; how it ended, if it found intervals."""
     try:
         status = search.search()
@@ -199,7 +199,14 @@ def _run(search: Search | Choices) -> str:
 
 
 def told(
-    setting: Setting, z: FloatArray, rounded: bool, run: Run, method: str, status: str, bound: float, **more: Any
+    setting: IntervalSetting,
+    z: FloatArray,
+    rounded: bool,
+    run: Run,
+    method: str,
+    status: str,
+    bound: float,
+    **more: Any,
 ) -> Protection:
     """The protection of these widths, audited."""
     found = published(

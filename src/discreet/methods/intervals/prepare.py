@@ -7,7 +7,7 @@ import numpy as np
 from discreet.arrays import BoolArray
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError, some
-from discreet.methods.intervals.setting import Setting, Sides, Treatment
+from discreet.methods.intervals.setting import IntervalSetting, Sides, Treatment
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, tell
 
@@ -21,12 +21,12 @@ def prepared(
     treatment: Treatment | None = None,
     barred: BoolArray | None = None,
     remedy: str = REMEDY,
-) -> Setting:
+) -> IntervalSetting:
     """The setting, without free cells that nothing would protect once they are not told exactly."""
     barred = np.zeros(len(problem), dtype=bool) if barred is None else barred.copy()
     treatment = treatment or Treatment.none(problem)
     _bar_hopeless(problem, treatment, barred, remedy)
-    return Setting(problem, sides, barred, width, treatment=treatment)
+    return IntervalSetting(problem, sides, barred, width, treatment=treatment)
 
 
 def open_table(problem: Problem, treatment: Treatment, barred: BoolArray) -> Protection:

@@ -11,7 +11,7 @@ from scipy import sparse
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.inference.max_flow import network
 from discreet.inference.propagate import propagate
-from discreet.methods.intervals.master import Cut, Master
+from discreet.methods.intervals.master import WidthCut, WidthMaster
 from discreet.methods.intervals.setting import Demand
 from discreet.solvers import HighsModel, Outcome, Solution
 
@@ -19,7 +19,7 @@ FARTHER = 100.0  # levels that a cell moves by at most where relations are not t
 MISSED = 1e-6  # cuts that are missed by less, in usual levels, are fulfilled
 
 
-class Program:
+class ChoiceProgram:
     """Columns of the linear program, then choices, then what is missing to the least width of a chosen cell.
 
     Whatever cells add to a cut by moving as far as anybody holds possible they add only if they are chosen, and never more than
@@ -28,7 +28,7 @@ class Program:
 
     def __init__(
         self,
-        master: Master,
+        master: WidthMaster,
         choices: IntArray,
         fixed: FloatArray,
         conditional: Sequence[Sequence[Demand]],
@@ -93,7 +93,7 @@ class Program:
         if self.model is not None:
             self.model.add_rows(rows, low, high)
 
-    def add(self, cuts: Sequence[Cut], at: FloatArray | None = None) -> int:
+    def add(self, cuts: Sequence[WidthCut], at: FloatArray | None = None) -> int:
         """Add cuts, of these only what a solution misses if there is one; how many."""
         rows, low = [], []
         for cut in cuts:
@@ -105,7 +105,7 @@ class Program:
             self._append(sparse.csr_array(sparse.vstack(rows)), np.array(low), np.full(len(low), np.inf))
         return len(rows)
 
-    def _row(self, cut: Cut) -> tuple[sparse.csr_array, float]:
+    def _row(self, cut: WidthCut) -> tuple[sparse.csr_array, float]:
         """A cut in terms of widths and choices, and what it must come to."""
         chosen = self.of[cut.cells] >= 0
         least = cut.least - float(cut.amount[~chosen].sum())

@@ -11,7 +11,7 @@ from discreet.arrays import DOWN, UP, FloatArray
 from discreet.audit import audit
 from discreet.data.table import digits_of
 from discreet.methods.context import Run
-from discreet.methods.intervals.setting import Setting
+from discreet.methods.intervals.setting import IntervalSetting
 from discreet.problem import Status
 from discreet.protection import Protection, tell
 
@@ -21,7 +21,7 @@ WIDER = 1e-6  # share by which widths grow where an audit found them a hair too 
 
 
 def published(
-    setting: Setting, z: FloatArray, rounded: bool, run: Run, fixed: float = 0.0, **report: Any
+    setting: IntervalSetting, z: FloatArray, rounded: bool, run: Run, fixed: float = 0.0, **report: Any
 ) -> Protection | None:
     """The narrowest intervals around these widths that pass the audit; None if even slightly wider ones do not."""
     for ends in _ends(setting, z, rounded):
@@ -32,14 +32,14 @@ def published(
     return None
 
 
-def widths_of(setting: Setting, z: FloatArray) -> FloatArray:
+def widths_of(setting: IntervalSetting, z: FloatArray) -> FloatArray:
     """Widths in units of the table, by side and cell, with what was drawn and what is missing to the least."""
     wide = np.zeros((2, len(setting.problem)))
     wide[:, setting.cells] = _padded(setting, z) * setting.unit
     return np.maximum(wide, setting.placement.drawn)
 
 
-def _ends(setting: Setting, z: FloatArray, rounded: bool) -> Iterator[tuple[FloatArray, FloatArray]]:
+def _ends(setting: IntervalSetting, z: FloatArray, rounded: bool) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Lower and upper ends by cell: without the solver's noise, then with it, then a little wider."""
     value, centre, known = setting.problem.table.value, setting.centre, setting.placement.known
     digits = digits_of(value) if rounded else None
@@ -60,7 +60,9 @@ def _ends(setting: Setting, z: FloatArray, rounded: bool) -> Iterator[tuple[Floa
         yield np.where(some, np.minimum(low, value), value), np.where(some, np.maximum(high, value), value)
 
 
-def _without_computable(setting: Setting, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _without_computable(
+    setting: IntervalSetting, lower: FloatArray, upper: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """The same, but for cells that follow from published ones in a relation: an interval for them would be a pretence."""
     relations, value = setting.problem.table.relations, setting.problem.table.value
     otherwise = setting.untold | setting.treatment.fixed
@@ -74,7 +76,7 @@ def _without_computable(setting: Setting, lower: FloatArray, upper: FloatArray) 
         lower, upper = np.where(follows, value, lower), np.where(follows, value, upper)
 
 
-def _beyond(setting: Setting, wide: FloatArray, tick: float) -> FloatArray:
+def _beyond(setting: IntervalSetting, wide: FloatArray, tick: float) -> FloatArray:
     """Widths, some of them larger.
 
     An end at a bound that attackers are said to know would tell it to all others. An end at the true value, which is as far as
@@ -101,7 +103,7 @@ def _round_up(width: FloatArray, hair: float) -> FloatArray:
     return np.where(np.abs(width - nearest) <= hair * np.maximum(width, 1.0), nearest, np.ceil(width))
 
 
-def _padded(setting: Setting, z: FloatArray) -> FloatArray:
+def _padded(setting: IntervalSetting, z: FloatArray) -> FloatArray:
     """Widths with what is missing to the least one, on the cheaper side."""
     pad = np.maximum(setting.floor - z.sum(axis=0), 0.0)
     up = (setting.weight[UP] <= setting.weight[DOWN]) & ((setting.cap[UP] > 0) | (setting.cap[DOWN] == 0))
@@ -109,7 +111,7 @@ def _padded(setting: Setting, z: FloatArray) -> FloatArray:
     return np.asarray(z + np.stack([np.where(up, 0.0, pad), np.where(up, pad, 0.0)]))
 
 
-def _tell(setting: Setting, lower: FloatArray, upper: FloatArray, fixed: float, **report: Any) -> Protection:
+def _tell(setting: IntervalSetting, lower: FloatArray, upper: FloatArray, fixed: float, **report: Any) -> Protection:
     problem, value, treatment = setting.placement.problem, setting.problem.table.value, setting.treatment
     settled = setting.untold | treatment.fixed
     wide = np.where(settled, 0.0, np.stack([value - lower, upper - value]))

@@ -17,7 +17,7 @@ from discreet.arrays import DOWN, UP, FloatArray, IntArray
 from discreet.audit import Audit, audit
 from discreet.methods.context import Run
 from discreet.methods.intervals.publish import widths_of
-from discreet.methods.intervals.setting import Placement, Setting
+from discreet.methods.intervals.setting import IntervalSetting, Placement
 from discreet.protection import Protection
 from discreet.solvers import HighsModel
 
@@ -28,7 +28,7 @@ Excess = Callable[[FloatArray, FloatArray], float]  # of values near the middle,
 
 
 def recentred(
-    setting: Setting, z: FloatArray, found: Protection, excess: Excess, rng: np.random.Generator, run: Run
+    setting: IntervalSetting, z: FloatArray, found: Protection, excess: Excess, rng: np.random.Generator, run: Run
 ) -> Placement | None:
     """The placement around the first drawn centre that leaves no excess, or the least; None if no centre is better."""
     problem, centre = found.problem, setting.centre
@@ -53,7 +53,7 @@ def recentred(
     return None if best is None else setting.placement.moved(best)
 
 
-def _centres(setting: Setting, wide: FloatArray, seen: Audit) -> tuple[FloatArray, FloatArray]:
+def _centres(setting: IntervalSetting, wide: FloatArray, seen: Audit) -> tuple[FloatArray, FloatArray]:
     """Between which values the centre of each interval may be."""
     problem, centre, value = setting.placement.problem, setting.centre, setting.problem.table.value
     still = setting.untold | setting.treatment.fixed | ~np.isfinite(wide).all(axis=0)  # no interval of theirs may move
@@ -72,7 +72,7 @@ def _centres(setting: Setting, wide: FloatArray, seen: Audit) -> tuple[FloatArra
 
 
 def _away(
-    setting: Setting, low: FloatArray, high: FloatArray, away: IntArray, rng: np.random.Generator, run: Run
+    setting: IntervalSetting, low: FloatArray, high: FloatArray, away: IntArray, rng: np.random.Generator, run: Run
 ) -> FloatArray | None:
     """A deviation that keeps all relations and leads some cells as far up or down as possible, by drawn weights."""
     cells = np.flatnonzero(low < high)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.methods.intervals.setting import Demand, Setting
+from discreet.methods.intervals.setting import Demand, IntervalSetting
 from discreet.methods.intervals.widen import Widener
 from discreet.progress import Budget
 
@@ -18,7 +18,11 @@ class Renewal:
     """One move a demand and attacker, none of which goes beyond the widths that all of them need together."""
 
     def __init__(
-        self, setting: Setting, least: FloatArray, wideners: Sequence[Widener], demands: Sequence[Sequence[Demand]]
+        self,
+        setting: IntervalSetting,
+        least: FloatArray,
+        wideners: Sequence[Widener],
+        demands: Sequence[Sequence[Demand]],
     ) -> None:
         self.s, self.least = setting, least
         asked = [(one, k) for k, own in enumerate(demands) for one in own]

@@ -6,10 +6,10 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.methods.context import Run
-from discreet.methods.intervals.attack import Attack, Missed
-from discreet.methods.intervals.master import Cut, Master
+from discreet.methods.intervals.master import WidthCut, WidthMaster
 from discreet.methods.intervals.renew import Renewal
-from discreet.methods.intervals.setting import Setting
+from discreet.methods.intervals.separator import ViolatedRequirement, WidthSeparator
+from discreet.methods.intervals.setting import IntervalSetting
 from discreet.methods.intervals.widen import Widener
 from discreet.progress import Budget
 
@@ -20,16 +20,16 @@ PROVEN = 1e-7  # share of the cost that a bound may miss
 WIDE = 1e-7  # in usual levels: narrower intervals are none
 
 
-class Search:
+class WidthSearch:
     """The cheapest widths that meet all demands, from above, and a bound from below."""
 
-    def __init__(self, setting: Setting, run: Run, conditional: bool = True) -> None:
+    def __init__(self, setting: IntervalSetting, run: Run, conditional: bool = True) -> None:
         self.s = self.setting = setting
         self.conditional = conditional and setting.has_conditional  # whether demands of free cells count
         self.run = run
         self.demands = [list(own) for own in setting.demands]
-        self.master = Master(setting, setting.least(self.demands), run.seed)
-        self.attacks = [Attack(setting, k) for k in range(len(setting.attackers))]
+        self.master = WidthMaster(setting, setting.least(self.demands), run.seed)
+        self.attacks = [WidthSeparator(setting, k) for k in range(len(setting.attackers))]
         self.wideners = [Widener(setting, k, run.seed) for k in range(len(setting.attackers))]
         self.chosen = np.zeros(len(setting.problem), dtype=bool)  # free cells whose demands count
         self.z: FloatArray | None = None  # the best that meets all
@@ -112,7 +112,7 @@ class Search:
                 break
         return best
 
-    def _separate(self, z: FloatArray) -> tuple[list[Cut], list[list[Missed]]] | None:
+    def _separate(self, z: FloatArray) -> tuple[list[WidthCut], list[list[ViolatedRequirement]]] | None:
         cuts, missed = [], []
         for attack, demands in zip(self.attacks, self.demands, strict=True):
             found = attack.separate(z, demands, self.run.budget)
@@ -122,7 +122,7 @@ class Search:
             missed.append(found[1])
         return cuts, missed
 
-    def _offer(self, z: FloatArray, missed: list[list[Missed]]) -> None:
+    def _offer(self, z: FloatArray, missed: list[list[ViolatedRequirement]]) -> None:
         """Widen intervals until they meet all demands, the largest first; keep the cheapest."""
         if self.z is not None and 2 * sum(map(len, missed)) > sum(map(len, self.demands)):
             return  # too far away to become better

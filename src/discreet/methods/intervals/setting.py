@@ -96,7 +96,7 @@ class Demand:
     level: float
 
 
-class Setting:
+class IntervalSetting:
     """Over the cells that may get an interval, lengths in units of a usual level, costs in those of a usual weight.
 
     ``floor`` is how wide an interval must be, one a cell; cells that are ``barred`` are told exactly, those ``chosen`` are not.
@@ -197,7 +197,7 @@ class Setting:
         """Whether free cells need protection as soon as they get an interval."""
         return any(self.conditional(self.problem.status == Status.FREE))
 
-    def around(self, placement: Placement) -> Setting:
+    def around(self, placement: Placement) -> IntervalSetting:
         """The same lengths, counted from the table of another placement: for widths that are found already."""
         moved = copy(self)
         moved.placement, moved.centre = placement, self.problem.table.value + placement.shift

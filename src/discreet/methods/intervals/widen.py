@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import DOWN, UP, FloatArray, IntArray
-from discreet.methods.intervals.setting import Demand, Setting
+from discreet.methods.intervals.setting import Demand, IntervalSetting
 from discreet.solvers import HighsModel
 
 NEAR = 800  # cells around the demanding one that are tried first
@@ -18,7 +18,7 @@ AMPLE = 1e6  # this many levels of room are as good as endless
 class Widener:
     """Against one attacker: moves within intervals are nearly free, beyond them they cost what widening costs."""
 
-    def __init__(self, setting: Setting, number: int, seed: int) -> None:
+    def __init__(self, setting: IntervalSetting, number: int, seed: int) -> None:
         self.settled, self.weight, self.seed = setting.settled, setting.weight, seed
         self.room = setting.rooms[number]
         self.relations = setting.relations

@@ -12,9 +12,9 @@ from discreet.errors import NoSafePatternError, RuleError
 from discreet.guesses import at_levels
 from discreet.methods.context import Run
 from discreet.methods.perturbation.announcement import check, drawn_multiple, strictest
-from discreet.methods.perturbation.master import Found, Infeasible, Master
+from discreet.methods.perturbation.master import FoundTable, Infeasible, TableMaster
 from discreet.methods.perturbation.rows import Senses
-from discreet.methods.perturbation.search import Search, first_feasible, offers
+from discreet.methods.perturbation.search import TableSearch, first_feasible, offers
 from discreet.methods.perturbation.squares import least_squares
 from discreet.methods.perturbation.windows import HAIR, Windows
 from discreet.problem import Problem
@@ -57,11 +57,11 @@ class Adjustment:
         run.progress.stage("adjust", 0)
         found = first_feasible(
             offers(problem, self.percent, self.margin, 1.0 if self.exact else drawn_multiple(run, problem)),
-            lambda windows, note: self._drawn(Search(windows, run), note),
+            lambda windows, note: self._drawn(TableSearch(windows, run), note),
         )
         return replace(found, report=replace(found.report, symmetric=self.exact and bool(len(problem.primaries))))
 
-    def _drawn(self, search: Search, note: str) -> Protection:
+    def _drawn(self, search: TableSearch, note: str) -> Protection:
         """With distances from the whole window, and if there is no such table from less and less of it.
 
         By chance some are the levels themselves; where those are too many, ``publish`` would refuse the table.
@@ -76,7 +76,7 @@ class Adjustment:
                     return found
         return self._adjust(search, note, ways(search.windows, SHARES[-1] * rng.random((2, cells))))
 
-    def _adjust(self, search: Search, note: str, pushed: tuple[Windows, Senses]) -> Protection:
+    def _adjust(self, search: TableSearch, note: str, pushed: tuple[Windows, Senses]) -> Protection:
         windows, senses = pushed
         found = self._pushed(search, windows, senses)
         if not _goes_far_enough(windows, senses, found):
@@ -88,10 +88,10 @@ class Adjustment:
         fixed = going(windows, senses, found.change[senses.cells] > 0)
         squared, finished = least_squares(search, fixed, found)
         cost = float(windows.weight @ squared.astype(float) ** 2) * windows.unit
-        result = Found(squared, cost, 0.0, finished)
+        result = FoundTable(squared, cost, 0.0, finished)
         return search.tell(self.name, result, None, f"{note}; the cost is the squared distance", cost)
 
-    def _pushed(self, search: Search, windows: Windows, senses: Senses) -> Found:
+    def _pushed(self, search: TableSearch, windows: Windows, senses: Senses) -> FoundTable:
         """Which way each sensitive cell goes, and the cheapest table then."""
         run = search.run
         if self.senses in ("up", "down"):
@@ -100,28 +100,28 @@ class Adjustment:
         if self.senses == "heuristic" or not len(senses.cells):
             return start
         try:
-            better = search.safe(Master(windows, windows.weight, senses=senses, seed=run.seed), start.change)
+            better = search.safe(TableMaster(windows, windows.weight, senses=senses, seed=run.seed), start.change)
         except (NoSafePatternError, KeyboardInterrupt):  # there is a safe table already
-            return Found(start.change, start.cost, 0.0, False)
+            return FoundTable(start.change, start.cost, 0.0, False)
         # Binaries have a tolerance: where windows are vast, a cell may be left nearer to its value than it must be.
         if better.cost <= start.cost and _goes_far_enough(windows, senses, better):
             return better
-        return Found(start.change, start.cost, min(better.bound, start.cost), better.finished)
+        return FoundTable(start.change, start.cost, min(better.bound, start.cost), better.finished)
 
-    def _guess(self, search: Search, windows: Windows, senses: Senses) -> Found:
+    def _guess(self, search: TableSearch, windows: Windows, senses: Senses) -> FoundTable:
         """Ways that a program with fractions leans to; where these do not go together, the first that do."""
-        master = Master(windows, windows.weight, senses=senses, seed=search.run.seed)
+        master = TableMaster(windows, windows.weight, senses=senses, seed=search.run.seed)
         master.add(search.cuts)
         try:
             return self._fixed(search, windows, senses, master.lean())
         except Infeasible:
-            some = Master(windows, windows.weight, senses=senses, seed=search.run.seed, anything=True)
+            some = TableMaster(windows, windows.weight, senses=senses, seed=search.run.seed, anything=True)
             return self._fixed(search, windows, senses, search.safe(some).change[senses.cells] > 0)
 
-    def _fixed(self, search: Search, windows: Windows, senses: Senses, up: BoolArray) -> Found:
+    def _fixed(self, search: TableSearch, windows: Windows, senses: Senses, up: BoolArray) -> FoundTable:
         fixed = going(windows, senses, up)
-        found = search.safe(Master(fixed, fixed.weight, seed=search.run.seed))
-        return Found(found.change, found.cost, 0.0 if len(senses.cells) else found.bound, found.finished)
+        found = search.safe(TableMaster(fixed, fixed.weight, seed=search.run.seed))
+        return FoundTable(found.change, found.cost, 0.0 if len(senses.cells) else found.bound, found.finished)
 
 
 def ways(windows: Windows, shares: FloatArray | None = None) -> tuple[Windows, Senses]:
@@ -153,7 +153,7 @@ def distances(windows: Windows) -> tuple[FloatArray, FloatArray]:
     return least, np.maximum(np.stack([-windows.low[cells], windows.high[cells]]) - least, 0.0)
 
 
-def _goes_far_enough(windows: Windows, senses: Senses, found: Found) -> bool:
+def _goes_far_enough(windows: Windows, senses: Senses, found: FoundTable) -> bool:
     """Whether all sensitive cells are as far from their values as they must be, one way or the other."""
     change, cells = found.change, windows.problem.primaries
     inside = (change[cells] >= windows.low[cells] - HAIR) & (change[cells] <= windows.high[cells] + HAIR)

@@ -26,7 +26,7 @@ SIDES = (-1.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class TableCut:
     """``weight`` times the changes of ``cells``, in units, adds up to at least ``least``."""
 
     cells: IntArray
@@ -37,7 +37,7 @@ class Cut:
         return self.least - float(self.weight @ change[self.cells])
 
 
-class Separator:
+class TableSeparator:
     """One attacker: how far cells move, by one linear program that changes a little from question to question.
 
     The cut is the capacity constraint of figure 13 in Salazar-González (2002). Of the two bounds that stop a cell, what the
@@ -54,7 +54,7 @@ class Separator:
         self._model.load(np.zeros(n), np.zeros(n), np.zeros(n), relations, zero, zero)
         self._model.maximize(True)
 
-    def cuts(self, change: IntArray, cells: IntArray, required: FloatArray) -> Iterator[Cut]:
+    def cuts(self, change: IntArray, cells: IntArray, required: FloatArray) -> Iterator[TableCut]:
         """What is missed of the levels of some cells; one column of ``required`` a cell: down, up and in all."""
         value = self.windows.problem.table.value
         lower, upper = self.windows.intervals(self.windows.published(change))
@@ -74,7 +74,7 @@ class Separator:
                 cut = self._cut(pull, room, knows, level)
                 short = cut.lacking(change.astype(float))
                 # Where float noise hides what is lacking, ask for a hair more.
-                yield cut if short > HAIR else Cut(cut.cells, cut.weight, cut.least - short + HAIR)
+                yield cut if short > HAIR else TableCut(cut.cells, cut.weight, cut.least - short + HAIR)
 
     def _push(self, cell: int, side: float, room: FloatArray, level: float) -> tuple[float, FloatArray]:
         """How far a cell gets, and how hard each cell stops it: positive where its upper bound does."""
@@ -95,7 +95,7 @@ class Separator:
         pull[np.abs(pull) < NOISE] = 0.0
         return solution.objective * level, pull
 
-    def _cut(self, pulls: list[FloatArray], room: FloatArray, knows: BoolArray, level: float) -> Cut:
+    def _cut(self, pulls: list[FloatArray], room: FloatArray, knows: BoolArray, level: float) -> TableCut:
         """Rooms that stop the cell must add up to its level: ``UB`` or ``d + r`` above, ``LB`` or ``r − d`` below."""
         windows = self.windows
         value = windows.problem.table.value
@@ -110,16 +110,16 @@ class Separator:
             weight[at] += np.where(known, 0.0, size * np.where(up, 1.0 + windows.slope[at], windows.slope[at] - 1.0))
         cells = np.flatnonzero(weight)
         # In units of the level, so that cuts are alike.
-        return Cut(cells, weight[cells] * windows.unit / level, 1.0 - fixed / level)
+        return TableCut(cells, weight[cells] * windows.unit / level, 1.0 - fixed / level)
 
 
-def missed(windows: Windows, checked: Audit, change: IntArray, separators: dict[str, Separator]) -> list[Cut]:
+def missed(windows: Windows, checked: Audit, change: IntArray, separators: dict[str, TableSeparator]) -> list[TableCut]:
     """Cuts for all cells that an audit found exposed."""
-    cuts: list[Cut] = []
+    cuts: list[TableCut] = []
     for k, who in enumerate(windows.problem.attackers()):
         rows = np.flatnonzero((checked.attacker == k) & ~checked.safe)
         if len(rows):
             if who.name not in separators:
-                separators[who.name] = Separator(windows, who)
+                separators[who.name] = TableSeparator(windows, who)
             cuts += separators[who.name].cuts(change, checked.cell[rows], checked.required[:, rows])
     return cuts

@@ -12,9 +12,9 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.attackers import Attacker
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods.context import Run
-from discreet.methods.perturbation.master import PROVEN, Found, Infeasible
+from discreet.methods.perturbation.master import PROVEN, FoundTable, Infeasible
 from discreet.methods.perturbation.perturbation import Perturbation
-from discreet.methods.perturbation.search import Search, first_feasible
+from discreet.methods.perturbation.search import TableSearch, first_feasible
 from discreet.methods.perturbation.windows import Windows
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
@@ -49,7 +49,7 @@ class PerturbationFirstModel:
 
         def solve(windows: Windows, note: str) -> Protection:
             _refuse_large(windows)
-            search = Search(windows, run)
+            search = TableSearch(windows, run)
             start = method.start(search)
             fixed = windows if start is None else method.keeping(windows, start)
             found = _Model(fixed, self.at_most, run.seed).solve(run)
@@ -159,7 +159,7 @@ class _Model:
         self._least.append(least)
         self._most.append(most)
 
-    def solve(self, run: Run) -> Found:
+    def solve(self, run: Run) -> FoundTable:
         left = None if run.budget.seconds is None else max(run.budget.seconds - run.budget.spent, 0.0)
         solution = self.model.solve(left, gap=run.budget.gap)
         if solution.outcome is Outcome.INFEASIBLE:
@@ -170,4 +170,4 @@ class _Model:
         change: IntArray = np.rint(solution.primal[:n] - solution.primal[n : 2 * n]).astype(np.int64)
         cost = self.windows.cost(change)
         run.progress.update(1)
-        return Found(change, cost, min(max(solution.bound, 0.0), cost), solution.optimal)
+        return FoundTable(change, cost, min(max(solution.bound, 0.0), cost), solution.optimal)

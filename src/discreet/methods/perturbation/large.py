@@ -6,9 +6,9 @@ import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.errors import TableError
-from discreet.methods.perturbation.master import Found, Master
+from discreet.methods.perturbation.master import FoundTable, TableMaster
 from discreet.methods.perturbation.windows import Windows
-from discreet.methods.sums import Sums
+from discreet.methods.totals import Totals
 from discreet.progress import Budget
 
 MANY = 20_000  # cells from which on a program without fractions is out of reach
@@ -17,7 +17,7 @@ MANY = 20_000  # cells from which on a program without fractions is out of reach
 class Finest:
     """What becomes of a table when only its finest cells are chosen."""
 
-    def __init__(self, windows: Windows, sums: Sums) -> None:
+    def __init__(self, windows: Windows, sums: Totals) -> None:
         self.windows, self.sums = windows, sums
 
     @classmethod
@@ -26,7 +26,7 @@ class Finest:
         if len(windows.problem) < MANY:
             return None
         try:
-            return cls(windows, Sums.of(windows.problem.table))
+            return cls(windows, Totals.of(windows.problem.table))
         except TableError:
             return None
 
@@ -37,12 +37,12 @@ class Finest:
         change = self.sums.add_up(np.where(base, np.clip(np.rint(wanted), low, high), 0.0))
         return None if np.any((change < low) | (change > high)) else change.astype(np.int64)
 
-    def cheapest(self, within: Windows, budget: Budget, seed: int) -> tuple[Found | None, float]:
+    def cheapest(self, within: Windows, budget: Budget, seed: int) -> tuple[FoundTable | None, float]:
         """Near the solution with fractions, within narrower windows; and what no changes there can cost less than."""
-        master = Master(within, within.weight, seed=seed, plain=True, interior=True)
+        master = TableMaster(within, within.weight, seed=seed, plain=True, interior=True)
         fractions, bound = master.interior(budget)
         change = None if fractions is None else Finest(within, self.sums).change(fractions)
         if change is None:
             return None, bound
         cost = within.cost(change)
-        return Found(change, cost, min(bound, cost), True), bound
+        return FoundTable(change, cost, min(bound, cost), True), bound

@@ -11,7 +11,7 @@ from scipy import sparse
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import NoSafePatternError
 from discreet.inference.grid import whole
-from discreet.methods.perturbation.cuts import Cut
+from discreet.methods.perturbation.cuts import TableCut
 from discreet.methods.perturbation.rounding import nearest
 from discreet.methods.perturbation.rows import Senses, count_rows, sense_rows
 from discreet.methods.perturbation.windows import Windows
@@ -33,7 +33,7 @@ class Infeasible(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundTable:
     """Changes in units, and what no others can cost less than."""
 
     change: IntArray
@@ -42,7 +42,7 @@ class Found:
     finished: bool  # not stopped by a limit
 
 
-class Master:
+class TableMaster:
     """Columns ``up`` and ``down`` for each cell that can change, from a reference; then binaries of senses and of changes."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Master:
         self.weight = weight
         self.relations = whole(windows.problem.table.relations)
         self.senses, self.at_most, self.seed = senses, at_most, seed
-        self.cuts: list[Cut] = []
+        self.cuts: list[TableCut] = []
         self.n = len(self.cells)
         self._squares = squares
         self._anything = anything
@@ -144,7 +144,7 @@ class Master:
 
     # -- solving ---------------------------------------------------------------------------------------------
 
-    def add(self, cuts: Sequence[Cut]) -> None:
+    def add(self, cuts: Sequence[TableCut]) -> None:
         self.cuts = [*self.cuts, *cuts]
         place = np.full(len(self.weight), -1)
         place[self.cells] = np.arange(self.n)
@@ -195,7 +195,7 @@ class Master:
         change[self.cells] = self.reference[self.cells] + moved
         return change
 
-    def solve(self, budget: Budget, start: IntArray | None = None) -> Found:
+    def solve(self, budget: Budget, start: IntArray | None = None) -> FoundTable:
         """The cheapest table in whole units, or near it where fractions are cheaper; raises :class:`Infeasible`."""
         if start is not None and self._is_mip:
             self.model.suggest(self._columns(start))
@@ -210,7 +210,7 @@ class Master:
         cost = float(self.weight @ np.abs(change - self.reference))
         finished = solution.outcome is Outcome.OPTIMAL
         proven = solution.bound if (finished or self._is_mip) and np.isfinite(solution.bound) else 0.0
-        return Found(change, cost, min(max(proven, 0.0) * self.money + self._certain, cost), finished)
+        return FoundTable(change, cost, min(max(proven, 0.0) * self.money + self._certain, cost), finished)
 
     @property
     def _is_mip(self) -> bool:
@@ -247,7 +247,9 @@ class Master:
 
     def _dive(self, limits: tuple[FloatArray, FloatArray], budget: Budget) -> IntArray | None:
         """Fractions of the finest cells are rounded, some at a time, and all others follow."""
-        lp = Master(self.windows.within(*limits), self.weight, reference=self.reference, seed=self.seed, plain=True)
+        lp = TableMaster(
+            self.windows.within(*limits), self.weight, reference=self.reference, seed=self.seed, plain=True
+        )
         lp.add(self.cuts)
         base = self.windows.problem.table.is_base[lp.cells]
         ref, share = self.reference[lp.cells], BATCH

@@ -12,8 +12,8 @@ from discreet.methods.context import Run
 from discreet.methods.perturbation.announcement import check, drawn_multiple
 from discreet.methods.perturbation.draws import Draws
 from discreet.methods.perturbation.large import Finest
-from discreet.methods.perturbation.master import Found, Infeasible, Master
-from discreet.methods.perturbation.search import Offer, Search, first_feasible, offers
+from discreet.methods.perturbation.master import FoundTable, Infeasible, TableMaster
+from discreet.methods.perturbation.search import Offer, TableSearch, first_feasible, offers
 from discreet.methods.perturbation.windows import HAIR, Windows
 from discreet.problem import Problem
 from discreet.protection import Protection
@@ -49,7 +49,7 @@ class Perturbation:
     def protect(self, problem: Problem, run: Run) -> Protection:
         run.progress.stage("perturb", 0)
         return first_feasible(
-            self.windows(problem, run), lambda windows, note: self._perturb(Search(windows, run), note)
+            self.windows(problem, run), lambda windows, note: self._perturb(TableSearch(windows, run), note)
         )
 
     def windows(self, problem: Problem, run: Run) -> list[Offer]:
@@ -66,12 +66,12 @@ class Perturbation:
             )
         return [lambda: (pinned(windows, at), "readers know how wide windows are")]
 
-    def _perturb(self, search: Search, note: str) -> Protection:
+    def _perturb(self, search: TableSearch, note: str) -> Protection:
         finest = Finest.of(search.windows) if self.at_most is None else None
         found = self._cheapest(search, self.start(search, finest), finest)
         return search.tell(self.name, found, found.bound, note)
 
-    def start(self, search: Search, finest: Finest | None = None) -> Found | None:
+    def start(self, search: TableSearch, finest: Finest | None = None) -> FoundTable | None:
         """A safe table with drawn values of sensitive cells; where these are given, none is needed."""
         if self.floor is not None:
             return None
@@ -81,32 +81,32 @@ class Perturbation:
         wanted[cells] = draws.all()
         drawn = None if finest is None else finest.change(wanted)
         if drawn is not None and np.array_equal(drawn[cells], wanted[cells]) and search.is_safe(drawn):
-            return Found(drawn, windows.cost(drawn), 0.0, False)
+            return FoundTable(drawn, windows.cost(drawn), 0.0, False)
         weight = np.where(
             windows.weight > 0, windows.unit / np.maximum(np.abs(windows.problem.table.value), windows.unit), 0
         )
         weight[cells] *= FIRST
-        master = Master(windows, weight, reference=wanted, at_most=self.at_most, seed=search.run.seed)
+        master = TableMaster(windows, weight, reference=wanted, at_most=self.at_most, seed=search.run.seed)
         found = search.safe(master)
         if self.at_most is not None or not np.any(draws.in_the_middle(found.change) & ~draws.in_the_middle(wanted)):
             return found
         again = draws.again(wanted, found.change, search.cuts, search.run.budget)
         try:
-            return search.safe(Master(pinned(windows, again), weight, reference=wanted, seed=search.run.seed))
+            return search.safe(TableMaster(pinned(windows, again), weight, reference=wanted, seed=search.run.seed))
         except (Infeasible, NoSafePatternError):  # whole numbers, or safety, ask for the first table
             return found
 
-    def _cheapest(self, search: Search, start: Found | None, finest: Finest | None) -> Found:
+    def _cheapest(self, search: TableSearch, start: FoundTable | None, finest: Finest | None) -> FoundTable:
         """With sensitive cells as they are in ``start``, the least change of all others."""
         windows, seed = search.windows, search.run.seed
         if start is None:
-            return search.safe(Master(windows, windows.weight, at_most=self.at_most, seed=seed))
+            return search.safe(TableMaster(windows, windows.weight, at_most=self.at_most, seed=seed))
         fixed = self.keeping(windows, start)
         least = windows.cost(np.where(fixed.low == fixed.high, start.change, 0))
-        safe = Found(start.change, windows.cost(start.change), least, False)
+        safe = FoundTable(start.change, windows.cost(start.change), least, False)
         try:
             if finest is None:
-                found = search.safe(Master(fixed, fixed.weight, at_most=self.at_most, seed=seed), start.change)
+                found = search.safe(TableMaster(fixed, fixed.weight, at_most=self.at_most, seed=seed), start.change)
                 return found if found.cost <= safe.cost else safe
             near, bound = finest.cheapest(fixed, search.run.budget, seed)
             safe = replace(safe, bound=min(max(least, bound), safe.cost))
@@ -115,7 +115,7 @@ class Perturbation:
             return safe
 
     @staticmethod
-    def keeping(windows: Windows, start: Found) -> Windows:
+    def keeping(windows: Windows, start: FoundTable) -> Windows:
         """Windows in which sensitive cells are where they are in a table."""
         return pinned(windows, start.change[windows.problem.primaries].astype(float))
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.methods.perturbation.cuts import Cut
+from discreet.methods.perturbation.cuts import TableCut
 from discreet.progress import Budget
 from discreet.solvers import HighsModel, Outcome
 
@@ -23,7 +23,7 @@ def nearest(
     high: FloatArray,
     reference: FloatArray,
     weight: FloatArray,
-    cuts: Sequence[Cut],
+    cuts: Sequence[TableCut],
     budget: Budget,
     seed: int,
 ) -> IntArray | None:

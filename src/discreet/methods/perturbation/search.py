@@ -13,8 +13,8 @@ from discreet.audit import audit
 from discreet.errors import NoSafePatternError, some
 from discreet.methods.context import Run
 from discreet.methods.perturbation.announcement import Announcement, announcements
-from discreet.methods.perturbation.cuts import Cut, Separator, missed
-from discreet.methods.perturbation.master import PROVEN, Found, Infeasible, Master
+from discreet.methods.perturbation.cuts import TableCut, TableSeparator, missed
+from discreet.methods.perturbation.master import PROVEN, FoundTable, Infeasible, TableMaster
 from discreet.methods.perturbation.windows import NoRoomError, Windows
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, tell
@@ -22,16 +22,16 @@ from discreet.solvers import HighsModel
 
 
 @dataclass(eq=False)
-class Search:
+class TableSearch:
     """What is known about one problem: cuts hold for every table, whatever program they are added to."""
 
     windows: Windows
     run: Run
-    cuts: list[Cut] = field(default_factory=list)
+    cuts: list[TableCut] = field(default_factory=list)
     rounds: int = 0
-    _separators: dict[str, Separator] = field(default_factory=dict)
+    _separators: dict[str, TableSeparator] = field(default_factory=dict)
 
-    def safe(self, master: Master, start: IntArray | None = None) -> Found:
+    def safe(self, master: TableMaster, start: IntArray | None = None) -> FoundTable:
         """The cheapest table that leaves every cell its room; raises :class:`Infeasible`."""
         master.add(self.cuts)
         while True:
@@ -51,7 +51,7 @@ class Search:
         self.cuts += new
         return not new
 
-    def missed(self, change: IntArray) -> list[Cut]:
+    def missed(self, change: IntArray) -> list[TableCut]:
         """Cuts that a table misses; none if it is safe."""
         problem = self.windows.problem
         told = self.windows.tell(change)
@@ -64,7 +64,9 @@ class Search:
             raise NoSafePatternError(f"It cannot be decided how to protect {some(checked.exposed)}.", checked.exposed)
         return cuts
 
-    def tell(self, method: str, found: Found, bound: float | None, note: str, cost: float | None = None) -> Protection:
+    def tell(
+        self, method: str, found: FoundTable, bound: float | None, note: str, cost: float | None = None
+    ) -> Protection:
         """The protection, and how good it is; the cost is what changes cost in all, unless it is counted otherwise."""
         cost = self.windows.cost(found.change) if cost is None else cost
         return self.windows.tell(

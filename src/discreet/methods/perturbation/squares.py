@@ -7,15 +7,15 @@ from scipy import sparse
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.errors import NoSafePatternError
-from discreet.methods.perturbation.master import Found, Infeasible, Master
-from discreet.methods.perturbation.search import Search
+from discreet.methods.perturbation.master import FoundTable, Infeasible, TableMaster
+from discreet.methods.perturbation.search import TableSearch
 from discreet.methods.perturbation.windows import Windows
 
 ENOUGH = 1e-5  # share of the distance that may be left open
 ROUNDS = 200
 
 
-def least_squares(search: Search, windows: Windows, start: Found) -> tuple[IntArray, bool]:
+def least_squares(search: TableSearch, windows: Windows, start: FoundTable) -> tuple[IntArray, bool]:
     """Changes of the least weighted sum of squares, and whether it was reached in time."""
     master = _Squares(windows, search.run.seed)
     master.add(search.cuts)
@@ -31,7 +31,7 @@ def least_squares(search: Search, windows: Windows, start: Found) -> tuple[IntAr
         master.add(new)
 
 
-class _Squares(Master):
+class _Squares(TableMaster):
     """A column more for each cell: its square, above every straight piece looked at so far."""
 
     def __init__(self, windows: Windows, seed: int) -> None:
@@ -45,7 +45,7 @@ class _Squares(Master):
     def distance(self, change: IntArray) -> float:
         return float(self.weight @ change.astype(float) ** 2)
 
-    def settle(self, search: Search) -> tuple[IntArray | None, bool]:
+    def settle(self, search: TableSearch) -> tuple[IntArray | None, bool]:
         """New pieces where the solution is, until they tell its distance."""
         for _ in range(ROUNDS):
             solution = self.model.solve()
@@ -62,9 +62,9 @@ class _Squares(Master):
         near[self.cells] = np.rint(moved)
         return self._next_to(near, search), not search.run.budget.over
 
-    def _next_to(self, near: FloatArray, search: Search) -> IntArray | None:
+    def _next_to(self, near: FloatArray, search: TableSearch) -> IntArray | None:
         """The nearest table of whole numbers: fractions add up, but rounded they need not."""
-        plain = Master(self.windows, self.weight, reference=near, seed=self.seed)
+        plain = TableMaster(self.windows, self.weight, reference=near, seed=self.seed)
         plain.add(self.cuts)
         try:
             return plain.solve(search.run.budget).change

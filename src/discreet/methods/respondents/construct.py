@@ -19,8 +19,8 @@ from discreet.inference.respondents.search import Exposed, moves_with
 from discreet.inference.respondents.sensitivity import Measure, measures
 from discreet.methods.context import Run
 from discreet.methods.method import Method
-from discreet.methods.pieces import InPieces
 from discreet.methods.respondents.repair import grown, trimmed
+from discreet.methods.split import InPieces
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
 from discreet.rules import parse_rules

@@ -9,7 +9,7 @@ from discreet.attackers import Attacker
 from discreet.audit import audit
 from discreet.methods.context import Run
 from discreet.methods.suppress.eliminate import eliminate
-from discreet.methods.suppress.evidence import Evidence
+from discreet.methods.suppress.evidence import KnownDeviations
 from discreet.methods.suppress.pattern import Pattern
 from discreet.problem import Problem, Status
 from discreet.protection import suppress
@@ -30,7 +30,7 @@ def grown(problem: Problem, hidden: BoolArray, run: Run) -> BoolArray:
 def trimmed(problem: Problem, hidden: BoolArray, run: Run) -> tuple[BoolArray, str]:
     """A safe pattern without what it suppresses without need, and how that ended."""
     whom = problem.attackers()
-    evidence = [Evidence(problem, who) for who in whom]
+    evidence = [KnownDeviations(problem, who) for who in whom]
     # Dense primaries protect each other. Of attackers with few targets it is quicker to ask for each when it matters.
     many = [number for number, who in enumerate(whom) if _targets(problem, who) > FEW]
     if many:

@@ -7,10 +7,10 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import TableError
 from discreet.methods.context import Run
-from discreet.methods.rounding.grid import Grid
+from discreet.methods.rounding.grid import RoundingGrid
 from discreet.methods.rounding.improve import renewed
 from discreet.methods.rounding.program import Cuts
-from discreet.methods.sums import Sums
+from discreet.methods.totals import Totals
 from discreet.problem import Status
 
 SWEEPS = 2_000  # over all cells
@@ -18,13 +18,13 @@ WARM, COLD = 1.0, 0.05  # deviation, in bases, that is accepted now and then
 FINE = (2.0, 20.0)  # at first and at last, for a total that is a base too far away
 
 
-def annealed(grid: Grid, run: Run) -> FloatArray | None:
+def annealed(grid: RoundingGrid, run: Run) -> FloatArray | None:
     """A rounding, or None if none is found: there may be none. For tables whose finest cells determine all others."""
     base, table = grid.multiples.base, grid.problem.table
     if np.ptp(base) or np.any(grid.problem.status == Status.PUBLISHED):
         return None
     try:
-        sums = Sums.of(table)
+        sums = Totals.of(table)
     except TableError:
         return None
     from discreet.methods.rounding.anneal_kernel import sweep  # takes half a second
@@ -55,6 +55,6 @@ def annealed(grid: Grid, run: Run) -> FloatArray | None:
     return steps
 
 
-def outside(grid: Grid, steps: FloatArray) -> BoolArray:
+def outside(grid: RoundingGrid, steps: FloatArray) -> BoolArray:
     """Cells that are farther from the truth than they may be."""
     return np.asarray((steps < grid.least) | (steps > grid.most))

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods.context import Run
-from discreet.methods.rounding.attack import missed, protection
-from discreet.methods.rounding.grid import Base, Grid, check, refuse_relations
-from discreet.methods.rounding.search import Search
+from discreet.methods.rounding.grid import Base, RoundingGrid, check, refuse_relations
+from discreet.methods.rounding.search import RoundingSearch
+from discreet.methods.rounding.separator import missed, protection
 from discreet.methods.rounding.unbiased import unbiased
 from discreet.problem import Problem
 from discreet.progress import Budget
@@ -75,9 +75,9 @@ class ControlledRounding:
     def _rounded(
         self, problem: Problem, run: Run, whole: Budget, steps: int, zero_restricted: bool, is_last: bool
     ) -> Protection:
-        grid = Grid.of(problem, self.base, steps, zero_restricted)
+        grid = RoundingGrid.of(problem, self.base, steps, zero_restricted)
         refuse_relations(grid)
-        search = Search(grid.narrowed(), run, is_last)
+        search = RoundingSearch(grid.narrowed(), run, is_last)
         found = search.best()
         return protection(
             grid,
@@ -100,7 +100,7 @@ class ControlledRounding:
         return f"no rounding as asked for was found; this one has steps={steps}{zeros}"
 
     def _drawn(self, problem: Problem, run: Run) -> Protection:
-        grid = Grid.of(problem, self.base, 1, True)
+        grid = RoundingGrid.of(problem, self.base, 1, True)
         refuse_relations(grid)
         grid.narrowed()
         steps = unbiased(grid, run)

@@ -12,8 +12,8 @@ from discreet.attackers import Attacker
 from discreet.errors import NoSafePatternError
 from discreet.inference.tolerances import REACH
 from discreet.methods.context import Run
-from discreet.methods.rounding.attack import protection
-from discreet.methods.rounding.grid import Base, Grid, check
+from discreet.methods.rounding.grid import Base, RoundingGrid, check
+from discreet.methods.rounding.separator import protection
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
 from discreet.solvers import HighsModel, Outcome
@@ -39,7 +39,7 @@ class RoundingFirstModel:
         check(self.base, self.steps)
 
     def protect(self, problem: Problem, run: Run) -> Protection:
-        grid = Grid.of(problem, self.base, self.steps, self.zero_restricted)
+        grid = RoundingGrid.of(problem, self.base, self.steps, self.zero_restricted)
         run.progress.stage("round", 1)
         model = _model(grid, run.seed)
         left = None if run.budget.seconds is None else max(run.budget.seconds - run.budget.spent, 0.0)
@@ -67,7 +67,7 @@ class RoundingFirstModel:
         )
 
 
-def _model(grid: Grid, seed: int) -> HighsModel:
+def _model(grid: RoundingGrid, seed: int) -> HighsModel:
     """First the steps, then the deviations, then two tables for each requirement, as differences from the truth."""
     problem, n = grid.problem, len(grid.problem)
     base, part, told = grid.multiples.base, grid.multiples.part, grid.told
@@ -101,7 +101,7 @@ def _model(grid: Grid, seed: int) -> HighsModel:
 
 
 def _require(
-    grid: Grid,
+    grid: RoundingGrid,
     who: Attacker,
     cell: int,
     rows: list[list[sparse.csr_array | None]],

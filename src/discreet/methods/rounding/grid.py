@@ -81,7 +81,7 @@ class Multiples:
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class RoundingGrid:
     """For every cell: from ``least`` to ``most`` steps above the multiple below it, and how far the truth is from there.
 
     Cells that must be published keep their values, which are a part of a step up; cells that are hidden already are not
@@ -96,7 +96,7 @@ class Grid:
     is_narrowed: bool = False  # to multiples that protect cells by themselves
 
     @staticmethod
-    def of(problem: Problem, base: Base, steps: int, zero_restricted: bool) -> Grid:
+    def of(problem: Problem, base: Base, steps: int, zero_restricted: bool) -> RoundingGrid:
         value, status = problem.table.value, problem.status
         multiples = Multiples.of(value, bases(base, len(problem)))
         each, part, floor = multiples.base, multiples.part, multiples.floor
@@ -110,7 +110,7 @@ class Grid:
             least, most = np.where(status == kind, low, least), np.where(status == kind, high, most)
         # Whole numbers less than so many steps apart are one less apart at most.
         radius = steps * each - (1.0 if multiples.is_whole and zero_restricted else 0.0)
-        return Grid(problem, multiples, least, most, np.where(status == Status.PUBLISHED, 0.0, radius))
+        return RoundingGrid(problem, multiples, least, most, np.where(status == Status.PUBLISHED, 0.0, radius))
 
     @property
     def told(self) -> BoolArray:
@@ -145,7 +145,7 @@ class Grid:
         """Cells that need protection: primaries, and others with levels."""
         return self.problem.protected(who, self.told & (self.radius > 0))
 
-    def narrowed(self) -> Grid:
+    def narrowed(self) -> RoundingGrid:
         """Only multiples that give every cell its levels, as far as its own interval goes: whatever else is published."""
         least, most = self.least.copy(), self.most.copy()
         least[self._exposed()] = np.inf
@@ -184,7 +184,7 @@ class Grid:
 _NOTHING = (np.nan, -np.inf, np.inf)
 
 
-def refuse_relations(grid: Grid) -> None:
+def refuse_relations(grid: RoundingGrid) -> None:
     """Relations between cells that must be published and multiples that cannot hold, e.g. parts of a total of 7."""
     table, each = grid.problem.table, grid.multiples.base
     if len(each) and (np.ptp(each) > 0 or np.any(table.relations.data % 1)):

@@ -7,8 +7,8 @@ from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.methods.context import Run
-from discreet.methods.rounding.grid import Grid
-from discreet.methods.rounding.program import Cuts, Program
+from discreet.methods.rounding.grid import RoundingGrid
+from discreet.methods.rounding.program import Cuts, RoundingProgram
 
 PIECE = 3_000  # cells that are rounded anew together
 NODES = 30  # branches for each piece
@@ -16,7 +16,7 @@ NEAR = 1e-3  # a cell is where it wants to be if it is this near
 GAP = 0.002  # of a piece that is good enough
 
 
-def one_pass(grid: Grid, cuts: Cuts, steps: FloatArray, wish: FloatArray, run: Run) -> FloatArray:
+def one_pass(grid: RoundingGrid, cuts: Cuts, steps: FloatArray, wish: FloatArray, run: Run) -> FloatArray:
     """Every cell that is not where the linear program wants it gets a chance, the farthest first."""
     movable = grid.least < grid.most
     waiting = movable & (np.abs(steps - wish) > NEAR)
@@ -30,7 +30,7 @@ def one_pass(grid: Grid, cuts: Cuts, steps: FloatArray, wish: FloatArray, run: R
         if not waiting[cell]:
             continue
         piece = _around(grid.problem.table.relations, movable, cell, rng)
-        program = Program(grid, piece, steps)
+        program = RoundingProgram(grid, piece, steps)
         program.add(cuts)
         found = program.solve(run.budget, run.seed, gap=GAP, nodes=NODES, start=steps)
         if found.steps is not None and grid.deviation(found.steps) < grid.deviation(steps):
@@ -40,12 +40,12 @@ def one_pass(grid: Grid, cuts: Cuts, steps: FloatArray, wish: FloatArray, run: R
     return steps
 
 
-def renewed(grid: Grid, cuts: Cuts, steps: FloatArray, cell: int, run: Run) -> FloatArray | None:
+def renewed(grid: RoundingGrid, cuts: Cuts, steps: FloatArray, cell: int, run: Run) -> FloatArray | None:
     """A rounding that keeps all bounds and cuts around a cell, and elsewhere stays as it is; None if none is found."""
     movable = grid.least < grid.most
     movable[cell] = True
     piece = _around(grid.problem.table.relations, movable, cell, np.random.default_rng(run.seed))
-    program = Program(grid, piece, steps)
+    program = RoundingProgram(grid, piece, steps)
     program.add(cuts)
     return program.solve(run.budget, run.seed, gap=GAP, nodes=NODES).steps
 

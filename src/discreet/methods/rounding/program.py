@@ -9,7 +9,7 @@ from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.inference.max_flow import network
-from discreet.methods.rounding.grid import Grid
+from discreet.methods.rounding.grid import RoundingGrid
 from discreet.problem import Status
 from discreet.progress import Budget
 from discreet.solvers import HighsModel, Outcome, lagrangian
@@ -33,7 +33,7 @@ class Cuts:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundRounding:
     """A rounding, if there is one: steps of every cell, and what no other one can cost less than."""
 
     outcome: Outcome
@@ -41,14 +41,14 @@ class Found:
     bound: float
 
 
-class Program:
+class RoundingProgram:
     """Each column is a run of steps of a cell between which the deviation grows evenly; those of a cell add up.
 
     For a cell that is no multiple and goes to the next one below or above that is one binary column. Costs grow from run to
     run, so that the cheaper ones are used up first. ``cells`` may be rounded, all others stay where they are: at ``start``.
     """
 
-    def __init__(self, grid: Grid, cells: BoolArray | None = None, start: FloatArray | None = None) -> None:
+    def __init__(self, grid: RoundingGrid, cells: BoolArray | None = None, start: FloatArray | None = None) -> None:
         self.grid, table, base, part = grid, grid.problem.table, grid.multiples.base, grid.multiples.part
         hidden = grid.problem.status == Status.HIDDEN
         least, most = grid.least, grid.most
@@ -105,13 +105,13 @@ class Program:
     def _load(self, model: HighsModel, integer: bool) -> None:
         model.load(*self._all(), np.full(len(self.cell), integer))
 
-    def relaxed(self, budget: Budget, seed: int = 0) -> Found:
+    def relaxed(self, budget: Budget, seed: int = 0) -> FoundRounding:
         """The linear program, by the simplex method; steps only if they are whole numbers."""
         model = HighsModel(seed=seed)
         self._load(model, integer=False)
         solution = model.solve(_left(budget))
         bound = self._bound(solution.row_dual) if solution.optimal else -np.inf
-        return Found(solution.outcome, self._steps(solution.primal) if solution.optimal else None, bound)
+        return FoundRounding(solution.outcome, self._steps(solution.primal) if solution.optimal else None, bound)
 
     def interior(self, budget: Budget) -> tuple[FloatArray, float]:
         """The linear program by interior points: where cells would like to go, and a bound."""
@@ -131,7 +131,7 @@ class Program:
         nodes: int | None = None,
         first: bool = False,
         start: FloatArray | None = None,
-    ) -> Found:
+    ) -> FoundRounding:
         """The integer program; with ``first`` any rounding will do."""
         model = HighsModel(seed=seed, solutions=1 if first else None)
         self._load(model, integer=True)
@@ -142,7 +142,7 @@ class Program:
         if solution.outcome in (Outcome.OPTIMAL, Outcome.STOPPED) and len(solution.primal) == len(self.cell):
             steps = self._steps(solution.primal)
         bound = (solution.bound + self.constant) * self.unit if solution.outcome is not Outcome.FAILED else -np.inf
-        return Found(solution.outcome, steps, bound)
+        return FoundRounding(solution.outcome, steps, bound)
 
     def _bound(self, dual: FloatArray) -> float:
         """What no rounding costs less than, from prices of the rows."""
@@ -176,7 +176,7 @@ class Program:
         return found
 
 
-def _units(grid: Grid) -> tuple[float, FloatArray]:
+def _units(grid: RoundingGrid) -> tuple[float, FloatArray]:
     """Relations in a unit in which the bases are whole numbers, if there is one: the unit, and each base in it."""
     base, scale = grid.multiples.base, grid.multiples.scale
     if not len(base) or np.ptp(base) == 0:

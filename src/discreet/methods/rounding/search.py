@@ -9,10 +9,10 @@ from discreet.arrays import FloatArray
 from discreet.errors import NoSafePatternError
 from discreet.methods.context import Run
 from discreet.methods.rounding.anneal import annealed
-from discreet.methods.rounding.attack import MOST, Attack, Missed, missed
-from discreet.methods.rounding.grid import Grid
+from discreet.methods.rounding.grid import RoundingGrid
 from discreet.methods.rounding.improve import one_pass, renewed
-from discreet.methods.rounding.program import WHOLE, Found, Program
+from discreet.methods.rounding.program import WHOLE, FoundRounding, RoundingProgram
+from discreet.methods.rounding.separator import MOST, RoundingSeparator, ViolatedLevel, missed
 from discreet.solvers import Outcome
 
 EXACT = 1_500  # columns of an integer program that is solved as a whole
@@ -23,10 +23,10 @@ ROUNDS = 20  # of passes that turned out not to be safe
 
 
 @dataclass
-class Search:
+class RoundingSearch:
     """One rounding problem: its program with the cuts so far, what is known about the best rounding, and what it took."""
 
-    grid: Grid
+    grid: RoundingGrid
     run: Run
     patient: bool = True  # there is no easier kind of rounding to try instead
     bound: float = 0.0
@@ -35,7 +35,7 @@ class Search:
     work: dict[str, int] = field(default_factory=lambda: {"cuts": 0, "linear_programs": 0, "integer_programs": 0})
 
     def __post_init__(self) -> None:
-        self.program, self.attack = Program(self.grid), Attack(self.grid)
+        self.program, self.attack = RoundingProgram(self.grid), RoundingSeparator(self.grid)
         self.is_network = self.program.is_network()
 
     def best(self) -> FloatArray:
@@ -59,14 +59,14 @@ class Search:
             steps, rounds = self._mended(steps, self._learn(steps, exposed)), rounds + 1
         return self._safe(self._any)
 
-    def _missed(self, steps: FloatArray) -> list[Missed]:
+    def _missed(self, steps: FloatArray) -> list[ViolatedLevel]:
         """What the audit says; it takes about as long as the last time."""
         begun = self.run.budget.spent
         found = missed(self.grid, steps, self.run.progress)
         self.audit_seconds = self.run.budget.spent - begun
         return found
 
-    def _learn(self, steps: FloatArray, exposed: list[Missed]) -> list[int]:
+    def _learn(self, steps: FloatArray, exposed: list[ViolatedLevel]) -> list[int]:
         """Take in cuts for some of the cells that are exposed; which."""
         some = exposed[:MOST]
         cuts = self.attack.cuts(steps, some)
@@ -103,7 +103,7 @@ class Search:
             return "within_gap"
         return "time_limit" if self.stopped else "heuristic"
 
-    def _safe(self, rounded: Callable[[], Found]) -> FloatArray:
+    def _safe(self, rounded: Callable[[], FoundRounding]) -> FloatArray:
         """Round, ask the attackers, forbid what they found out, until they find out nothing."""
         while True:
             found = rounded()
@@ -134,7 +134,7 @@ class Search:
             f"other than two-way ones. {again}"
         )
 
-    def _best_so_far(self) -> Found:
+    def _best_so_far(self) -> FoundRounding:
         """The best rounding that the cuts leave. In networks the linear program mostly has a whole solution."""
         if self.is_network:
             self.work["linear_programs"] += 1
@@ -145,7 +145,7 @@ class Search:
         nodes = NODES if self.run.budget.seconds is None else None
         return self.program.solve(self.run.budget, self.run.seed, nodes=nodes)
 
-    def _any(self) -> Found:
+    def _any(self) -> FoundRounding:
         self.work["integer_programs"] += 1
         return self.program.solve(self.run.budget, self.run.seed, first=True)
 

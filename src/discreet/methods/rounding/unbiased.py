@@ -10,11 +10,11 @@ from discreet.arrays import FloatArray
 from discreet.errors import NoSafePatternError, RuleError, some
 from discreet.inference.max_flow import network
 from discreet.methods.context import Run
-from discreet.methods.rounding.grid import Grid
+from discreet.methods.rounding.grid import RoundingGrid
 from discreet.problem import Status
 
 
-def unbiased(grid: Grid, run: Run) -> FloatArray:
+def unbiased(grid: RoundingGrid, run: Run) -> FloatArray:
     """Steps up of every cell, 0 or 1 where it is no multiple, drawn so that on average they are its part of a base.
 
     As long as cells are between two multiples there is a cycle of such cells in the network. All of them move along it, one

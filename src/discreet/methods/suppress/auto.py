@@ -9,7 +9,7 @@ from discreet.methods.context import Run
 from discreet.methods.suppress.improve import Neighbourhoods
 from discreet.methods.suppress.kelly import Kelly
 from discreet.methods.suppress.modular import table_by_table
-from discreet.methods.suppress.optimal.search import LARGE, Search
+from discreet.methods.suppress.optimal.search import LARGE, PatternSearch
 from discreet.problem import Problem
 from discreet.protection import Protection
 
@@ -42,7 +42,7 @@ class Auto:
 def _climb(problem: Problem, run: Run, found: Protection) -> tuple[Protection, str]:
     """Rung by rung, until the pattern is proven to be the cheapest, or time is up."""
     try:
-        search = Search(problem, run)
+        search = PatternSearch(problem, run)
         search.settle()
         if run.start is not None:
             search.accept(search.forced | (run.start & search.free))

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray
 from discreet.methods.context import Run
-from discreet.methods.suppress.evidence import Evidence, seek
+from discreet.methods.suppress.evidence import KnownDeviations, seek
 from discreet.methods.suppress.mover import FARES, Mover
 from discreet.methods.suppress.movers import AnyMover, movers
 from discreet.methods.suppress.unpick import Unpicked
@@ -20,11 +20,13 @@ VAST = 20_000  # hidden cells, from which on other evidence is only sought
 NEAR = (300, 2_000)  # that near
 
 
-def eliminate(problem: Problem, hidden: BoolArray, evidence: Sequence[Evidence], run: Run) -> tuple[BoolArray, str]:
+def eliminate(
+    problem: Problem, hidden: BoolArray, evidence: Sequence[KnownDeviations], run: Run
+) -> tuple[BoolArray, str]:
     """Drop every redundant secondary; the pattern stays safe after each, so it can be stopped at any time.
 
     A secondary is redundant if every protected cell whose evidence, one an attacker, moves it finds other evidence without
-    it. Evidence is sought that moves as little as possible of what may still go, so most drops need no search at all. Once
+    it. KnownDeviations is sought that moves as little as possible of what may still go, so most drops need no search at all. Once
     needed, always needed, as the pattern only shrinks: one pass is enough, unless it drops a cell that needed others.
 
     In vast patterns evidence is only sought near a cell, and what is not found to be redundant that way stays hidden.
@@ -69,7 +71,7 @@ def eliminate(problem: Problem, hidden: BoolArray, evidence: Sequence[Evidence],
 class _Side:
     """What is known to be safe from one attacker, and what finds out more."""
 
-    def __init__(self, evidence: Evidence, mover: AnyMover) -> None:
+    def __init__(self, evidence: KnownDeviations, mover: AnyMover) -> None:
         self.evidence = evidence
         self.mover = mover
         self.looked = False  # at what single relations say without the cell in question

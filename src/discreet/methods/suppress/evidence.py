@@ -11,11 +11,11 @@ from discreet.attackers import Attacker
 from discreet.inference.evidence import Difference
 from discreet.inference.tolerances import REACH, RESIDUAL
 from discreet.methods.suppress.movers import AnyMover
-from discreet.methods.suppress.terms import terms
+from discreet.methods.suppress.nonzeros import terms
 from discreet.problem import Problem, Status
 
 
-class Evidence:
+class KnownDeviations:
     """For each protected cell and direction the farthest move known, and the table that shows it.
 
     Any multiple of a difference, also a negative one, that stays within the bounds people know is congruent too, so one
@@ -105,7 +105,7 @@ class Evidence:
         return np.concatenate(sides), np.concatenate(cells)
 
 
-def seek(mover: AnyMover, evidence: Evidence, p: int) -> list[Difference] | None:
+def seek(mover: AnyMover, evidence: KnownDeviations, p: int) -> list[Difference] | None:
     """Cheap moves that show ``p`` what it still lacks, added to the evidence; None if there are none."""
     moves: list[Difference] = []
 

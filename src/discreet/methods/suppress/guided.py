@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from discreet.methods.context import Run
-from discreet.methods.suppress.optimal.search import Search
+from discreet.methods.suppress.optimal.search import PatternSearch
 from discreet.problem import Problem
 from discreet.protection import Protection
 
@@ -21,7 +21,7 @@ class Guided:
     name = "guided"
 
     def protect(self, problem: Problem, run: Run) -> Protection:
-        search = Search(problem, run)
+        search = PatternSearch(problem, run)
         stopped = False
         try:
             search.begin(run.start)

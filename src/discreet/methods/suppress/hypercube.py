@@ -11,8 +11,8 @@ from scipy import sparse
 from discreet.arrays import DOWN, UP, IntArray
 from discreet.errors import NoSafePatternError
 from discreet.methods.context import Run
-from discreet.methods.suppress.parts import HALF, Answer, Part, Parts, needs
 from discreet.methods.suppress.pattern import Pattern, together
+from discreet.methods.suppress.top_down import HALF, Answer, Parts, Subproblem, needs
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection
@@ -36,7 +36,7 @@ class Hypercube:
         return together(problem, self.name, run.beginning(parts.hidden))
 
 
-def by_boxes(part: Part) -> Answer:
+def by_boxes(part: Subproblem) -> Answer:
     """The cheapest box around each cell that needs one, the largest requirement first."""
     boxes, problem = _Boxes(part), part.problem
     everybody = problem.attackers()
@@ -63,7 +63,7 @@ def by_boxes(part: Part) -> Answer:
 class _Boxes:
     """A table as a grid, and what is hidden in it so far."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: Subproblem) -> None:
         problem, everybody = part.problem, part.problem.attackers()
         self.at = part.at
         self.columns = sparse.csc_array(problem.table.relations)

@@ -11,8 +11,8 @@ from scipy import sparse
 from discreet.arrays import BoolArray, IntArray
 from discreet.methods.context import Run
 from discreet.methods.suppress.modular import table_by_table
-from discreet.methods.suppress.optimal.search import NOISE, PROGRAMS, Search
-from discreet.methods.suppress.terms import terms
+from discreet.methods.suppress.nonzeros import terms
+from discreet.methods.suppress.optimal.search import NOISE, PROGRAMS, PatternSearch
 from discreet.problem import Problem
 from discreet.protection import Protection
 
@@ -32,7 +32,7 @@ class Improve:
     name = "improve"
 
     def protect(self, problem: Problem, run: Run) -> Protection:
-        search = Search(problem, run)
+        search = PatternSearch(problem, run)
         stopped = False
         try:
             in_parts = run.start is None and search.has_tables
@@ -49,7 +49,7 @@ class Improve:
 class Neighbourhoods:
     """Where the best pattern of a search may be improved."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: PatternSearch) -> None:
         self.search = search
         self.rows = search.problem.table.relations
         self.columns = sparse.csc_array(self.rows)

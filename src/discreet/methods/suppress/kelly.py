@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from discreet.methods.context import Run
-from discreet.methods.suppress.apart import apart
+from discreet.methods.suppress.bottom_up import apart
 from discreet.methods.suppress.pattern import together
 from discreet.problem import Problem
 from discreet.protection import Protection

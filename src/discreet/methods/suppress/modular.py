@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from discreet.arrays import BoolArray
 from discreet.errors import NoSafePatternError
 from discreet.methods.context import Run
-from discreet.methods.suppress.optimal.search import Search
-from discreet.methods.suppress.parts import HALF, Answer, Part, Parts, needs
+from discreet.methods.suppress.optimal.search import PatternSearch
 from discreet.methods.suppress.pattern import together
+from discreet.methods.suppress.top_down import HALF, Answer, Parts, Subproblem, needs
 from discreet.problem import Problem
 from discreet.progress import Budget
 from discreet.protection import Protection
@@ -36,9 +36,9 @@ def table_by_table(problem: Problem, run: Run, share: float) -> BoolArray:
     return parts.hidden
 
 
-def exactly(part: Part) -> Answer | None:
+def exactly(part: Subproblem) -> Answer | None:
     """The cheapest pattern of one table, or one found with a little effort; None if there is none."""
-    search = Search(part.problem, Run(part.seed, Budget(part.seconds)), programs=PROGRAMS)
+    search = PatternSearch(part.problem, Run(part.seed, Budget(part.seconds)), programs=PROGRAMS)
     try:
         search.run()
     except NoSafePatternError:

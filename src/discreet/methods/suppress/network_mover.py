@@ -15,7 +15,7 @@ from discreet.methods.suppress.mover import rooms
 from discreet.problem import Problem
 
 if TYPE_CHECKING:
-    from discreet.methods.suppress.network_mover_kernel import Marks, Streets
+    from discreet.methods.suppress.network_mover_kernel import MoverMarks, Streets
 
 
 class Map:
@@ -29,7 +29,7 @@ class Map:
         self.column[cells] = np.arange(len(cells))
         self.pinned = net.pinned
         self.streets: Streets = streets(net.tail, net.head, net.nodes, price[cells])
-        self.marks: Marks = marks(net.nodes, len(cells))
+        self.marks: MoverMarks = marks(net.nodes, len(cells))
 
 
 class NetworkMover:

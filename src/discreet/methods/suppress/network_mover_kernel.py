@@ -35,7 +35,7 @@ class Streets(NamedTuple):
     is_free: BoolArray  # by arc
 
 
-class Marks(NamedTuple):
+class MoverMarks(NamedTuple):
     """What searches write down."""
 
     distance: FloatArray  # by node
@@ -75,8 +75,8 @@ def streets(tail: IntArray, head: IntArray, nodes: int, price: FloatArray) -> St
     return made
 
 
-def marks(nodes: int, arcs: int) -> Marks:
-    return Marks(
+def marks(nodes: int, arcs: int) -> MoverMarks:
+    return MoverMarks(
         distance=np.zeros(nodes),
         by=np.zeros(nodes, dtype=np.int32),
         at=np.zeros(nodes, dtype=np.int64),
@@ -118,7 +118,7 @@ def _release(streets: Streets, arc: int) -> bool:
 
 @compiled
 def circulate(
-    streets: Streets, marks: Marks, room: FloatArray, p: int, side: int, level: float, least: float
+    streets: Streets, marks: MoverMarks, room: FloatArray, p: int, side: int, level: float, least: float
 ) -> tuple[float, IntArray, FloatArray]:
     """Move one arc by a level, or as far as it goes: by how much, the arcs that move, and how far; all in levels.
 
@@ -167,7 +167,7 @@ def _around(streets: Streets, room: FloatArray, p: int, node: int, arriving: int
 
 @compiled
 def _find(
-    streets: Streets, marks: Marks, room: FloatArray, p: int, source: int, sink: int, level: float, rest: float
+    streets: Streets, marks: MoverMarks, room: FloatArray, p: int, source: int, sink: int, level: float, rest: float
 ) -> bool:
     """The cheapest path for what is still to flow, by Dijkstra's algorithm; whether there is one.
 
@@ -233,7 +233,9 @@ def _left(room: FloatArray, moved: FloatArray, lane: int, level: float) -> float
 
 
 @compiled
-def _push(streets: Streets, marks: Marks, room: FloatArray, source: int, sink: int, level: float, rest: float) -> float:
+def _push(
+    streets: Streets, marks: MoverMarks, room: FloatArray, source: int, sink: int, level: float, rest: float
+) -> float:
     """Push as much as fits along the path to the sink; how much."""
     amount = rest
     node = sink

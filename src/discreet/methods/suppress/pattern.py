@@ -14,7 +14,7 @@ from discreet.errors import NoSafePatternError, some
 from discreet.inference.evidence import Difference
 from discreet.methods.context import Run
 from discreet.methods.suppress.eliminate import eliminate
-from discreet.methods.suppress.evidence import Evidence, seek
+from discreet.methods.suppress.evidence import KnownDeviations, seek
 from discreet.methods.suppress.movers import AnyMover, movers
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
@@ -28,7 +28,7 @@ class _Defence:
 
     attacker: Attacker
     mover: AnyMover
-    evidence: Evidence
+    evidence: KnownDeviations
 
 
 class Pattern:
@@ -76,7 +76,8 @@ class Pattern:
         problem = self.problem
         found = movers(problem, among, np.where(self.hidden, 0.0, self.price), self.seed)
         return [
-            _Defence(who, mover, Evidence(problem, who)) for who, mover in zip(problem.attackers(), found, strict=True)
+            _Defence(who, mover, KnownDeviations(problem, who))
+            for who, mover in zip(problem.attackers(), found, strict=True)
         ]
 
     def grow(self, run: Run) -> None:

@@ -10,9 +10,9 @@ from scipy import sparse
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.inference.propagate import propagate
 from discreet.inference.tolerances import REACH
-from discreet.methods.suppress.evidence import Evidence
+from discreet.methods.suppress.evidence import KnownDeviations
 from discreet.methods.suppress.mover import Mover
-from discreet.methods.suppress.terms import terms
+from discreet.methods.suppress.nonzeros import terms
 
 ROUNDS = 5
 
@@ -20,7 +20,7 @@ ROUNDS = 5
 class Unpicked:
     """Bounds of the cells of a program. As cells are only published, bounds only get tighter."""
 
-    def __init__(self, mover: Mover, evidence: Evidence) -> None:
+    def __init__(self, mover: Mover, evidence: KnownDeviations) -> None:
         self.mover = mover
         self.evidence = evidence
         self.by_column = mover.relations.tocsc()

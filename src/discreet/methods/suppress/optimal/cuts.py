@@ -13,7 +13,7 @@ FULL = 1 - 1e-9  # weights above this are 1
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class PatternCut:
     """``weight`` times whether ``cells`` are hidden adds up to at least ``least``."""
 
     cells: IntArray  # in ascending order
@@ -25,7 +25,9 @@ class Cut:
         return self.least - float(self.weight @ x[self.cells])
 
 
-def capacity_cut(cells: IntArray, weight: FloatArray, free: BoolArray, forced: BoolArray, own: int) -> Cut | None:
+def capacity_cut(
+    cells: IntArray, weight: FloatArray, free: BoolArray, forced: BoolArray, own: int
+) -> PatternCut | None:
     """What the free cells must add to protect a cell: all that those hidden anyway lack. None if they lack nothing.
 
     ``weight`` is how much each of the cells adds if hidden, as a share of the level. No cell need add more than what is
@@ -42,10 +44,10 @@ def capacity_cut(cells: IntArray, weight: FloatArray, free: BoolArray, forced: B
     if conditional:
         cells, share = np.append(cells, own), np.append(share, -1.0)
     order = np.argsort(cells)
-    return Cut(cells[order], np.where(share > FULL, 1.0, share)[order], 0.0 if conditional else 1.0)
+    return PatternCut(cells[order], np.where(share > FULL, 1.0, share)[order], 0.0 if conditional else 1.0)
 
 
-def cover_cut(cut: Cut, x: FloatArray) -> Cut | None:
+def cover_cut(cut: PatternCut, x: FloatArray) -> PatternCut | None:
     """Some cells do not add enough even together: then so many of the others are needed. The most violated one found.
 
     Cells are left out by how much of them is hidden at ``x``, in themselves and for what they weigh.
@@ -64,5 +66,5 @@ def cover_cut(cut: Cut, x: FloatArray) -> Cut | None:
         needed = 1 + int(np.searchsorted(most, short))
         lacking = 1 - float(at[rest].sum()) / needed
         if lacking > worst:
-            best, worst = Cut(np.sort(cut.cells[rest]), np.full(len(rest), 1.0 / needed), 1.0), lacking
+            best, worst = PatternCut(np.sort(cut.cells[rest]), np.full(len(rest), 1.0 / needed), 1.0), lacking
     return best

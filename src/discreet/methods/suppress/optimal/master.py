@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.methods.suppress.optimal.cuts import Cut
+from discreet.methods.suppress.optimal.cuts import PatternCut
 from discreet.solvers import HighsModel, Outcome, Solution
 
 SLACK = 0.3  # rows that are fulfilled by more than this sit out
@@ -31,14 +31,14 @@ class Relaxed:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundPattern:
     """The cheapest pattern found, and a bound on what it might have cost."""
 
     bound: float
     x: FloatArray | None
 
 
-class Master:
+class PatternMaster:
     """All cuts found so far, over the cells that may be hidden.
 
     Rows that are fulfilled by far sit out until a pattern misses them, and dear columns until one might pay.
@@ -66,7 +66,7 @@ class Master:
     def __len__(self) -> int:
         return len(self._least)
 
-    def add(self, cuts: Sequence[Cut]) -> int:
+    def add(self, cuts: Sequence[PatternCut]) -> int:
         """Take in cuts that are not there yet; how many."""
         new = []
         for cut in cuts:
@@ -145,7 +145,7 @@ class Master:
         start: FloatArray | None,
         open_cells: BoolArray | None = None,
         nodes: int | None = None,
-    ) -> Found:
+    ) -> FoundPattern:
         """The integer program, among patterns cheaper than the best known if columns were settled.
 
         If only some cells are open, the others stay as they are at the ``start``; the bound is one for such patterns. After
@@ -167,14 +167,14 @@ class Master:
             begin = None if known is None else known[at]
             solution = self._solve_piece(at, terms, least[piece], left, gap, begin, nodes)
             if solution.outcome is Outcome.INFEASIBLE:
-                return Found(np.inf, None)
+                return FoundPattern(np.inf, None)
             bound += solution.bound
             best = np.rint(solution.primal)
             if len(best) == len(at) and np.all(np.isfinite(best)) and np.all(terms @ best >= least[piece] - 1e-6):
                 columns[at] = best
             else:
                 complete = False
-        return Found(bound, self.pattern(columns) if complete else None)
+        return FoundPattern(bound, self.pattern(columns) if complete else None)
 
     def _solve_piece(
         self,

@@ -11,7 +11,7 @@ from discreet.errors import NoSafePatternError, RuleError, some
 from discreet.methods.context import Run
 from discreet.methods.suppress.kelly import Kelly
 from discreet.methods.suppress.modular import table_by_table
-from discreet.methods.suppress.optimal.search import Search
+from discreet.methods.suppress.optimal.search import PatternSearch
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection
@@ -38,7 +38,7 @@ class Optimal:
             raise RuleError(f"At most {self.at_most} cells cannot be hidden. Give a number of cells, 0 or more.")
 
     def protect(self, problem: Problem, run: Run) -> Protection:
-        search = Search(problem, run, at_most=self.at_most, fewest=self.fewest)
+        search = PatternSearch(problem, run, at_most=self.at_most, fewest=self.fewest)
         try:
             search.run(self._first(problem, run, search))
         except NoSafePatternError as error:
@@ -50,7 +50,7 @@ class Optimal:
             raise self._without(problem, search)
         return search.protection(self.name, "time_limit")
 
-    def _first(self, problem: Problem, run: Run, search: Search) -> BoolArray | None:
+    def _first(self, problem: Problem, run: Run, search: PatternSearch) -> BoolArray | None:
         """A pattern to begin with, not safe perhaps; a safe one that is there before it is the best so far."""
         if run.start is not None:
             search.accept(search.forced | (run.start & search.free))
@@ -63,7 +63,7 @@ class Optimal:
             raise KeyboardInterrupt
         return table_by_table(problem, run.unkept(), FIRST) if search.easy else None
 
-    def _without(self, problem: Problem, search: Search) -> NoSafePatternError:
+    def _without(self, problem: Problem, search: PatternSearch) -> NoSafePatternError:
         """Why there is no pattern, where each cell by itself could be protected."""
         labels = problem.table.labels(problem.primaries)
         if np.isinf(search.lower) and self.at_most is not None:
@@ -94,7 +94,7 @@ def _explained(problem: Problem, error: NoSafePatternError, budget: Budget) -> N
         upper=np.where(frozen, 0.0, problem.upper),
         sliding=np.where(frozen, 0.0, problem.sliding),
     )
-    search = Search(eased, Run(budget=Budget(left)))
+    search = PatternSearch(eased, Run(budget=Budget(left)))
     try:
         search.run()
     except NoSafePatternError:

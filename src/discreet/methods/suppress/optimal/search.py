@@ -9,10 +9,10 @@ from discreet.arrays import BoolArray, FloatArray
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError
 from discreet.methods.context import Run
-from discreet.methods.suppress.optimal.attack import Attack, Requirement
 from discreet.methods.suppress.optimal.bridges import Bridges
-from discreet.methods.suppress.optimal.cuts import Cut
-from discreet.methods.suppress.optimal.master import Master, Relaxed
+from discreet.methods.suppress.optimal.cuts import PatternCut
+from discreet.methods.suppress.optimal.master import PatternMaster, Relaxed
+from discreet.methods.suppress.optimal.separator import PatternSeparator, Requirement
 from discreet.methods.suppress.pattern import Pattern
 from discreet.methods.suppress.subtables import subtables
 from discreet.problem import Problem, Status
@@ -35,7 +35,7 @@ CHEAPEST = 300  # cells that are looked at for a cheaper pattern, wherever they 
 SAME = 1e-9  # costs that differ by less than this share are the same
 
 
-class Search:
+class PatternSearch:
     """Everything known about the cheapest safe pattern: one from above, a bound from below."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Search:
         self.keep, self.inner = run.keep, Run(run.seed, run.budget)
         self.programs = programs  # integer programs to solve at most
         self.rng = np.random.default_rng(self.seed)
-        self.attacks = [Attack(problem, who) for who in problem.attackers()]
+        self.attacks = [PatternSeparator(problem, who) for who in problem.attackers()]
         relations = problem.table.relations
         tables = subtables(relations) if any(attack.net is None for attack in self.attacks) else []
         parts = [sparse.csr_array(relations[table.rows]) for table in tables] if len(tables) > 1 else []
@@ -71,11 +71,11 @@ class Search:
         self.ties = float((self.cost - problem.cost / self.unit)[self.free].sum())  # added to costs to break ties
         self.anyway = float(problem.cost[self.forced].sum()) / self.unit
         self.bridges = Bridges(problem.table.relations, self.free, self.forced)
-        self.master = Master(self.cost, self.free, self.forced, self.seed)
+        self.master = PatternMaster(self.cost, self.free, self.forced, self.seed)
         self.at_most = np.inf if at_most is None else at_most - int(self.forced.sum())
         if at_most is not None:
             cells = np.flatnonzero(self.free)
-            self.master.add([Cut(cells, np.full(len(cells), -1.0), -float(self.at_most))])
+            self.master.add([PatternCut(cells, np.full(len(cells), -1.0), -float(self.at_most))])
         self.hidden: BoolArray | None = None  # the cheapest safe pattern found
         self.upper = np.inf  # its cost in these units, that of cells hidden anyway not counted
         self.lower = 0.0
@@ -301,16 +301,16 @@ class Search:
             found = self._add([self._otherwise(x > 0.5)]) > 0  # the audit is stricter than the programs
         return found
 
-    def _otherwise(self, hidden: BoolArray) -> Cut:
+    def _otherwise(self, hidden: BoolArray) -> PatternCut:
         """Hide some other cell, or publish one of these."""
         cells = np.flatnonzero(self.free)
-        return Cut(cells, np.where(hidden[cells], -1.0, 1.0), 1.0 - float(hidden[cells].sum()))
+        return PatternCut(cells, np.where(hidden[cells], -1.0, 1.0), 1.0 - float(hidden[cells].sum()))
 
     def _missed(
         self, x: FloatArray, asked: list[list[Requirement]], few: float = np.inf
-    ) -> tuple[list[Cut], list[list[Requirement]]]:
+    ) -> tuple[list[PatternCut], list[list[Requirement]]]:
         """Cuts that a pattern misses, and the requirements they are for: from single tables, if those are not ``few``."""
-        cuts: list[Cut] = []
+        cuts: list[PatternCut] = []
         missed: list[list[Requirement]] = [[] for _ in asked]
         for number, mine in enumerate(asked):
             cells = {one.cell for one in mine}
@@ -326,7 +326,7 @@ class Search:
             missed[number] = left
         return cuts, missed
 
-    def _add(self, cuts: list[Cut]) -> int:
+    def _add(self, cuts: list[PatternCut]) -> int:
         new = self.master.add(cuts)
         self.work["cuts"] += new
         return new
@@ -415,7 +415,7 @@ class Search:
         return max(min(seconds, left), 0.1)
 
 
-def _fulfil(cut: Cut, x: FloatArray, cost: FloatArray) -> None:
+def _fulfil(cut: PatternCut, x: FloatArray, cost: FloatArray) -> None:
     """Hide the cheapest cells that a cut asks for."""
     lacking = cut.lacking(x)
     helping = np.flatnonzero((cut.weight > 0) & (x[cut.cells] < 1))

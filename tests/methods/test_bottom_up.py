@@ -15,7 +15,7 @@ from discreet.errors import NoSafePatternError
 from discreet.methods import protect
 from discreet.methods.context import Run
 from discreet.methods.suppress import auto
-from discreet.methods.suppress.apart import apart
+from discreet.methods.suppress.bottom_up import apart
 from discreet.methods.suppress.restrict import restrict
 from discreet.methods.suppress.subtables import subtables
 from discreet.problem import Problem, Status

@@ -15,14 +15,14 @@ from discreet.errors import TableError
 
 
 @dataclass(frozen=True, eq=False)
-class Sums:
+class Totals:
     """Totals in steps, each from cells that are known by then."""
 
     table: Table
     steps: tuple[tuple[IntArray, sparse.csr_array, FloatArray], ...]  # totals, their parts, and what is added to those
 
     @classmethod
-    def of(cls, table: Table) -> Sums:
+    def of(cls, table: Table) -> Totals:
         """Refused if the finest cells do not determine the table, or are not free to change one by one."""
         found = cls(table, tuple(_steps(table)))
         trial = np.zeros(len(table))

@@ -11,7 +11,7 @@ from discreet.arrays import FloatArray
 from discreet.attackers import Attacker
 from discreet.audit import audit
 from discreet.inference.tolerances import REACH
-from discreet.methods.rounding.grid import Grid
+from discreet.methods.rounding.grid import RoundingGrid
 from discreet.methods.rounding.program import Cuts
 from discreet.progress import Progress
 from discreet.protection import Protection, tell
@@ -23,14 +23,14 @@ MOST = 200  # requirements that get a cut at a time
 
 
 @dataclass(frozen=True)
-class Missed:
+class ViolatedLevel:
     """A cell whose levels against an attacker, by number, are not reached."""
 
     attacker: int
     cell: int
 
 
-def missed(grid: Grid, steps: FloatArray, progress: Progress | None = None) -> list[Missed]:
+def missed(grid: RoundingGrid, steps: FloatArray, progress: Progress | None = None) -> list[ViolatedLevel]:
     """What the audit says about a rounding."""
     problem = grid.problem
     # Where nobody asks for a level, nothing needs to be asked.
@@ -38,21 +38,21 @@ def missed(grid: Grid, steps: FloatArray, progress: Progress | None = None) -> l
         return []
     found = audit(problem, protection(grid, steps), intervals=False, progress=progress)
     bad = np.flatnonzero(~found.safe)
-    return [Missed(int(found.attacker[row]), int(found.cell[row])) for row in bad]
+    return [ViolatedLevel(int(found.attacker[row]), int(found.cell[row])) for row in bad]
 
 
-def protection(grid: Grid, steps: FloatArray, **report: object) -> Protection:
+def protection(grid: RoundingGrid, steps: FloatArray, **report: object) -> Protection:
     """What readers are told of a rounding."""
     return tell(grid.problem, *grid.published(steps), cost=grid.deviation(steps), **report)  # type: ignore[arg-type]
 
 
-class Attack:
+class RoundingSeparator:
     """Linear programs of the attackers over the room that a rounding leaves them."""
 
-    def __init__(self, grid: Grid) -> None:
+    def __init__(self, grid: RoundingGrid) -> None:
         self.grid = grid
 
-    def cuts(self, steps: FloatArray, requirements: list[Missed]) -> Cuts:
+    def cuts(self, steps: FloatArray, requirements: list[ViolatedLevel]) -> Cuts:
         """One cut for each requirement that this rounding does not meet."""
         found = Cuts.none(len(steps))
         attackers = self.grid.problem.attackers()

@@ -25,7 +25,7 @@ BATCH = 64  # tables that share no cell, at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Subproblem:
     """One table: what is hidden in it must be able to move as far as it does in others."""
 
     problem: Problem
@@ -62,7 +62,7 @@ class Parts:
         if run.start is not None and audit(problem, suppress(problem, self.hidden), intervals=False).passed:
             self.dirty[:] = False  # tables by themselves would only hide more
 
-    def protect(self, solve: Callable[[Part], Answer | None], budget: Budget) -> None:
+    def protect(self, solve: Callable[[Subproblem], Answer | None], budget: Budget) -> None:
         """Visit tables until each has what its hidden cells need, several at a time where they share no cell."""
         progress = self.run.progress
         progress.stage("tables", len(self.tables))
@@ -89,7 +89,7 @@ class Parts:
                 size += 1
             taken[cells] = True  # those above come first
 
-    def _part(self, table: Subtable, seconds: float | None) -> Part:
+    def _part(self, table: Subtable, seconds: float | None) -> Subproblem:
         cells = table.cells
         part = restrict(self.problem, cells, table.rows)
         hidden = self.hidden[cells]
@@ -105,7 +105,7 @@ class Parts:
             others=tuple(others),
         )
         tables = np.array([len(self.holders[cell]) for cell in cells.tolist()])
-        return Part(part, table.at, tables, self.run.seed, seconds)
+        return Subproblem(part, table.at, tables, self.run.seed, seconds)
 
     def _take(self, k: int, answer: Answer) -> None:
         """Hide what was found; other tables of cells that are new, or must move farther, have to be visited."""
@@ -119,7 +119,7 @@ class Parts:
                 self.dirty[other] |= other != k
 
 
-def needs(part: Part, hidden: BoolArray) -> FloatArray:
+def needs(part: Subproblem, hidden: BoolArray) -> FloatArray:
     """How far hidden cells move where each protected one moves by its level; rather those that are in no other table."""
     problem = part.problem
     need = np.zeros((2, len(problem)))

@@ -12,7 +12,7 @@ from discreet.arrays import DOWN, SIGN, UP, BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
 from discreet.inference.max_flow import Network, network
 from discreet.inference.tolerances import REACH
-from discreet.methods.suppress.optimal.cuts import LEAST, Cut, capacity_cut, cover_cut
+from discreet.methods.suppress.optimal.cuts import LEAST, PatternCut, capacity_cut, cover_cut
 from discreet.problem import Problem, Status
 from discreet.solvers import HighsModel, Solution
 
@@ -42,7 +42,7 @@ def requirements(problem: Problem, attacker: Attacker) -> list[Requirement]:
     return found
 
 
-class Attack:
+class PatternSeparator:
     """The programs of one attacker over all cells that may be hidden, and the cuts that follow from them."""
 
     def __init__(self, problem: Problem, attacker: Attacker) -> None:
@@ -78,7 +78,7 @@ class Attack:
         """Whether there is a requirement for a cell of these relations."""
         return bool(np.isin(self._required, relations.indices).any())
 
-    def within(self, relations: sparse.csr_array) -> Attack:
+    def within(self, relations: sparse.csr_array) -> PatternSeparator:
         """The same attack by somebody who knows only some of the relations: what stops him stops everybody."""
         other = copy(self)
         other._over(relations)
@@ -95,7 +95,7 @@ class Attack:
         at = self.place(cell)
         return at >= 0 and not (self.net is not None and self.net.pinned[at])
 
-    def cuts(self, x: FloatArray, asked: list[Requirement]) -> tuple[list[Cut], list[Requirement]]:
+    def cuts(self, x: FloatArray, asked: list[Requirement]) -> tuple[list[PatternCut], list[Requirement]]:
         """Cuts that the pattern misses, and the requirements they are for."""
         asked = [requirement for requirement in asked if x[requirement.cell] > VIOLATED]
         stuck = [requirement for requirement in asked if not self.can_move(requirement.cell)]
@@ -111,7 +111,7 @@ class Attack:
             cuts += [] if cut is None else [cut]
         return cuts, missed + stuck
 
-    def plain_cuts(self) -> list[Cut]:
+    def plain_cuts(self) -> list[PatternCut]:
         """What each relation by itself says about the cells in it."""
         columns = self.relations.tocsc()
         x, found = self.forced.astype(float), []
@@ -132,7 +132,7 @@ class Attack:
                     found += self._following(x, one, cells, weight / one.level)
         return found
 
-    def _cuts(self, x: FloatArray, requirement: Requirement) -> list[Cut]:
+    def _cuts(self, x: FloatArray, requirement: Requirement) -> list[PatternCut]:
         """Cuts that the pattern misses because it does not let the cell move far enough.
 
         First as if no cell need move by more than the level: not always true except in networks, but what stops such flows
@@ -150,7 +150,9 @@ class Attack:
                 return cuts
         return []
 
-    def _following(self, x: FloatArray, requirement: Requirement, cells: IntArray, weight: FloatArray) -> list[Cut]:
+    def _following(
+        self, x: FloatArray, requirement: Requirement, cells: IntArray, weight: FloatArray
+    ) -> list[PatternCut]:
         """The cuts that follow from what these cells add, if the pattern misses one by enough.
 
         One that leaves out some of the cells is often missed by more, but rules out fewer patterns without fractions.
@@ -165,7 +167,7 @@ class Attack:
 
     def _network_cuts(
         self, net: Network, x: FloatArray, asked: list[Requirement]
-    ) -> tuple[list[Cut], list[Requirement]]:
+    ) -> tuple[list[PatternCut], list[Requirement]]:
         """The same where relations are nodes of a network and cells its arcs: nodes that a flow gets to make a cut."""
         far, _ = self._stops_in(net, x, asked)
         missed = [one for one, reach in zip(asked, far, strict=True) if reach < x[one.cell] * (1 - LEAST)]
@@ -183,7 +185,7 @@ class Attack:
         total = np.cumsum([len(cut.cells) for cut in cuts])
         return cuts[: max(int(np.searchsorted(total, HEAVY)), LIGHT)], missed
 
-    def _cuts_at(self, net: Network, x: FloatArray, requirement: Requirement, reached: BoolArray) -> list[Cut]:
+    def _cuts_at(self, net: Network, x: FloatArray, requirement: Requirement, reached: BoolArray) -> list[PatternCut]:
         """The cuts between the nodes that flows get to and all others; one row of nodes a side."""
         if not reached.any(axis=1).all():
             return []

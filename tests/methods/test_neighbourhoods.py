@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.methods.test_apart import TABLES, draw
+from tests.methods.test_bottom_up import TABLES, draw
 
 from discreet.arrays import DOWN, UP
 from discreet.audit import audit

@@ -19,7 +19,7 @@ from discreet.methods import protect
 from discreet.methods.context import Run
 from discreet.methods.suppress.hypercube import ROOM, _Boxes, by_boxes
 from discreet.methods.suppress.modular import exactly
-from discreet.methods.suppress.parts import Answer, Part, Parts
+from discreet.methods.suppress.top_down import Answer, Parts, Subproblem
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection
@@ -157,7 +157,7 @@ def test_nothing_may_be_hidden_besides(method):
 # -- boxes --------------------------------------------------------------------------------------------------------
 
 
-def parts_of(problem: Problem) -> list[Part]:
+def parts_of(problem: Problem) -> list[Subproblem]:
     parts = Parts(problem, Run())
     return [parts._part(table, None) for table in parts.tables]
 
@@ -268,7 +268,7 @@ def test_tables_without_anything_hidden_are_not_visited():
     assert not parts.visits.any()
 
 
-def never(part: Part) -> Answer:
+def never(part: Subproblem) -> Answer:
     raise AssertionError("nothing is hidden in this table")
 
 

@@ -10,8 +10,8 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from discreet.arrays import DOWN, SIGN, UP, BoolArray, FloatArray, IntArray
-from discreet.methods.intervals.master import Cut
-from discreet.methods.intervals.setting import Demand, Setting
+from discreet.methods.intervals.master import WidthCut
+from discreet.methods.intervals.setting import Demand, IntervalSetting
 from discreet.progress import Budget
 from discreet.solvers import HighsModel
 
@@ -21,17 +21,17 @@ REACHED = 1e-8  # share of a level that may be missing
 
 
 @dataclass(frozen=True, eq=False)
-class Missed:
+class ViolatedRequirement:
     """A demand that widths do not meet, and by how much of its level."""
 
     demand: Demand
     lacking: float
 
 
-class Attack:
+class WidthSeparator:
     """The programs of one attacker, over cells that widths let move."""
 
-    def __init__(self, setting: Setting, number: int) -> None:
+    def __init__(self, setting: IntervalSetting, number: int) -> None:
         self.s = setting
         self.room = setting.rooms[number]
         self.relations = setting.relations
@@ -45,7 +45,7 @@ class Attack:
         budget: Budget | None = None,
         share: FloatArray | None = None,
         snug: bool = False,
-    ) -> tuple[list[Cut], list[Missed]] | None:
+    ) -> tuple[list[WidthCut], list[ViolatedRequirement]] | None:
         """Cuts that widths miss and the demands they do not meet; None if time was up.
 
         Of the room of settled cells only a ``share`` counts, if given, and where that is ``snug`` only as much of the room as is
@@ -61,7 +61,7 @@ class Attack:
         for demand in (demand for cell in by_cell if self.alone[cell] for demand in by_cell[cell]):
             lacking = 1 - float(sum(limit[side, demand.cell] for side in demand.sides)) / demand.level
             if lacking > REACHED:  # in no relation: nothing but its width stops it
-                missed.append(Missed(demand, lacking))
+                missed.append(ViolatedRequirement(demand, lacking))
                 cuts.append(self._cut(z, demand, nothing, [np.zeros(0)] * len(demand.sides)))
         asked = np.zeros(limit.shape[1], dtype=bool)
         asked[list(by_cell)] = True
@@ -77,11 +77,11 @@ class Attack:
                     reach, duals = program.reach(demand)
                     lacking = 1 - reach / demand.level
                     if lacking > REACHED:
-                        missed.append(Missed(demand, lacking))
+                        missed.append(ViolatedRequirement(demand, lacking))
                         cuts.append(self._cut(z, demand, rows, duals))
         return cuts, missed
 
-    def _cut(self, z: FloatArray, demand: Demand, rows: IntArray, duals: Sequence[FloatArray]) -> Cut:
+    def _cut(self, z: FloatArray, demand: Demand, rows: IntArray, duals: Sequence[FloatArray]) -> WidthCut:
         """What widths must add up to, as the multipliers of the relations tell; any multipliers tell the truth."""
         c = len(self.s.cells)
         total: dict[int, float] = {}
@@ -101,8 +101,8 @@ class Attack:
             # Whoever stops a cell at some width stops it there whatever is demanded of it.
             own = demand.sides[0] * c + demand.cell
             total[own] = total.get(own, 0.0) - 1.0
-            return Cut(*_columns(total), *_columns(stopped), 0.0, 0.0, demand.cell)
-        return Cut(*_columns(total), *_columns(stopped), demand.level, demand.level, demand.cell)
+            return WidthCut(*_columns(total), *_columns(stopped), 0.0, 0.0, demand.cell)
+        return WidthCut(*_columns(total), *_columns(stopped), demand.level, demand.level, demand.cell)
 
     def _pulls(self, cell: int, side: int, rows: IntArray, dual: FloatArray) -> tuple[IntArray, FloatArray]:
         """By how much each cell helps the demanding one along, as the multipliers tell."""

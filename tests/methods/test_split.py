@@ -16,9 +16,10 @@ from discreet.attackers import Attacker
 from discreet.audit import audit
 from discreet.data.separate import separate
 from discreet.errors import NoSafePatternError
-from discreet.methods import SUPPRESSION, pieces, protect, with_options
+from discreet.methods import SUPPRESSION, protect, with_options
+from discreet.methods import split as pieces
 from discreet.methods.context import Run
-from discreet.methods.pieces import InPieces, bundles
+from discreet.methods.split import InPieces, bundles
 from discreet.methods.suppress.kelly import Kelly
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
