@@ -86,7 +86,6 @@ def _recipe(job: Job, protection: Protection, pose: Callable[[Table], Problem], 
         depth=max((rule.depth for rule in parse_rules(job.rules.sensitive)), default=0),
         dimensions=table.dimensions,
         response=table.response,
-        seconds=protection.report.seconds,
         secret=uses_secret(job.method()),
         withheld=next((reason for reason, given in withheld.items() if given), not_public(protection.problem)),
     )

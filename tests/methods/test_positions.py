@@ -259,6 +259,9 @@ def test_perturbed_values_are_next_to_the_truth_no_oftener_than_by_chance(tables
     shown, value, lower, upper = np.concatenate(rows, axis=1)
     hits, expected, variance = hits_and_chances(shown, value, lower, upper)
     assert hits <= expected + DEVIATIONS * variance**0.5
+    undone = [hits_and_chances(shown / (1 + way * 0.1), value, lower, upper) for way in (1, -1)]
+    hits, expected, variance = np.sum(undone, axis=0)  # published at value ± level too often, with no slack beyond levels
+    assert hits <= expected + DEVIATIONS * variance**0.5
 
 
 def test_bounds_that_attackers_are_said_to_know_are_not_told_to_everybody():

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.lab.public import BoolArray, Public
 from discreet.methods.method import Method
-from discreet.methods.perturbation.adjustment import AMPLE, Adjustment, distances
+from discreet.methods.perturbation.adjustment import Adjustment, distances
 from discreet.methods.perturbation.draws import Draws
 from discreet.methods.perturbation.perturbation import Perturbation
 from discreet.methods.perturbation.search import Offer, offers
@@ -92,12 +92,12 @@ def _perturbed(method: Perturbation) -> Drawings | None:
         posed = problem.posed(suppresses=False, lists_zeros=False)
         if len(posed.primaries) != 1:
             return None
-        windows = _announced(offers(posed, method.percent, method.margin), public)
+        windows = _announced(method.windows(posed), public)
         if windows is None:
             return NEVER
         cells = np.repeat(posed.primaries, DRAWN)
         rng, wanted = np.random.default_rng(0), _change(windows, public)[cells]
-        numbers = (rng.random((2, DRAWN)),)
+        numbers = (rng.random((3, DRAWN)),)
         first, all_tries = (
             Draws(windows, source).within(cells, windows.low[cells], windows.high[cells])
             for source in (_repeated(numbers), rng)
@@ -120,7 +120,7 @@ def _adjusted(method: Adjustment) -> Drawings | None:
         posed = problem.posed(suppresses=False, lists_zeros=False)
         if len(posed.primaries) != 1:
             return None
-        windows = _announced(offers(posed, method.percent, method.margin, AMPLE), public)
+        windows = _announced(offers(posed, method.percent, method.margin), public)
         if windows is None:
             return NEVER
         change = _change(windows, public)[posed.primaries]

@@ -48,7 +48,6 @@ class Recipe:
     depth: int = 0
     dimensions: Mapping[str, Hierarchy] = field(default_factory=dict)
     response: str = "value"
-    seconds: float = 0.0  # that one run takes
     secret: bool = False  # the method draws at random, and not from the public seed
     withheld: str | None = None  # what else decides on the release and is not public, in words
 
@@ -81,7 +80,6 @@ class Recipe:
             depth=depth,
             dimensions=problem.table.dimensions,
             response=problem.table.response,
-            seconds=report.seconds,
             secret=uses_secret(method) if secret is None else secret,
             withheld=not_public(problem),
         )

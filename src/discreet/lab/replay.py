@@ -258,7 +258,7 @@ def _weigh(
         if budget.seconds is not None:
             every = listed and seen == len(tables)
             independent = _independent(sums[0, :seen] / np.maximum(tries[:seen], 1), sums[1, :seen], worth, every)
-        late = number == TRIED and _hopeless(independent, number, trial.rounds * len(tables), budget, begun)
+        late = 0 < number <= TRIED and _hopeless(independent, number, trial.rounds * len(tables), budget, begun)
         try:
             if budget.over or independent >= ENOUGH or late:
                 raise OutOfTime
@@ -290,7 +290,8 @@ def _hopeless(independent: float, tried: int, tries: int, budget: Budget, begun:
     if budget.seconds is None:
         return False
     each = (budget.spent - begun) / tried
-    needed = LEAST * tried / (independent + 1)
+    # Of the first few tables it is chance how many are kept; time is then too short only if it is even where all are.
+    needed = LEAST * tried / (independent + 1) if tried == TRIED else LEAST - tried
     return min(needed, tries) * each > budget.seconds - begun
 
 

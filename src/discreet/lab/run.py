@@ -17,7 +17,7 @@ from discreet.lab.fit import fit
 from discreet.lab.percent import bisect_p, bound_p, shrink
 from discreet.lab.public import Public
 from discreet.lab.recipe import Recipe
-from discreet.lab.replay import LEAST, replay
+from discreet.lab.replay import replay
 from discreet.lab.sample import sample
 from discreet.lab.symmetric import recover
 from discreet.lab.whole import counts
@@ -76,9 +76,7 @@ def _negative(public: Public, knows: Knowledge) -> str | None:
 def _no_recipe(public: Public, knows: Knowledge) -> str | None:
     if knows.recipe is None:
         return "the method is not known"
-    often = knows.seconds is not None and knows.recipe.seconds * LEAST > knows.seconds
-    slow = f"protecting the table {LEAST} times would take longer than {knows.seconds:,.0f} s" if often else None
-    return knows.recipe.lacks(public) or _negative(public, knows) or slow
+    return knows.recipe.lacks(public) or _negative(public, knows)
 
 
 def _replay(public: Public, knows: Knowledge, progress: Progress) -> Finding:

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.guesses import at_levels
-from discreet.methods.perturbation.announcement import check, strictest
+from discreet.methods.perturbation.announcement import AMPLE, check, strictest
 from discreet.methods.perturbation.master import Found, Infeasible, Master
 from discreet.methods.perturbation.rows import Senses
 from discreet.methods.perturbation.search import Search, first_feasible, offers
@@ -21,7 +21,6 @@ from discreet.relations import FloatArray
 from discreet.run import Run
 
 DISTANCES = ("L1", "L2")
-AMPLE = 2.0  # times the room that levels need is announced, so that there is as much again to draw from
 SHARES = (1.0, 1.0, 0.5, 0.5, 0.25)  # of what windows leave that distances are drawn from, one after the other
 SENSES = ("best", "heuristic", "up", "down")
 

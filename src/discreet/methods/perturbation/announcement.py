@@ -13,6 +13,7 @@ from discreet.relations import FloatArray
 from discreet.table import digits_of
 
 PERCENTS = tuple(range(5, 95, 5))  # that are announced, unless others are asked for
+AMPLE = 2.0  # times the slack that levels need is announced, so that there is as much again to draw from
 MUCH = 0.5  # share of a cell that is very much room for it
 
 
@@ -32,7 +33,7 @@ class Announcement:
 
 
 def announcements(
-    problem: Problem, percent: float | None, margin: float | None, ample: float = 1.0
+    problem: Problem, percent: float | None, margin: float | None, ample: float = AMPLE
 ) -> list[Announcement]:
     """What to try, one after the other: what is given, and else round numbers that leave sensitive cells room for their levels.
 

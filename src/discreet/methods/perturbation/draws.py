@@ -9,6 +9,7 @@ import numpy as np
 from discreet.audit.evidence import IntArray
 from discreet.guesses import MIDDLE
 from discreet.methods.intervals.positions import CLOSE, drawn_place
+from discreet.methods.perturbation.announcement import strictest
 from discreet.methods.perturbation.cuts import Cut
 from discreet.methods.perturbation.master import Master
 from discreet.methods.perturbation.windows import Windows
@@ -26,8 +27,9 @@ class Draws:
     """Random changes of the sensitive cells, in units.
 
     Readers are told that a value is at most so far from the published one. The published one is drawn like the position of an
-    interval: the true value is near the middle no oftener than anywhere else in it. As sums leave some cells no choice, those
-    that have one are never drawn within 1 % of the true value.
+    interval: the true value is near the middle no oftener than anywhere else in it. The same holds for values at value ± level,
+    which are kept as often as if all values within reach were equally likely. As sums leave some cells no choice, those that
+    have one are never drawn within 1 % of the true value.
     """
 
     windows: Windows
@@ -69,12 +71,16 @@ class Draws:
         """A change of each of these cells, from ``low`` to ``high``."""
         far, middle = self._far(cells), self._middle(cells)
         close = CLOSE * np.abs(self.windows.problem.table.value[cells]) / self.windows.unit
+        down, up = (level[cells] / self.windows.unit for level in strictest(self.windows.problem))
+        uniform = (high - low + 1) / (2 * far + 1)
         change = np.zeros(len(cells))
+        again = np.arange(len(cells))
         for _ in range(TRIES):
-            again = np.flatnonzero(np.abs(change) <= close)
-            chance, other = self.rng.random((2, len(again)))
+            chance, other, kept = self.rng.random((3, len(again)))
             levels = (far - high)[again], (far + low)[again]
             change[again] = far[again] - drawn_place(chance, other, 2 * far[again], levels, middle[again], 1.0)
+            at_level = np.minimum(np.abs(change - up), np.abs(change + down))[again] <= close[again]
+            again = again[(np.abs(change[again]) <= close[again]) | (at_level & (kept > uniform[again]))]
         return change
 
     def _far(self, cells: IntArray) -> FloatArray:

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.audit import audit
 from discreet.audit.evidence import IntArray
 from discreet.errors import NoSafePatternError, some
-from discreet.methods.perturbation.announcement import Announcement, announcements
+from discreet.methods.perturbation.announcement import AMPLE, Announcement, announcements
 from discreet.methods.perturbation.cuts import Cut, Separator, missed
 from discreet.methods.perturbation.master import PROVEN, Found, Infeasible, Master
 from discreet.methods.perturbation.windows import NoRoomError, Windows
@@ -94,7 +94,7 @@ def status(cost: float, bound: float | None, finished: bool, run: Run) -> str:
 Offer = Callable[[], tuple[Windows, str]]
 
 
-def offers(problem: Problem, percent: float | None, margin: float | None, ample: float = 1.0) -> list[Offer]:
+def offers(problem: Problem, percent: float | None, margin: float | None, ample: float = AMPLE) -> list[Offer]:
     """Windows for each announcement to try, made when it is its turn, and its text."""
 
     def offer(said: Announcement) -> Offer:
