@@ -130,10 +130,6 @@ def audit_command(
 def show_respondents(seen: RespondentAudit, protection: Protection) -> None:
     """The verdict, to how many insiders respondents are exposed, and what gives the worst of them away."""
     console.print(respondents_verdict(seen, protection))
-    if not seen.problem.table.knows_respondents:
-        console.print(
-            "  of each cell the table lists the largest contributions only; smaller ones of holdings are left out"
-        )
     if seen.passed:
         return
     worst = seen.exposed

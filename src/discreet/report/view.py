@@ -83,10 +83,6 @@ def respondents_verdict(seen: RespondentAudit | None, protection: Protection) ->
         sentence = "Others can work out too closely what they contribute. Do not publish this table."
         return [("exposed", f"Exposed: {len(seen.respondents):,} of {among} who need protection", sentence)]
     sentence = "Nobody can work out what another respondent contributes more closely than the rules allow."
-    if not seen.problem.table.knows_respondents:
-        sentence += (
-            " Of each cell the table lists the largest contributions only: smaller ones of holdings are left out."
-        )
     return [("safe", f"{_headline(protection)} for {among} who need protection", sentence)]
 
 
