@@ -729,6 +729,16 @@ def test_methods_that_hide_nothing_entirely_have_both_editions(method, kind):
     assert "What readers are told instead" in render_report(problem, protection, checked)
 
 
+def test_drawn_intervals_are_not_called_optimal():
+    table = cross_table("abc", "xyz", [[20, 50, 10], [8, 19, 22], [17, 32, 12]])
+    problem = pose(table, {"a × x": 4.0, "b × y": 3.0})
+    protection = protect(problem, "intervals")
+    text = text_of(render_report(problem, protection, audit(problem, protection)))
+    assert "optimal" not in text
+    assert "nothing safe" not in text
+    assert "the cheapest intervals for the positions drawn cost" in text
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="needs Chromium")
 @pytest.mark.parametrize("sizes", [(399, 49), (24, 24, 31)])
