@@ -21,6 +21,7 @@ from discreet.audit import (
     verify,
     write_certificate,
 )
+from discreet.audit.known import due
 from discreet.cli_common import (
     ExistingFile,
     NewFile,
@@ -209,7 +210,9 @@ def attack_command(
     sensitive = int(np.isin(pinned, given.primaries).sum())
     what = "protected" if how.counts()["conditional"] else "sensitive"
     console.print(f"{len(hidden):,} hidden cells: {len(pinned):,} can be computed exactly,")
-    console.print(f"  {sensitive:,} of them sensitive; {len(seen.exposed):,} {what} cells miss their protection")
+    needed = np.concatenate([due(given, found, who) for who in given.attackers()])
+    missed = np.isin(np.unique(seen.cell[~seen.safe]), needed)
+    console.print(f"  {sensitive:,} of them sensitive; {int(missed.sum()):,} {what} cells miss their protection")
     _exposed(how)
     if report:
         show_lab(report)
