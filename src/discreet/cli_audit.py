@@ -21,6 +21,7 @@ from discreet.audit import (
     verify,
     write_certificate,
 )
+from discreet.audit.known import due
 from discreet.cli_common import (
     ExistingFile,
     NewFile,
@@ -130,10 +131,6 @@ def audit_command(
 def show_respondents(seen: RespondentAudit, protection: Protection) -> None:
     """The verdict, to how many insiders respondents are exposed, and what gives the worst of them away."""
     console.print(respondents_verdict(seen, protection))
-    if not seen.problem.table.knows_respondents:
-        console.print(
-            "  of each cell the table lists the largest contributions only; smaller ones of holdings are left out"
-        )
     if seen.passed:
         return
     worst = seen.exposed
@@ -213,7 +210,9 @@ def attack_command(
     sensitive = int(np.isin(pinned, given.primaries).sum())
     what = "protected" if how.counts()["conditional"] else "sensitive"
     console.print(f"{len(hidden):,} hidden cells: {len(pinned):,} can be computed exactly,")
-    console.print(f"  {sensitive:,} of them sensitive; {len(seen.exposed):,} {what} cells miss their protection")
+    needed = np.concatenate([due(given, found, who) for who in given.attackers()])
+    missed = np.isin(np.unique(seen.cell[~seen.safe]), needed)
+    console.print(f"  {sensitive:,} of them sensitive; {int(missed.sum()):,} {what} cells miss their protection")
     _exposed(how)
     if report:
         show_lab(report)
