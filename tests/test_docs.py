@@ -197,12 +197,40 @@ class Block:
     file: str | None
     text: str
     line: int
+    shown: str = ""  # what it prints, where that stands right below it
 
 
 def blocks(page: Path) -> Iterator[Block]:
+    """Code and files of a page; of a block of text right below one, with nothing in between, readers think it is the output."""
     text = page.read_text(encoding="utf-8")
-    for found in re.finditer(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', text, flags=re.M | re.S):
-        yield Block(found[1], found[2], found[3], text[: found.start()].count("\n") + 2)
+    fenced = r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$'
+    for found in re.finditer(fenced + r"(?:\n\n^```text\n(.*?)^```$)?", text, flags=re.M | re.S):
+        yield Block(found[1], found[2], found[3], text[: found.start()].count("\n") + 2, found[4] or "")
+
+
+def lines_of(text: str) -> list[str]:
+    """Lines without their spacing, and without times, which differ between machines."""
+    return [re.sub(r"\d+(\.\d+)? s\b", "… s", " ".join(line.split())) for line in text.splitlines() if line.strip()]
+
+
+def missing(shown: str, printed: str) -> list[str]:
+    """Lines that are shown but not printed in this order; where ``…`` ends a line, anything may follow."""
+    left, lost = lines_of(printed), []
+    for line in lines_of(shown):
+        begins = line.removesuffix("…").rstrip()
+        found = (i for i, one in enumerate(left) if one == line or (begins != line and one.startswith(begins)))
+        at = next(found, None)
+        if at is None:
+            lost.append(line)
+        else:
+            left = left[at + 1 :]
+    return lost
+
+
+def test_what_is_shown_must_be_printed_in_its_order() -> None:
+    printed = "a  1\n18.0 s to find b\nc, and so on\n"
+    assert not missing("a 1\n2.5 s  to find b\nc, …", printed)
+    assert missing("c, …\na 1\nd", printed) == ["a 1", "d"]
 
 
 @pytest.fixture
@@ -264,10 +292,12 @@ LONG = {"tutorial.md", "many-tables.md", "compare-methods.md"}  # pages that tak
     ids=name_of,
 )
 def test_what_a_page_tells_the_reader_to_type_works(
-    page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    """And it prints what is shown right below it."""
     space: dict[str, object] = {"__name__": "page"}
     for block in blocks(page):
+        capfd.readouterr()
         if block.file:
             Path(block.file).write_text(block.text, encoding="utf-8")
         elif block.language == "sh":
@@ -275,6 +305,21 @@ def test_what_a_page_tells_the_reader_to_type_works(
         elif block.language == "python":
             padded = "\n" * (block.line - 1) + block.text  # so that a traceback names the line of the page
             exec(compile(padded, str(page), "exec"), space)
+        if block.shown:
+            told = capfd.readouterr()
+            assert not missing(block.shown, told.out + told.err), f"{page.name}, below line {block.line}"
+
+
+@pytest.mark.slow
+def test_the_demo_prints_what_the_readme_shows(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """But for what attacks leave open, which depends on how fast the machine is."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```text\n(A synthetic business survey.*?)^```$", text, flags=re.M | re.S)
+    assert discreet_exits(["demo", "--out", "demo-output"], monkeypatch) == 0
+    left_open = r"^  (What an attacker who knows the method|Attacks not finished).*\n"
+    assert not missing(re.sub(left_open, "", shown, flags=re.M), capfd.readouterr().out)
 
 
 def test_the_job_of_the_readme_is_the_one_of_the_example(folder: Path) -> None:

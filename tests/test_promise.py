@@ -11,13 +11,14 @@ from discreet.assess import assess
 from discreet.attackers import Attacker
 from discreet.audit.respondents import audit_respondents
 from discreet.data.hierarchy import Hierarchy
+from discreet.data.link import link
 from discreet.data.tabulate import tabulate
 from discreet.io import read_problem, write_problem
 from discreet.io.pattern import read_pattern, write_pattern
 from discreet.level import level_of
 from discreet.methods import protect, with_options
 from discreet.methods.counts.cell_key import CellKey
-from discreet.promise import SUBJECTS, promise, safe
+from discreet.promise import SUBJECTS, promise, safe, shareable_promise
 from discreet.testing import cross_table, pose
 
 RECORDS = pd.DataFrame(
@@ -35,6 +36,11 @@ BY = ["row", "column"]
 def said(problem, respondents: bool = False, found=None) -> str:
     found = found or protect(problem, "kelly", level="contributions" if respondents else "cells")
     return "\n".join(promise(found, audit_respondents(problem, found) if respondents else None))
+
+
+def shared(problem, respondents: bool = False, found=None) -> str:
+    found = found or protect(problem, "kelly", level="contributions" if respondents else "cells")
+    return "\n".join(shareable_promise(found, audit_respondents(problem, found) if respondents else None))
 
 
 def make(records=RECORDS, rules="P(10)", **options):
@@ -176,3 +182,91 @@ def test_intervals_with_values_in_their_middles_are_called_so():
     assert sum("a simple guess finds most of them" in sentence for sentence in exact) == 1
     drawn = promise(protect(problem, "intervals"))
     assert not any("a simple guess" in sentence for sentence in drawn)
+
+
+# -- what readers of the release are told -----------------------------------------------------------------------------
+
+
+def test_readers_are_told_the_level():
+    problem = make()
+    covered, uncovered = shared(problem, respondents=True), shared(problem)
+    assert "Checked at the level of contributions" in covered
+    assert "Not covered" not in covered
+    assert "Not covered: respondents who use their own figures to learn about others.\n" in uncovered
+    assert "level of contributions" not in uncovered
+
+
+def test_readers_are_told_of_cells_behind_linked_tables_that_were_left_out():
+    records = pd.concat([RECORDS.assign(size=size, firm=RECORDS.firm + size) for size in "sml"])
+    tables = [tabulate(records, by, "x", contributor="firm") for by in (BY, ["row", "size"], ["column", "size"])]
+    with_them, without = (assess(link(*tables, behind=behind), "P(10)") for behind in (True, False))
+    assert "the cells behind them are left out: readers who use them may infer more." in shared(without)
+    assert "behind" not in shared(with_them)
+
+
+def test_readers_are_told_of_consents_records_left_out_and_weights_without_numbers():
+    by = {"row": Hierarchy.flat(["a", "b"]), "column": Hierarchy.flat(["x", "y"])}
+    more = pd.DataFrame({"row": ["c"], "column": ["x"], "firm": ["G"], "x": [1], "w": [1.0]})
+    records = pd.concat([RECORDS, more])
+    table = tabulate(records, by, "x", contributor="firm", unknown="drop", weight="w", weights="secret")
+    text = shared(assess(table, ["P(13.37)", "WFREQ(2)"], waivers=[("F0", "a × x")]))
+    for words in (
+        "Respondents who consent",
+        "were left out of the table",
+        "taken to be secret",
+        "by their sampling weights",
+    ):
+        assert words in text
+    assert not any(character.isdigit() for character in text)
+
+
+def test_readers_are_told_that_of_holdings_only_the_largest_contributions_are_known():
+    words = "Of each cell the table lists the largest contributions only"
+    more = pd.DataFrame({"row": ["b"], "column": ["y"], "firm": ["F9"], "x": [1]})
+    few = make(pd.concat([RECORDS, more]), contributions=False, top=3)
+    for text in (said(few, respondents=True), shared(few, respondents=True)):
+        assert words in text
+    assert words not in shared(make(), respondents=True)
+
+
+def test_readers_are_told_that_respondents_may_know_more_than_readers_do():
+    """Whether any cell needs protection by other rules depends on values: it is said in any case."""
+    words = "promised against readers only"
+    assert words in shared(make(rules=["P(10)", "FREQ(3)"]), respondents=True)
+    assert words in shared(make(), respondents=True)
+    assert words not in shared(make())
+
+
+def test_a_secret_limit_and_values_in_the_middle_are_not_told_to_readers():
+    """Whoever is told so has the key: the sentence about guesses, which stands beside every table, has to do."""
+    records = pd.concat([RECORDS] * 5).assign(key=range(1, 46))
+    problem = assess(tabulate(records, BY, extra=["key"]), "FREQ(3)")
+    told, public = (protect(problem, CellKey(deviation=1, variance=0.5, announced=most)) for most in (5, None))
+    assert shareable_promise(told) == shareable_promise(public)
+    middle = pose(cross_table("abc", "xyz", [[20, 50, 10], [8, 19, 22], [17, 32, 12]]), {"a × x": 4.0, "b × y": 3.0})
+    exact, drawn = protect(middle, with_options("intervals", exact=True)), protect(middle, "intervals")
+    assert shareable_promise(exact) == shareable_promise(drawn)
+    assert "A guess may come near a true value all the same" in shared(middle, found=exact)
+
+
+def test_negative_values_are_not_told_to_readers():
+    """That a suppressed value may be negative can be news to them."""
+    negative = RECORDS.assign(x=[-90, *RECORDS.x[1:]])
+    assert "Values may be negative" in said(make(negative))
+    assert shared(make(negative)) == shared(make())
+
+
+def test_of_a_table_that_is_published_as_it_is_there_is_nothing_to_guess():
+    problem = make(RECORDS[RECORDS.firm == "F0"].assign(x=0))
+    assert not protect(problem, "kelly").hidden.any()
+    assert "guess" not in shared(problem)
+
+
+def test_readers_are_told_no_counts_names_or_parameters():
+    problem = make(rules=["P(13.37)", "FREQ(3,21.5)"], weight="w", weights="secret")
+    who = Attacker("Smith & Sons", problem.prior_lower, problem.prior_upper)
+    for found in (problem, problem.with_columns(others=(who,))):
+        text = shared(found, respondents=True)
+        for secret in ("P(", "PQ", "NK", "FREQ", "F0", "a × x", "Smith", "attacker"):
+            assert secret not in text
+        assert not any(character.isdigit() for character in text)

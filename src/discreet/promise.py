@@ -1,13 +1,14 @@
 """What a verdict promises and what it does not, in sentences that stand beside it.
 
 To add a subject, write a function that takes the basis and returns a sentence, or None if there is nothing to say, and list it in
-``SUBJECTS``. Sentences go to the terminal and into the JSON reports: they hold counts, never values, names of respondents or
-attackers, or parameters of rules.
+``SUBJECTS``. Internal sentences go to the terminal, the internal report and the JSON reports: they hold counts, never values,
+names of respondents or attackers, or parameters of rules. Shareable ones stand in the shareable report: they hold no counts
+either, and nothing that is not public once the table is published.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,8 +35,21 @@ class VerdictBasis:
     def problem(self) -> Problem:
         return self.protection.problem
 
+    @property
+    def withholds(self) -> bool:
+        """Whether some cell of the tables is not published with its value."""
+        return bool(np.any(self.protection.listed.decision != Decision.PUBLISHED))
 
-Subject = Callable[[VerdictBasis], str | None]
+
+Sentence = Callable[[VerdictBasis], str | None]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is said of a subject: in the office, and to readers of the release. None: nothing."""
+
+    internal: Sentence | None
+    shareable: Sentence | None
 
 
 def promise(
@@ -43,8 +57,18 @@ def promise(
 ) -> list[str]:
     """The sentences that stand beside the verdict on a protection; ``level`` is that in force, by default the usual one."""
     in_force = level_of(protection.problem, protection.only_hides) if level is None else level
-    basis = VerdictBasis(protection, in_force, respondents)
-    return [sentence for subject in SUBJECTS if (sentence := subject(basis)) is not None]
+    return _said(VerdictBasis(protection, in_force, respondents), [subject.internal for subject in SUBJECTS])
+
+
+def shareable_promise(protection: Protection, respondents: RespondentAudit | None = None) -> list[str]:
+    """Of these sentences what readers of the release may know, and must know where less is promised than it may seem."""
+    basis = VerdictBasis(protection, level_of(protection.problem, protection.only_hides), respondents)
+    return _said(basis, [subject.shareable for subject in SUBJECTS])
+
+
+def _said(basis: VerdictBasis, sentences: Sequence[Sentence | None]) -> list[str]:
+    made = [sentence(basis) for sentence in sentences if sentence is not None]
+    return [text for text in made if text is not None]
 
 
 def published_by_decision(protection: Protection) -> int:
@@ -76,6 +100,12 @@ def _waivers(basis: VerdictBasis) -> str | None:
     return f"{plural(n, 'cell')} {need} less protection, or none, because respondents consent to publication."
 
 
+def _some_waivers(basis: VerdictBasis) -> str | None:
+    if not basis.problem.waived:
+        return None
+    return "Respondents who consent to publication are protected less, or not at all, where they consent."
+
+
 def _dropped(basis: VerdictBasis) -> str | None:
     n = basis.problem.table.dropped
     if not n:
@@ -84,12 +114,27 @@ def _dropped(basis: VerdictBasis) -> str | None:
     return f"{plural(n, 'record')} {was} left out of the table, because their codes are not in the hierarchies."
 
 
+def _some_dropped(basis: VerdictBasis) -> str | None:
+    if not basis.problem.table.dropped:
+        return None
+    return "Records whose codes are not in the classifications were left out of the table."
+
+
 def _unrecorded(basis: VerdictBasis) -> str | None:
     if not basis.problem.unrecorded:
         return None
     return (
         "The problem comes from a JJ file. Not known are its rules, consents of respondents, records left out, how sampling "
         "weights are used, and whether values are whole numbers."
+    )
+
+
+def _some_unrecorded(basis: VerdictBasis) -> str | None:
+    if not basis.problem.unrecorded:
+        return None
+    return (
+        "The table was checked as a file describes it that does not record rules, consents of respondents, records left out, how "
+        "sampling weights are used, and whether values are whole numbers."
     )
 
 
@@ -173,6 +218,19 @@ def _level(basis: VerdictBasis) -> str:
     )
 
 
+def _level_alone(basis: VerdictBasis) -> str:
+    """Without the reason, which may tell how many respondents the rules take to act together."""
+    if basis.respondents is None:
+        return "Not covered: respondents who use their own figures to learn about others."
+    return _level(basis)
+
+
+def _largest_only(basis: VerdictBasis) -> str | None:
+    if basis.respondents is None or basis.problem.table.knows_respondents:
+        return None
+    return "Of each cell the table lists the largest contributions only: smaller ones of holdings are left out."
+
+
 def _beyond_contributions(basis: VerdictBasis) -> str | None:
     n = 0 if basis.respondents is None else beyond_contributions(basis.problem)
     if not n:
@@ -182,6 +240,27 @@ def _beyond_contributions(basis: VerdictBasis) -> str | None:
         f"{plural(n, 'cell')} {need} protection, or more of it, because of other rules than P, PQ or NK. That part is promised "
         "against readers only: a respondent who is alone in another suppressed cell, or nearly so, may work out the value of "
         "such a cell, but no contribution more closely than P, PQ and NK allow."
+    )
+
+
+def _beyond_contributions_if_any(basis: VerdictBasis) -> str | None:
+    """Said whether there are such cells or not: whether there are depends on values."""
+    if basis.respondents is None or not basis.withholds:
+        return None
+    return (
+        "Where a cell needs protection for other reasons than a rule about contributions, that part is promised against readers "
+        "only: a respondent who is alone in another suppressed cell, or nearly so, may work out its value, but no contribution "
+        "more closely than rules about contributions allow."
+    )
+
+
+def _guesses(basis: VerdictBasis) -> str | None:
+    """Said of every table, so that it does not tell where a guess is good."""
+    if not basis.withholds:
+        return None
+    return (
+        "Worked out was what follows with certainty. A guess may come near a true value all the same, the more so if made by "
+        "somebody who knows the numbers of the rules or how the method chose."
     )
 
 
@@ -196,19 +275,26 @@ def _attackers(basis: VerdictBasis) -> str:
     return f"Attackers assumed: {reader}{respondents}."
 
 
+def _readers(basis: VerdictBasis) -> str:
+    respondents = "" if basis.respondents is None else ", and respondents, who also know their own figures"
+    return f"Assumed are readers of all published cells{respondents}. Whoever knows more beforehand may infer more."
+
+
 SUBJECTS: tuple[Subject, ...] = (
-    _decisions,
-    _waivers,
-    _dropped,
-    _unrecorded,
-    _signed,
-    _weights,
-    _weighted_number,
-    _zeros,
-    _behind,
-    _secret_limit,
-    _symmetric,
-    _level,
-    _beyond_contributions,
-    _attackers,
+    Subject(_decisions, None),  # the shareable verdict itself excepts them
+    Subject(_waivers, _some_waivers),
+    Subject(_dropped, _some_dropped),
+    Subject(_unrecorded, _some_unrecorded),
+    Subject(_signed, None),  # that a suppressed value may be negative can be news; _readers holds all the same
+    Subject(_weights, _weights),
+    Subject(_weighted_number, _weighted_number),
+    Subject(_zeros, _zeros),
+    Subject(_behind, _behind),
+    Subject(_secret_limit, None),  # whoever is told that there is a secret limit knows half of it; see _guesses
+    Subject(_symmetric, None),  # it tells which guess is good; see _guesses
+    Subject(_level, _level_alone),
+    Subject(_largest_only, _largest_only),
+    Subject(_beyond_contributions, _beyond_contributions_if_any),
+    Subject(None, _guesses),  # the internal report tells what attacks found instead
+    Subject(_attackers, _readers),
 )

@@ -38,7 +38,7 @@ class SolveReport:
     """How good a protection is. Whether it is safe is the audit's business."""
 
     method: str
-    status: str  # optimal, within_gap, time_limit, heuristic, infeasible
+    status: str  # optimal, within_gap, time_limit, interrupted, heuristic, infeasible
     cost: float  # of all hidden cells, primaries included; methods that hide none say what they count
     bound: float | None  # no safe pattern costs less
     seconds: float

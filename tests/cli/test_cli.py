@@ -443,6 +443,22 @@ def test_the_symbol_and_the_decimals_of_a_release(call, here):
 # -- exit code 1: exposed cells, or no safe pattern -----------------------------------------------------------------
 
 
+def test_suppressed_cells_that_need_no_protection_are_counted_apart_from_those_that_do(call, here):
+    """Cell 7 is suppressed in vain: readers subtract the others of its column. Nothing follows from that about cell 4."""
+    statuses = ["published" if k not in (4, 5, 7, 8) else "primary" if k == 4 else "secondary" for k in range(9)]
+    for hidden, said in (
+        ((4,), "exposed: 1 of 1 cells can be inferred too closely"),
+        (
+            (4, 5),
+            "exposed: 1 of 1 cells can be inferred too closely, and 1 other suppressed cell can be computed exactly",
+        ),
+    ):
+        rows = [f"{k},{status if k in hidden else 'published'}" for k, status in enumerate(statuses)]
+        Path("p.csv").write_text("\n".join(["cell,status", *rows]) + "\n")
+        assert call("audit", "problem.jj", "--pattern", "p.csv").out.splitlines()[0] == said
+        assert "1 sensitive cells miss their protection" in call("attack", "problem.jj", "--pattern", "p.csv").out
+
+
 def test_an_unsafe_pattern_is_exposed_and_not_published(call, here):
     Path("alone.csv").write_text(ALONE)
     Path("r.csv").write_text(KEEP)

@@ -551,6 +551,14 @@ def test_no_time_at_all_gives_something_safe(options):
         assert found is not None
 
 
+def test_drawn_intervals_are_not_called_optimal_and_suppressions_are():
+    drawn, suppressed = protect(investment(), Combined(interval="all", suppress="")), protect(investment(), Combined())
+    assert (drawn.report.status, drawn.report.bound) == ("heuristic", None)
+    assert "for the positions drawn" in drawn.report.note
+    assert suppressed.report.status == "optimal"
+    assert suppressed.report.bound == suppressed.report.cost
+
+
 def test_an_interrupt_keeps_what_is_safe():
     problem, kept = larger(), 0
     for after in (0, 3, 6):

@@ -22,6 +22,7 @@ from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods import protect, with_options
 from discreet.methods.intervals.first_model import IntervalsFirstModel
 from discreet.methods.intervals.intervals import Intervals
+from discreet.methods.intervals.plan import _proven
 from discreet.methods.intervals.renew import Renewal
 from discreet.methods.intervals.search import WidthSearch
 from discreet.methods.intervals.separator import WidthSeparator
@@ -457,6 +458,26 @@ def test_a_gap_that_is_wide_enough_ends_it_sooner():
     assert near.report.gap <= 0.05
     assert near.report.bound <= exact.report.cost * (1 + 1e-6) <= near.report.cost * (1 + 2e-6)
     assert near.report.work["rounds"] <= exact.report.work["rounds"]
+
+
+def test_drawn_intervals_are_not_called_optimal():
+    """Their program may be solved to the end, but it is that of the positions drawn: the narrowest intervals cost less."""
+    problem = pose(cross_table("abc", "xyz", [[20, 50, 10], [8, 19, 22], [17, 32, 12]]), {"a × x": 4.0, "b × y": 3.0})
+    found, exact = protect(problem, "intervals", secret=secret()), protect(problem, Intervals(exact=True))
+    assert exact.report.status == "optimal"
+    assert exact.report.cost < found.report.cost
+    assert found.report.status == "heuristic"
+    assert found.report.bound is None
+    assert found.report.gap is None
+    assert "the cheapest intervals for the positions drawn cost " in found.report.note
+    assert "positions" not in exact.report.note
+
+
+@pytest.mark.parametrize(
+    ("gap", "said"), [(0.0, "cost no less"), (1e-7, "cost no less"), (0.0912, "at most 9.2% less")]
+)
+def test_what_is_proven_about_drawn_intervals_is_not_rounded_down(gap, said):
+    assert _proven(gap).endswith(said)
 
 
 def test_an_interrupt_keeps_what_is_safe():

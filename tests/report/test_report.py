@@ -662,6 +662,19 @@ def test_the_shareable_edition_of_an_exposed_table_is_refused(alone, square):
         render_shareable(problem, protection, alone[2])
 
 
+def test_what_limits_the_promise_stands_beside_the_verdict_of_the_shareable_edition(square):
+    problem, protection, checked = square
+    table = problem.table.with_columns(behind_left_out=True)
+    left_out = replace(problem, table=table)
+    again = hide(left_out, *table.labels(np.flatnonzero(protection.hidden)))
+    page = text_of(render_shareable(left_out, again, audit(left_out, again)))
+    rests = page[page.index("What this rests on") : page.index("Some cells would say too much")]
+    assert "the cells behind them are left out: readers who use them may infer more." in rests
+    assert "Not covered: respondents who use their own figures to learn about others." in rests
+    assert "Assumed are readers of all published cells." in rests
+    assert "behind" not in text_of(render_shareable(problem, protection, checked))
+
+
 @pytest.mark.usefixtures("levels_alone")
 def test_the_shareable_edition_shows_hidden_adjusted_and_intervals(tmp_path):
     problem = sensitive(crossed(3, 4), [])
@@ -714,6 +727,16 @@ def test_methods_that_hide_nothing_entirely_have_both_editions(method, kind):
     assert f'<td class="{kind}"' in page
     assert f"Method</th><td>{method}: " in page
     assert "What readers are told instead" in render_report(problem, protection, checked)
+
+
+def test_drawn_intervals_are_not_called_optimal():
+    table = cross_table("abc", "xyz", [[20, 50, 10], [8, 19, 22], [17, 32, 12]])
+    problem = pose(table, {"a × x": 4.0, "b × y": 3.0})
+    protection = protect(problem, "intervals")
+    text = text_of(render_report(problem, protection, audit(problem, protection)))
+    assert "optimal" not in text
+    assert "nothing safe" not in text
+    assert "the cheapest intervals for the positions drawn cost" in text
 
 
 @pytest.mark.slow

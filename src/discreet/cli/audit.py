@@ -32,6 +32,7 @@ from discreet.cli.common import (
     workers_option,
 )
 from discreet.executors import spread
+from discreet.inference.requirements import due
 from discreet.io.pattern import read_pattern
 from discreet.jobs.job import audit_report, write_json, write_together
 from discreet.level import Level, level_of
@@ -123,10 +124,6 @@ def audit_command(
 def show_respondents(seen: RespondentAudit, protection: Protection) -> None:
     """The verdict, to how many insiders respondents are exposed, and what gives the worst of them away."""
     console.print(respondents_verdict(seen, protection))
-    if not seen.problem.table.knows_respondents:
-        console.print(
-            "  of each cell the table lists the largest contributions only; smaller ones of holdings are left out"
-        )
     if seen.passed:
         return
     worst = seen.exposed
@@ -206,7 +203,9 @@ def attack_command(
     sensitive = int(np.isin(pinned, given.primaries).sum())
     what = "protected" if how.counts()["conditional"] else "sensitive"
     console.print(f"{len(hidden):,} hidden cells: {len(pinned):,} can be computed exactly,")
-    console.print(f"  {sensitive:,} of them sensitive; {len(seen.exposed):,} {what} cells miss their protection")
+    needed = np.concatenate([due(given, found, who) for who in given.attackers()])
+    missed = np.isin(np.unique(seen.cell[~seen.safe]), needed)
+    console.print(f"  {sensitive:,} of them sensitive; {int(missed.sum()):,} {what} cells miss their protection")
     _exposed(how)
     if report:
         show_lab(report)

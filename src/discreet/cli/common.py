@@ -14,7 +14,7 @@ from rich.text import Text
 
 from discreet.audit import Audit
 from discreet.audit.respondents import RespondentAudit
-from discreet.errors import InputError
+from discreet.errors import InputError, plural
 from discreet.io import read_problem
 from discreet.io.attackers import with_attackers
 from discreet.jobs.job_file import Job
@@ -147,7 +147,11 @@ def verdict(checked: Audit, protection: Protection) -> str:
     cells = len(np.unique(checked.cell))
     if checked.passed:
         return f"{safe(protection)}: {cells:,} cells keep their protection"
-    return f"exposed: {len(checked.exposed):,} of {cells:,} cells can be inferred too closely"
+    close, computable = len(np.unique(checked.cell[~checked.safe])), len(checked.computable)
+    found = [f"{close:,} of {cells:,} cells can be inferred too closely"] if close or not computable else []
+    if computable:
+        found.append(f"{plural(computable, 'other suppressed cell')} can be computed exactly")
+    return f"exposed: {', and '.join(found)}"
 
 
 def respondents_verdict(seen: RespondentAudit, protection: Protection) -> str:

@@ -9,7 +9,7 @@ __all__ = [
     "STANDARD",
     "Comparison",
     "Loss",
-    "Outcome",
+    "MethodOutcome",
     "Risk",
     "compare",
     "read_methods",

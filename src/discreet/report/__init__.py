@@ -18,7 +18,7 @@ from discreet.drafts import create_private
 from discreet.errors import TableError
 from discreet.level import Level
 from discreet.problem import Problem
-from discreet.promise import promise, published_by_decision
+from discreet.promise import promise, published_by_decision, shareable_promise
 from discreet.protection import Protection
 from discreet.release import SYMBOL, publish
 from discreet.report import view, words
@@ -131,7 +131,8 @@ def render_shareable(
 ) -> str:
     """The report for readers of the release: which cells are hidden, and that it was checked. Refused unless it may be published.
 
-    It is made from the release, which holds no hidden value, and does not tell sensitive cells from others.
+    It is made from the release, which holds no hidden value, and does not tell sensitive cells from others. What limits the
+    promise is said beside it, see :func:`~discreet.promise.shareable_promise`.
     """
     _check(problem, protection, audit, respondents)
     release = publish(
@@ -149,6 +150,7 @@ def render_shareable(
         "shareable.html.j2",
         title=title,
         excepted=published_by_decision(protection) > 0,
+        promise=shareable_promise(protection, respondents),
         **public(release, problem.table.dimensions, problem.rules, method, respondents is not None),
     )
 

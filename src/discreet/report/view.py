@@ -27,6 +27,8 @@ Row = dict[str, Any]
 
 MAX_LOSSES = 60
 
+PROVEN = ("optimal", "within_gap")  # statuses that say something about all safe protections
+
 # Classes of squares in a map: short, as it has many.
 MARKS = {Decision.PUBLISHED: "o", Decision.PRIMARY: "p", Decision.SECONDARY: "s", Decision.ADJUSTED: "a"}
 
@@ -83,10 +85,6 @@ def respondents_verdict(seen: RespondentAudit | None, protection: Protection) ->
         sentence = "Others can work out too closely what they contribute. Do not publish this table."
         return [("exposed", f"Exposed: {len(seen.respondents):,} of {among} who need protection", sentence)]
     sentence = "Nobody can work out what another respondent contributes more closely than the rules allow."
-    if not seen.problem.table.knows_respondents:
-        sentence += (
-            " Of each cell the table lists the largest contributions only: smaller ones of holdings are left out."
-        )
     return [("safe", f"{_headline(protection)} for {among} who need protection", sentence)]
 
 
@@ -105,12 +103,8 @@ def tiles(protection: Protection) -> list[tuple[str, str, str]]:
     before = int((problem.status == Status.HIDDEN).sum())
     primary_cost = words.number(problem.cost[problem.primaries].sum())
     others = f"{before:,} fixed beforehand" if before else "hidden to protect others"
-    # Drawn intervals are wider than levels ask, on purpose: what is proven about them is about these widths.
-    drawn = (
-        " with the widths that were drawn"
-        if report.method in ("intervals", "combined") and not report.symmetric
-        else ""
-    )
+    # Of drawn values and distances everything is proven for these draws: with others something safe may cost less.
+    drawn = " with what was drawn" if report.method in ("perturb", "adjust") and not report.symmetric else ""
     least = None if report.bound is None else words.number(report.bound)
     bound = "no bound is known" if least is None else f"nothing safe{drawn} costs less than {least}"
     time = (words.seconds(report.seconds), "to find the pattern") if report.seconds else ("–", "not recorded")
@@ -126,7 +120,7 @@ def tiles(protection: Protection) -> list[tuple[str, str, str]]:
         ("Cost", words.number(report.cost), f"of which primary cells {primary_cost}"),
         ("Gap", words.percent(report.gap), bound),
         ("Time", *time),
-        ("Method", report.method, words.STATUS.get(report.status, report.status) + drawn),
+        ("Method", report.method, words.STATUS.get(report.status, report.status) + drawn * (report.status in PROVEN)),
     ]
 
 
@@ -219,7 +213,7 @@ def facts(protection: Protection, audit: Audit) -> dict[str, str]:
         "Rules": "; ".join(problem.rules) or "not recorded",
         "Attackers": words.listed(audit.attackers, 20),
         "Audit": "exact intervals" if audit.exact else "verdict only",
-        "Method": f"{report.method} ({report.status})",
+        "Method": f"{report.method} ({report.status})" + (f": {report.note}" if report.note else ""),
         "Solver": report.solver or "none",
         "Seed": str(report.seed),
         "Versions": versions(),

@@ -11,6 +11,7 @@ STATUS = {
     "optimal": "optimal: nothing safe costs less",
     "within_gap": "within the accepted gap of the cheapest safe pattern",
     "time_limit": "the best pattern found when time ran out",
+    "interrupted": "the best pattern found when it was interrupted",
     "heuristic": "heuristic: a cheaper safe pattern may exist",
     "infeasible": "no safe pattern was found",
 }

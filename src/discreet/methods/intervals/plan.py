@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,6 +27,7 @@ from discreet.solvers import HighsModel
 
 CHOOSING = 0.6  # of the time for choosing cells, where that is a question, before intervals are drawn
 CORRECTIONS = 2  # times that some intervals are drawn anew
+PROVEN = 1e-6  # share of the cost that solvers leave open where nothing is
 DRAWS = 5  # tries to place intervals around other tables, where the chosen cells leave no way
 
 
@@ -161,7 +163,11 @@ def _widths(search: Choices) -> FloatArray:
 
 
 def _noted(found: Protection, gives_away: bool) -> Protection:
-    """With a note what unpredictable positions cost in width, and whether they are unpredictable."""
+    """With a note what unpredictable positions cost in width, what is proven, and whether they are unpredictable.
+
+    The program bounds what intervals with the drawn positions cost. Others are safe, too, and may cost less: nothing is optimal,
+    and there is no bound of all safe intervals.
+    """
     problem, cells = found.problem, found.problem.primaries
     levels = np.max([problem.levels(who) for who in problem.attackers()], axis=0)[:, cells]
     needed = np.maximum(levels[0] + levels[1], levels[2])
@@ -171,9 +177,20 @@ def _noted(found: Protection, gives_away: bool) -> Protection:
     if known.any():
         times = float(np.median(wide[known] / needed[known]))
         notes.append(f"intervals of sensitive cells are {times:.1f} times as wide as their levels ask (median)")
+    if found.report.gap is not None:
+        notes.append(_proven(found.report.gap))
     if gives_away:
         notes.append("too many values lie in the middle of their intervals: allow more time")
-    return replace(found, report=replace(found.report, note="; ".join(notes), symmetric=gives_away))
+    status = "heuristic" if found.report.status in ("optimal", "within_gap") else found.report.status
+    report = replace(found.report, status=status, bound=None, note="; ".join(notes), symmetric=gives_away)
+    return replace(found, report=report)
+
+
+def _proven(gap: float) -> str:
+    """What the bound says about the positions that were drawn."""
+    permille = math.ceil(1000 * (gap - PROVEN))  # a share that is rounded down would promise too much
+    less = f"cost at most {permille / 10:.1f}% less" if permille > 0 else "cost no less"
+    return f"the cheapest intervals for the positions drawn {less}"
 
 
 def finished(search: WidthSearch | Choices, run: Run, method: str, rounded: bool, fixed: float = 0.0) -> Protection:
