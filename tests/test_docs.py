@@ -60,12 +60,12 @@ def section(text: str, heading: str) -> str:
 
 def commands() -> list[tuple[str, click.Parameter]]:
     listed = [("discreet", parameter) for parameter in cli.cli.params]
-    for name, command in cli.cli.commands.items():
-        listed += [(f"discreet {name}", parameter) for parameter in command.params]
+    for name in cli.COMMANDS:
+        listed += [(f"discreet {name}", parameter) for parameter in cli.command(name).params]
     return listed
 
 
-@pytest.mark.parametrize("command", sorted(cli.cli.commands))
+@pytest.mark.parametrize("command", sorted(cli.COMMANDS))
 def test_every_command_has_a_section(command: str) -> None:
     assert section(reference("cli.md"), f"discreet {command}").strip()
 

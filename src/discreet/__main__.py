@@ -17,8 +17,10 @@ def main() -> NoReturn:
     heard = [number for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN]  # not what nohup ignores
     for number in heard:
         signal.signal(number, _leave)
+    from discreet.cli.main import load
     from discreet.cli.main import main as run
 
+    load(sys.argv[1:])
     code = 1
     try:
         for number in heard:

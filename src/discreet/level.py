@@ -38,7 +38,7 @@ def level_of(problem: Problem, suppresses: bool, asked: Level | None = None) -> 
     """The level asked for; otherwise contributions wherever they are known, a rule is about them, and cells are suppressed.
 
     ``suppresses`` says whether every cell is published as it is or suppressed. A level of contributions that was asked for is
-    not questioned here: :func:`~discreet.respondents.audit_respondents` says what stands in its way.
+    not questioned here: :func:`~discreet.audit.respondents.audit_respondents` says what stands in its way.
     """
     if asked is not None and asked not in LEVELS:
         raise InputError(f"level is {' or '.join(map(repr, LEVELS))}, not {asked!r}.")

@@ -92,7 +92,7 @@ def publish(
 ) -> Release:
     """Make the release, if the audit is about this protection and passed; with one of ``respondents``, both.
 
-    The latter is needed wherever single respondents can be covered, see :func:`~discreet.respondents.level_of`, unless the
+    The latter is needed wherever single respondents can be covered, see :func:`~discreet.level.level_of`, unless the
     ``level`` of cells is asked for. Intervals as narrow as levels allow, which have true values in their middles, are
     published only with ``accept_symmetric``.
     """

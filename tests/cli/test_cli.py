@@ -20,9 +20,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import discreet.cli.main as command_line
+import discreet.cli.protect as command_line
 from discreet import __version__, read_problem
-from discreet.cli.main import cli, main
+from discreet.cli.main import COMMANDS, cli, main
+from discreet.cli.main import command as named
 from discreet.costs import COSTS
 from discreet.data.survey import Survey
 from discreet.errors import NoSafePatternError
@@ -194,14 +195,19 @@ def test_the_report_of_an_unsafe_pattern_is_written_but_not_to_share(call, here)
 def test_the_commands_are_those_of_the_contract():
     steps = "keys edit advise compare tabulate assess protect audit verify publish attack view convert rules methods"
     steps += " report calibrate secret"
-    assert set(cli.commands) == {"demo", "run", *steps.split()}
+    assert set(COMMANDS) == {"demo", "run", *steps.split()}
 
 
-@pytest.mark.parametrize("command", ["", *sorted(cli.commands)])
+@pytest.mark.parametrize("command", ["", *sorted(COMMANDS)])
 def test_every_command_explains_itself(call, command):
     told = call(*command.split(), "--help").done().out
     assert told.startswith(f"Usage: discreet {command}".rstrip())
     assert call(*command.split(), "-h").out == told
+
+
+def test_the_list_of_commands_begins_as_their_help_does():
+    for name, (_, said) in COMMANDS.items():
+        assert " ".join((named(name).help or "").split()).startswith(said.removesuffix("."))
 
 
 def test_the_version(call):

@@ -25,7 +25,7 @@ WATCHED = """
 import runpy, sys, threading
 class Watch:
     def find_spec(self, name, path=None, target=None):
-        if name == "discreet.cli.main":
+        if name == "discreet.cli.lists":
             print("loading", flush=True)
 sys.meta_path.insert(0, Watch())
 import atexit, time

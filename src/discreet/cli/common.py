@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from rich.text import Text
 from discreet.audit import Audit
 from discreet.audit.respondents import RespondentAudit
 from discreet.errors import InputError, plural
-from discreet.io import read_problem
+from discreet.io import FORMATS, read_problem, write_problem
 from discreet.io.attackers import with_attackers
 from discreet.jobs.job_file import Job
 from discreet.level import LEVELS, LevelInForce
@@ -36,6 +37,9 @@ class _Output(Console):
         """Codes and names come from data: what they hold is shown, and never obeyed by a terminal."""
         return super().render_str(printable_lines(text), **style)
 
+
+PROBLEMS = tuple(suffix for suffix, module in FORMATS.items() if hasattr(module, "write_problem"))
+RELEASES = tuple(suffix for suffix, module in FORMATS.items() if hasattr(module, "write_release"))
 
 console = _Output(highlight=False, soft_wrap=True, emoji=False)
 
@@ -165,3 +169,12 @@ def show_promise(protection: Protection, level: LevelInForce, respondents: Respo
     """What the verdict promises and what it does not."""
     for sentence in promise(protection, respondents, level):
         console.print(f"  {sentence}", markup=False)
+
+
+def write_new_problem(problem: Problem, path: Path) -> None:
+    """Write a problem, and what its file does not say to the terminal."""
+    with warnings.catch_warnings(record=True) as unsaid:
+        warnings.simplefilter("always")
+        write_problem(problem, path)
+    for warning in unsaid:
+        console.print(str(warning.message), markup=False)

@@ -119,10 +119,10 @@ def protect(
 ) -> Protection:
     """Protect every primary cell of a problem. Audit the result before publishing it.
 
-    At the ``level`` of contributions every single respondent is protected from all others, see :mod:`discreet.respondents`; at
-    that of cells, their values from what an outsider can infer. If not given, it is that of contributions wherever suppression is
-    used, contributors are named and a rule is about them, see :func:`~discreet.respondents.level_of`. ``start`` and ``keep`` are
-    for suppression, too.
+    At the ``level`` of contributions every single respondent is protected from all others, see
+    :mod:`discreet.methods.respondents`; at that of cells, their values from what an outsider can infer. If not given, it is that
+    of contributions wherever suppression is used, contributors are named and a rule is about them, see
+    :func:`~discreet.level.level_of`. ``start`` and ``keep`` are for suppression, too.
 
     Methods that prove a bound stop when the cost is within ``gap`` (a share) of it; heuristics prove none. ``start`` is a
     pattern to begin with, not safe perhaps; ``keep`` is handed the pattern so far, now and then, and the last one.

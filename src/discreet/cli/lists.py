@@ -1,0 +1,36 @@
+"""Commands that list what there is: rules and methods."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+from typing import Any
+
+import click
+
+from discreet.cli.common import console
+from discreet.costs import COSTS
+from discreet.costs import usage as cost_usage
+from discreet.io import FORMATS
+from discreet.methods import METHODS
+from discreet.rules import RULES, usage
+
+
+@click.command("rules")
+def rules_command() -> None:
+    """List the rules, costs and their notation."""
+    for name, rule in RULES.items():
+        console.print(f"[bold]{usage(name)}[/]".replace("[,", "\\[,"), _first_line(rule))
+    console.print(f"\nCosts: {', '.join(map(cost_usage, COSTS))}", markup=False)
+
+
+@click.command("methods")
+def methods_command() -> None:
+    """List the methods and file formats."""
+    for name, method in METHODS.items():
+        options = ", ".join(f"{f.name}={f.default!r}" for f in fields(method) if f.default is not MISSING)  # type: ignore[arg-type]
+        console.print(f"[bold]{name}[/]", options, _first_line(method))
+    console.print(f"\nFormats: {', '.join(FORMATS)}", markup=False)
+
+
+def _first_line(thing: Any) -> str:
+    return (thing.__doc__ or "").strip().splitlines()[0].replace("``", "")

@@ -1,0 +1,109 @@
+"""The whole job: demo and run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+from rich.markup import escape
+from rich.table import Table as Grid
+
+from discreet.cli.attack import show_limits
+from discreet.cli.common import ExistingFile, console, quiet_option, show_promise
+from discreet.jobs.demo import write_demo
+from discreet.jobs.job import (
+    Result,
+    run_job,
+)
+from discreet.jobs.job_file import is_public, read_job
+from discreet.printable import printable
+from discreet.progress import on_terminal
+from discreet.promise import published_by_decision, safe
+from discreet.report.words import listed
+
+
+@click.command("demo")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default="demo-output", show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Another seed, another survey.")
+@quiet_option
+def demo_command(out: Path, seed: int, quiet: bool) -> int:
+    """Run the whole job on a built-in synthetic survey."""
+    job = write_demo(out, seed)
+    place = escape(str(out))
+    console.print(
+        f"A synthetic business survey is in [bold]{place}[/]: survey.csv, industry.hrc, region.hrc and job.toml."
+    )
+    console.print(f"Running [bold]discreet run {escape(str(job))}[/] …\n")
+    return _run(job, quiet)
+
+
+@click.command("run")
+@click.argument("job", type=ExistingFile)
+@quiet_option
+def run_command(job: Path, quiet: bool) -> int:
+    """Run a job file: from records to release, reproducibly."""
+    return _run(job, quiet)
+
+
+def _run(path: Path, quiet: bool) -> int:
+    job = read_job(path)
+    with on_terminal(quiet) as progress:
+        # print() and not the console, which would write into the progress bars.
+        result = run_job(job, progress=progress, say=_say)
+    _summary(result)
+    return 0 if result.passed else 1
+
+
+def _say(line: str) -> None:
+    """Said at once, also where output goes through a pipe."""
+    try:
+        print(f"  {printable(line)}", flush=True)
+    except BrokenPipeError:
+        console.on_broken_pipe()
+
+
+def _summary(result: Result) -> None:
+    report, table = result.protection.report, result.problem.table.listed
+    base = table.is_base
+    shown = table.magnitude[base & ~result.protection.listed.hidden].sum() / max(table.magnitude[base].sum(), 1e-300)
+    grid = Grid(box=None, show_header=False, pad_edge=False)
+    grid.add_column(justify="right")
+    grid.add_column()
+    hidden = report.n_primary + report.n_secondary
+    grid.add_row(f"{len(table):,}", "cells")
+    grid.add_row(f"{report.n_primary:,}", "hidden because they are sensitive")
+    grid.add_row(
+        f"{report.n_secondary:,}", f"hidden to protect those; {hidden / max(len(table), 1):.1%} of cells in all"
+    )
+    if report.n_adjusted:
+        grid.add_row(f"{report.n_adjusted:,}", "published with values that stand for an interval")
+    grid.add_row(f"{shown:.1%}", "of the value of the finest cells is published")
+    grid.add_row(f"{report.seconds:,.1f} s", f"to find the pattern with {report.method} ({report.status})")
+    if report.note:
+        grid.add_row("", escape(report.note))
+    console.print()
+    console.print(grid)
+    console.print()
+    respondents = result.respondents
+    if result.passed:
+        which = "every other" if published_by_decision(result.protection) else "every"
+        console.print(
+            f"[bold green]{safe(result.protection).capitalize()}[/]: {which} sensitive cell keeps its protection against the "
+            + escape(listed(result.audit.attackers))
+            + ("." if respondents is None else f", and each of {respondents.targets:,} respondents against all others.")
+        )
+    elif not result.audit.passed:
+        console.print(f"[bold red]Not published[/]: {len(result.audit.exposed):,} cells are exposed; see audit.json.")
+    elif respondents is not None and not respondents.passed:
+        exposed = len(respondents.respondents)
+        console.print(f"[bold red]Not published[/]: {exposed:,} respondents are exposed; see audit.json.")
+    elif result.lab is not None:
+        hit = len(result.lab.compromised)
+        console.print(f"[bold red]Not published[/]: attacks compromise {hit:,} sensitive cells; see report.html.")
+    show_promise(result.protection, result.level, respondents)
+    show_limits(result.lab)
+    console.print("Written:")
+    for file in result.files:
+        note = "" if is_public(file) else "  [dim]confidential[/]"
+        console.print(f"  {escape(os.path.relpath(file))}{note}")

@@ -1,0 +1,114 @@
+"""The command tabulate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from discreet.cli.common import ExistingFile, NewFile, console
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.records import distinct_codes
+from discreet.data.table import Weights
+from discreet.data.tabulate import tabulate
+from discreet.errors import InputError
+from discreet.io import bundle, writing
+from discreet.jobs.job import (
+    hierarchy_file,
+)
+
+
+@click.command("tabulate")
+@click.argument("data", type=ExistingFile)
+@click.option(
+    "--by",
+    "dimensions",
+    multiple=True,
+    required=True,
+    metavar="COLUMN[=HIERARCHY]",
+    help="A dimension, with a .hrc or .csv file or digits:3,1,1; repeat for more.",
+)
+@click.option("--response", help="Column to add up; leave out to count.")
+@click.option("--contributor", help="Column that says who a record belongs to.")
+@click.option("--holding", help="Column with the group a contributor belongs to.")
+@click.option("--weight", help="Column with sampling weights.")
+@click.option(
+    "--weights",
+    type=click.Choice(get_args(Weights)),
+    default="known",
+    show_default=True,
+    help="Whether readers may know the sampling weights, so that contributions are protected with their weights.",
+)
+@click.option("--request", help="Column that says who asked for protection.")
+@click.option("--extra", multiple=True, help="Further column to add up, for costs or as keys; repeat for more.")
+@click.option("--top", type=click.IntRange(1), default=3, show_default=True, help="Largest contributions to keep.")
+@click.option(
+    "--contributions/--no-contributions",
+    default=None,
+    help="Keep who contributes what to the finest cells, to protect each. Default: if contributors or holdings are named.",
+)
+@click.option("--ignore-zeros", is_flag=True, help="Contributors of zero do not count.")
+@click.option("--store-empty", is_flag=True, help="Keep empty cells, so that zeros may be suppressed.")
+@click.option(
+    "--unknown",
+    type=click.Choice(["error", "drop"]),
+    default="error",
+    show_default=True,
+    help="What to do with records whose code is not in the hierarchy.",
+)
+@click.option("--out", type=NewFile(".discreet"), required=True, help="Bundle to write (.discreet).")
+def tabulate_command(
+    data: Path,
+    dimensions: tuple[str, ...],
+    response: str | None,
+    contributor: str | None,
+    holding: str | None,
+    weight: str | None,
+    weights: Weights,
+    request: str | None,
+    extra: tuple[str, ...],
+    top: int,
+    contributions: bool | None,
+    store_empty: bool,
+    ignore_zeros: bool,
+    unknown: str,
+    out: Path,
+) -> None:
+    """Tabulate records into cells with all their totals."""
+    columns = [text.partition("=")[0] for text in dimensions]
+    twice = [column for column in columns if columns.count(column) > 1]
+    if twice:
+        raise InputError(f"--by names column {twice[0]!r} twice.", twice)
+    table = tabulate(
+        data,
+        {name: hierarchy for name, hierarchy in (_dimension(data, text) for text in dimensions)},
+        response,
+        contributor=contributor,
+        holding=holding,
+        weight=weight,
+        weights=weights,
+        top=top,
+        request=request,
+        extra=list(extra),
+        count_zeros=not ignore_zeros,
+        unknown=unknown,
+        contributions=contributions,
+        store_empty=store_empty,
+    )
+    with writing(out) as draft:
+        bundle.write_table(table, draft)
+    console.print(f"{table!r}, {table.n_empty:,} empty", markup=False)
+
+
+def _dimension(data: Path, text: str) -> tuple[str, Hierarchy | None]:
+    column, equals, given = text.partition("=")
+    if not equals:
+        return column, None
+    if given.startswith("digits:"):
+        try:
+            widths = [int(width) for width in given.removeprefix("digits:").split(",")]
+        except ValueError:
+            raise InputError(f"--by {text}: write the widths of the levels as digits:3,1,1.") from None
+        return column, Hierarchy.from_levels(sorted(distinct_codes(data, [column])[column]), widths)
+    return column, hierarchy_file(Path(given))
