@@ -28,7 +28,7 @@ from discreet.jobs.job import read_job, run_job
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
 from discreet.report import render_report
-from discreet.solvers import HighsModel
+from discreet.solvers.highs import HighsModel
 from discreet.testing import cross_table, hide, infer, pose, random_problem, random_table
 
 SLACK = 1e-5  # verdicts closer to the line than this share of a level are not compared with those of another solver

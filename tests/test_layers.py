@@ -13,7 +13,8 @@ import discreet
 SOURCE = Path(discreet.__file__).parent
 # From left to right, as data flow: nothing on the left imports anything on its right.
 ROOMS = (
-    *("arrays", "errors", "printable", "display", "progress", "executors", "secret", "decompress", "drafts", "solvers"),
+    *("arrays", "errors", "printable", "display", "progress", "executors", "secret"),
+    *("compiled", "decompress", "drafts", "solvers"),
     *("data", "rules", "costs", "attackers", "problem", "assess", "protection", "inference", "level", "guesses"),
     *("audit", "methods", "promise", "release", "attacks", "io", "show", "edit", "report", "compare", "jobs", "cli"),
     *("public", "testing", "__main__"),

@@ -19,7 +19,7 @@ from discreet.inference import congruent
 from discreet.inference.grid import IntegerSystem, rough, whole
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
-from discreet.solvers import HighsModel
+from discreet.solvers.highs import HighsModel
 from discreet.testing import cross_table, pose
 
 Row = dict[str, float]

@@ -31,7 +31,7 @@ from discreet.io.pattern import write_pattern
 from discreet.methods import protect
 from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection, suppress
-from discreet.solvers import HighsModel
+from discreet.solvers.highs import HighsModel
 from discreet.testing import cross_table, hide, pose, random_problem
 
 Json = dict[str, Any]

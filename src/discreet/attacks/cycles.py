@@ -16,7 +16,7 @@ from discreet.attacks.finding import Finding
 from discreet.attacks.public import Public
 from discreet.inference.congruent import components
 from discreet.progress import Progress, Silent
-from discreet.solvers import HighsModel
+from discreet.solvers import new_model
 
 NOTHING = 1e-7  # multipliers below this are float noise
 DIRECTIONS = 4  # random moves that tell apart cells that do not move as one
@@ -150,7 +150,7 @@ class _Part:
 
     def __init__(self, public: Public, cells: IntArray, rows: sparse.csr_array, rhs: FloatArray) -> None:
         self.rows, self.low, self.high = rows, public.lower[cells], public.upper[cells]
-        self.model = HighsModel("primal")
+        self.model = new_model("primal")
         unit = unit_of(rhs, self.low, self.high)
         bounds = self.low / unit, self.high / unit
         self.model.load(np.zeros(len(cells)), *bounds, rows, rhs / unit, rhs / unit)

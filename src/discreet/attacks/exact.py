@@ -16,7 +16,7 @@ from discreet.errors import InputError, some
 from discreet.problem import Problem, Status
 from discreet.progress import OutOfTime, Progress, Timed
 from discreet.protection import Protection, tell
-from discreet.solvers import HighsModel, Outcome
+from discreet.solvers import Outcome, new_model
 
 CONTRADICTION = (
     "No table agrees with what is published and assumed to be known. Two releases may differ by revisions or rounding, or a "
@@ -63,7 +63,7 @@ class ReducedSystem:
         low, high = public.lower[self.cells], public.upper[self.cells]
         unit = 1.0 if whole else unit_of(self.rhs, self.size, low, high)
         for off in OFF[:1] if whole else OFF:
-            model = HighsModel("dual" if whole else "primal")
+            model = new_model("dual" if whole else "primal")
             ends = (self.rhs - off * self.size) / unit, (self.rhs + off * self.size) / unit
             model.load(np.zeros(n), low / unit, high / unit, self.rows, *ends, np.full(n, whole))
             solved = model.solve(progress.left if isinstance(progress, Timed) else None)

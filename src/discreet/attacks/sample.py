@@ -16,7 +16,7 @@ from discreet.attacks.public import Public
 from discreet.errors import InputError
 from discreet.inference.congruent import components
 from discreet.progress import Budget, Progress, Silent
-from discreet.solvers import HighsModel
+from discreet.solvers import new_model
 
 LARGEST = 1_200  # cells that hang together; the directions in which more can move do not fit into memory comfortably
 CHAINS = 4
@@ -206,7 +206,7 @@ def _middle(relations: sparse.csr_array, rhs: FloatArray, lower: FloatArray, upp
         np.r_[left - slack, np.zeros(n), np.full(n, -np.inf)],
         np.r_[left + slack, np.full(n, np.inf), np.ones(n)],
     )
-    model = HighsModel("dual")
+    model = new_model("dual")
     model.load(np.r_[np.zeros(n), 1.0], np.zeros(n + 1), np.r_[np.ones(n), 0.5], rows, least, most)
     model.maximize(True)
     return np.asarray(lower + width * model.solve().primal[:n])
@@ -218,7 +218,7 @@ def _ends(
     """Some ends of the polytope, in random directions."""
     n, width = len(lower), upper - lower
     slack = 1e-9 * (abs(relations) @ width)
-    model = HighsModel("primal")
+    model = new_model("primal")
     left = rhs - relations @ lower
     model.load(np.zeros(n), np.zeros(n), np.ones(n), sparse.csr_array(relations * width), left - slack, left + slack)
     ends = []

@@ -13,7 +13,7 @@ from discreet.attacks.finding import Finding
 from discreet.attacks.public import Public
 from discreet.data.table import digits_of
 from discreet.inference.congruent import components
-from discreet.solvers import HighsModel
+from discreet.solvers import new_model
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -83,7 +83,7 @@ def _possible(rows: sparse.csr_array, rhs: FloatArray, room: FloatArray, lower: 
     if not rows.shape[1]:
         return bool(np.all(np.abs(rhs) <= room))
     unit = unit_of(rhs, lower, upper)
-    model = HighsModel()
+    model = new_model()
     ends = (rhs - room) / unit, (rhs + room) / unit
     model.load(np.zeros(rows.shape[1]), lower / unit, upper / unit, sparse.csr_array(rows), *ends)
     return model.solve().optimal

@@ -23,7 +23,7 @@ from discreet.inference.requirements import against, limits, required
 from discreet.problem import Problem, Status
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
-from discreet.solvers import HighsModel, Outcome
+from discreet.solvers import Model, Outcome, new_model
 
 ROUNDS = 30  # of rounding; bounds that creep on for longer are left to the programs
 
@@ -228,15 +228,15 @@ class _Steps:
         self._aim = 0
 
     @cached_property
-    def _linear(self) -> HighsModel:
+    def _linear(self) -> Model:
         return self._model(None)
 
     @cached_property
-    def _integer(self) -> HighsModel:
+    def _integer(self) -> Model:
         return self._model(np.ones(len(self.low), dtype=bool))
 
-    def _model(self, integer: NDArray[np.bool_] | None) -> HighsModel:
-        model = HighsModel("primal" if integer is None else "dual")
+    def _model(self, integer: NDArray[np.bool_] | None) -> Model:
+        model = new_model("primal" if integer is None else "dual")
         zero = np.zeros(self.relations.shape[0])
         model.load(np.zeros(len(self.low)), self.low, self.high, self.relations, zero, zero, integer)
         model.maximize(True)

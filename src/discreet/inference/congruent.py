@@ -15,7 +15,7 @@ from scipy.sparse import csgraph
 from discreet.arrays import FloatArray, IntArray
 from discreet.inference.evidence import Start
 from discreet.inference.grid import Correction, IntegerSystem
-from discreet.solvers import HighsModel, Outcome, Solution
+from discreet.solvers import Model, Outcome, Solution, new_model
 
 
 def components(
@@ -81,7 +81,7 @@ class CongruentTables:
         self._unit = 2.0 ** np.rint(np.log2(scale * self.grid.scale))
         self._lower, self._upper = self.grid.low / self._unit, self.grid.high / self._unit
         rows = sparse.csr_array(self.grid.relations, dtype=float)
-        self._model = HighsModel("primal")
+        self._model = new_model("primal")
         zero = np.zeros(rows.shape[0])
         self._model.load(np.zeros(len(low)), self._lower, self._upper, rows, zero, zero)
         self._model.maximize(True)
@@ -147,10 +147,10 @@ class CongruentTables:
         return np.concatenate([self._upper, -self._lower])
 
     @cached_property
-    def _short(self) -> HighsModel:
+    def _short(self) -> Model:
         """All cells twice, up and down, at the same cost."""
         rows = sparse.csr_array(self.grid.relations, dtype=float)
-        model = HighsModel("dual")
+        model = new_model("dual")
         zero, room = np.zeros(rows.shape[0]), self._room
         both = sparse.csr_array(sparse.hstack([rows, -rows], format="csr"))
         model.load(np.ones(len(room)), np.zeros(len(room)), room, both, zero, zero)
@@ -234,7 +234,7 @@ def endless(relations: sparse.csr_array, low: FloatArray, high: FloatArray, cell
     if not grid.is_whole:
         return
     found = np.zeros((2, len(low)), dtype=bool)
-    model = HighsModel("primal")
+    model = new_model("primal")
     zero = np.zeros(relations.shape[0])
     model.load(np.zeros(len(low)), room[0], room[1], sparse.csr_array(grid.relations, dtype=float), zero, zero)
     model.maximize(True)

@@ -12,7 +12,7 @@ from scipy import sparse
 from discreet.arrays import FloatArray, IntArray
 from discreet.inference.congruent import components, patience
 from discreet.inference.numbers import Bound
-from discreet.solvers import HighsModel
+from discreet.solvers import Model, new_model
 
 Primal = tuple[Sequence[int], FloatArray]  # cells and their moves
 Dual = tuple[Sequence[int], FloatArray]  # relations and their multipliers
@@ -61,12 +61,12 @@ class _Component:
         return {cell: k for k, cell in enumerate(self.cells.tolist())}
 
     @cached_property
-    def _model(self) -> HighsModel:
+    def _model(self) -> Model:
         """Kept from push to push: the last solution is a good start for the next one."""
         return self._load(self.unit, "primal")
 
-    def _load(self, unit: float, simplex: Literal["primal", "dual"]) -> HighsModel:
-        model = HighsModel(simplex)
+    def _load(self, unit: float, simplex: Literal["primal", "dual"]) -> Model:
+        model = new_model(simplex)
         zero = np.zeros(len(self.rows))
         model.load(np.zeros(len(self.cells)), self.low / unit, self.high / unit, self.relations, zero, zero)
         model.maximize(True)
@@ -82,7 +82,7 @@ class _Component:
         if stake > 0:
             yield from self._solve(self._load(stake, "dual"), at, sign, stake)
 
-    def _solve(self, model: HighsModel, at: int, sign: int, unit: float) -> Iterator[tuple[Primal, Dual]]:
+    def _solve(self, model: Model, at: int, sign: int, unit: float) -> Iterator[tuple[Primal, Dual]]:
         model.set_cost(np.array([at]), np.array([float(sign)]))
         solution = model.solve(patience(self.relations))
         move = solution.primal * unit if solution.optimal else solution.ray

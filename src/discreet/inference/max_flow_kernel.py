@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
+from discreet.compiled import compiled
 
 BUFFER = 1 << 16
-Function = TypeVar("Function", bound=Callable[..., object])
-
-
-def compiled(function: Function) -> Function:
-    return njit(cache=True, nogil=True, error_model="numpy")(function)  # type: ignore[return-value]
 
 
 class Lanes(NamedTuple):

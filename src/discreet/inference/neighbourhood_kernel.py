@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import FloatArray, IntArray, SmallIntArray
-from discreet.inference.max_flow_kernel import compiled
+from discreet.compiled import compiled
 
 
 class Incidence(NamedTuple):

@@ -1,9 +1,47 @@
 """The seam to linear and integer programming solvers. One solver a file, one line here."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Literal
+
+from discreet.errors import InputError
 from discreet.solvers.base import Basis, Model, Outcome, Solution
 from discreet.solvers.bound import lagrangian
-from discreet.solvers.highs import HighsModel
 
-SOLVERS: dict[str, type[Model]] = {"highs": HighsModel}
+# Of each solver its module in this room; it is imported when it is used. The first one solves what no other is named for.
+SOLVERS: Mapping[str, str] = {"highs": "HighsModel", "scip": "ScipModel"}
+DEFAULT = "highs"
 
-__all__ = ["SOLVERS", "Basis", "HighsModel", "Model", "Outcome", "Solution", "lagrangian"]
+__all__ = ["DEFAULT", "SOLVERS", "Basis", "Model", "Outcome", "Solution", "lagrangian", "new_model", "solver_name"]
+
+
+def new_model(
+    simplex: Literal["primal", "dual"] = "dual",
+    *,
+    solver: str = DEFAULT,
+    tolerance: float = 1e-9,
+    seed: int = 0,
+    interior: bool = False,
+    solutions: int | None = None,
+) -> Model:
+    """An empty model of a solver.
+
+    Primal ``simplex`` suits a changing objective (the basis stays feasible), dual simplex changing bounds and rows. With
+    ``interior`` linear programs end at no vertex: quicker for large ones of which only values and duals are wanted. Integer
+    programs stop after so many ``solutions``, each better than the one before.
+    """
+    return _solver(solver)(simplex, tolerance=tolerance, seed=seed, interior=interior, solutions=solutions)
+
+
+def solver_name(solver: str = DEFAULT) -> str:
+    """The name and version of a solver, for reports."""
+    return _solver(solver).name
+
+
+def _solver(name: str) -> type[Model]:
+    if name not in SOLVERS:
+        raise InputError(f"There is no solver {name!r}. Choose from {', '.join(SOLVERS)}.", [name])
+    found: type[Model] = getattr(import_module(f"discreet.solvers.{name}"), SOLVERS[name])
+    return found

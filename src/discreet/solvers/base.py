@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,11 @@ class Basis:
 
 @dataclass(frozen=True)
 class Solution:
-    """Copies, never views: the model may change after it was read."""
+    """Copies, never views: the model may change after it was read.
+
+    Signs of duals, whatever the direction of the objective: reduced cost = cost − rowsᵀ · row dual, and the row dual is by how
+    much the objective changes if both sides of the row grow by one.
+    """
 
     outcome: Outcome
     objective: float
@@ -53,6 +57,20 @@ class Model(Protocol):
     """A linear or mixed-integer program: min or max cost·x, rows within bounds, columns within bounds."""
 
     name: str
+    keeps_basis: (
+        bool  # whether a simplex basis can be read, started from and solved with, as series of linear programs need
+    )
+
+    def __init__(
+        self,
+        simplex: Literal["primal", "dual"],
+        *,
+        tolerance: float,
+        seed: int,
+        interior: bool,
+        solutions: int | None,
+    ) -> None:
+        """An empty model; see :func:`discreet.solvers.new_model`."""
 
     def load(
         self,

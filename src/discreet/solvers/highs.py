@@ -35,12 +35,11 @@ _NO_LIMIT = 2**31 - 1
 
 
 class HighsModel:
-    """With ``interior`` linear programs end at no vertex: quicker for large ones of which only values and duals are wanted.
-
-    Integer programs stop after so many ``solutions``, each better than the one before.
-    """
+    """One model of HiGHS, on one thread."""
 
     name = f"HiGHS {highspy.Highs().version()}"  # type: ignore[no-untyped-call]
+
+    keeps_basis = True
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.solvers import HighsModel
+from discreet.solvers import Model, new_model
 
 TINY = 1e-7  # of what somebody knows
 
@@ -34,7 +34,7 @@ class Sparing:
         self.scale = scale
         self.columns = relations.shape[1]
         self._relations = relations
-        self._model: HighsModel | None = None
+        self._model: Model | None = None
 
     def beyond(self, goals: Goals, spared: FloatArray, wary: FloatArray, full: FloatArray) -> NDArray[np.bool_] | None:
         """Columns to move beyond ``wary``; None if even ``full`` does not do. The goals are what targets move, or more.
@@ -63,8 +63,8 @@ class Sparing:
         found[at] |= far > wary[at]  # cells that move as one with them
         return found
 
-    def _loaded(self, price: FloatArray, low: FloatArray, high: FloatArray) -> HighsModel:
-        model = HighsModel("dual")
+    def _loaded(self, price: FloatArray, low: FloatArray, high: FloatArray) -> Model:
+        model = new_model("dual")
         rows = sparse.csr_array(sparse.hstack([self._relations, self._relations, -self._relations], format="csr"))
         zero = np.zeros(rows.shape[0])
         model.load(price, low, high, rows.astype(float), zero, zero)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.solvers import HighsModel
+from discreet.solvers import new_model
 
 SIMPLE = 64  # the largest denominator of a multiplier
 TINY = 1e-9
@@ -22,7 +22,7 @@ class Telling:
         rows = sparse.csr_array(relations[:, cells])
         self.rows = np.flatnonzero(np.diff(rows.indptr) > 0)
         zero = np.zeros(len(self.rows))
-        self._model = HighsModel("dual")
+        self._model = new_model("dual")
         bound = np.full(len(cells), np.inf)
         self._model.load(np.zeros(len(cells)), -bound, bound, sparse.csr_array(rows[self.rows]), zero, zero)
         self._aim = np.zeros(1, dtype=np.int64)

@@ -11,8 +11,7 @@ from discreet.arrays import IntArray
 from discreet.errors import NoSafePatternError, TableError
 from discreet.methods.context import Run
 from discreet.problem import Problem, Status
-from discreet.solvers.base import Outcome, Solution
-from discreet.solvers.highs import HighsModel
+from discreet.solvers import Outcome, Solution, new_model
 
 NEAR = 0.01  # share of the differences by which another table might be nearer: the last bit of proof takes longest
 
@@ -30,7 +29,7 @@ def restored(problem: Problem, count: IntArray, noisy: IntArray, most: int, run:
     gap = table.rhs - table.relations @ noisy
     # Each count goes up or down from the noisy one; a solution of least cost never does both.
     whole = np.tile(table.is_base[move], 2)  # totals of whole numbers are whole
-    model = HighsModel(seed=run.seed)
+    model = new_model(seed=run.seed)
     model.load(
         np.ones(2 * len(move)),
         np.zeros(2 * len(move)),

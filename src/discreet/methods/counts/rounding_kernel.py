@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from discreet.arrays import BoolArray, FloatArray, SmallIntArray
-from discreet.inference.max_flow_kernel import compiled
+from discreet.compiled import compiled
 
 
 class CountIncidence(NamedTuple):

@@ -16,7 +16,7 @@ from discreet.methods.intervals.prepare import prepared
 from discreet.methods.intervals.setting import Demand, IntervalSetting, Sides
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
-from discreet.solvers import HighsModel, Outcome, Solution
+from discreet.solvers import Outcome, Solution, new_model
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class _Model:
                 room = setting.rooms[number]
                 bounds += [(-room[DOWN], room[UP])] * len(one.sides)
                 blocks.append(self._flows(one, self._choice(one.cell)))
-        self.model = HighsModel(seed=seed)
+        self.model = new_model(seed=seed)
         head = [block[0] for block in blocks]
         flows = [block[1] for block in blocks[1:]]
         frame = sparse.csr_array((blocks[0][0].shape[0], c * len(bounds)))

@@ -11,7 +11,7 @@ from scipy import sparse
 from discreet.arrays import DOWN, UP, FloatArray, IntArray
 from discreet.errors import NoSafePatternError
 from discreet.methods.intervals.setting import IntervalSetting
-from discreet.solvers import HighsModel, Outcome
+from discreet.solvers import Outcome, new_model
 
 MISSED = 1e-6  # bridges that are missed by less, in usual levels, are fulfilled
 SMALL = 1e-9  # widths below are none
@@ -57,7 +57,7 @@ class WidthMaster:
         self.rows, self.row_low, self.row_high = [rows], [low], [high]  # frame and bridges, not cuts
         self.seen = np.zeros((2, len(self.entries.data)), dtype=bool)
         self.bound = setting.constant  # in true units
-        self.model = HighsModel("dual", seed=seed)
+        self.model = new_model("dual", seed=seed)
         self.model.load(self.cost, self.low, self.high, rows, low, high)
         self.cuts: list[WidthCut] = []
         self.programs = 0

@@ -22,7 +22,7 @@ from discreet.methods.intervals.prepare import open_table
 from discreet.methods.intervals.setting import Placement, Sides, Treatment
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
-from discreet.solvers import HighsModel
+from discreet.solvers import new_model
 
 FIRST = (
     100.0  # what a width of a sensitive cell off its drawn place costs, in units of the dearest width of another cell
@@ -209,7 +209,7 @@ def _nearest(
     rows = sparse.csr_array(problem.table.relations[:, cells])
     rows = sparse.csr_array(rows[np.diff(rows.indptr) > 0])
     gap = -(rows @ wanted[cells])
-    model = HighsModel("dual", seed=run.seed)
+    model = new_model("dual", seed=run.seed)
     model.load(
         np.tile(weight[cells], 2),
         np.zeros(2 * len(cells)),

@@ -23,7 +23,7 @@ from discreet.methods.intervals.setting import IntervalSetting, Sides, Treatment
 from discreet.problem import Problem
 from discreet.progress import Budget
 from discreet.protection import Protection
-from discreet.solvers import HighsModel
+from discreet.solvers import solver_name
 
 CHOOSING = 0.6  # of the time for choosing cells, where that is a question, before intervals are drawn
 CORRECTIONS = 2  # times that some intervals are drawn anew
@@ -235,7 +235,7 @@ def told(
         status=status,
         bound=bound,
         seconds=run.budget.spent,
-        solver=HighsModel.name,
+        solver=solver_name(),
         seed=run.seed,
         **more,
     )

@@ -13,7 +13,7 @@ from discreet.inference.max_flow import network
 from discreet.inference.propagate import propagate
 from discreet.methods.intervals.master import WidthCut, WidthMaster
 from discreet.methods.intervals.setting import Demand
-from discreet.solvers import HighsModel, Outcome, Solution
+from discreet.solvers import Model, Outcome, Solution, new_model
 
 FARTHER = 100.0  # levels that a cell moves by at most where relations are not those of a network
 MISSED = 1e-6  # cuts that are missed by less, in usual levels, are fulfilled
@@ -44,7 +44,7 @@ class ChoiceProgram:
         self.rows: list[sparse.csr_array] = []
         self.low: list[FloatArray] = []
         self.high: list[FloatArray] = []
-        self.model: HighsModel | None = None
+        self.model: Model | None = None
         self._frame()
         if at_most is not None:
             self._append(
@@ -145,7 +145,7 @@ class ChoiceProgram:
         k, master = len(self.choices), self.master
         kind = np.zeros(self.width, dtype=bool)
         kind[self.first : self.first + k] = integer
-        self.model = HighsModel(seed=self.seed)
+        self.model = new_model(seed=self.seed)
         self.model.load(
             np.r_[master.cost, self.fixed / self.s.price, self.s.weight.min(axis=0)[self.choices]],
             np.r_[master.low, np.zeros(2 * k)],

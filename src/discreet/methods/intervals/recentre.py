@@ -19,7 +19,7 @@ from discreet.methods.context import Run
 from discreet.methods.intervals.publish import widths_of
 from discreet.methods.intervals.setting import IntervalSetting, Placement
 from discreet.protection import Protection
-from discreet.solvers import HighsModel
+from discreet.solvers import new_model
 
 TRIES = 8  # centres that are drawn until one is far enough away
 NEAREST = 0.4  # least share of the way to the farthest centre that a cell may be drawn to
@@ -83,7 +83,7 @@ def _away(
     rows = sparse.csr_array(setting.problem.table.relations[:, cells])
     rows = sparse.csr_array(rows[np.diff(rows.indptr) > 0])
     nothing = np.zeros(rows.shape[0])
-    model = HighsModel("dual", seed=run.seed)
+    model = new_model("dual", seed=run.seed)
     model.load(weight[cells], low[cells] / usual, high[cells] / usual, rows, nothing, nothing)
     solution = model.solve()
     if not solution.optimal:

@@ -13,7 +13,7 @@ from discreet.arrays import DOWN, SIGN, UP, BoolArray, FloatArray, IntArray
 from discreet.methods.intervals.master import WidthCut
 from discreet.methods.intervals.setting import Demand, IntervalSetting
 from discreet.progress import Budget
-from discreet.solvers import HighsModel
+from discreet.solvers import new_model
 
 PARTS = 2520  # multipliers of relations are simple fractions
 NOISE = 1e-9  # of a multiplier
@@ -132,7 +132,7 @@ class _Program:
         self.part, self.share = np.zeros(0, dtype=np.int64), np.zeros(0)
         own = sparse.csr_array(relations[rows][:, columns])
         zero = np.zeros(len(rows))
-        self.model = HighsModel("primal")
+        self.model = new_model("primal")
         self.model.load(np.zeros(len(columns)), -limit[DOWN, columns], limit[UP, columns], own, zero, zero)
         self.model.maximize(True)
         self.aim = np.zeros(1, dtype=np.int64)

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from discreet.arrays import DOWN, UP, FloatArray, IntArray
 from discreet.methods.intervals.setting import Demand, IntervalSetting
-from discreet.solvers import HighsModel
+from discreet.solvers import new_model
 
 NEAR = 800  # cells around the demanding one that are tried first
 ROAM = 1e-3  # of its weight a cell is charged where it moves within its interval, so that moves stay short
@@ -70,7 +70,7 @@ class Widener:
         for k, side in enumerate(demand.sides):  # the cell itself goes its way and not back
             back = 4 * n * k + (2 * n if side == UP else 0)
             most[[back + at, back + n + at]] = 0.0
-        model = HighsModel("dual", seed=self.seed)
+        model = new_model("dual", seed=self.seed)
         zero = np.zeros(program.shape[0] - 1)
         model.load(np.tile(cost, sides), np.zeros(len(most)), most, program, np.r_[zero, 1.0], np.r_[zero, np.inf])
         solution = model.solve()

@@ -15,7 +15,7 @@ from discreet.errors import NoSafePatternError, some
 from discreet.inference.grid import whole
 from discreet.methods.perturbation.windows import Windows
 from discreet.problem import Status
-from discreet.solvers import HighsModel
+from discreet.solvers import new_model
 
 PARTS = 2520  # multipliers are nearly always simple fractions, of which this is a common denominator
 NOISE = 1e-9  # of a pull: beside endless room it would count without end
@@ -50,7 +50,7 @@ class TableSeparator:
         self._transposed = sparse.csr_array(relations.T)
         n, zero = relations.shape[1], np.zeros(relations.shape[0])
         self._columns = np.arange(n)
-        self._model = HighsModel("primal")
+        self._model = new_model("primal")
         self._model.load(np.zeros(n), np.zeros(n), np.zeros(n), relations, zero, zero)
         self._model.maximize(True)
 

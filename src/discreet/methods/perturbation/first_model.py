@@ -18,7 +18,7 @@ from discreet.methods.perturbation.search import TableSearch, first_feasible
 from discreet.methods.perturbation.windows import Windows
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
-from discreet.solvers import HighsModel, Outcome
+from discreet.solvers import Outcome, new_model
 
 FAR = 1e8  # units that a cell may change by: with larger whole numbers the solver does not come to an end
 
@@ -132,7 +132,7 @@ class _Model:
             for row, least in zip(demand.need, demand.least, strict=True):
                 picks = [(first + k * n, self._pick(demand.cell, weight)) for k, weight in enumerate(row)]
                 self._add(picks, np.array([least / windows.unit * (1 - PROVEN)]), np.array([np.inf]))
-        self.model = HighsModel(seed=seed)
+        self.model = new_model(seed=seed)
         integer = np.arange(self.total) < head
         self.cost = np.r_[windows.weight, windows.weight, np.zeros(self.total - 2 * n)]
         rows = sparse.csr_array(sparse.vstack(self._rows))

@@ -17,7 +17,7 @@ from discreet.methods.perturbation.rows import Senses, count_rows, sense_rows
 from discreet.methods.perturbation.windows import Windows
 from discreet.problem import Status
 from discreet.progress import Budget
-from discreet.solvers import HighsModel, Outcome, Solution, lagrangian
+from discreet.solvers import Outcome, Solution, lagrangian, new_model
 
 SMALL = 60  # cells up to which whole numbers are asked for at once, so that the optimum is exact
 FAR = 1e6  # units that a cell may change by, beyond which solvers lose themselves in whole numbers
@@ -126,7 +126,7 @@ class TableMaster:
         self.total = matrix.shape[1]
         integer = np.arange(self.total) >= (0 if self.whole else self.total if self._squares else 2 * n)
         self._matrix, self._rhs = matrix, np.concatenate(least)
-        self.model = HighsModel(seed=self.seed, interior=self._interior)
+        self.model = new_model(seed=self.seed, interior=self._interior)
         self.model.load(
             np.r_[cost * self.scale, cost * self.scale, np.zeros(binaries), extra],
             np.r_[lower, np.zeros(binaries + len(extra))],

@@ -10,7 +10,7 @@ from scipy import sparse
 from discreet.arrays import FloatArray, IntArray
 from discreet.methods.perturbation.cuts import TableCut
 from discreet.progress import Budget
-from discreet.solvers import HighsModel, Outcome
+from discreet.solvers import Outcome, new_model
 
 ROUGH = 1e-4  # share of the cost that whole numbers may add before it is worth looking for better ones
 
@@ -49,7 +49,7 @@ def nearest(
     lacking = np.array([cut.lacking(near) for cut in cuts])
     # The last column is what everything costs so far, so that gaps are shares of the whole.
     total = float(weight @ np.abs(near - reference))
-    model = HighsModel(seed=seed)
+    model = new_model(seed=seed)
     model.load(
         np.r_[up, down, total],
         np.r_[np.maximum(low, 0.0), np.maximum(-high, 0.0), 1.0],

@@ -18,7 +18,7 @@ from discreet.methods.perturbation.master import PROVEN, FoundTable, Infeasible,
 from discreet.methods.perturbation.windows import NoRoomError, Windows
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, tell
-from discreet.solvers import HighsModel
+from discreet.solvers import solver_name
 
 
 @dataclass(eq=False)
@@ -76,7 +76,7 @@ class TableSearch:
             status=status(cost, bound, found.finished, self.run),
             bound=bound,
             seconds=self.run.budget.spent,
-            solver=HighsModel.name,
+            solver=solver_name(),
             seed=self.run.seed,
             work={"rounds": self.rounds, "cuts": len(self.cuts), "changed": int(np.count_nonzero(found.change))},
             note=note,

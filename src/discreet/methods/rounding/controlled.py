@@ -14,7 +14,7 @@ from discreet.methods.rounding.unbiased import unbiased
 from discreet.problem import Problem
 from discreet.progress import Budget
 from discreet.protection import Protection
-from discreet.solvers import HighsModel
+from discreet.solvers import solver_name
 
 MOST = 0.6  # share of the time left that a rounding gets before a relaxed one is tried
 FURTHER = 2  # steps that are tried in excess of those asked for
@@ -86,7 +86,7 @@ class ControlledRounding:
             status=search.status(found),
             bound=search.proven(found),
             seconds=whole.spent,
-            solver=HighsModel.name,
+            solver=solver_name(),
             seed=run.seed,
             work=search.work,
             note=self._note(steps, zero_restricted),

@@ -16,7 +16,7 @@ from discreet.methods.rounding.grid import Base, RoundingGrid, check
 from discreet.methods.rounding.separator import protection
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
-from discreet.solvers import HighsModel, Outcome
+from discreet.solvers import Model, Outcome, new_model, solver_name
 
 Row = tuple[sparse.csr_array, FloatArray, FloatArray]
 
@@ -62,12 +62,12 @@ class RoundingFirstModel:
             status="time_limit" if solution.outcome is Outcome.STOPPED else proven,
             bound=cost if proven == "optimal" else bound,
             seconds=run.budget.spent,
-            solver=HighsModel.name,
+            solver=solver_name(),
             seed=run.seed,
         )
 
 
-def _model(grid: RoundingGrid, seed: int) -> HighsModel:
+def _model(grid: RoundingGrid, seed: int) -> Model:
     """First the steps, then the deviations, then two tables for each requirement, as differences from the truth."""
     problem, n = grid.problem, len(grid.problem)
     base, part, told = grid.multiples.base, grid.multiples.part, grid.told
@@ -87,7 +87,7 @@ def _model(grid: RoundingGrid, seed: int) -> HighsModel:
         rows[row][0] = sparse.csr_array(sparse.diags_array(told.astype(float)) @ rows[row][0])
         least[row] = np.where(told, least[row], 0.0)
     total = len(lower) * n
-    model = HighsModel(seed=seed)
+    model = new_model(seed=seed)
     model.load(
         np.where((np.arange(total) >= n) & (np.arange(total) < 2 * n), 1.0, 0.0),
         np.concatenate(lower),

@@ -12,7 +12,7 @@ from discreet.inference.max_flow import network
 from discreet.methods.rounding.grid import RoundingGrid
 from discreet.problem import Status
 from discreet.progress import Budget
-from discreet.solvers import HighsModel, Outcome, lagrangian
+from discreet.solvers import Model, Outcome, lagrangian, new_model
 
 WHOLE = 1e-6  # a solver's whole numbers are this near to one
 
@@ -102,12 +102,12 @@ class RoundingProgram:
         least, most = np.r_[self.rhs, self.cuts.least - shift], np.r_[self.rhs, np.full(len(shift), np.inf)]
         return self.cost, self.lower, self.length, rows, least, most
 
-    def _load(self, model: HighsModel, integer: bool) -> None:
+    def _load(self, model: Model, integer: bool) -> None:
         model.load(*self._all(), np.full(len(self.cell), integer))
 
     def relaxed(self, budget: Budget, seed: int = 0) -> FoundRounding:
         """The linear program, by the simplex method; steps only if they are whole numbers."""
-        model = HighsModel(seed=seed)
+        model = new_model(seed=seed)
         self._load(model, integer=False)
         solution = model.solve(_left(budget))
         bound = self._bound(solution.row_dual) if solution.optimal else -np.inf
@@ -115,7 +115,7 @@ class RoundingProgram:
 
     def interior(self, budget: Budget) -> tuple[FloatArray, float]:
         """The linear program by interior points: where cells would like to go, and a bound."""
-        model = HighsModel(tolerance=WHOLE, interior=True)
+        model = new_model(tolerance=WHOLE, interior=True)
         self._load(model, integer=False)
         solution = model.solve(_left(budget))
         if not solution.optimal:
@@ -133,7 +133,7 @@ class RoundingProgram:
         start: FloatArray | None = None,
     ) -> FoundRounding:
         """The integer program; with ``first`` any rounding will do."""
-        model = HighsModel(seed=seed, solutions=1 if first else None)
+        model = new_model(seed=seed, solutions=1 if first else None)
         self._load(model, integer=True)
         if start is not None:
             model.suggest(self._columns(start))

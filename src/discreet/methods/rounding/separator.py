@@ -15,7 +15,7 @@ from discreet.methods.rounding.grid import RoundingGrid
 from discreet.methods.rounding.program import Cuts
 from discreet.progress import Progress
 from discreet.protection import Protection, tell
-from discreet.solvers import HighsModel
+from discreet.solvers import Model, new_model
 
 SNAP = 1e-8  # a price this small is none
 PUSH = 1e-5  # share of a level that a cut asks for in excess if the solver thought that the level was reached
@@ -64,7 +64,7 @@ class RoundingSeparator:
     def _against(self, who: Attacker, steps: FloatArray, cells: list[int]) -> Cuts:
         down, up = self.grid.room(who, steps)
         relations, n = self.grid.problem.table.relations, len(steps)
-        model, none = HighsModel(), np.zeros(relations.shape[0])
+        model, none = new_model(), np.zeros(relations.shape[0])
         model.load(np.zeros(n), -down, up, relations, none, none)
         rows, least = [], []
         for cell in cells:
@@ -82,7 +82,7 @@ class RoundingSeparator:
             least.append(rhs)
         return Cuts(sparse.csr_array(sparse.vstack(rows)), np.array(least))
 
-    def _prices(self, model: HighsModel, cell: int, side: float, down: FloatArray, up: FloatArray) -> FloatArray:
+    def _prices(self, model: Model, cell: int, side: float, down: FloatArray, up: FloatArray) -> FloatArray:
         """What a bit more room of each cell upwards (downwards, if negative) is worth to a move of ``cell`` to one side."""
         at = np.array([cell])
         model.set_cost(at, np.array([-side]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.inference.max_flow_kernel import compiled
+from discreet.compiled import compiled
 
 
 def walk(tail: IntArray, head: IntArray, nodes: int, grains: IntArray, full: int, chance: FloatArray) -> None:

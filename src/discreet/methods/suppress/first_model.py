@@ -19,7 +19,7 @@ from discreet.methods.context import Run
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection, suppress
-from discreet.solvers import HighsModel, Outcome, Solution
+from discreet.solvers import Outcome, Solution, new_model, solver_name
 
 AMPLE = 100.0  # this many levels of room are as good as endless where relations are not those of a network
 SPREAD = 1e6  # cells cheaper than the dearest by more than this factor cost as good as nothing
@@ -71,7 +71,7 @@ class FirstModel:
             status=status,
             bound=bound,
             seconds=run.budget.spent,
-            solver=HighsModel.name,
+            solver=solver_name(),
             seed=run.seed,
         )
 
@@ -93,7 +93,7 @@ class _Demand:
         """Whether this pattern leaves the cell its room."""
         if not hidden[self.cell]:
             return self.conditional
-        model = HighsModel()
+        model = new_model()
         moves = np.tile(hidden[self.cells], len(self.up) // len(self.cells))
         rows = sparse.csr_array(sparse.vstack([self.keep, self.need]))
         zero, endless = np.zeros(self.keep.shape[0]), np.full(len(self.least), np.inf)
@@ -195,7 +195,7 @@ class _Model:
             most.append(np.r_[np.zeros(m), endless, np.zeros(len(linked)), np.full(len(floor), np.inf)])
         rows = sparse.csr_array(sparse.hstack([sparse.vstack(pattern), sparse.block_diag(flows)]))
         total = rows.shape[1]
-        self.model = HighsModel(seed=seed)
+        self.model = new_model(seed=seed)
         self.model.load(
             np.r_[cost / self.unit, np.zeros(total - n)],
             np.concatenate(lower),

@@ -14,7 +14,7 @@ from discreet.inference.evidence import Difference
 from discreet.inference.neighbourhood import Vicinity
 from discreet.inference.tolerances import REACH
 from discreet.problem import Problem
-from discreet.solvers import HighsModel, Outcome
+from discreet.solvers import Outcome, new_model, solver_name
 
 AMPLE = 1e6  # this many levels of room are as good as endless
 STILL = 1e-8  # moves below this share of the level are numerical noise
@@ -33,7 +33,7 @@ class Mover:
     when first needed, which against many an attacker is never.
     """
 
-    solver = HighsModel.name
+    solver = solver_name()
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class _Program:
         n, zero = 2 * len(price), np.zeros(relations.shape[0])
         self.columns = np.arange(n)
         self.asked: tuple[int, int, float] | None = None
-        self.model = HighsModel("dual", seed=seed)
+        self.model = new_model("dual", seed=seed)
         self.model.load(np.zeros(n), np.zeros(n), np.ones(n), self.both, zero, zero)
 
     def move(self, at: int, side: int, level: float) -> FloatArray | None:
@@ -182,7 +182,7 @@ class _Program:
         row_lower[-1] = sliding / unit
         row_upper = np.zeros(rows.shape[0])
         row_upper[-1] = np.inf
-        model = HighsModel("dual", seed=self.seed)
+        model = new_model("dual", seed=self.seed)
         model.load(np.tile(_slopes(self.price, room), 2), least, most, rows, row_lower, row_upper)
         solution = model.solve()
         if not solution.optimal:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
-from discreet.inference.max_flow_kernel import compiled
+from discreet.compiled import compiled
 
 SLIGHT = 1e-3  # lanes with less room than this share of what is still to flow are priced as if they had this much
 DROP = 1e-12  # of a level: what is left of a room is rounding error

@@ -12,7 +12,7 @@ from scipy.sparse import csgraph
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.methods.suppress.optimal.cuts import PatternCut
-from discreet.solvers import HighsModel, Outcome, Solution
+from discreet.solvers import Outcome, Solution, new_model
 
 SLACK = 0.3  # rows that are fulfilled by more than this sit out
 CROWD = 1000  # rows before any sit out
@@ -60,7 +60,7 @@ class PatternMaster:
         self._awake = np.zeros(n, dtype=bool)  # columns in the linear program
         self._awake[cheap] = True
         self._seed = seed
-        self._model = HighsModel("dual", seed=seed)
+        self._model = new_model("dual", seed=seed)
         self._load()
 
     def __len__(self) -> int:
@@ -186,7 +186,7 @@ class PatternMaster:
         known: FloatArray | None,
         nodes: int | None,
     ) -> Solution:
-        model = HighsModel("dual", tolerance=1e-7, seed=self._seed)
+        model = new_model("dual", tolerance=1e-7, seed=self._seed)
         n, no_limit = len(at), np.full(len(least), np.inf)
         model.load(self.cost[at], np.zeros(n), np.ones(n), rows, least, no_limit, np.ones(n, dtype=bool))
         if known is not None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.inference.max_flow_kernel import compiled
+from discreet.compiled import compiled
 
 DROP = 1e-12  # of a level: what is left on an arc is rounding error
 

@@ -17,7 +17,7 @@ from discreet.methods.suppress.pattern import Pattern
 from discreet.methods.suppress.subtables import subtables
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
-from discreet.solvers import HighsModel
+from discreet.solvers import solver_name
 
 LARGE = 30_000  # cells: there the first pattern is left to the integer program
 GUIDE = 0.999  # of the cost of a cell that the linear program hides is waived
@@ -140,7 +140,7 @@ class PatternSearch:
             status="optimal" if self.proven else "within_gap" if self.gap <= self.budget.gap else otherwise,
             bound=self.bound,
             seconds=self.budget.spent,
-            solver=HighsModel.name,
+            solver=solver_name(),
             seed=self.seed,
             work=self.work,
         )

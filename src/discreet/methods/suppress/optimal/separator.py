@@ -14,7 +14,7 @@ from discreet.inference.max_flow import Network, network
 from discreet.inference.tolerances import REACH
 from discreet.methods.suppress.optimal.cuts import LEAST, PatternCut, capacity_cut, cover_cut
 from discreet.problem import Problem, Status
-from discreet.solvers import HighsModel, Solution
+from discreet.solvers import Solution, new_model
 
 PARTS = 2520  # multipliers of relations are simple fractions
 NOISE = 1e-9  # of a multiplier
@@ -299,7 +299,7 @@ class _View:
         rows = sparse.csr_array(rows[self.rows])
         n, zero = len(at), np.zeros(len(self.rows))
         self.columns = np.arange(n)
-        self.model = HighsModel("primal")
+        self.model = new_model("primal")
         self.model.load(np.zeros(n), np.zeros(n), np.zeros(n), rows, zero, zero)
         self.model.maximize(True)
         self.aim = np.zeros(1, dtype=np.int64)
