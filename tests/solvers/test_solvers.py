@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from discreet.solvers import SOLVERS, HighsModel, Model, Outcome, Solution, lagrangian
+from discreet.solvers import SOLVERS, Model, Outcome, Solution, lagrangian, new_model, solver_name
 
 MAKERS: dict[str, Callable[[], Model]] = {
-    **SOLVERS,
-    "highs, primal simplex": lambda: HighsModel("primal"),
-    "highs, another seed": lambda: HighsModel("dual", seed=7),
+    **{name: partial(new_model, solver=name) for name in SOLVERS},
+    "highs, primal simplex": lambda: new_model("primal"),
+    "highs, another seed": lambda: new_model("dual", seed=7),
 }
 
 
@@ -316,7 +317,7 @@ def test_a_time_limit_stops_and_the_next_solve_is_whole_again(model):
 
 @pytest.mark.parametrize("name", SOLVERS)
 def test_registry_entries_say_which_version_they_are(name):
-    assert any(letter.isdigit() for letter in SOLVERS[name]().name)
+    assert any(letter.isdigit() for letter in solver_name(name))
 
 
 def test_prices_of_rows_bound_the_objective_whatever_they_are():
@@ -325,7 +326,7 @@ def test_prices_of_rows_bound_the_objective_whatever_they_are():
     for seed in range(60):
         rng = np.random.default_rng(seed)
         program = Program(rng, 8, 5)
-        model = HighsModel()
+        model = new_model()
         program.load(model)
         solution = model.solve()
         if not solution.optimal:

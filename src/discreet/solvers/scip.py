@@ -1,0 +1,215 @@
+"""SCIP behind the seam, by PySCIPOpt (the extra ``scip``): for integer programs; every solve starts from scratch."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from discreet.arrays import FloatArray
+from discreet.errors import InputError
+from discreet.solvers.base import Basis, Columns, Outcome, Solution
+
+try:
+    import pyscipopt
+    from pyscipopt.scip import PY_SCIP_PARAMSETTING as SETTING
+except ImportError:
+    raise InputError("The solver 'scip' needs PySCIPOpt: pip install 'discreet[scip]'.") from None
+
+_STATUS = {
+    "optimal": Outcome.OPTIMAL,
+    "gaplimit": Outcome.OPTIMAL,
+    "infeasible": Outcome.INFEASIBLE,
+    "unbounded": Outcome.UNBOUNDED,
+    "timelimit": Outcome.STOPPED,
+    "nodelimit": Outcome.STOPPED,
+    "totalnodelimit": Outcome.STOPPED,
+    "bestsollimit": Outcome.STOPPED,
+    "sollimit": Outcome.STOPPED,
+    "userinterrupt": Outcome.STOPPED,
+}
+_APART = 1e-7  # from a bound: more than a solver's tolerance
+_LARGE_SEED = 2**31 - 1
+
+
+class ScipModel:
+    """One model of SCIP. It is built anew for each solve: SCIP changes what it has solved."""
+
+    name = f"SCIP {pyscipopt.Model().version()}"
+    keeps_basis = False
+
+    def __init__(
+        self,
+        simplex: Literal["primal", "dual"] = "dual",
+        *,
+        tolerance: float = 1e-9,
+        seed: int = 0,
+        interior: bool = False,
+        solutions: int | None = None,
+    ) -> None:
+        self._settings: dict[str, Any] = {
+            "randomization/randomseedshift": seed % _LARGE_SEED,
+            "lp/initalgorithm": "b" if interior else simplex[0],
+            "numerics/feastol": max(tolerance, 1e-9),
+            "numerics/dualfeastol": max(tolerance, 1e-9),
+            "parallel/maxnthreads": 1,
+        }
+        if solutions is not None:
+            self._settings["limits/bestsol"] = solutions
+        self._start: FloatArray | None = None
+
+    def load(
+        self,
+        cost: FloatArray,
+        lower: FloatArray,
+        upper: FloatArray,
+        rows: sparse.csr_array,
+        row_lower: FloatArray,
+        row_upper: FloatArray,
+        integer: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self._cost, self._lower, self._upper = (np.array(column, dtype=float) for column in (cost, lower, upper))
+        self._rows = sparse.csr_array(rows, copy=True)
+        self._row_lower, self._row_upper = np.array(row_lower, dtype=float), np.array(row_upper, dtype=float)
+        self._integer = np.zeros(len(self._cost), dtype=bool) if integer is None else np.array(integer, dtype=bool)
+        self._sense: Literal["minimize", "maximize"] = "minimize"
+        self._start = None
+
+    def add_rows(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
+        self._rows = sparse.csr_array(sparse.vstack([self._rows, rows], format="csr"))
+        self._row_lower, self._row_upper = np.r_[self._row_lower, lower], np.r_[self._row_upper, upper]
+
+    def suggest(self, primal: FloatArray) -> None:
+        self._start = np.array(primal, dtype=float)
+
+    def set_bounds(self, columns: Columns, lower: FloatArray, upper: FloatArray) -> None:
+        self._lower[columns], self._upper[columns] = lower, upper
+
+    def set_cost(self, columns: Columns, cost: FloatArray) -> None:
+        self._cost[columns] = cost
+
+    def maximize(self, yes: bool) -> None:
+        self._sense = "maximize" if yes else "minimize"
+
+    def restart(self) -> None:
+        """Every solve starts from scratch."""
+
+    def basis(self) -> Basis:
+        _no_basis()
+
+    def correction(self, residual: FloatArray) -> FloatArray | None:
+        _no_basis()
+
+    def start_from(self, basis: Basis) -> None:
+        _no_basis()
+
+    def solve(
+        self,
+        time_limit: float | None = None,
+        steps: int | None = None,
+        gap: float = 0.0,
+        nodes: int | None = None,
+    ) -> Solution:
+        if np.any(self._lower > self._upper) or np.any(self._row_lower > self._row_upper):
+            return self._nothing(Outcome.INFEASIBLE)
+        model, columns, rows = self._built()
+        limits = {"limits/time": time_limit, "limits/nodes": nodes, "lp/iterlim": steps, "limits/gap": gap or None}
+        for name, limit in limits.items():
+            if limit is not None:
+                model.setParam(name, limit)
+        if not self._integer.any():  # duals are those of the program as it was given
+            model.setPresolve(SETTING.OFF)
+            model.setHeuristics(SETTING.OFF)
+            model.disablePropagation()
+        if self._start is not None:
+            first = model.createSol()
+            for column, value in zip(columns, self._start.tolist(), strict=True):
+                model.setSolVal(first, column, value)
+            model.addSol(first)
+        model.optimize()
+        status = model.getStatus()
+        if status == "userinterrupt":
+            raise KeyboardInterrupt
+        outcome = _STATUS.get(status, Outcome.FAILED)
+        if status == "inforunbd":
+            outcome = self._which(time_limit)
+        if outcome is Outcome.UNBOUNDED:
+            ray = np.array(model.getPrimalRay(), dtype=float) if model.hasPrimalRay() else None
+            return self._nothing(outcome if ray is not None else Outcome.FAILED, ray)
+        if model.getNSols() == 0:
+            return self._nothing(outcome)
+        best = model.getBestSol()
+        primal = np.array([model.getSolVal(best, column) for column in columns], dtype=float)
+        linear = outcome is Outcome.OPTIMAL and not self._integer.any()
+        dual = np.array([model.getDualsolLinear(row) for row in rows]) if linear else np.zeros(len(rows))
+        if linear:
+            dual = self._with_rows_of_one(-dual if self._sense == "maximize" else dual, primal)
+        return Solution(
+            outcome=outcome,
+            objective=float(model.getSolObjVal(best)),
+            primal=primal,
+            row_dual=dual,
+            reduced_cost=self._cost - self._rows.T @ dual,
+            bound=float(model.getDualbound()),
+            ray=None,
+            iterations=int(model.getNLPIterations()),
+        )
+
+    def _built(self) -> tuple[Any, list[Any], list[Any]]:
+        model = pyscipopt.Model()
+        model.hideOutput()
+        for name, setting in self._settings.items():
+            model.setParam(name, setting)
+        columns = [
+            model.addVar(
+                lb=None if np.isneginf(low) else low,
+                ub=None if np.isposinf(high) else high,
+                vtype="I" if whole else "C",
+            )
+            for low, high, whole in zip(self._lower.tolist(), self._upper.tolist(), self._integer.tolist(), strict=True)
+        ]
+        model.setObjective(
+            pyscipopt.quicksum(c * x for c, x in zip(self._cost.tolist(), columns, strict=True) if c), self._sense
+        )
+        rows, pointer = [], self._rows.indptr.tolist()
+        index, weight = self._rows.indices.tolist(), self._rows.data.tolist()
+        for k, (low, high) in enumerate(zip(self._row_lower.tolist(), self._row_upper.tolist(), strict=True)):
+            terms = pyscipopt.quicksum(weight[i] * columns[index[i]] for i in range(pointer[k], pointer[k + 1]))
+            bounded = pyscipopt.scip.ExprCons(
+                terms, lhs=None if np.isneginf(low) else low, rhs=None if np.isposinf(high) else high
+            )
+            rows.append(model.addCons(bounded))
+        return model, columns, rows
+
+    def _with_rows_of_one(self, dual: FloatArray, primal: FloatArray) -> FloatArray:
+        """SCIP makes a bound of a row with one column, and leaves it no price: it gets that of the bound."""
+        sign = 1.0 if self._sense == "minimize" else -1.0
+        reduced = self._cost - self._rows.T @ dual
+        for k in np.flatnonzero(np.diff(self._rows.indptr) == 1).tolist():
+            at = self._rows.indptr[k]
+            j, weight = int(self._rows.indices[at]), float(self._rows.data[at])
+            end = self._lower[j] if sign * reduced[j] > 0 else self._upper[j]
+            price = reduced[j] / weight
+            limit = self._row_lower[k] if sign * price > 0 else self._row_upper[k]
+            if reduced[j] and abs(primal[j] - end) > _APART and abs(weight * primal[j] - limit) <= _APART:
+                dual[k] += price
+                reduced[j] = 0.0
+        return dual
+
+    def _which(self, time_limit: float | None) -> Outcome:
+        """Whether there is any solution, where SCIP says "infeasible or unbounded"."""
+        cost, self._cost = self._cost, np.zeros(len(self._cost))
+        try:
+            return Outcome.UNBOUNDED if self.solve(time_limit).optimal else Outcome.INFEASIBLE
+        finally:
+            self._cost = cost
+
+    def _nothing(self, outcome: Outcome, ray: FloatArray | None = None) -> Solution:
+        n, m = len(self._cost), len(self._row_lower)
+        return Solution(outcome, np.nan, np.zeros(n), np.zeros(m), np.zeros(n), np.nan, ray, 0)
+
+
+def _no_basis() -> NoReturn:
+    raise NotImplementedError("SCIP keeps no basis: take a solver that does for series of linear programs")
