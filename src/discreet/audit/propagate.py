@@ -17,13 +17,20 @@ def propagate(
     relations: sparse.csr_array, low: FloatArray, high: FloatArray, rounds: int = ROUNDS
 ) -> tuple[FloatArray, FloatArray]:
     """Tighten ``low <= d <= high`` for differences ``d`` with ``relations @ d == 0``; zero always stays possible."""
-    entries = relations.tocsc()  # by column, so that the bounds of a cell stand together
-    row, weight = entries.indices, entries.data
+    entries = relations.tocsc()
+    column = np.repeat(np.arange(len(low)), np.diff(entries.indptr))
+    return propagate_terms(entries.indices, column, entries.data, low, high, rounds)
+
+
+def propagate_terms(
+    row: IntArray, column: IntArray, weight: FloatArray, low: FloatArray, high: FloatArray, rounds: int = ROUNDS
+) -> tuple[FloatArray, FloatArray]:
+    """The same from the terms of the relations, ordered by column, so that the bounds of a cell stand together."""
     if not len(row):
         return low.copy(), high.copy()
-    n, m, many = len(low), relations.shape[0], np.diff(entries.indptr)
-    column, cells = np.repeat(np.arange(n), many), np.flatnonzero(many)
-    starts, positive, size = entries.indptr[cells], weight > 0, np.abs(weight)
+    n, m = len(low), int(row.max()) + 1
+    starts = np.flatnonzero(np.concatenate([[True], column[1:] != column[:-1]]))
+    cells, positive, size = column[starts], weight > 0, np.abs(weight)
     bounds = np.concatenate([low, high])  # side by side, as which of them makes a term least depends on its sign
     at_least, at_most = np.where(positive, column, column + n), np.where(positive, column + n, column)
     digits = np.finfo(float).eps * (64 + np.bincount(row, minlength=m))
