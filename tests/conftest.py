@@ -1,6 +1,6 @@
 """Audits made anywhere in these tests are proven: certificates are made and checked in exact arithmetic.
 
-Of one problem in twelve, whichever test it is in, so that the tests end in time; of one in four in the slow tests.
+Of one pattern or protection in four, whichever test it is in, so that the tests end in time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pytest
 from discreet.audit import Audit, certificate, verify
 
 MOST_CELLS, MOST_TARGETS = 300, 40  # larger ones would take too long to prove each time
-ONE_IN, ONE_IN_SLOW = 12, 4
+ONE_IN = 4
 module: Any = sys.modules["discreet.audit.audit"]
 
 
@@ -73,9 +73,8 @@ def attacks_are_short(monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def every_audit_is_proven(monkeypatch, request):
+def every_audit_is_proven(monkeypatch):
     jobs = []
-    one_in = ONE_IN if request.node.get_closest_marker("slow") is None else ONE_IN_SLOW
 
     class ProvenJob(module._Job):
         """Keeps the evidence of small audits, asked for or not."""
@@ -84,7 +83,7 @@ def every_audit_is_proven(monkeypatch, request):
             super().__init__(*fields)
             self.asked = self.certify
             most = max(len(question.targets) for question in self.questions)
-            drawn = int(self.problem.digest[:8], 16) % one_in == 0
+            drawn = int(self.protection.digest[:8], 16) % ONE_IN == 0
             self.certify |= drawn and len(self.problem) <= MOST_CELLS and most <= MOST_TARGETS
             jobs.append(self)
 

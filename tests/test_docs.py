@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -281,6 +282,12 @@ def each_problem_is_protected_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return found[key]
 
     monkeypatch.setattr(ForRespondents, "protect", remembered)
+
+
+@pytest.fixture(autouse=True)
+def attacks_that_draw_tables_end_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They go on for a minute where too few tables lead to the same release, and claim no more for it."""
+    monkeypatch.setattr(import_module("discreet.lab.run"), "SECONDS", 2.0)  # the package has a function of this name
 
 
 LONG = {"tutorial.md", "many-tables.md", "compare-methods.md"}  # pages that take ten seconds and more

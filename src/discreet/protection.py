@@ -115,7 +115,7 @@ class Protection:
 
     @property
     def hidden(self) -> BoolArray:
-        return np.isin(self.decision, (Decision.PRIMARY, Decision.SECONDARY))
+        return np.asarray((self.decision == Decision.PRIMARY) | (self.decision == Decision.SECONDARY))
 
     @property
     def only_hides(self) -> bool:

@@ -28,6 +28,8 @@ from discreet.progress import Budget, OutOfTime, Progress, Silent, Timed
 from discreet.testing import cross_table, hide, pose, random_table
 
 RULE = "FREQ(3)"
+# Draws that lead to a statement, soon: how many tables agree depends on what is announced, which is drawn.
+SECRET = "d4735e3a265e16eee03f59718b9b5d03019c07d8b6c51f90da3a666eec13ab35"
 module = import_module("discreet.attacks.replay")  # the package has a function of this name
 
 
@@ -301,11 +303,14 @@ def test_the_chance_of_a_draw_is_how_often_it_comes_up(method):
     assert missed <= 0.05
 
 
+@pytest.mark.parametrize(
+    ("values", "level"), [((3, 2), 1.0), pytest.param((5, 4), 2.0, marks=pytest.mark.slow)], ids=["smaller", "larger"]
+)
 @pytest.mark.parametrize("method", ["perturb", "adjust"])
-def test_drawn_methods_are_replayed_by_how_they_draw(method):
+def test_drawn_methods_are_replayed_by_how_they_draw(method, values, level):
     """On two counts and their total a statement is made, is called an estimate, and does not rule the truth out."""
-    problem = _two((5, 4), 2.0)
-    found = protect(problem, method)
+    problem = _two(values, level)
+    found = protect(problem, method, secret=SECRET)
     recipe = Recipe.of(found, method)
     replayed = attacks.replay(attacks.Public.of(found), recipe)
     assert replayed.every
@@ -455,15 +460,15 @@ def test_what_is_narrower_than_required_is_said_in_counts():
 
 
 def test_that_chances_are_estimated_is_said_beside_the_verdict():
-    found = protect(_two(), "perturb")
+    found = protect(_two((3, 2), 1.0), "perturb", secret=SECRET)
     report = attacks.run(found, ["replay"], knows=attacks.Knowledge(recipe=Recipe.of(found, "perturb"), seconds=None))
     counted = replayed(report)
     assert counted is not None
     assert counted["estimated"]
     assert counted["all_tables"]
-    if counted["narrower"]:
-        (sentence,) = limits(report)
-        assert "by chances estimated" in sentence
+    assert counted["narrower"]
+    (sentence,) = limits(report)
+    assert "by chances estimated" in sentence
 
 
 def test_too_few_tables_make_no_statement():

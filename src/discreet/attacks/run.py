@@ -28,6 +28,7 @@ from discreet.protection import Protection
 LATE = "not finished in the time for attacks"
 DRAWING = 0.9  # share of the time left for attacks that draw tables
 MANY = 5_000  # cells of a table that is not protected over and over again unasked
+SECONDS = 60.0  # for an attack that draws tables; what is not settled by then is not claimed
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Knowledge:
     seed: int = 0
     recipe: Recipe | None = None  # how the release was made, but for secret randomness
     draws: int = 1_000
-    seconds: float | None = 60.0  # for an attack that draws tables; what is not settled by then is not claimed
+    seconds: float | None = field(default_factory=lambda: SECONDS)  # for an attack that draws tables
 
 
 @dataclass(frozen=True)

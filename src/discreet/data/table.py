@@ -39,7 +39,14 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 def digits_of(value: FloatArray, nothing: float = 1e-12) -> int | None:
     """How many decimals the values have, up to rounding errors and what is as good as ``nothing``; None if more than six."""
-    return next((d for d in range(7) if np.allclose(value, np.round(value, d), rtol=1e-14, atol=nothing)), None)
+    return next((d for d in range(7) if _is_near(value, np.round(value, d), nothing)), None)
+
+
+def _is_near(value: FloatArray, rounded: FloatArray, nothing: float) -> bool:
+    """``np.allclose`` with a relative tolerance of 1e-14; asked in every audit, where that function takes as long as the rest."""
+    with np.errstate(invalid="ignore"):  # infinite values equal themselves
+        near = np.abs(value - rounded) <= nothing + 1e-14 * np.abs(rounded)
+    return bool(np.all(near | (value == rounded)))
 
 
 def unit_of(value: FloatArray) -> tuple[float, int | None]:

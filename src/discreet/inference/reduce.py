@@ -45,7 +45,7 @@ def reduce(relations: sparse.csr_array, low: FloatArray, high: FloatArray, uncer
     column = np.where(uncertain, np.cumsum(uncertain) - 1, -1)
     sign = np.ones(len(low))
     low, high = low[uncertain], high[uncertain]
-    rows = whole(_nonempty(sparse.csr_array(relations[:, np.flatnonzero(uncertain)])))
+    rows = whole(_nonempty(relations[:, np.flatnonzero(uncertain)]))
     bounds = np.concatenate([low, high])
     # However small, room is room: only what is exactly nothing may become nothing.
     digits = digits_of(bounds[np.isfinite(bounds)], nothing=0.0) if np.all(np.abs(rows.data) == 1) else None
@@ -67,7 +67,7 @@ def reduce(relations: sparse.csr_array, low: FloatArray, high: FloatArray, uncer
         place = np.where(moves, np.cumsum(moves) - 1, -1)[name]
         at = np.flatnonzero(place >= 0)
         members = sparse.csr_array((factor[at], (at, place[at])), shape=(len(low), int(moves.sum())))
-        rows = sparse.csr_array(rows @ members)
+        rows = rows @ members
         rows.eliminate_zeros()
         rows = whole(_nonempty(rows))
         low, high = down[moves], up[moves]
@@ -77,7 +77,8 @@ def reduce(relations: sparse.csr_array, low: FloatArray, high: FloatArray, uncer
 
 
 def _nonempty(rows: sparse.csr_array) -> sparse.csr_array:
-    return sparse.csr_array(rows[np.diff(rows.indptr) > 0])
+    held = np.diff(rows.indptr) > 0
+    return rows if held.all() else rows[held]
 
 
 def _aliases(rows: sparse.csr_array) -> tuple[IntArray, FloatArray, NDArray[np.bool_]]:

@@ -61,10 +61,17 @@ class Completer:
         self, number: int, chosen: BoolArray, z: FloatArray, budget: Budget
     ) -> list[ViolatedRequirement] | None:
         """The demands against an attacker that choices and widths do not meet; None if time was up."""
-        wide = chosen | z.any(axis=0)
-        asked = [*self.s.demands[number], *(one for one in self.conditional[number] if wide[one.cell])]
-        found = self.attacks[number].separate(z, asked, budget, share=np.where(self.open & ~chosen, 0.0, 1.0))
+        found = self.attacks[number].separate(z, self._asked(number, chosen, z), budget, share=self._share(chosen))
         return None if found is None else found[1]
+
+    def _asked(self, number: int, chosen: BoolArray, z: FloatArray) -> list[Demand]:
+        """All demands against an attacker: some are made only of cells that are not told exactly."""
+        wide = chosen | z.any(axis=0)
+        return [*self.s.demands[number], *(one for one in self.conditional[number] if wide[one.cell])]
+
+    def _share(self, chosen: BoolArray) -> FloatArray:
+        """Of the room of settled cells, what counts: none where they are told after all."""
+        return np.where(self.open & ~chosen, 0.0, 1.0)
 
     def _thin(self, chosen: BoolArray, z: FloatArray, price: FloatArray, budget: Budget) -> BoolArray:
         """Without whole cells that nobody needs, the dearest first."""
@@ -72,10 +79,11 @@ class Completer:
         for cell in cells[np.argsort(-price[cells], kind="stable")].tolist():
             fewer = chosen.copy()
             fewer[cell] = False
-            missed = (self._missed(number, fewer, z, budget) for number in range(len(self.attacks)))
             if budget.over:
                 break
-            if all(one == [] for one in missed):
+            share = self._share(fewer)
+            asked = (self._asked(number, fewer, z) for number in range(len(self.attacks)))
+            if all(attack.meets(z, own, budget, share) for attack, own in zip(self.attacks, asked, strict=True)):
                 chosen = fewer
         return chosen
 

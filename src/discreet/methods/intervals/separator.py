@@ -12,7 +12,7 @@ from scipy.sparse import csgraph
 from discreet.arrays import DOWN, SIGN, UP, BoolArray, FloatArray, IntArray
 from discreet.methods.intervals.master import WidthCut
 from discreet.methods.intervals.setting import Demand, IntervalSetting
-from discreet.progress import Budget
+from discreet.progress import Budget, OutOfTime
 from discreet.solvers import new_model
 
 PARTS = 2520  # multipliers of relations are simple fractions
@@ -51,9 +51,30 @@ class WidthSeparator:
         Of the room of settled cells only a ``share`` counts, if given, and where that is ``snug`` only as much of the room as is
         demanded: what is missed then makes good cuts of choices that are not whole, though it need not really be missed.
         """
+        cuts, missed = [], []
+        try:
+            for unmet, rows, duals in self._unmet(z, demands, budget, share, snug):
+                missed.append(unmet)
+                cuts.append(self._cut(z, unmet.demand, rows, duals))
+        except OutOfTime:
+            return None
+        return cuts, missed
+
+    def meets(
+        self, z: FloatArray, demands: Sequence[Demand], budget: Budget | None = None, share: FloatArray | None = None
+    ) -> bool | None:
+        """Whether widths meet all demands; None if time was up. The first that is missed settles it."""
+        try:
+            return next(self._unmet(z, demands, budget, share, False), None) is None
+        except OutOfTime:
+            return None
+
+    def _unmet(
+        self, z: FloatArray, demands: Sequence[Demand], budget: Budget | None, share: FloatArray | None, snug: bool
+    ) -> Iterator[tuple[ViolatedRequirement, IntArray, list[FloatArray]]]:
+        """The demands that widths do not meet, with relations and multipliers that show it; raises :class:`OutOfTime`."""
         room = self.room if share is None else self.room * share
         limit = np.where(self.s.settled, room, np.minimum(z, self.room))
-        cuts, missed = [], []
         by_cell: dict[int, list[Demand]] = {}
         for demand in demands:
             by_cell.setdefault(demand.cell, []).append(demand)
@@ -61,8 +82,7 @@ class WidthSeparator:
         for demand in (demand for cell in by_cell if self.alone[cell] for demand in by_cell[cell]):
             lacking = 1 - float(sum(limit[side, demand.cell] for side in demand.sides)) / demand.level
             if lacking > REACHED:  # in no relation: nothing but its width stops it
-                missed.append(ViolatedRequirement(demand, lacking))
-                cuts.append(self._cut(z, demand, nothing, [np.zeros(0)] * len(demand.sides)))
+                yield ViolatedRequirement(demand, lacking), nothing, [np.zeros(0)] * len(demand.sides)
         asked = np.zeros(limit.shape[1], dtype=bool)
         asked[list(by_cell)] = True
         asked &= ~self.alone
@@ -72,14 +92,12 @@ class WidthSeparator:
                 program.partly(np.flatnonzero(self.s.whole[columns]), share)
             for cell in columns[asked[columns]].tolist():
                 if budget is not None and budget.over:
-                    return None
+                    raise OutOfTime
                 for demand in by_cell[cell]:
                     reach, duals = program.reach(demand)
                     lacking = 1 - reach / demand.level
                     if lacking > REACHED:
-                        missed.append(ViolatedRequirement(demand, lacking))
-                        cuts.append(self._cut(z, demand, rows, duals))
-        return cuts, missed
+                        yield ViolatedRequirement(demand, lacking), rows, duals
 
     def _cut(self, z: FloatArray, demand: Demand, rows: IntArray, duals: Sequence[FloatArray]) -> WidthCut:
         """What widths must add up to, as the multipliers of the relations tell; any multipliers tell the truth."""

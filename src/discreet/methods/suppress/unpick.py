@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy import sparse
 
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
-from discreet.inference.propagate import propagate
+from discreet.inference.propagate import propagate, propagate_terms
 from discreet.inference.tolerances import REACH
 from discreet.methods.suppress.evidence import KnownDeviations
 from discreet.methods.suppress.mover import Mover
@@ -56,10 +55,11 @@ class Unpicked:
             rows = np.unique(self.by_column.indices[terms(self.by_column, tighter)[0]])
             at, length = terms(relations, rows)
             columns, place = np.unique(relations.indices[at], return_inverse=True)
-            start = np.concatenate([[0], np.cumsum(length)])
-            part = sparse.csr_array((relations.data[at], place, start), shape=(len(rows), len(columns)))
+            by_column = np.argsort(place, kind="stable")
+            row = np.repeat(np.arange(len(rows)), length)[by_column]
             old_low, old_high = self.low[columns], self.high[columns]
-            low, high = propagate(part, old_low, old_high, rounds=1)
+            weight = relations.data[at][by_column]
+            low, high = propagate_terms(row, place[by_column], weight, old_low, old_high, rounds=1)
             new = np.flatnonzero((low > old_low * (1 - 1e-6)) | (high < old_high * (1 - 1e-6)))
             if not len(new):
                 break
