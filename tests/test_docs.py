@@ -287,7 +287,9 @@ def each_problem_is_protected_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def attacks_that_draw_tables_end_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """They go on for a minute where too few tables lead to the same release, and claim no more for it."""
-    monkeypatch.setattr(import_module("discreet.attacks.run"), "SECONDS", 2.0)  # the package has a function of this name
+    monkeypatch.setattr(
+        import_module("discreet.attacks.run"), "SECONDS", 2.0
+    )  # the package has a function of this name
 
 
 LONG = {"tutorial.md", "many-tables.md", "compare-methods.md"}  # pages that take ten seconds and more

@@ -157,14 +157,14 @@ def test_who_stops_it_gets_the_best_so_far(three, monkeypatch):
 
     made = []
 
-    class Stopped(adjustment.Master):
+    class Stopped(adjustment.TableMaster):
         def solve(self, *args):
             if self.senses is not None:
                 made.append(1)
                 raise KeyboardInterrupt
             return super().solve(*args)
 
-    monkeypatch.setattr(adjustment, "Master", Stopped)
+    monkeypatch.setattr(adjustment, "TableMaster", Stopped)
     found = protect(three, "adjust")
     assert made
     assert found.report.status == "time_limit"

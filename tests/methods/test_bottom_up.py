@@ -155,7 +155,7 @@ def test_ctrl_c_on_the_way_to_the_second_rung_leaves_the_pattern_of_the_first(st
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(auto.Search, step, stop)
+    monkeypatch.setattr(auto.PatternSearch, step, stop)
     found = protect(problem, "auto")
     np.testing.assert_array_equal(found.hidden, first.hidden)
     assert (found.report.method, found.report.status) == ("auto", "time_limit")

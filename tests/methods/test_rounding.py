@@ -355,7 +355,7 @@ def test_large_tables_are_relaxed_where_annealing_finds_nothing(monkeypatch, cub
 def test_a_rounding_that_exposes_cells_is_mended_around_them(monkeypatch):
     """Where somebody knows most cells, annealed roundings leave some exposed, and cuts are learnt."""
     monkeypatch.setattr(searching, "EXACT", 0)
-    monkeypatch.setattr(searching.Program, "is_network", lambda self: False)
+    monkeypatch.setattr(searching.RoundingProgram, "is_network", lambda self: False)
     monkeypatch.setattr(annealing, "SWEEPS", 100)
     cuts = 0
     for seed in range(12):

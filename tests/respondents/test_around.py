@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -158,7 +159,7 @@ def test_contributions_that_do_not_fit_are_refused(change, message):
 
 
 def test_the_audit_is_the_same_wherever_it_is_made(monkeypatch):
-    monkeypatch.setattr("discreet.audit.respondents.CHUNK", 1)
+    monkeypatch.setattr(sys.modules["discreet.audit.respondents"], "CHUNK", 1)
     special = {
         ("A", "I"): {"one": 90.0, "two": 3.0},
         ("B", "II"): {"three": 70.0, "one": 2.0},
