@@ -11,10 +11,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from importlib import import_module
 from pathlib import Path
 
 import click
 import pytest
+from tests.test_layers import ROOMS, SOURCE
 
 import discreet
 from discreet import errors
@@ -48,7 +50,7 @@ def reference(name: str) -> str:
 
 def section(text: str, heading: str) -> str:
     """What stands below a heading, up to the next one of its level or above."""
-    found = re.search(rf"^(#+) {re.escape(heading)}$", text, flags=re.M)
+    found = re.search(rf"^(#+) `?{re.escape(heading)}`?$", text, flags=re.M)
     assert found, f"there is no heading {heading!r}"
     rest = text[found.end() :]
     end = re.search(rf"^#{{1,{len(found[1])}}} ", rest, flags=re.M)
@@ -180,6 +182,23 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert target.exists(), f"{link} does not exist"
         if anchor:
             assert anchor in anchors(target), f"{link} names no heading"
+
+
+def test_the_architecture_names_every_room_that_is_a_package() -> None:
+    text = (DOCS / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    packages = [room for room in ROOMS if (SOURCE / room).is_dir()]
+    assert packages
+    assert not [room for room in packages if f"{room}/" not in text]
+
+
+def test_what_the_architecture_names_is_there() -> None:
+    """``jobs.job.run_job`` and the like: a module below the package, and what it holds."""
+    text = (DOCS / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    names = {name for name in re.findall(r"`([\w.]+\.\w+)`", text) if name.split(".")[0] in ROOMS}
+    assert "jobs.job.run_job" in names
+    for name in names:
+        module, _, thing = name.rpartition(".")
+        assert hasattr(import_module(f"discreet.{module}"), thing), name
 
 
 def test_every_page_is_listed_on_the_first() -> None:
