@@ -16,10 +16,11 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.test_layers import ROOMS, SOURCE
+from tests.test_layers import MODULES, ROOMS, SOURCE
 
 import discreet
 from discreet import errors
+from discreet.attacks import ATTACKS
 from discreet.cli import main as cli
 from discreet.costs import COSTS
 from discreet.io import FORMATS
@@ -36,7 +37,8 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 REFERENCE = DOCS / "reference"
 EXAMPLE = ROOT / "examples" / "turnover"
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "examples" / "README.md", *sorted(DOCS.rglob("*.md"))]
+ROOT_PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md")]
+PAGES = [*ROOT_PAGES, *sorted(DOCS.rglob("*.md"))]
 RUNNABLE = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 
 
@@ -100,6 +102,17 @@ def test_every_method_and_its_options_are_described(method: str) -> None:
     text = section(reference("methods.md"), method)
     for name in inspect.signature(METHODS[method]).parameters:
         assert f"`{name}`" in text
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_every_attack_is_described(attack: str) -> None:
+    text = (DOCS / "explanation" / "intruder.md").read_text(encoding="utf-8")
+    names = [
+        name
+        for heading in headings(section(text, "The attacks"))
+        for name in re.findall(r"[\w-]+", heading.split(":")[0])
+    ]
+    assert attack in names
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
@@ -191,14 +204,27 @@ def test_the_architecture_names_every_room_that_is_a_package() -> None:
     assert not [room for room in packages if f"{room}/" not in text]
 
 
-def test_what_the_architecture_names_is_there() -> None:
-    """``jobs.job.run_job`` and the like: a module below the package, and what it holds."""
-    text = (DOCS / "explanation" / "architecture.md").read_text(encoding="utf-8")
-    names = {name for name in re.findall(r"`([\w.]+\.\w+)`", text) if name.split(".")[0] in ROOMS}
-    assert "jobs.job.run_job" in names
+@pytest.mark.parametrize("page", ["explanation/architecture.md", "glossary.md"])
+def test_what_a_page_names_of_the_source_is_there(page: str) -> None:
+    """``jobs.job.run_job`` and the like: a module below the package, or what it holds."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    names = {name for name in re.findall(r"`(\w+\.[\w.]+)`", text) if name.split(".")[0] in ROOMS}
+    names = {name for name in names if not name.endswith((".json", ".html"))}
+    assert len(names) > 10
     for name in names:
         module, _, thing = name.rpartition(".")
-        assert hasattr(import_module(f"discreet.{module}"), thing), name
+        assert name in MODULES or hasattr(import_module(f"discreet.{module}"), thing), name
+
+
+def test_the_files_and_registries_that_contributors_are_sent_to_are_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    places = {path for path in re.findall(r"`((?:src|tests)/[\w/.]+)`", text) if not re.search("NAME|FAMILY", path)}
+    assert "tests/rules/test_rules_contract.py" in places
+    assert not [place for place in places if not (ROOT / place).exists()]
+    registries = re.findall(r"`([A-Z]+)`(?: or `[A-Z]+`)? in `([\w/]+\.py)`", text)
+    assert {name for name, _ in registries} >= {"RULES", "SUPPRESSION", "SOLVERS", "FORMATS", "ATTACKS", "COMMANDS"}
+    for name, module in registries:
+        assert re.search(rf"^{name}\b.* = ", (SOURCE / module).read_text(encoding="utf-8"), flags=re.M), name
 
 
 def test_every_page_is_listed_on_the_first() -> None:
