@@ -233,6 +233,19 @@ def test_every_page_is_listed_on_the_first() -> None:
     assert pages <= listed
 
 
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    """Once; pages from outside docs/ come from the hooks in docs_site.py."""
+    listed = re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), flags=re.M)
+    outside = re.findall(r'": "([\w-]+\.md)"', (ROOT / "docs_site.py").read_text(encoding="utf-8"))
+    pages = [page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")]
+    assert sorted(listed) == sorted({*pages, *outside})
+
+
+@pytest.mark.parametrize("name", discreet.__all__)
+def test_every_public_name_is_in_the_reference_made_from_the_source(name: str) -> None:
+    assert f"::: discreet.public.{name}\n" in reference("api.md")
+
+
 # -- what is to be typed works ---------------------------------------------------------------------------------------
 
 
