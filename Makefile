@@ -50,7 +50,7 @@ types: $(VENV)/dev.stamp
 	$(BIN)/mypy
 
 docs: $(VENV)/docs.stamp  ## the documentation site, into site/; warnings are errors
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(VENV)/dev.stamp  ## make bench BENCH_DATA=path/to/jj-folder
 	$(BIN)/python -m benchmarks $(if $(BENCH_DATA),--data $(BENCH_DATA))

@@ -216,6 +216,18 @@ def test_what_a_page_names_of_the_source_is_there(page: str) -> None:
         assert name in MODULES or hasattr(import_module(f"discreet.{module}"), thing), name
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_modules_that_a_page_names_are_there(page: Path) -> None:
+    """``discreet.attacks`` and the like, and what is named in them."""
+    for name in set(re.findall(r"\bdiscreet\.([a-z_]+(?:\.\w+)*)", page.read_text(encoding="utf-8"))):
+        parts = name.split(".")
+        depth = max((n for n in range(len(parts) + 1) if ".".join(parts[:n]) in MODULES), default=0)
+        found = import_module(".".join(["discreet", *parts[:depth]]))
+        for part in parts[depth:]:
+            assert hasattr(found, part), f"discreet.{name}"
+            found = getattr(found, part)
+
+
 def test_the_files_and_registries_that_contributors_are_sent_to_are_there() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     places = {path for path in re.findall(r"`((?:src|tests)/[\w/.]+)`", text) if not re.search("NAME|FAMILY", path)}
