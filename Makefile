@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow judge lint types bench bench-audit bench-audit-peers bench-optimal bench-ladder bench-large bench-methods bench-respondents clean
+.PHONY: demo test test-slow judge lint types docs bench bench-audit bench-audit-peers bench-optimal bench-ladder bench-large bench-methods bench-respondents clean
 
 $(VENV)/run.stamp: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -25,6 +25,11 @@ $(VENV)/slow.stamp: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,dask]'
 	@touch $@ $(VENV)/dev.stamp $(VENV)/run.stamp
 
+$(VENV)/docs.stamp: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@ $(VENV)/run.stamp
+
 demo: $(VENV)/run.stamp  ## the whole job on a built-in synthetic survey
 	$(BIN)/discreet demo --out demo-output
 
@@ -43,6 +48,9 @@ lint: $(VENV)/dev.stamp
 
 types: $(VENV)/dev.stamp
 	$(BIN)/mypy
+
+docs: $(VENV)/docs.stamp  ## the documentation site, into site/; warnings are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(VENV)/dev.stamp  ## make bench BENCH_DATA=path/to/jj-folder
 	$(BIN)/python -m benchmarks $(if $(BENCH_DATA),--data $(BENCH_DATA))
@@ -73,4 +81,4 @@ bench-methods: $(VENV)/bench.stamp  ## make bench-methods BENCH_DATA=path/to/jj-
 	$(BIN)/python -m benchmarks.counts
 
 clean:
-	rm -rf $(VENV) demo-output .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) demo-output site .mypy_cache .pytest_cache .ruff_cache

@@ -16,9 +16,11 @@ from pathlib import Path
 
 import click
 import pytest
+from tests.test_layers import MODULES, ROOMS, SOURCE
 
 import discreet
 from discreet import errors
+from discreet.attacks import ATTACKS
 from discreet.cli import main as cli
 from discreet.costs import COSTS
 from discreet.io import FORMATS
@@ -35,7 +37,8 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 REFERENCE = DOCS / "reference"
 EXAMPLE = ROOT / "examples" / "turnover"
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "examples" / "README.md", *sorted(DOCS.rglob("*.md"))]
+ROOT_PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md")]
+PAGES = [*ROOT_PAGES, *sorted(DOCS.rglob("*.md"))]
 RUNNABLE = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 
 
@@ -49,7 +52,7 @@ def reference(name: str) -> str:
 
 def section(text: str, heading: str) -> str:
     """What stands below a heading, up to the next one of its level or above."""
-    found = re.search(rf"^(#+) {re.escape(heading)}$", text, flags=re.M)
+    found = re.search(rf"^(#+) `?{re.escape(heading)}`?$", text, flags=re.M)
     assert found, f"there is no heading {heading!r}"
     rest = text[found.end() :]
     end = re.search(rf"^#{{1,{len(found[1])}}} ", rest, flags=re.M)
@@ -99,6 +102,17 @@ def test_every_method_and_its_options_are_described(method: str) -> None:
     text = section(reference("methods.md"), method)
     for name in inspect.signature(METHODS[method]).parameters:
         assert f"`{name}`" in text
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_every_attack_is_described(attack: str) -> None:
+    text = (DOCS / "explanation" / "intruder.md").read_text(encoding="utf-8")
+    names = [
+        name
+        for heading in headings(section(text, "The attacks"))
+        for name in re.findall(r"[\w-]+", heading.split(":")[0])
+    ]
+    assert attack in names
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
@@ -183,10 +197,65 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert anchor in anchors(target), f"{link} names no heading"
 
 
+def test_the_architecture_names_every_room_that_is_a_package() -> None:
+    text = (DOCS / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    packages = [room for room in ROOMS if (SOURCE / room).is_dir()]
+    assert packages
+    assert not [room for room in packages if f"{room}/" not in text]
+
+
+@pytest.mark.parametrize("page", ["explanation/architecture.md", "glossary.md"])
+def test_what_a_page_names_of_the_source_is_there(page: str) -> None:
+    """``jobs.job.run_job`` and the like: a module below the package, or what it holds."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    names = {name for name in re.findall(r"`(\w+\.[\w.]+)`", text) if name.split(".")[0] in ROOMS}
+    names = {name for name in names if not name.endswith((".json", ".html"))}
+    assert len(names) > 10
+    for name in names:
+        module, _, thing = name.rpartition(".")
+        assert name in MODULES or hasattr(import_module(f"discreet.{module}"), thing), name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_modules_that_a_page_names_are_there(page: Path) -> None:
+    """``discreet.attacks`` and the like, and what is named in them."""
+    for name in set(re.findall(r"\bdiscreet\.([a-z_]+(?:\.\w+)*)", page.read_text(encoding="utf-8"))):
+        parts = name.split(".")
+        depth = max((n for n in range(len(parts) + 1) if ".".join(parts[:n]) in MODULES), default=0)
+        found = import_module(".".join(["discreet", *parts[:depth]]))
+        for part in parts[depth:]:
+            assert hasattr(found, part), f"discreet.{name}"
+            found = getattr(found, part)
+
+
+def test_the_files_and_registries_that_contributors_are_sent_to_are_there() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    places = {path for path in re.findall(r"`((?:src|tests)/[\w/.]+)`", text) if not re.search("NAME|FAMILY", path)}
+    assert "tests/rules/test_rules_contract.py" in places
+    assert not [place for place in places if not (ROOT / place).exists()]
+    registries = re.findall(r"`([A-Z]+)`(?: or `[A-Z]+`)? in `([\w/]+\.py)`", text)
+    assert {name for name, _ in registries} >= {"RULES", "SUPPRESSION", "SOLVERS", "FORMATS", "ATTACKS", "COMMANDS"}
+    for name, module in registries:
+        assert re.search(rf"^{name}\b.* = ", (SOURCE / module).read_text(encoding="utf-8"), flags=re.M), name
+
+
 def test_every_page_is_listed_on_the_first() -> None:
     listed = set(re.findall(r"\]\(([^)#\s]+)", (DOCS / "index.md").read_text(encoding="utf-8")))
     pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")} - {"index.md"}
     assert pages <= listed
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    """Once; pages from outside docs/ come from the hooks in docs_site.py."""
+    listed = re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), flags=re.M)
+    outside = re.findall(r'": "([\w-]+\.md)"', (ROOT / "docs_site.py").read_text(encoding="utf-8"))
+    pages = [page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")]
+    assert sorted(listed) == sorted({*pages, *outside})
+
+
+@pytest.mark.parametrize("name", discreet.__all__)
+def test_every_public_name_is_in_the_reference_made_from_the_source(name: str) -> None:
+    assert f"::: discreet.public.{name}\n" in reference("api.md")
 
 
 # -- what is to be typed works ---------------------------------------------------------------------------------------
