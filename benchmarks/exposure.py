@@ -1,4 +1,4 @@
-"""Which primaries are exposed when only they are hidden, and whether protecting some of them protects all.
+"""Which primaries are exposed when only they are suppressed, and whether protecting some of them protects all.
 
 ``python -m benchmarks.exposure FOLDER`` prints the table of docs/reference/exposure.md for the JJ files in a folder;
 ``python -m benchmarks.exposure --random 30`` the one about candidates in docs/explanation/audit.md.
@@ -24,12 +24,12 @@ from discreet.problem import Problem, Status
 from discreet.protection import suppress
 from discreet.testing import (
     cross_table,
-    hide,
     pose,
     random_hierarchy,
     random_linked_table,
     random_problem,
     random_table,
+    suppressing,
 )
 
 Row = dict[str, str]
@@ -45,7 +45,7 @@ def jj_files(folder: Path) -> Iterator[Row]:
 
 def exposed(name: str, problem: Problem) -> Row:
     """Counts, and processor time of looking at single relations and of the exact audit of all primaries."""
-    pattern = hide(problem)
+    pattern = suppressing(problem)
     begun = time.process_time()
     checked = audit(problem, pattern)
     solved = time.process_time()
@@ -115,10 +115,10 @@ def candidates(each: int) -> Iterator[Row]:
 
 
 def suffices(problem: Problem, chosen: BoolArray) -> bool:
-    """Whether a pattern that protects the chosen primaries, with the others just hidden, protects all."""
+    """Whether a pattern that protects the chosen primaries, with the others just suppressed, protects all."""
     status = problem.status.copy()
-    status[problem.primaries[~chosen]] = Status.HIDDEN
-    pattern = protect(problem.with_columns(status=status)).hidden
+    status[problem.primaries[~chosen]] = Status.SUPPRESSED
+    pattern = protect(problem.with_columns(status=status)).suppressed
     return audit(problem, suppress(problem, pattern), intervals=False).passed
 
 

@@ -75,26 +75,26 @@ def measured(part: str, name: str, data: Path, method: str, seconds: float) -> d
     limit(10 * GRACE)  # for the audit
     if found is None:
         return {**size(problem), "status": "no pattern", **spent}
-    return {"status": found.report.status, **judged(problem, found.hidden, twice=part == "surveys"), **spent}
+    return {"status": found.report.status, **judged(problem, found.suppressed, twice=part == "surveys"), **spent}
 
 
 def size(problem: Problem) -> dict[str, Any]:
     return {"cells": len(problem), "primaries": len(problem.primaries)}
 
 
-def judged(problem: Problem, hidden: BoolArray, *, twice: bool) -> dict[str, Any]:
+def judged(problem: Problem, suppressed: BoolArray, *, twice: bool) -> dict[str, Any]:
     """Cost of the secondaries by the problem's own costs, and primaries left under-protected; by linprog, too, if ``twice``."""
-    pattern = suppress(problem, hidden)
+    pattern = suppress(problem, suppressed)
     cpu = time.process_time()
     checked = audit(problem, pattern, intervals=False)
     spent = time.process_time() - cpu
     return {
         **size(problem),
-        "hidden": int(hidden.sum()),
+        "hidden": int(suppressed.sum()),
         "secondaries": pattern.report.n_secondary,
         "cost": float(problem.cost[pattern.decision == Decision.SECONDARY].sum()),
         "under": len(np.unique(checked.cell[~checked.safe])),
-        "under_linprog": len(under_protected(problem, hidden)) if twice else "",
+        "under_linprog": len(under_protected(problem, suppressed)) if twice else "",
         "audit_s": round(spent, 3),
     }
 
@@ -108,10 +108,10 @@ def theirs(name: str, data: Path, peer: str, python: Path) -> dict[str, Any]:
     case = Case(problem_of(name, data), data / "surveys" / name)
     found = PEERS[peer](case, python)
     figures = {**size(case.problem), **found.figures}
-    if found.hidden is not None:
+    if found.suppressed is not None:
         try:
-            figures |= judged(case.problem, found.hidden, twice=True)
-        except DiscreetError as error:  # it hides what must be published
+            figures |= judged(case.problem, found.suppressed, twice=True)
+        except DiscreetError as error:  # it suppresses what must be published
             figures["status"] = f"failed: {error}"[:120]
     return filled(name, peer, "", figures)
 

@@ -45,7 +45,7 @@ def measured(name: str, seed: int, method: str, workers: int, seconds: float | N
         "cells": len(problem),
         "primaries": len(problem.primaries),
         "secondaries": found.report.n_secondary,
-        "cost": float(problem.cost[found.hidden & (problem.status == Status.FREE)].sum()),
+        "cost": float(problem.cost[found.suppressed & (problem.status == Status.FREE)].sum()),
         "status": found.report.status,
         "safe": seen.passed,
         "protect_s": round(protected - begun, 1),

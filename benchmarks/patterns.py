@@ -27,19 +27,19 @@ from discreet.methods.suppress.pattern import Pattern
 from discreet.problem import Problem
 from discreet.protection import Protection, suppress
 
-VERSION = 1  # raise it when a rule or an instance changes: patterns on disk of another version are not used
+VERSION = 2  # raise it when a rule or an instance changes: patterns on disk of another version are not used
 KEPT = RESULTS / "patterns"
 
 DRAWS = 60  # boxes to choose from for each primary
-ACROSS = 0.1  # share of dimensions in which a box reaches into another group, so that totals are hidden, too
+ACROSS = 0.1  # share of dimensions in which a box reaches into another group, so that totals are suppressed, too
 
 IntArray = NDArray[np.int64]
-Rule = Callable[[Problem, int], BoolArray]  # from problem and seed to what is hidden
+Rule = Callable[[Problem, int], BoolArray]  # from problem and seed to what is suppressed
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A table and the rule that hides cells in it."""
+    """A table and the rule that suppresses cells in it."""
 
     instance: Instance
     rule: Rule
@@ -52,25 +52,25 @@ def largest_first(problem: Problem) -> list[int]:
 
 
 def sequential(problem: Problem, seed: int) -> BoolArray:
-    """What kelly hides before it publishes again what was not needed."""
+    """What kelly suppresses before it publishes again what was not needed."""
     pattern = Pattern(problem, seed)
     pattern.grow(Run())
-    return pattern.hidden
+    return pattern.suppressed
 
 
 def cycles(problem: Problem, seed: int) -> BoolArray:
-    """Flat tables of two dimensions: close the cheapest cycle through each primary, over hidden cells for free.
+    """Flat tables of two dimensions: close the cheapest cycle through each primary, over suppressed cells for free.
 
     Rows and columns are the nodes of a graph (the totals, too) and cells its edges. Along a cycle the cells can
     alternately grow and shrink by the level of the primary, if each of them is at least that large.
     """
     value, (row, column) = problem.table.value, problem.table.codes
     rows, columns = row.max() + 1, column.max() + 1
-    hidden = np.zeros(len(problem), dtype=bool)
-    hidden[problem.primaries] = True
-    room = np.zeros((rows, columns))  # of hidden cells
-    room[row[hidden], column[hidden]] = value[hidden]
-    # Ties are broken by the seed, and what is hidden already is next to free.
+    suppressed = np.zeros(len(problem), dtype=bool)
+    suppressed[problem.primaries] = True
+    slack = np.zeros((rows, columns))  # of suppressed cells
+    slack[row[suppressed], column[suppressed]] = value[suppressed]
+    # Ties are broken by the seed, and what is suppressed already is next to free.
     price = problem.cost * np.random.default_rng(seed).uniform(1.0, 1.0 + 1e-6, len(value))
     ends = np.concatenate([row, rows + column]), np.concatenate([rows + column, row])
     graph = sparse.csr_array((np.tile(np.arange(1.0, len(value) + 1), 2), ends), shape=(rows + columns,) * 2)
@@ -78,11 +78,11 @@ def cycles(problem: Problem, seed: int) -> BoolArray:
     edge_of = {(int(r), int(rows + c)): i for i, (r, c) in enumerate(zip(row, column, strict=True))}
     for p in largest_first(problem):
         r, c, level = row[p], column[p], max(problem.lower[p], problem.upper[p])
-        others_down, others_across = (np.flatnonzero(line >= level) for line in (room[:, c], room[r]))
-        corners = room[np.ix_(others_down[others_down != r], others_across[others_across != c])]
-        if np.any(corners >= level):  # a cycle of four hidden cells: no need to look for a longer one
+        others_down, others_across = (np.flatnonzero(line >= level) for line in (slack[:, c], slack[r]))
+        corners = slack[np.ix_(others_down[others_down != r], others_across[others_across != c])]
+        if np.any(corners >= level):  # a cycle of four suppressed cells: no need to look for a longer one
             continue
-        weight = np.where(hidden, 1e-9, price)
+        weight = np.where(suppressed, 1e-9, price)
         weight[(value < level) | (np.arange(len(value)) == p)] = np.inf
         graph.data = weight[edge]
         _, before = csgraph.dijkstra(graph, indices=int(r), return_predecessors=True)
@@ -90,14 +90,14 @@ def cycles(problem: Problem, seed: int) -> BoolArray:
         while at != r:
             back = int(before[at])
             new = edge_of[min(at, back), max(at, back)]
-            hidden[new] = True
-            room[row[new], column[new]] = value[new]
+            suppressed[new] = True
+            slack[row[new], column[new]] = value[new]
             at = back
-    return hidden
+    return suppressed
 
 
 def boxes(problem: Problem, seed: int) -> BoolArray:
-    """Full hierarchical tables: hide the cheapest of some random boxes around each primary.
+    """Full hierarchical tables: suppress the cheapest of some random boxes around each primary.
 
     In each dimension a box holds the primary's code and another finest one, with the groups above them that the two do not
     share. Moving its cells by the primary's level, by turns up and down, keeps every total; each must be that large.
@@ -109,8 +109,8 @@ def boxes(problem: Problem, seed: int) -> BoolArray:
     classes = [_Codes(hierarchy) for hierarchy in hierarchies]
     place = np.full([len(h) for h in hierarchies], -1)
     place[tuple(codes)] = np.arange(len(value))
-    hidden = np.zeros(len(problem), dtype=bool)
-    hidden[problem.primaries] = True
+    suppressed = np.zeros(len(problem), dtype=bool)
+    suppressed[problem.primaries] = True
     covered = np.zeros(len(problem), dtype=bool)
 
     def draw(p: int, level: float) -> list[IntArray]:
@@ -132,9 +132,9 @@ def boxes(problem: Problem, seed: int) -> BoolArray:
     for p in largest_first(problem):
         if not covered[p]:
             drawn = draw(p, max(problem.lower[p], problem.upper[p]))
-            best = min(drawn, key=lambda cells: float(problem.cost[cells[~hidden[cells]]].sum()))
-            hidden[best] = covered[best] = True
-    return hidden
+            best = min(drawn, key=lambda cells: float(problem.cost[cells[~suppressed[cells]]].sum()))
+            suppressed[best] = covered[best] = True
+    return suppressed
 
 
 class _Codes:
@@ -190,22 +190,22 @@ PATTERNS = {**AUDITED, **recipes(cycles, *GROWTH["flat2d"]), **recipes(boxes, *G
 def pattern(name: str, seed: int = 1, kept: Path = KEPT) -> Protection:
     """The pattern called ``name``; its table is ``.problem``."""
     recipe = PATTERNS[name]
-    return hide(name, recipe.instance.make(seed), recipe.rule, seed, kept)
+    return suppressed_by(name, recipe.instance.make(seed), recipe.rule, seed, kept)
 
 
-def hide(name: str, problem: Problem, rule: Rule, seed: int, kept: Path = KEPT) -> Protection:
-    """What a rule hides, from disk if it was worked out before."""
+def suppressed_by(name: str, problem: Problem, rule: Rule, seed: int, kept: Path = KEPT) -> Protection:
+    """What a rule suppresses, from disk if it was worked out before."""
     path = kept / f"{name}-seed{seed}-v{VERSION}.npz"
-    hidden = _read(path, problem)
-    if hidden is None:
-        hidden = rule(problem, seed)
+    suppressed = _read(path, problem)
+    if suppressed is None:
+        suppressed = rule(problem, seed)
         kept.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(path, hidden=hidden, problem=problem.digest)
-    return suppress(problem, hidden, method=rule.__name__, seed=seed)
+        np.savez_compressed(path, suppressed=suppressed, problem=problem.digest)
+    return suppress(problem, suppressed, method=rule.__name__, seed=seed)
 
 
 def _read(path: Path, problem: Problem) -> BoolArray | None:
     if not path.exists():
         return None
     with np.load(path) as file:
-        return np.asarray(file["hidden"]) if str(file["problem"]) == problem.digest else None
+        return np.asarray(file["suppressed"]) if str(file["problem"]) == problem.digest else None

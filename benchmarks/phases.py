@@ -45,7 +45,11 @@ def phase_protect(problem: Problem, seed: int, method: str = "kelly", time_limit
 def phase_audit(problem: Problem, seed: int) -> Figures:
     """Verdict and exact intervals of the pattern that kelly finds."""
     found = protect(problem, "kelly", seed=seed, level="cells")
-    figures: Figures = {"cells": len(problem), "primaries": found.report.n_primary, "hidden": int(found.hidden.sum())}
+    figures: Figures = {
+        "cells": len(problem),
+        "primaries": found.report.n_primary,
+        "hidden": int(found.suppressed.sum()),
+    }
     for mode in ("verdict", "intervals"):
         started = time.process_time()
         checked = audit(problem, found, intervals=mode == "intervals")

@@ -31,7 +31,7 @@ from discreet.problem import Problem, Status
 from discreet.protection import suppress
 from discreet.testing import random_problem, random_table
 
-GROWTH = {  # names after the cells that are hidden, more or less
+GROWTH = {  # names after the cells that are suppressed, more or less
     "grow_1k": ((3, 3), (3, 3), (3, 4)),
     "grow_2k": ((4, 4), (4, 3), (3, 4)),
     "grow_5k": ((5, 4), (5, 4), (3, 6)),
@@ -77,51 +77,51 @@ def measured(name: str, data: Path | None, method: str, level: str, seconds: flo
     spent = round(cpu_seconds() - cpu, 2)
     anyway = float(problem.cost[problem.primaries].sum())
     bound = "" if found.report.bound is None else found.report.bound - anyway
-    return {"status": found.report.status, "bound": bound, "cpu_s": spent, **judged(problem, found.hidden)}
+    return {"status": found.report.status, "bound": bound, "cpu_s": spent, **judged(problem, found.suppressed)}
 
 
-def judged(problem: Problem, hidden: BoolArray) -> dict[str, Any]:
+def judged(problem: Problem, suppressed: BoolArray) -> dict[str, Any]:
     """What the secondaries cost, and who is exposed; a sample of pairs is asked about once more."""
     cpu = time.process_time()
-    seen = audit_respondents(problem, suppress(problem, hidden))
+    seen = audit_respondents(problem, suppress(problem, suppressed))
     spent = time.process_time() - cpu
-    free = hidden & (problem.status == Status.FREE)
+    free = suppressed & (problem.status == Status.FREE)
     return {
-        "hidden": int(hidden.sum()),
+        "hidden": int(suppressed.sum()),
         "cost": float(problem.cost[free].sum()),
         "targets": seen.targets,
         "exposed": len(seen.respondents),
         "programs": seen.programs,
         "audit_s": round(spent, 2),
-        "of_sample": sum(pairs(problem, hidden)) if seen.passed and RULE in problem.rules else "",
+        "of_sample": sum(pairs(problem, suppressed)) if seen.passed and RULE in problem.rules else "",
     }
 
 
-def pairs(problem: Problem, hidden: BoolArray, sample: int = SAMPLE) -> Iterator[bool]:
+def pairs(problem: Problem, suppressed: BoolArray, sample: int = SAMPLE) -> Iterator[bool]:
     """Whether an insider learns too much about a respondent, of some pairs drawn at random, by plain linear programs.
 
     Everybody is in one base cell here. The target is the largest respondent of a sensitive cell, the insider the largest of
-    another hidden one.
+    another suppressed one.
     """
     table, given = problem.table, problem.table.respondents()
     rng = np.random.default_rng(0)
-    cells = np.flatnonzero(hidden)
+    cells = np.flatnonzero(suppressed)
     column = np.full(len(table), -1)
     column[cells] = np.arange(len(cells))
     relations = sparse.csr_array(table.relations[:, cells])
     relations = relations[np.diff(relations.indptr) > 0]
     first = {int(cell): float(given.amount[k]) for k, cell in reversed(list(enumerate(given.cell.tolist())))}
-    base = [cell for cell in np.flatnonzero(hidden & table.is_base).tolist() if cell in first]
+    base = [cell for cell in np.flatnonzero(suppressed & table.is_base).tolist() if cell in first]
     targets = [cell for cell in base if problem.status[cell] == Status.PRIMARY]
     targets = [cell for cell in targets if (1 + P) * first[cell] > table.magnitude[cell]]
     for _ in range(sample if targets and len(base) > 1 else 0):
         target = int(rng.choice(targets))
         insider = int(rng.choice([cell for cell in base if cell != target]))
-        room = np.where(table.is_base, table.magnitude, np.inf)
-        room[insider] -= first[insider]
+        slack = np.where(table.is_base, table.magnitude, np.inf)
+        slack[insider] -= first[insider]
         goal = np.zeros(len(cells))
         goal[column[target]] = -1.0
-        bounds = np.stack([-room[cells], room[cells]], axis=1)
+        bounds = np.stack([-slack[cells], slack[cells]], axis=1)
         solved = linprog(goal, A_eq=relations, b_eq=np.zeros(relations.shape[0]), bounds=bounds, method="highs-ds")
         need = (1 + P) * first[target] - table.magnitude[target]
         yield -float(solved.fun) < need * (1 - 1e-6)
@@ -131,7 +131,7 @@ def theirs(name: str, data: Path, peer: str, python: Path) -> dict[str, Any]:
     problem = survey(name, data)
     found = BESIDE[peer](Case(problem, data / "surveys" / name), python)
     told = {name: found.figures[name] for name in ("status", "cpu_s") if name in found.figures}
-    return told if found.hidden is None else told | judged(problem, found.hidden)
+    return told if found.suppressed is None else told | judged(problem, found.suppressed)
 
 
 COLUMNS = ("status", "hidden", "cost", "bound", "targets", "exposed", "of_sample", "cpu_s", "programs", "audit_s")

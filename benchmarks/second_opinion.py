@@ -1,6 +1,6 @@
 """Which primaries a pattern leaves under-protected, by plain ``scipy.optimize.linprog``: nothing of the auditor is used.
 
-Only hidden cells are columns, and a program asks no more than whether a cell can move by its level: a table of 5,000 cells
+Only suppressed cells are columns, and a program asks no more than whether a cell can move by its level: a table of 5,000 cells
 takes seconds, not minutes.
 """
 
@@ -16,23 +16,23 @@ from discreet.problem import Problem
 NEAR = 1e-6  # share of a level, or of one, by which a solver may miss it
 
 
-def under_protected(problem: Problem, hidden: BoolArray) -> list[int]:
+def under_protected(problem: Problem, suppressed: BoolArray) -> list[int]:
     """Primaries that everybody can work out more closely than their levels allow; published ones among them."""
-    reader = _Reader(problem, hidden)
+    reader = _Reader(problem, suppressed)
     needs = np.stack([problem.lower, problem.upper, problem.sliding])
     return [int(p) for p in problem.primaries if not reader.leaves(int(p), *needs[:, p])]
 
 
 class _Reader:
-    """What everybody knows about the hidden cells: how far each can move from its value while all relations hold."""
+    """What everybody knows about the suppressed cells: how far each can move from its value while all relations hold."""
 
-    def __init__(self, problem: Problem, hidden: BoolArray) -> None:
-        cells = np.flatnonzero(hidden)
+    def __init__(self, problem: Problem, suppressed: BoolArray) -> None:
+        cells = np.flatnonzero(suppressed)
         self.column = {int(cell): k for k, cell in enumerate(cells)}
         relations = sparse.csr_array(sparse.csc_array(problem.table.relations)[:, cells])
         self.relations = relations[np.diff(relations.indptr) > 0]
         value = problem.table.value[cells]
-        self.room = np.stack([problem.prior_lower[cells] - value, problem.prior_upper[cells] - value], axis=1)
+        self.slack = np.stack([problem.prior_lower[cells] - value, problem.prior_upper[cells] - value], axis=1)
 
     def leaves(self, cell: int, lower: float, upper: float, sliding: float) -> bool:
         """Whether a cell can go as far down and up as it must, and as far in all."""
@@ -45,11 +45,11 @@ class _Reader:
         if far <= 0 or cell not in self.column:
             return 0.0
         k = self.column[cell]
-        goal, room = np.zeros(len(self.room)), self.room.copy()
+        goal, slack = np.zeros(len(self.slack)), self.slack.copy()
         goal[k] = -sign
-        room[k] = np.clip(room[k], -far, far)
+        slack[k] = np.clip(slack[k], -far, far)
         nothing = np.zeros(self.relations.shape[0])
-        solved = linprog(goal, A_eq=self.relations, b_eq=nothing, bounds=room, method="highs-ds")
+        solved = linprog(goal, A_eq=self.relations, b_eq=nothing, bounds=slack, method="highs-ds")
         if solved.status != 0:
             raise ArithmeticError(f"linprog did not solve the program of cell {cell}: {solved.message}")
         return float(sign * solved.x[k])

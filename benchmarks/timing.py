@@ -71,5 +71,5 @@ def size(name: str, seed: int) -> dict[str, int | str]:
         "seed": seed,
         "cells": len(protection.problem),
         "primaries": protection.report.n_primary,
-        "hidden": int(protection.hidden.sum()),
+        "hidden": int(protection.suppressed.sum()),
     }

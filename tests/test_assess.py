@@ -145,7 +145,7 @@ def test_statuses_by_hand_override_the_rules(table):
     assert sensitive(problem) == ["a × y"]
     assert status(problem, "a × x") == Status.FREE
     assert status(problem, "b × y") == Status.PUBLISHED
-    assert status(problem, "b × x") == Status.HIDDEN
+    assert status(problem, "b × x") == Status.SUPPRESSED
     assert status(problem, "a × z") == Status.FREE
     assert levels(problem, "b × y") == (0, 0)
     # If it is suppressed after all, it is protected as the rules say.
@@ -165,7 +165,7 @@ def test_a_sensitive_cell_that_is_to_be_hidden_stays_sensitive(table):
 @pytest.mark.parametrize("word", ["free", "published"])
 @pytest.mark.parametrize("reason", [None, "", "  "])
 def test_a_sensitive_cell_is_not_let_go_without_a_reason(table, word, reason):
-    with pytest.raises(InputError, match=r"without a reason: 'a × x'.*column 'reason'.*'hidden'") as caught:
+    with pytest.raises(InputError, match=r"without a reason: 'a × x'.*column 'reason'.*'suppressed'") as caught:
         assess(table, "P(10)", statuses={"a × x": word if reason is None else (word, reason)})
     assert caught.value.offenders == ["a × x"]
 
@@ -217,7 +217,8 @@ def test_statuses_of_cells_that_do_not_exist(table):
 
 def test_statuses_that_do_not_exist(table):
     with pytest.raises(
-        InputError, match=r"'a × x': there is no status 'secret'.*'primary', 'free', 'published', 'hidden'"
+        InputError,
+        match=r"'a × x': there is no status 'secret'.*'primary', 'free', 'published', 'suppressed', 'hidden'",
     ):
         assess(table, "P(10)", statuses={"a × x": "secret"})
 

@@ -1,4 +1,4 @@
-"""Several attackers with levels of their own, and cells that need protection only if hidden: audits, files, commands."""
+"""Several attackers with levels of their own, and cells that need protection only if suppressed: audits, files, commands."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
 from discreet.report import render_report
 from discreet.solvers.highs import HighsModel
-from discreet.testing import cross_table, hide, infer, pose, random_problem, random_table
+from discreet.testing import cross_table, infer, pose, random_problem, random_table, suppressing
 
 SLACK = 1e-5  # verdicts closer to the line than this share of a level are not compared with those of another solver
 
@@ -54,7 +54,7 @@ def several(rng: np.random.Generator, problem: Problem, count: int = 2, share: f
     return problem.with_columns(lower=down, upper=up, sliding=slide, others=others)
 
 
-def demands(problem: Problem, protection: Protection) -> dict[tuple[int, int], tuple[float, float, float]]:
+def requirements(problem: Problem, protection: Protection) -> dict[tuple[int, int], tuple[float, float, float]]:
     """What is required of each attacker's interval, written out cell by cell."""
     found = {}
     for k, who in enumerate([None, *problem.others]):
@@ -62,7 +62,7 @@ def demands(problem: Problem, protection: Protection) -> dict[tuple[int, int], t
             own = None if who is None else who.levels
             down, up, slide = (problem.lower, problem.upper, problem.sliding) if own is None else own
             level = float(down[cell]), float(up[cell]), float(slide[cell])
-            loose = protection.hidden[cell] or protection.lower[cell] < protection.upper[cell]
+            loose = protection.suppressed[cell] or protection.lower[cell] < protection.upper[cell]
             conditional = problem.status[cell] == Status.FREE and loose and any(level)
             if problem.status[cell] == Status.PRIMARY or conditional:
                 found[k, cell] = level
@@ -85,10 +85,10 @@ def test_every_attacker_is_judged_by_levels_of_their_own(table, kind, seeds):
     """36 tables: each interval by two plain linear programs, each verdict by the levels against that attacker."""
     for seed in seeds:
         rng = np.random.default_rng([seed, 90, list(TABLES).index(table), RELEASES.index(kind)])
-        plain = random_problem(rng, TABLES[table](rng), primaries=0.15, sliding=True, already_hidden=0.05)
+        plain = random_problem(rng, TABLES[table](rng), primaries=0.15, sliding=True, already_suppressed=0.05)
         problem = several(rng, plain, share=0.15)
         protection = release(rng, problem, kind)
-        needs = demands(problem, protection)
+        needs = requirements(problem, protection)
         exact, quick = audit(problem, protection), audit(problem, protection, intervals=False)
         assert list(zip(exact.attacker.tolist(), exact.cell.tolist(), strict=True)) == list(needs)
         assert exact.required.T.tolist() == [list(level) for level in needs.values()]
@@ -107,7 +107,7 @@ def test_every_attacker_is_judged_by_levels_of_their_own(table, kind, seeds):
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
 def test_every_pattern_of_a_small_table(seed):
-    """All ways to hide free cells of a table of nine: safe are those in which primaries and hidden cells keep their levels."""
+    """All ways to suppress free cells of a table of nine: safe if primaries and suppressed cells keep their levels."""
     rng = np.random.default_rng([seed, 91])
     table = random_table(rng, (2, 2), zeros=0.0)
     status = np.full(9, Status.FREE)
@@ -121,13 +121,13 @@ def test_every_pattern_of_a_small_table(seed):
     problem = problem.with_columns(others=(mild, Attacker("sharp", table.value - 2 * near, table.value + near)))
     whom, verdicts = problem.attackers(), set()
     for choice in itertools.product([False, True], repeat=len(problem.free)):
-        hidden = status == Status.PRIMARY
-        hidden[problem.free] = choice
-        protection = suppress(problem, hidden)
+        suppressed = status == Status.PRIMARY
+        suppressed[problem.free] = choice
+        protection = suppress(problem, suppressed)
         seen = [infer_with_glpk(protection, list(range(9)), who) for who in whom]
         short = [
             missing(table.value[cell], seen[who][cell], level)
-            for (who, cell), level in demands(problem, protection).items()
+            for (who, cell), level in requirements(problem, protection).items()
         ]
         assert min(map(abs, short)) > SLACK
         assert audit(problem, protection, intervals=False).passed == (max(short) < 0)
@@ -136,13 +136,13 @@ def test_every_pattern_of_a_small_table(seed):
 
 
 def square() -> tuple[Problem, Protection]:
-    """Four cells of ten, hidden in a square: each may be anything from 0 to 20. One is sensitive, another if hidden."""
+    """Four cells of ten, suppressed in a square: each may be anything from 0 to 20. One is sensitive, another if suppressed."""
     table = cross_table("abc", "xyz", np.full((3, 3), 10.0))
     problem = pose(table, {"a × x": 4.0})
     need = problem.lower.copy()
     need[[table.index("b × y"), table.index("c × z")]] = 8.0
     problem = problem.with_columns(lower=need, upper=need)
-    return problem, hide(problem, "a × y", "b × x", "b × y")
+    return problem, suppressing(problem, "a × y", "b × x", "b × y")
 
 
 def know(problem: Problem, name: str, cell: str, near: float, levels: np.ndarray | None = None) -> Attacker:
@@ -162,7 +162,7 @@ def test_a_free_cell_counts_only_where_it_is_hidden():
     need = problem.lower.copy()
     need[problem.table.index("b × y")] = 11.0
     demanding = problem.with_columns(lower=need)
-    assert audit(demanding, suppress(demanding, protection.hidden)).exposed == ["b × y"]
+    assert audit(demanding, suppress(demanding, protection.suppressed)).exposed == ["b × y"]
 
 
 def test_levels_of_a_published_cell_do_not_count_when_it_is_asked_about():
@@ -193,7 +193,7 @@ def test_each_attacker_has_levels_of_their_own():
     six[0, problem.table.index("a × x")] = 6.0
     near = [know(problem, name, "b × y", 5.0, levels) for name, levels in (("b", None), ("mild", none), ("six", six))]
     problem = problem.with_columns(others=tuple(near))
-    checked = audit(problem, suppress(problem, protection.hidden))
+    checked = audit(problem, suppress(problem, protection.suppressed))
     frame = checked.frame()
     assert frame["attacker"].tolist() == ["outsider", "outsider", "b", "b", "mild", "six"]
     assert frame["cell"].tolist() == ["a × x", "b × y", "a × x", "b × y", "a × x", "a × x"]
@@ -212,8 +212,8 @@ def test_a_primary_that_is_published_is_exposed_to_everybody():
     problem, protection = square()
     nobody = know(problem, "unconcerned", "b × y", 5.0, np.zeros((3, len(problem))))
     problem = problem.with_columns(others=(nobody,))
-    hidden = protection.hidden & (problem.status != Status.PRIMARY)
-    assert not audit(problem, suppress(problem, hidden), attackers=problem.attackers()[1:]).passed
+    suppressed = protection.suppressed & (problem.status != Status.PRIMARY)
+    assert not audit(problem, suppress(problem, suppressed), attackers=problem.attackers()[1:]).passed
 
 
 def test_whole_numbers_are_judged_by_the_levels_against_each_attacker():
@@ -223,7 +223,7 @@ def test_whole_numbers_are_judged_by_the_levels_against_each_attacker():
     problem = problem.with_columns(
         others=(know(problem, "b", "b × y", 4.95, levels), know(problem, "c", "b × y", 4.95))
     )
-    protection = suppress(problem, protection.hidden)
+    protection = suppress(problem, protection.suppressed)
     checked = audit(problem, protection)
     found = narrowed(checked, protection)
     assert checked.safe.tolist() == [True, True, True, True, False]
@@ -240,7 +240,7 @@ def test_exposure_is_that_of_the_audit(seed):
     )
     checked = audit(problem, protection)
     found, again = exposure(problem, protection), exposure(problem, protection, checked=checked)
-    assert found.cell.tolist() == sorted({cell for _, cell in demands(problem, protection)})
+    assert found.cell.tolist() == sorted({cell for _, cell in requirements(problem, protection)})
     assert sorted(found.labels("exposed")) == sorted(checked.exposed)
     assert found.frame().equals(again.frame())
     counts = found.counts()
@@ -266,7 +266,7 @@ def test_nothing_is_published_before_all_that_is_protected_was_audited():
     )
     assert len(publish(problem, protection, audit(problem, protection))) == len(problem)
     informed = problem.with_columns(others=(know(problem, "mild", "b × y", 9.0),))
-    protection = suppress(informed, protection.hidden)
+    protection = suppress(informed, protection.suppressed)
     with pytest.raises(NotSafeError, match="leaves out protected cells or attackers"):
         publish(informed, protection, audit(informed, protection, attackers=informed.attackers()[:1]))
     # The same knowledge, but levels that ask for nothing: that is another attacker.
@@ -279,12 +279,12 @@ def test_nothing_is_published_before_all_that_is_protected_was_audited():
 def test_the_report_shows_what_is_required_against_whoever_comes_closest():
     problem, protection = square()
     page = render_report(problem, protection, audit(problem, protection))
-    assert "Each of the 2 protected cells (1 primary, 1 because hidden) keeps the protection it requires." in page
+    assert "Each of the 2 protected cells (1 primary, 1 because suppressed) keeps the protection it requires." in page
     assert "Width<br>required" not in page
     wide = np.zeros((3, len(problem)))
     wide[2, problem.table.index("a × x")] = 9.5
     informed = problem.with_columns(others=(know(problem, "near", "b × y", 5.0, wide),))
-    protection = suppress(informed, protection.hidden)
+    protection = suppress(informed, protection.suppressed)
     page = render_report(informed, protection, audit(informed, protection))
     assert "Width<br>required" in page
     assert '<td class="n">9.5</td>' in page
@@ -308,7 +308,7 @@ def test_certificates_prove_each_attackers_verdicts(intervals, tables, monkeypat
         checked = audit(problem, protection, certify=True, intervals=intervals)
         found = certificate(checked, protection)
         entries = [(k, cell["cell"]) for k, part in enumerate(found["attackers"]) for cell in part["cells"]]
-        assert entries == list(demands(problem, protection))
+        assert entries == list(requirements(problem, protection))
         with monkeypatch.context() as patch:
             patch.setattr(HighsModel, "solve", lambda self: pytest.fail("a solver was asked"))
             seen = verify(json.loads(json.dumps(found)), problem, protection)
@@ -322,24 +322,24 @@ def test_a_certificate_speaks_for_the_levels_of_its_attackers():
     levels = np.zeros((3, len(problem)))
     levels[0, problem.table.index("a × x")] = 5.0
     problem = problem.with_columns(others=(know(problem, "near", "b × y", 5.0, levels),))
-    protection = suppress(problem, protection.hidden)
+    protection = suppress(problem, protection.suppressed)
     found = certified(problem, protection)
     assert verify(found, problem, protection).safe
     assert found["attackers"][1]["cells"][0]["needs"] == {"lower": "5", "upper": "0", "sliding": "0"}
     for change in ({"levels": 2 * levels}, {"levels": None}, {"name": "far"}, {"lower": problem.prior_lower}):
         other = problem.with_columns(others=(replace(problem.others[0], **change),))
-        seen = verify(found, other, suppress(other, protection.hidden))
+        seen = verify(found, other, suppress(other, protection.suppressed))
         assert not seen.passed
         assert "about another problem" in seen.problems[0]
     without = problem.with_columns(others=())
-    assert not verify(found, without, suppress(without, protection.hidden)).passed
+    assert not verify(found, without, suppress(without, protection.suppressed)).passed
 
 
 def test_nobody_can_be_left_out_of_a_certificate():
-    """Not an attacker, not a cell that is protected because it is hidden, and no level can be made smaller."""
+    """Not an attacker, not a cell that is protected because it is suppressed, and no level can be made smaller."""
     problem, protection = square()
     problem = problem.with_columns(others=(know(problem, "near", "b × y", 9.0),))
-    protection = suppress(problem, protection.hidden)
+    protection = suppress(problem, protection.suppressed)
     found = certified(problem, protection)
 
     def refused(change: Callable[[dict], object]) -> bool:
@@ -375,7 +375,7 @@ def test_kelly_protects_against_several_attackers_and_what_it_hides_on_the_way(p
             continue
         assert audit(problem, protection).passed
         whom = problem.attackers()
-        for (who, cell), level in demands(problem, protection).items():
+        for (who, cell), level in requirements(problem, protection).items():
             assert missing(table.value[cell], infer(protection, cell, whom[who]), level) < SLACK
         safe += 1
 
@@ -548,7 +548,7 @@ def call(tmp_path, monkeypatch, capsys) -> Callable[..., tuple[int, str]]:
     write_problem(problem, "p.discreet")
     write_problem(problem, "p.jj")
     rows = pd.DataFrame({"cell": problem.table.labels(), "status": "published"})
-    rows.loc[protection.hidden, "status"] = "secondary"
+    rows.loc[protection.suppressed, "status"] = "secondary"
     rows.to_csv("pattern.csv", index=False)
     rows.assign(cell=range(len(rows))).to_csv("jj.csv", index=False)
     Path("near.csv").write_text("attacker,cell,lower,upper\nfirm B,b × y,5,15\n", encoding="utf-8")
@@ -592,7 +592,9 @@ def test_audit_verify_and_publish_against_further_attackers(call):
 def test_attack_by_further_attackers(call):
     code, said = call("attack", "p.discreet", "--pattern", "pattern.csv", "--attackers", "near.csv", "--out", "o.csv")
     assert code == 1
-    assert said.startswith("4 hidden cells: 0 can be computed exactly,\n  0 of them sensitive; 1 protected cells miss")
+    assert said.startswith(
+        "4 suppressed cells: 0 can be computed exactly,\n  0 of them sensitive; 1 protected cells miss"
+    )
     assert "of 2 protected cells are exposed" in said
     assert len(pd.read_csv("o.csv")) == 8
 

@@ -18,7 +18,7 @@ from benchmarks.alone import alone, limit
 from benchmarks.baseline import sampled
 from benchmarks.instances import INSTANCES, folder, shaped
 from benchmarks.microdata import ROAMING, survey_rows, write_rows
-from benchmarks.patterns import WARM_UP, boxes, cycles, hide, pattern, sequential
+from benchmarks.patterns import WARM_UP, boxes, cycles, pattern, sequential, suppressed_by
 from benchmarks.peers.exchange import FACTOR, comparable, write
 from benchmarks.peers.full_jj import MOST, readable, whole
 from benchmarks.peers.suppression import same_cells
@@ -94,16 +94,16 @@ RULES = {
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_rule_makes_safe_patterns_that_the_seed_decides(tmp_path, rule, seed):
     problem = RULES[rule].make(seed)
-    made = hide("mine", problem, rule, seed, tmp_path)
+    made = suppressed_by("mine", problem, rule, seed, tmp_path)
     assert audit(problem, made, intervals=False).passed
-    assert np.array_equal(made.hidden, rule(problem, seed))
+    assert np.array_equal(made.suppressed, rule(problem, seed))
 
 
 def test_a_pattern_on_disk_is_used_again_but_only_for_its_own_table(tmp_path):
     problem, other = (RULES[cycles].make(seed) for seed in (1, 2))
-    hide("mine", problem, cycles, 1, tmp_path)
-    assert np.array_equal(hide("mine", problem, _never, 1, tmp_path).hidden, cycles(problem, 1))
-    assert np.array_equal(hide("mine", other, cycles, 1, tmp_path).hidden, cycles(other, 1))
+    suppressed_by("mine", problem, cycles, 1, tmp_path)
+    assert np.array_equal(suppressed_by("mine", problem, _never, 1, tmp_path).suppressed, cycles(problem, 1))
+    assert np.array_equal(suppressed_by("mine", other, cycles, 1, tmp_path).suppressed, cycles(other, 1))
 
 
 def _never(problem, seed):
@@ -187,10 +187,10 @@ def test_peers_are_handed_the_same_pattern(tmp_path):
     given = comparable(problem, cycles(problem, 1))
     write(given, tmp_path)
     read = read_problem(tmp_path / "pattern.jj")
-    assert np.array_equal(np.isin(read.status, (1, 3)), given.hidden)
+    assert np.array_equal(np.isin(read.status, (1, 3)), given.suppressed)
     assert np.array_equal(read.prior_upper, FACTOR * problem.table.value)
     cells = list(csv.DictReader((tmp_path / "cells.csv").open()))
-    assert [cell["OutStatus"] == "X" for cell in cells] == given.hidden.tolist()
+    assert [cell["OutStatus"] == "X" for cell in cells] == given.suppressed.tolist()
     assert len(list(csv.DictReader((tmp_path / "relations.csv").open()))) == problem.table.relations.nnz
 
 
@@ -246,10 +246,10 @@ def test_gaps_are_of_all_that_is_hidden_and_of_the_secondaries_alone():
 
 
 def hide_with_bound(problem, share):
-    hidden = cycles(problem, 1)
-    secondary = float(problem.cost[hidden].sum() - problem.cost[problem.primaries].sum())
+    suppressed = cycles(problem, 1)
+    secondary = float(problem.cost[suppressed].sum() - problem.cost[problem.primaries].sum())
     bound = float(problem.cost[problem.primaries].sum()) + share * secondary
-    return suppress(problem, hidden, bound=bound, work=dict.fromkeys(bench_optimal.WORK, 0))
+    return suppress(problem, suppressed, bound=bound, work=dict.fromkeys(bench_optimal.WORK, 0))
 
 
 def test_preprocessing_counts_what_is_left():
@@ -277,7 +277,7 @@ def test_a_pattern_is_judged_by_the_audit_and_by_plain_programs():
     records["firm"] = np.arange(len(records))  # everybody in one cell: what the plain programs take for granted
     table = tabulate(records, hierarchies, "value", contributor="firm", top=3, contributions=True)
     problem = assess(table, bench_respondents.RULE)
-    safe = protect(problem, "kelly", level="contributions").hidden
+    safe = protect(problem, "kelly", level="contributions").suppressed
     seen = bench_respondents.judged(problem, safe)
     assert seen["targets"]
     assert seen["exposed"] == seen["of_sample"] == 0
@@ -303,12 +303,12 @@ def test_the_second_opinion_and_the_audit_agree(seed):
         rng, random_table(rng, (4, 4, 3)), sliding=seed % 2 == 1, prior="percent", must_publish=0.0
     )
     for share in (0.0, 0.2, 0.6):
-        hidden = (problem.status == Status.PRIMARY) & (rng.random(len(problem)) < 0.9) | (
+        suppressed = (problem.status == Status.PRIMARY) & (rng.random(len(problem)) < 0.9) | (
             rng.random(len(problem)) < share
         )
-        checked = audit(problem, suppress(problem, hidden), intervals=False)
+        checked = audit(problem, suppress(problem, suppressed), intervals=False)
         ours = {int(cell) for cell in checked.cell[~checked.safe] if problem.status[cell] == Status.PRIMARY}
-        assert set(under_protected(problem, hidden)) == ours
+        assert set(under_protected(problem, suppressed)) == ours
 
 
 def ladder_line(who: str, limit_s: str, cost: str, cpu_s: str, under: str = "0") -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Costs of hiding cells."""
+"""Costs of suppressing cells."""
 
 from __future__ import annotations
 

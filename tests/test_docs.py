@@ -199,9 +199,9 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_the_architecture_names_every_room_that_is_a_package() -> None:
     text = (DOCS / "explanation" / "architecture.md").read_text(encoding="utf-8")
-    packages = [room for room in ROOMS if (SOURCE / room).is_dir()]
+    packages = [slack for slack in ROOMS if (SOURCE / slack).is_dir()]
     assert packages
-    assert not [room for room in packages if f"{room}/" not in text]
+    assert not [slack for slack in packages if f"{slack}/" not in text]
 
 
 @pytest.mark.parametrize("page", ["explanation/architecture.md", "glossary.md"])

@@ -40,12 +40,12 @@ def imported(tree: ast.AST) -> Iterator[tuple[str, str]]:
                 yield (inner if inner in MODULES else base), alias.name
 
 
-def room(module: str) -> str:
+def slack(module: str) -> str:
     return module.split(".")[0]
 
 
 def test_every_room_has_its_place():
-    assert {room(name) for name in MODULES} == set(ROOMS)
+    assert {slack(name) for name in MODULES} == set(ROOMS)
 
 
 def test_imports_go_from_right_to_left():
@@ -53,7 +53,7 @@ def test_imports_go_from_right_to_left():
         f"{name} imports {other}"
         for name, tree in TREES.items()
         for other, _ in imported(tree)
-        if other and ROOMS.index(room(other)) > ROOMS.index(room(name))
+        if other and ROOMS.index(slack(other)) > ROOMS.index(slack(name))
     ]
     assert wrong == []
 
@@ -87,7 +87,7 @@ def test_a_solver_is_imported_in_its_room_only():
         for module in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names])
         if module.split(".")[0] in ("highspy", "pyscipopt")
     }
-    assert all(room(name) == "solvers" for name in named)
+    assert all(slack(name) == "solvers" for name in named)
     assert named
 
 

@@ -1,4 +1,4 @@
-"""What a notebook shows of each object: no value that is hidden, and no markup from codes."""
+"""What a notebook shows of each object: no value that is suppressed, and no markup from codes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet.data.table import Table
 from discreet.display import COLUMNS, ROWS, crossed
 from discreet.protection import suppress
 from discreet.release import publish
-from discreet.testing import cross_table, hide, pose
+from discreet.testing import cross_table, pose, suppressing
 
 VALUES = [[41_237, 52_341, 63_451], [74_569, 85_673, 96_787], [17_891, 28_903, 39_017]]
 
@@ -22,7 +22,7 @@ VALUES = [[41_237, 52_341, 63_451], [74_569, 85_673, 96_787], [17_891, 28_903, 3
 def made():
     table = cross_table(["<b>a", "b", "c"], ["x", "y", "z"], VALUES)
     problem = pose(table, {"<b>a × x": 1234.5}, published=["c × z"])
-    protection = hide(problem, "<b>a × x", "<b>a × y", "b × x", "b × y")
+    protection = suppressing(problem, "<b>a × x", "<b>a × y", "b × x", "b × y")
     checked = audit(problem, protection)
     return table, problem, protection, checked, publish(problem, protection, checked, symbol="#")
 
@@ -54,7 +54,7 @@ def test_what_they_say(made):
 
 def test_an_exposed_audit_says_so_without_naming_cells(made):
     problem = made[1]
-    alone = audit(problem, hide(problem, "<b>a × x"), intervals=False)
+    alone = audit(problem, suppressing(problem, "<b>a × x"), intervals=False)
     shown = alone._repr_html_()
     assert "exposed" in shown
     assert "× x" not in shown
@@ -66,11 +66,11 @@ def test_the_release_shows_published_values_and_symbols_only(made):
     assert {41_237, 52_341, 74_569, 85_673}.isdisjoint(numbers(shown))
     assert {63_451, 96_787, 17_891} <= numbers(shown)
     assert shown.count("<td") == 4 * 5
-    assert shown.count(">#<") == int(protection.hidden.sum())
-    assert "# hidden: 4 of 16 cells" in shown
+    assert shown.count(">#<") == int(protection.suppressed.sum())
+    assert "# suppressed: 4 of 16 cells" in shown
     assert "<b>a" not in shown.replace("<b>Release", "")
     assert "&lt;b&gt;a" in shown
-    assert set(table.value[protection.hidden].astype(int)).isdisjoint(numbers(shown))
+    assert set(table.value[protection.suppressed].astype(int)).isdisjoint(numbers(shown))
 
 
 def test_large_releases_are_cut():
@@ -81,7 +81,7 @@ def test_large_releases_are_cut():
     protection = suppress(problem, np.zeros(len(problem), bool))
     shown = publish(problem, protection, audit(problem, protection))._repr_html_()
     assert shown.count("<td") == ROWS * COLUMNS
-    assert f"{41 - ROWS} rows more; {32 - COLUMNS} columns more; 1,271 cells, none hidden" in shown
+    assert f"{41 - ROWS} rows more; {32 - COLUMNS} columns more; 1,271 cells, none suppressed" in shown
 
 
 def test_lists_that_are_no_cross_tables_stay_lists():

@@ -24,7 +24,7 @@ def a_terminal(monkeypatch):
 def work(progress) -> None:
     progress.stage("protect", 1200)
     progress.update(600)
-    progress.update(1200, "345 hidden")
+    progress.update(1200, "345 suppressed")
     progress.stage("audit", 0)
     progress.update(0)
 
@@ -49,12 +49,12 @@ def test_silent_when_told_to_be_quiet(a_terminal, capsys):
 def test_bars_on_a_terminal_go_to_standard_error(a_terminal, capsys):
     with on_terminal() as progress:
         progress.stage("protect", 1200)
-        progress.update(600, "345 hidden")
+        progress.update(600, "345 suppressed")
     out, err = capsys.readouterr()
     assert out == ""
     assert "protect" in plain(err)
     assert "600/1,200" in plain(err)
-    assert "345 hidden" in plain(err)
+    assert "345 suppressed" in plain(err)
 
 
 def test_rounds_without_end_have_no_total(a_terminal, capsys):

@@ -258,7 +258,7 @@ def test_negative_values_are_not_told_to_readers():
 
 def test_of_a_table_that_is_published_as_it_is_there_is_nothing_to_guess():
     problem = make(RECORDS[RECORDS.firm == "F0"].assign(x=0))
-    assert not protect(problem, "kelly").hidden.any()
+    assert not protect(problem, "kelly").suppressed.any()
     assert "guess" not in shared(problem)
 
 

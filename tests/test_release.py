@@ -1,4 +1,4 @@
-"""The last gate: nothing leaves without a passed audit of exactly this protection, and no hidden value ever."""
+"""The last gate: nothing leaves without a passed audit of exactly this protection, and no suppressed value ever."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from discreet.methods import protect
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection, tell
 from discreet.release import SYMBOL, Release, publish
-from discreet.testing import cross_table, hide, pose, random_problem, random_table
+from discreet.testing import cross_table, pose, random_problem, random_table, suppressing
 
 SQUARE = ("a × c", "a × d", "b × c", "b × d")
 
@@ -37,7 +37,7 @@ def problem() -> Problem:
 
 @pytest.fixture
 def safe(problem) -> Protection:
-    return hide(problem, *SQUARE)
+    return suppressing(problem, *SQUARE)
 
 
 # -- what is refused ------------------------------------------------------------------------------------------
@@ -46,8 +46,8 @@ def safe(problem) -> Protection:
 def test_a_passed_audit_of_this_protection_is_published(problem, safe):
     release = publish(problem, safe, audit(problem, safe))
     assert len(release) == 16
-    assert release.hidden.tolist() == safe.hidden.tolist()
-    published = ~safe.hidden
+    assert release.suppressed.tolist() == safe.suppressed.tolist()
+    published = ~safe.suppressed
     assert np.array_equal(release.value[published], problem.table.value[published])
 
 
@@ -56,7 +56,7 @@ def test_the_quick_verdict_is_enough(problem, safe):
 
 
 def test_a_failed_audit_is_refused_and_the_cells_are_named(problem):
-    alone = hide(problem)
+    alone = suppressing(problem)
     with pytest.raises(NotSafeError, match="'a × c'") as caught:
         publish(problem, alone, audit(problem, alone))
     assert caught.value.offenders == ["a × c"]
@@ -66,12 +66,12 @@ def test_a_failed_audit_is_refused_and_the_cells_are_named(problem):
 
 def test_the_audit_of_another_protection_is_refused(problem, safe):
     with pytest.raises(NotSafeError, match="another protection"):
-        publish(problem, hide(problem), audit(problem, safe))
+        publish(problem, suppressing(problem), audit(problem, safe))
 
 
 def test_an_audit_that_leaves_out_other_suppressed_cells_is_refused(problem):
     """e × f stands alone in its row and its column: everybody computes it."""
-    found = hide(problem, *SQUARE, "e × f")
+    found = suppressing(problem, *SQUARE, "e × f")
     assert not audit(problem, found).passed
     partly = audit(problem, found, cells=problem.primaries)
     assert partly.passed
@@ -95,7 +95,7 @@ def test_audits_under_other_rules_or_of_other_contributions_are_refused():
     named = [(row, column, x, f"{row}{column}{k}") for (row, column), xs in cells.items() for k, x in enumerate(xs)]
     frame = pd.DataFrame(named, columns=["row", "column", "x", "firm"])
     problem = assess(tabulate(frame, ["row", "column"], "x", contributor="firm"), "P(40)")
-    found = hide(problem, *(f"{row} × {column}" for row in "AB" for column in "xyz"))
+    found = suppressing(problem, *(f"{row} × {column}" for row in "AB" for column in "xyz"))
     assert not audit_respondents(problem, found).passed
     table = problem.table
     for other in (
@@ -117,7 +117,7 @@ def test_audits_under_other_rules_or_of_other_contributions_are_refused():
 def test_the_audit_of_another_problem_is_refused(problem, safe):
     """Lower levels are easily passed."""
     easier = problem.with_columns(lower=problem.lower / 1e6, upper=problem.upper / 1e6)
-    alone = hide(easier, *SQUARE)
+    alone = suppressing(easier, *SQUARE)
     with pytest.raises(NotSafeError, match="another protection"):
         publish(problem, safe, audit(easier, alone))
     with pytest.raises(NotSafeError):
@@ -126,7 +126,7 @@ def test_the_audit_of_another_problem_is_refused(problem, safe):
 
 def test_an_audit_that_leaves_out_cells_is_refused(problem):
     both = pose(problem.table, {"a × c": 500.0, "e × f": 50.0})
-    protection = hide(both, *SQUARE)
+    protection = suppressing(both, *SQUARE)
     partial = audit(both, protection, cells=[problem.table.index("a × c")])
     assert partial.passed
     with pytest.raises(NotSafeError, match="leaves out"):
@@ -144,7 +144,7 @@ def test_an_audit_against_somebody_else_is_refused(problem, safe):
 def test_an_audit_against_a_namesake_who_knows_less_is_refused(problem):
     """What counts is what the attacker knows, not what they are called."""
     strict = pose(problem.table, {"a × c": (5000.0, 7000.0)})
-    protection = hide(strict, *SQUARE)
+    protection = suppressing(strict, *SQUARE)
     namesake = Attacker(strict.attackers()[0].name, np.full(16, -np.inf), np.full(16, np.inf))
     forged = audit(strict, protection, attackers=[namesake])
     assert forged.passed
@@ -213,9 +213,9 @@ def nowhere(release: Release, secrets: np.ndarray) -> None:
 
 def test_no_hidden_value_anywhere(problem, safe):
     release = publish(problem, safe, audit(problem, safe))
-    nowhere(release, problem.table.value[safe.hidden])
+    nowhere(release, problem.table.value[safe.suppressed])
     # The search itself works: published values are found.
-    assert struct.pack("<d", problem.table.value[~safe.hidden][0]) in pickle.dumps(release)
+    assert struct.pack("<d", problem.table.value[~safe.suppressed][0]) in pickle.dumps(release)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -224,10 +224,10 @@ def test_no_hidden_value_anywhere_in_random_tables(seed):
     problem = random_problem(rng, random_table(rng, (4, 4), zeros=0.0), primaries=0.3, must_publish=0.0)
     protection = protect(problem)
     release = publish(problem, protection, audit(problem, protection))
-    assert np.isnan(release.value[protection.hidden]).all()
-    secrets = problem.table.value[protection.hidden]
-    secrets = secrets[~np.isin(secrets, problem.table.value[~protection.hidden])]
-    assert protection.hidden.any()
+    assert np.isnan(release.value[protection.suppressed]).all()
+    secrets = problem.table.value[protection.suppressed]
+    secrets = secrets[~np.isin(secrets, problem.table.value[~protection.suppressed])]
+    assert protection.suppressed.any()
     nowhere(release, secrets)
 
 
@@ -249,7 +249,7 @@ def test_why_a_cell_is_hidden_is_not_said(problem, safe):
     release = publish(problem, safe, audit(problem, safe))
     frame = release.frame(symbols=True)
     assert list(frame) == ["row", "column", "value"]
-    shown = frame["value"][safe.hidden]
+    shown = frame["value"][safe.suppressed]
     assert shown.tolist() == [SYMBOL] * 4
 
 
@@ -276,7 +276,7 @@ def test_tables_without_dimensions_are_released_by_cell_name():
         {}, np.zeros((0, 3)), np.array([9.0, 4, 5]), sparse.csr_array(np.array([[-1.0, 1, 1]])), names=("t", "p", "q")
     )
     problem = pose(table, {"p": 2.0})
-    protection = hide(problem, "q")
+    protection = suppressing(problem, "q")
     frame = publish(problem, protection, audit(problem, protection)).frame(symbols=True)
     assert frame.to_dict("list") == {"cell": ["t", "p", "q"], "value": [9.0, SYMBOL, SYMBOL]}
 
@@ -289,7 +289,7 @@ def test_a_dimension_called_like_the_response_is_refused():
 def test_sums_of_decimals_are_published_without_the_noise_of_adding_them_up():
     """0.1 + 0.2 is 0.30000000000000004 to a computer, not to a reader."""
     problem = pose(cross_table("ab", "cd", [[0.1, 0.2], [0.7, 1e5 + 0.1]]), {})
-    protection = hide(problem)
+    protection = suppressing(problem)
     release = publish(problem, protection, audit(problem, protection))
     assert sorted(map(str, release.value)) == sorted(
         ["0.1", "0.2", "0.3", "0.7", "0.8", "100000.1", "100000.3", "100000.8", "100001.1"]
@@ -309,16 +309,16 @@ def test_intervals_are_published_beside_values_and_never_narrowed():
     frame = release.frame(symbols=True)
     assert list(frame.columns) == ["row", "column", "value", "value lower", "value upper"]
     assert frame["value"].iloc[-1] == release.symbol
-    plain = hide(problem, *problem.table.labels())
+    plain = suppressing(problem, *problem.table.labels())
     assert list(publish(problem, plain, audit(problem, plain)).frame().columns) == ["row", "column", "value"]
 
 
 def test_a_hidden_cell_without_an_interval_has_no_ends():
     problem = pose(cross_table("AB", "12", [[5, 3], [3, 5]]), {"A × 1": 1.0})
     value = problem.table.value
-    hidden = np.arange(len(value)) >= 3
-    lower, upper = np.where(hidden, -np.inf, value - 2), np.where(hidden, np.inf, value + 2)
-    told = tell(problem, np.where(hidden, np.nan, value), lower, upper, cost=0.0)
+    suppressed = np.arange(len(value)) >= 3
+    lower, upper = np.where(suppressed, -np.inf, value - 2), np.where(suppressed, np.inf, value + 2)
+    told = tell(problem, np.where(suppressed, np.nan, value), lower, upper, cost=0.0)
     frame = publish(problem, told, audit(problem, told)).frame()
     assert frame[frame.value.isna()].iloc[:, 2:].isna().all().all()
     assert frame[frame.value.notna()]["value upper"].dtype == "Int64"

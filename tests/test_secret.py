@@ -78,7 +78,7 @@ def test_the_confidential_report_alone_holds_it(method):
     found = protect(problem, method)
     checked = audit(problem, found)
     digits = found.report.secret
-    assert protect_report(found, checked, level_of(problem, found.only_hides, None))["secret"] == digits
+    assert protect_report(found, checked, level_of(problem, found.only_suppresses, None))["secret"] == digits
     again = protect(problem, method, secret=digits)
     assert again.digest == found.digest
     if checked.passed:
@@ -260,12 +260,12 @@ def test_values_in_the_middles_of_wide_intervals_are_refused():
     base = np.flatnonzero(problem.table.is_base)
     problem = pose(problem.table, {problem.table.label(cell): 20 for cell in base})
     value = problem.table.value
-    hidden, far = problem.table.is_base, np.where(problem.table.is_base, 50.0, 0.0)
-    found = tell(problem, np.where(hidden, np.nan, value), value - far, value + far, cost=0.0)
+    suppressed, far = problem.table.is_base, np.where(problem.table.is_base, 50.0, 0.0)
+    found = tell(problem, np.where(suppressed, np.nan, value), value - far, value + far, cost=0.0)
     with pytest.raises(NotSafeError, match="in its middle"):
         publish(problem, found, audit(problem, found))
-    shift = np.where(hidden, np.resize([-30.0, 25.0, 30.0, -25.0], len(value)), 0.0)
-    elsewhere = tell(problem, np.where(hidden, np.nan, value), value - far + shift, value + far + shift, cost=0.0)
+    shift = np.where(suppressed, np.resize([-30.0, 25.0, 30.0, -25.0], len(value)), 0.0)
+    elsewhere = tell(problem, np.where(suppressed, np.nan, value), value - far + shift, value + far + shift, cost=0.0)
     publish(problem, elsewhere, audit(problem, elsewhere))
 
 

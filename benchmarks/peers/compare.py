@@ -1,4 +1,4 @@
-"""One pattern through our audit and the peers': intervals of all hidden cells, compared, and the time they took."""
+"""One pattern through our audit and the peers': intervals of all suppressed cells, compared, and the time they took."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.alone import ONE_THREAD, alone
 from benchmarks.audit import same
 from benchmarks.instances import shaped
-from benchmarks.patterns import hide, sequential
+from benchmarks.patterns import sequential, suppressed_by
 from benchmarks.peers.environment import VERSIONS
 from benchmarks.peers.exchange import comparable, write
 from benchmarks.timing import REPEATS, SHORT, warm_up
@@ -25,14 +25,14 @@ from discreet.problem import Problem
 SMALL = shaped("flat2d_8", (8,), (8,), share=0.1)  # the peers' warm-up
 
 
-def ours(problem: Problem, hidden: BoolArray) -> tuple[float, FloatArray, FloatArray]:
-    """To be run alone: seconds, and the intervals of all hidden cells."""
+def ours(problem: Problem, suppressed: BoolArray) -> tuple[float, FloatArray, FloatArray]:
+    """To be run alone: seconds, and the intervals of all suppressed cells."""
     warm_up()
     best = float("inf")
     for _ in range(REPEATS):
-        protection = comparable(problem, hidden)
+        protection = comparable(problem, suppressed)
         started = time.process_time()
-        found = audit(protection.problem, protection, cells=np.flatnonzero(hidden), intervals=True)
+        found = audit(protection.problem, protection, cells=np.flatnonzero(suppressed), intervals=True)
         spent = time.process_time() - started
         best = min(best, spent)
         if spent >= SHORT:
@@ -57,11 +57,11 @@ def theirs(peer: str, python: Path, pattern: Path, small: Path, timeout: float) 
 
 def compare(name: str, problem: Problem, seed: int, python: Path, scratch: Path, timeout: float) -> dict[str, Any]:
     """One line of the table."""
-    hidden = hide(name, problem, sequential, seed).hidden
-    protection = comparable(problem, hidden)
+    suppressed = suppressed_by(name, problem, sequential, seed).suppressed
+    protection = comparable(problem, suppressed)
     write(protection, scratch / name)
-    cells, value = np.flatnonzero(hidden), problem.table.value[hidden]
-    mine = alone(ours, problem, hidden)
+    cells, value = np.flatnonzero(suppressed), problem.table.value[suppressed]
+    mine = alone(ours, problem, suppressed)
     assert mine is not None
     seconds, lower, upper = mine
     record: dict[str, Any] = {

@@ -17,7 +17,7 @@ from discreet.protection import Protection, suppress
 FACTOR = 10.0  # everybody knows a cell to lie between 0 and this times its value: the widest that all three can express
 
 
-def comparable(problem: Problem, hidden: BoolArray) -> Protection:
+def comparable(problem: Problem, suppressed: BoolArray) -> Protection:
     """The pattern, with cells called by number and the bounds of :data:`FACTOR`; it must be a table that all can read."""
     table = problem.table
     if np.any(table.value < 0):
@@ -26,11 +26,11 @@ def comparable(problem: Problem, hidden: BoolArray) -> Protection:
         raise InputError("relations other than sums of parts")
     known = problem.with_columns(
         table=replace(table, names=tuple(map(str, range(len(table))))),
-        status=np.where(hidden & (problem.status == Status.FREE), Status.HIDDEN, problem.status),
+        status=np.where(suppressed & (problem.status == Status.FREE), Status.SUPPRESSED, problem.status),
         prior_lower=np.zeros(len(table)),
         prior_upper=FACTOR * table.value,
     )
-    return suppress(known, hidden)
+    return suppress(known, suppressed)
 
 
 def write(protection: Protection, folder: Path) -> None:
@@ -44,7 +44,7 @@ def write(protection: Protection, folder: Path) -> None:
         "Sensitivity": np.where(sensitive, problem.lower + problem.upper, 0.0),
         "Status": np.where(sensitive, "S", "V"),
         "Type": "C",
-        "OutStatus": np.where(protection.hidden, "X", "P"),
+        "OutStatus": np.where(protection.suppressed, "X", "P"),
     }
     pd.DataFrame(cells).to_csv(folder / "cells.csv", index=False)
     entries = table.relations.tocoo()

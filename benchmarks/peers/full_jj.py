@@ -30,10 +30,10 @@ def peer(problem: Problem, python: Path, limit: float) -> dict[str, Any]:
     """Cost by the problem's own costs, seconds, and primaries that the pattern leaves under-protected."""
     with tempfile.TemporaryDirectory() as scratch:
         try:
-            hidden, figures = solve(problem, python, limit, Path(scratch))
-            if hidden is None:
+            suppressed, figures = solve(problem, python, limit, Path(scratch))
+            if suppressed is None:
                 return figures
-            pattern = suppress(problem, hidden)
+            pattern = suppress(problem, suppressed)
         except DiscreetError as error:
             return {"peer_status": f"failed: {error}"[:120]}
     checked = audit(problem, pattern, intervals=False)
@@ -44,7 +44,7 @@ def peer(problem: Problem, python: Path, limit: float) -> dict[str, Any]:
 
 
 def solve(problem: Problem, python: Path, limit: float, scratch: Path) -> tuple[BoolArray | None, dict[str, Any]]:
-    """What the peer hides, if it says so, and how it went."""
+    """What the peer suppresses, if it says so, and how it went."""
     write_problem(readable(problem), scratch / "problem.jj")
     runner = Path(__file__).with_name("full_jj_runner.py")
     minutes = max(1, math.ceil(limit / 60))
@@ -67,9 +67,9 @@ def solve(problem: Problem, python: Path, limit: float, scratch: Path) -> tuple[
     log = (scratch / "CSPlogfile.txt").read_text(errors="replace")
     if answer["code"] > 1 or (not listed and "END:" not in log):
         return None, {**figures, "peer_status": f"failed: code {answer['code']}"}
-    hidden = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
-    hidden[listed] = True
-    return hidden, {**figures, "peer_status": "optimal" if "optimal solution" in log else "time_limit"}
+    suppressed = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
+    suppressed[listed] = True
+    return suppressed, {**figures, "peer_status": "optimal" if "optimal solution" in log else "time_limit"}
 
 
 def readable(problem: Problem) -> Problem:

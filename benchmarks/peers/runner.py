@@ -19,14 +19,14 @@ Intervals = dict[int, tuple[float, float]]
 
 
 def pytauargus(folder: Path) -> Callable[[], Intervals]:
-    """Its audit of a JJ file: status u and m are hidden, all others published."""
+    """Its audit of a JJ file: status u and m are suppressed, all others published."""
     from pytauargus.engine import audit_jj
 
     return lambda: {row["cell"]: (row["min"], row["max"]) for row in audit_jj(str(folder / "pattern.jj"))}
 
 
 def gconfid(folder: Path) -> Callable[[], Intervals]:
-    """Its module Auditing: every hidden cell is known to lie between 0 and ten times its value, as wide as it allows."""
+    """Its module Auditing: every suppressed cell is known to lie between 0 and ten times its value, as wide as it allows."""
     import gconfid as package
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""The peers' suppression of a survey's table: what each hides, and the processor time it takes."""
+"""The peers' suppression of a survey's table: what each suppresses, and the processor time it takes."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Found:
-    """What a peer hides, if it has an answer; how it ended and what it took."""
+    """What a peer suppresses, if it has an answer; how it ended and what it took."""
 
-    hidden: BoolArray | None
+    suppressed: BoolArray | None
     figures: Mapping[str, Any]
 
 
@@ -58,9 +58,9 @@ def from_jj(minutes: int) -> Peer:
 
     def run(case: Case, python: Path) -> Found:
         with tempfile.TemporaryDirectory() as scratch:
-            hidden, told = solve(case.problem, python, 60.0 * minutes, Path(scratch))
+            suppressed, told = solve(case.problem, python, 60.0 * minutes, Path(scratch))
         renamed = {"peer_status": "status", "peer_s": "cpu_s", "peer_wall_s": "wall_s"}
-        return Found(hidden, {renamed[name]: figure for name, figure in told.items()})
+        return Found(suppressed, {renamed[name]: figure for name, figure in told.items()})
 
     return run
 
@@ -106,7 +106,7 @@ def _run(problem: Problem, python: Path, scratch: Path, peer: str, *arguments: s
 
 
 def same_cells(problem: Problem, pattern: pd.DataFrame) -> BoolArray:
-    """What is hidden, once it is sure that cells stand where the problem has them."""
+    """What is suppressed, once it is sure that cells stand where the problem has them."""
     if not np.array_equal(pattern["value"].to_numpy(dtype=float), problem.table.value):
         raise ValueError("The peer's cells are not those of the problem.")
     return pattern["hidden"].to_numpy(dtype=bool)

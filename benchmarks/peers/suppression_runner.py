@@ -67,9 +67,9 @@ def gconfid(folder: Path, sensitivity: str) -> tuple[Run, Callable[[Any], Any]]:
 
     def pattern(found: Any) -> Any:
         kept = found.outsuppress
-        hidden = set(kept["CellId"][kept["OutStatus"] == "X"].astype(int))
+        suppressed = set(kept["CellId"][kept["OutStatus"] == "X"].astype(int))
         return pd.DataFrame(
-            {"value": everything["TotalNoise"], "hidden": everything["CellId"].isin(hidden).astype(int)}
+            {"value": everything["TotalNoise"], "hidden": everything["CellId"].isin(suppressed).astype(int)}
         )
 
     return run, pattern

@@ -17,7 +17,7 @@ table = tabulate(
 # 2. Which cells say too much about a firm, and how much protection they need.
 problem = assess(table, ["P(10)", "FREQ(3)"])
 
-# 3. Which further cells to hide.
+# 3. Which further cells to suppress.
 protection = protect(problem, "kelly")
 
 # 4. Is it safe? The exact interval that a reader can infer for every sensitive cell; what respondents can of each other.

@@ -1,4 +1,4 @@
-"""From a table to a problem: which cells are sensitive, how much protection they need, what hiding costs."""
+"""From a table to a problem: which cells are sensitive, how much protection they need, what suppressing costs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ WORDS = {
     "primary": Status.PRIMARY,
     "free": Status.FREE,
     "published": Status.PUBLISHED,
-    "hidden": Status.HIDDEN,
+    "suppressed": Status.SUPPRESSED,
+    "hidden": Status.SUPPRESSED,  # as it was called before
 }
 RELEASING = ("free", "published")  # of these a sensitive cell may be published, which takes a reason
 
@@ -44,7 +45,7 @@ def assess(
     """Apply rules to every cell; a cell is sensitive if any rule says so, and its levels are the largest.
 
     ``statuses`` sets single cells by hand: ``primary`` (with levels of ``margin`` percent of its magnitude unless a rule gave
-    it some), ``free``, ``published`` or ``hidden``. A sensitive cell stays sensitive if it is to be ``hidden``; to make it
+    it some), ``free``, ``published`` or ``suppressed``. A sensitive cell that is to be ``suppressed`` stays sensitive; to make it
     ``free`` or ``published`` takes a reason, as ``("published", "reason")``, and is recorded in ``Problem.overrides``. If a
     free one is suppressed after all, it keeps the protection that the rules require. ``waivers`` names respondents who consent
     to publication, everywhere or, as ``(respondent, cell)``, in one cell. ``prior`` is what everybody is said to know
@@ -87,7 +88,7 @@ def assess(
             overrides.append(Override(table.label(i), by, word, reason))
     _refuse_without_reason(overrides)
     if table.behind is not None:
-        status[table.behind] = Status.HIDDEN  # never published, and nothing is required of them
+        status[table.behind] = Status.SUPPRESSED  # never published, and nothing is required of them
     needs = (status == Status.PRIMARY) | (found.sensitive & (status == Status.FREE))
     prior_lower, prior_upper = _prior(table, prior)
     # Nobody can be made to believe what they know to be impossible: no level reaches beyond the prior bounds.
@@ -182,7 +183,7 @@ def _refuse_without_reason(overrides: Sequence[Override]) -> None:
         raise InputError(
             f"Sensitive cells are set to {' or '.join(map(repr, RELEASING))} without a reason: {some(unexplained)}. Give it "
             "in the column 'reason' of the statuses file, or in Python as (status, reason); to keep them out of the "
-            "release, set them to 'hidden' or leave them to the rules.",
+            "release, set them to 'suppressed' or leave them to the rules.",
             unexplained,
         )
 
@@ -201,8 +202,8 @@ def _prior(table: Table, prior: float | None) -> tuple[FloatArray, FloatArray]:
     unknown = table.magnitude == 0  # so many percent of zero would be the value itself
     if table.behind is not None and table.behind_drawn:  # not the true values: nothing is known to be near them
         unknown |= table.behind
-    room = prior / 100 * table.magnitude
-    return np.where(unknown, lower, table.value - room), np.where(unknown, upper, table.value + room)
+    slack = prior / 100 * table.magnitude
+    return np.where(unknown, lower, table.value - slack), np.where(unknown, upper, table.value + slack)
 
 
 def _waived(table: Table, waivers: Iterable[str | tuple[str, Label]]) -> BoolArray | None:

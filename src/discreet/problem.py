@@ -1,4 +1,4 @@
-"""A table, what must be protected in it, how well, and what hiding each cell costs."""
+"""A table, what must be protected in it, how well, and what suppressing each cell costs."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ NEGLIGIBLE = 1e-6  # share of a value that counts as nothing where values are no
 class Status(IntEnum):
     """What may happen to a cell."""
 
-    FREE = 0  # may be published or hidden
-    PRIMARY = 1  # sensitive: must be hidden, to its protection levels
+    FREE = 0  # may be published or suppressed
+    PRIMARY = 1  # sensitive: must be suppressed, to its protection levels
     PUBLISHED = 2  # must stay published
-    HIDDEN = 3  # already hidden, needs no protection of its own
+    SUPPRESSED = 3  # already suppressed, needs no protection of its own
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Problem:
 
     ``lower``, ``upper`` and ``sliding`` are protection levels, as positive distances: what a reader can infer about
     a primary cell must reach down to ``value − lower``, up to ``value + upper``, and be ``sliding`` wide. Levels of a free
-    cell count only if it is hidden. ``prior_lower`` and ``prior_upper`` bound each cell for anybody, before publication;
+    cell count only if it is suppressed. ``prior_lower`` and ``prior_upper`` bound each cell for anybody, before publication;
     ``others`` know more, or need other levels.
 
     Whatever the levels, no suppressed cell may be exactly computable: the interval that anybody infers must be at least
@@ -116,7 +116,7 @@ class Problem:
     def _repr_html_(self) -> str:
         table = self.table
         facts = {"cells": f"{table.n_listed:,}", "primary": f"{len(self.primaries):,}", "free": f"{len(self.free):,}"}
-        for word, status in (("to be published", Status.PUBLISHED), ("hidden already", Status.HIDDEN)):
+        for word, status in (("to be published", Status.PUBLISHED), ("suppressed already", Status.SUPPRESSED)):
             many = int((self.status[: table.n_listed] == status).sum())
             facts |= {word: f"{many:,}"} if many else {}
         facts["attackers"] = f"{1 + len(self.others):,}"
@@ -185,7 +185,7 @@ class Problem:
         floor, given = np.full(len(self), -np.inf), np.zeros(len(self), dtype=bool)
         if suppresses:
             behind = np.zeros(len(self), dtype=bool) if self.table.behind is None else self.table.behind
-            given = (self.status == Status.HIDDEN) & ~behind & (self.least > 0)
+            given = (self.status == Status.SUPPRESSED) & ~behind & (self.least > 0)
         if lists_zeros:
             floor = self.floor(np.ones(len(self), dtype=bool))
         # Levels of cells that are suppressed already say nothing, except that these are not to be computable.
@@ -209,9 +209,9 @@ class Problem:
             smallest=np.zeros(len(self)),
         )
 
-    def protected(self, attacker: Attacker, hidden: BoolArray) -> BoolArray:
-        """Cells that need protection in a pattern: primaries, and free cells that have levels and are hidden."""
-        conditional = hidden & (self.status == Status.FREE) & self.levels(attacker).any(axis=0)
+    def protected(self, attacker: Attacker, suppressed: BoolArray) -> BoolArray:
+        """Cells that need protection in a pattern: primaries, and free cells that have levels and are suppressed."""
+        conditional = suppressed & (self.status == Status.FREE) & self.levels(attacker).any(axis=0)
         return np.asarray((self.status == Status.PRIMARY) | conditional)
 
     @cached_property

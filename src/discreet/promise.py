@@ -56,13 +56,13 @@ def promise(
     protection: Protection, respondents: RespondentAudit | None = None, level: LevelInForce | None = None
 ) -> list[str]:
     """The sentences that stand beside the verdict on a protection; ``level`` is that in force, by default the usual one."""
-    in_force = level_of(protection.problem, protection.only_hides) if level is None else level
+    in_force = level_of(protection.problem, protection.only_suppresses) if level is None else level
     return _said(VerdictBasis(protection, in_force, respondents), [subject.internal for subject in SUBJECTS])
 
 
 def shareable_promise(protection: Protection, respondents: RespondentAudit | None = None) -> list[str]:
     """Of these sentences what readers of the release may know, and must know where less is promised than it may seem."""
-    basis = VerdictBasis(protection, level_of(protection.problem, protection.only_hides), respondents)
+    basis = VerdictBasis(protection, level_of(protection.problem, protection.only_suppresses), respondents)
     return _said(basis, [subject.shareable for subject in SUBJECTS])
 
 
@@ -75,7 +75,7 @@ def published_by_decision(protection: Protection) -> int:
     """How many sensitive cells are published because somebody decided so."""
     table = protection.problem.table
     cells = [table.index(one.cell) for one in protection.problem.overrides]
-    return int((~protection.hidden[cells]).sum()) if cells else 0
+    return int((~protection.suppressed[cells]).sum()) if cells else 0
 
 
 def safe(protection: Protection) -> str:
@@ -162,7 +162,7 @@ def _weighted_number(basis: VerdictBasis) -> str | None:
 def _zeros(basis: VerdictBasis) -> str | None:
     problem = basis.problem
     what = "count" if problem.table.is_count else "value"
-    if not basis.protection.hidden.any():
+    if not basis.protection.suppressed.any():
         return None
     if problem.positive:
         return f"Zeros are published: readers know that a suppressed {what} is not zero."

@@ -24,8 +24,8 @@ class Decision(IntEnum):
     """What becomes of a cell."""
 
     PUBLISHED = 0
-    PRIMARY = 1  # hidden because it is sensitive
-    SECONDARY = 2  # hidden to protect others
+    PRIMARY = 1  # suppressed because it is sensitive
+    SECONDARY = 2  # suppressed to protect others
     ADJUSTED = 3  # published with another value that stands for an interval: rounded or perturbed
 
     @property
@@ -39,7 +39,7 @@ class SolveReport:
 
     method: str
     status: str  # optimal, within_gap, time_limit, interrupted, heuristic, infeasible
-    cost: float  # of all hidden cells, primaries included; methods that hide none say what they count
+    cost: float  # of all suppressed cells, primaries included; methods that suppress none say what they count
     bound: float | None  # no safe pattern costs less
     seconds: float
     n_primary: int
@@ -69,10 +69,10 @@ class SolveReport:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Protection:
-    """Per cell: the decision, the published value (NaN where hidden) and the interval a reader learns.
+    """Per cell: the decision, the published value (NaN where suppressed) and the interval a reader learns.
 
     A value published as it is has the interval [v, v]; an adjusted one the interval that the reader knows it to stand for,
-    e.g. [v − r, v + r]; a suppressed cell has none; a hidden cell that is published as an interval has that one.
+    e.g. [v − r, v + r]; a suppressed cell has none; a suppressed cell that is published as an interval has that one.
     """
 
     problem: Problem
@@ -92,7 +92,7 @@ class Protection:
         inside = (self.lower <= self.published) & (self.published <= self.upper)
         about = inside & np.isfinite(self.lower) & np.isfinite(self.upper)
         told = np.where(
-            self.hidden, np.isnan(self.published), np.where(self.decision == Decision.ADJUSTED, about, exactly)
+            self.suppressed, np.isnan(self.published), np.where(self.decision == Decision.ADJUSTED, about, exactly)
         )
         if not told.all():
             labels = self.problem.table.labels(np.flatnonzero(~told))
@@ -114,13 +114,13 @@ class Protection:
         return card(f"Protection by {r.method}", facts, "Confidential: values and costs are not shown.")
 
     @property
-    def hidden(self) -> BoolArray:
+    def suppressed(self) -> BoolArray:
         return np.asarray((self.decision == Decision.PRIMARY) | (self.decision == Decision.SECONDARY))
 
     @property
-    def only_hides(self) -> bool:
+    def only_suppresses(self) -> bool:
         """A suppression pattern: every cell is published as it is, or nothing is told about it."""
-        told = self.hidden & (np.isfinite(self.lower) | np.isfinite(self.upper))
+        told = self.suppressed & (np.isfinite(self.lower) | np.isfinite(self.upper))
         return not np.any(told | (self.decision == Decision.ADJUSTED))
 
     @cached_property
@@ -140,20 +140,20 @@ class Protection:
         return h.hexdigest()
 
 
-def suppress(problem: Problem, hidden: BoolArray, *, method: str = MANUAL, **report: Any) -> Protection:
-    """The protection that hides the given cells entirely and publishes the others as they are.
+def suppress(problem: Problem, suppressed: BoolArray, *, method: str = MANUAL, **report: Any) -> Protection:
+    """The protection that suppresses the given cells entirely and publishes the others as they are.
 
     A pattern may publish primary cells; the audit will then find them exposed.
     ``report`` fills in the :class:`SolveReport`: status, bound, seconds, solver, seed, work.
     """
-    hidden = np.asarray(hidden, dtype=bool)
+    suppressed = np.asarray(suppressed, dtype=bool)
     value = problem.table.value
     return tell(
         problem,
-        published=np.where(hidden, np.nan, value),
-        lower=np.where(hidden, -np.inf, value),
-        upper=np.where(hidden, np.inf, value),
-        cost=float(problem.cost[hidden].sum()),
+        published=np.where(suppressed, np.nan, value),
+        lower=np.where(suppressed, -np.inf, value),
+        upper=np.where(suppressed, np.inf, value),
+        cost=float(problem.cost[suppressed].sum()),
         method=method,
         **report,
     )
@@ -171,19 +171,19 @@ def tell(
 ) -> Protection:
     """The protection that tells readers these values, NaN where there is none, and that cells lie in these intervals.
 
-    Where the interval is the value alone a cell is published as it is; otherwise it is hidden if it has no value, and
+    Where the interval is the value alone a cell is published as it is; otherwise it is suppressed if it has no value, and
     adjusted if it has one. Cells that must be published keep their values, though readers may not know it of each: that a
     zero is one, where others are rounded to zero. No interval may leave the truth out.
     """
     value = problem.table.value
     published, lower, upper = (np.array(column, dtype=np.float64) for column in (published, lower, upper))
-    hidden = np.isnan(published)
+    suppressed = np.isnan(published)
     exactly = (lower == value) & (upper == value) & (published == value)
     decision = np.where(problem.status == Status.PRIMARY, Decision.PRIMARY, Decision.SECONDARY)
-    decision = np.where(hidden, decision, np.where(exactly, Decision.PUBLISHED, Decision.ADJUSTED)).astype(np.int8)
+    decision = np.where(suppressed, decision, np.where(exactly, Decision.PUBLISHED, Decision.ADJUSTED)).astype(np.int8)
     for wrong, what in (
-        ((problem.status == Status.HIDDEN) & ~hidden, "that are hidden already are published"),
-        ((problem.status == Status.PUBLISHED) & hidden, "that must be published are hidden"),
+        ((problem.status == Status.SUPPRESSED) & ~suppressed, "that are suppressed already are published"),
+        ((problem.status == Status.PUBLISHED) & suppressed, "that must be published are suppressed"),
         (
             (problem.status == Status.PUBLISHED) & (published != value),
             "that must be published as they are get other values",

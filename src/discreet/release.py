@@ -26,9 +26,9 @@ SYMBOL = "×"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """Codes and published values. A hidden cell is NaN: there is no column that could hold its value.
+    """Codes and published values. A suppressed cell is NaN: there is no column that could hold its value.
 
-    Why a cell is hidden is not said: telling sensitive cells from those that protect them would help an intruder.
+    Why a cell is suppressed is not said: telling sensitive cells from those that protect them would help an intruder.
     Where readers are told more than values, ``lower`` and ``upper`` are the ends of the intervals, NaN where there are none.
     Cells that are not listed are zeros, or are rounded to zero.
     """
@@ -45,28 +45,28 @@ class Release:
         return len(self.value)
 
     def __repr__(self) -> str:
-        return f"Release({self.response}: {len(self):,} cells, {int(np.isnan(self.value).sum()):,} hidden)"
+        return f"Release({self.response}: {len(self):,} cells, {int(np.isnan(self.value).sum()):,} suppressed)"
 
     def _repr_html_(self) -> str:
         frame = self.frame(symbols=True)
         columns = [[str(name), *frame[name].astype(object).where(frame[name].notna(), "").map(str)] for name in frame]
-        hidden = int(self.hidden.sum())
+        suppressed = int(self.suppressed.sum())
         note = (
-            f"{self.symbol} hidden: {hidden:,} of {len(self):,} cells"
-            if hidden
-            else f"{len(self):,} cells, none hidden"
+            f"{self.symbol} suppressed: {suppressed:,} of {len(self):,} cells"
+            if suppressed
+            else f"{len(self):,} cells, none suppressed"
         )
         return grid(f"Release: {self.response}", crossed(columns), note)
 
     @property
-    def hidden(self) -> np.ndarray:
+    def suppressed(self) -> np.ndarray:
         return np.isnan(self.value)
 
     def frame(self, symbols: bool = False) -> pd.DataFrame:
-        """One row a cell. Hidden values are missing, or with ``symbols`` the suppression symbol."""
+        """One row a cell. Suppressed values are missing, or with ``symbols`` the suppression symbol."""
         column = _column(self.value)
         if symbols:
-            column = column.astype(object).where(~self.hidden, self.symbol)
+            column = column.astype(object).where(~self.suppressed, self.symbol)
         frame = pd.DataFrame({**self.codes, self.response: column})
         for end, of in (("lower", self.lower), ("upper", self.upper)):
             if of is not None:
@@ -117,7 +117,7 @@ def publish(
     if respondents is not None and not respondents.passed:
         exposed = f"{len(respondents.respondents):,} of {respondents.targets:,} respondents"
         raise NotSafeError(f"Not published: {exposed} can be told too closely.", respondents.respondents)
-    if respondents is None and level_of(problem, protection.only_hides, level).covers_respondents:
+    if respondents is None and level_of(problem, protection.only_suppresses, level).covers_respondents:
         raise NotSafeError(
             "Not published: whether single respondents are safe was not audited. Audit them by audit_respondents(), and pass "
             "that on; or ask for level='cells', which leaves them out."
@@ -132,14 +132,14 @@ def publish(
     decimals = digits_of(table.value) if decimals is None else decimals
     value = protection.published
     ends: dict[str, FloatArray] = {}
-    if not protection.only_hides:
+    if not protection.only_suppresses:
         ends = {"lower": protection.lower, "upper": protection.upper}
         ends = {side: np.where(np.isfinite(end), end, np.nan) for side, end in ends.items()}
     if decimals is not None:
         value = np.round(value, decimals)
         # Wider intervals tell less, so they are safe as well.
         ends = {side: _outwards(end, decimals, -1 if side == "lower" else 1) for side, end in ends.items()}
-    value = np.where(protection.hidden, np.nan, value)[listed]
+    value = np.where(protection.suppressed, np.nan, value)[listed]
     ends = {side: end[listed] for side, end in ends.items()}
     release = Release(codes, table.response, value, symbol, complete=table.complete, **ends)
     _check_written(problem, protection, listed, release)
@@ -166,7 +166,7 @@ def _refuse_symmetric(problem: Problem, protection: Protection, accepted: bool) 
     unit = np.where(rounded[0] & rounded[1], 10.0 ** -(digits or 0), 0.0)
     told = (protection.lower > problem.prior_lower)[cells] | (protection.upper < problem.prior_upper)[cells]
     # By so little rounding outwards can widen them.
-    narrow = protection.hidden[cells] & told & (wide <= np.maximum(lower + upper, sliding) * (1 + 1e-6) + 2 * unit)
+    narrow = protection.suppressed[cells] & told & (wide <= np.maximum(lower + upper, sliding) * (1 + 1e-6) + 2 * unit)
     guessed = np.unique(np.concatenate([cells[narrow], in_the_middle(protection), at_levels(protection)]))
     if protection.report.symmetric or len(guessed):
         labels = problem.table.labels(guessed)
@@ -211,7 +211,7 @@ def _check_written(problem: Problem, protection: Protection, listed: IntArray, r
         lower = np.where(np.isnan(release.lower), -np.inf, release.lower)
         upper = np.where(np.isnan(release.upper), np.inf, release.upper)
         wrong[listed] = (lower > np.minimum(low, value)) | (upper < np.maximum(high, value))
-    wrong[listed] |= np.isnan(told) != protection.hidden[listed]
+    wrong[listed] |= np.isnan(told) != protection.suppressed[listed]
     if wrong.any():
         labels = problem.table.labels(np.flatnonzero(wrong))
         raise NotSafeError(

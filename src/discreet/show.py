@@ -34,9 +34,9 @@ def show(frame: pd.DataFrame, rows: int, console: Console) -> None:
 
 def _columns(frame: pd.DataFrame) -> list[list[str]]:
     """Headings and entries as text. Two code columns and a value make a cross table; anything else a list."""
-    hidden = frame.pop("suppressed") if "suppressed" in frame and frame.shape[1] > 1 else None
+    suppressed = frame.pop("suppressed") if "suppressed" in frame and frame.shape[1] > 1 else None
     text = [frame[name].astype(object).where(frame[name].notna(), "").map(str) for name in frame]
-    if hidden is not None:
-        text[-1] = text[-1].mask(hidden.astype(str) == "True", SYMBOL)
+    if suppressed is not None:
+        text[-1] = text[-1].mask(suppressed.astype(str) == "True", SYMBOL)
     listed = [[printable(entry) for entry in (str(name), *column)] for name, column in zip(frame, text, strict=True)]
     return crossed(listed)

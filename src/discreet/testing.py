@@ -54,7 +54,7 @@ def pose(
 ) -> Problem:
     """Protect these cells, up and down by one level, or by ``(lower, upper)`` or ``(lower, upper, sliding)``.
 
-    Hiding costs a cell's magnitude; everybody knows that cells lie between ``lower`` and ``upper``.
+    Suppressing costs a cell's magnitude; everybody knows that cells lie between ``lower`` and ``upper``.
     """
     n = len(table)
     status, need = np.full(n, Status.FREE, dtype=np.int8), np.zeros((3, n))
@@ -67,11 +67,11 @@ def pose(
     return Problem(table, status, table.magnitude, down, up, slide, np.full(n, lower), np.full(n, upper))
 
 
-def hide(problem: Problem, *labels: str) -> Protection:
-    """The protection that hides these cells besides those that must be hidden."""
-    hidden = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
-    hidden[[problem.table.index(label) for label in labels]] = True
-    return suppress(problem, hidden)
+def suppressing(problem: Problem, *labels: str) -> Protection:
+    """The protection that suppresses these cells besides those that must be suppressed."""
+    suppressed = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
+    suppressed[[problem.table.index(label) for label in labels]] = True
+    return suppress(problem, suppressed)
 
 
 def random_hierarchy(rng: np.random.Generator, leaves: int, *, levels: int = 1, trees: int = 1) -> Hierarchy:
@@ -133,7 +133,7 @@ def random_problem(
     sliding: bool = False,
     prior: Prior = "sign",
     must_publish: float = 0.05,
-    already_hidden: float = 0.0,
+    already_suppressed: float = 0.0,
 ) -> Problem:
     """Levels of 5 to 25 percent for a share of the nonzero cells, finest ones preferred; random costs and statuses.
 
@@ -144,7 +144,7 @@ def random_problem(
     n, value, size = len(table), table.value, table.magnitude
     primary = rng.random(n) < np.where(table.is_base, primaries, primaries / 3) * (size > 0)
     status = np.where(rng.random(n) < must_publish, Status.PUBLISHED, Status.FREE)
-    status = np.where(rng.random(n) < already_hidden, Status.HIDDEN, status)
+    status = np.where(rng.random(n) < already_suppressed, Status.SUPPRESSED, status)
     known = {
         "nothing": (np.full(n, -np.inf), np.full(n, np.inf)),
         "sign": (np.where(value < 0, -np.inf, 0.0), np.where(value < 0, 0.0, np.inf)),

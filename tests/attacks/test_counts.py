@@ -7,7 +7,7 @@ import pytest
 
 from discreet import Table, attacks, suppress
 from discreet.data.relations import from_equations
-from discreet.testing import hide, pose, random_table
+from discreet.testing import pose, random_table, suppressing
 
 
 def test_only_whole_numbers_pin_a_cell():
@@ -15,7 +15,7 @@ def test_only_whole_numbers_pin_a_cell():
     relations = from_equations([([0, 1, 2], [2.0, 2.0, 1.0])], 3)
     table = Table({}, np.zeros((0, 3)), [1, 1, 1], relations, names=("x", "y", "z"), rhs=[5.0], is_count=True)
     problem = pose(table, {}, upper=2.0)
-    view = attacks.Public.of(hide(problem, "x", "y", "z"))
+    view = attacks.Public.of(suppressing(problem, "x", "y", "z"))
     assert attacks.exact(view).range("z") == (0, 2)
     seen = attacks.counts(view)
     assert seen.range("z") == (1, 1)

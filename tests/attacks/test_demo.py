@@ -40,7 +40,7 @@ def test_a_removed_secondary_compromises_cells_of_the_survey(demo):
     """Any of them, each on its own."""
     rng = np.random.default_rng(0)
     for cell in rng.choice(np.flatnonzero(demo.decision == Decision.SECONDARY), 5, replace=False):
-        hidden = demo.hidden.copy()
-        hidden[cell] = False
-        report = attacks.run(suppress(demo.problem, hidden), ["exact"])
+        suppressed = demo.suppressed.copy()
+        suppressed[cell] = False
+        report = attacks.run(suppress(demo.problem, suppressed), ["exact"])
         assert report["exact"].exact.any() or report.compromised

@@ -49,7 +49,7 @@ def test_a_removed_secondary_is_found_every_time():
 
 
 def test_a_removed_secondary_is_found_whatever_the_numbers():
-    """Values that are not round, tiny and huge: what floats and solvers are off by must hide no leak."""
+    """Values that are not round, tiny and huge: what floats and solvers are off by must suppress no leak."""
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
         safe, leaking, label = square_without_a_corner(rng, uneven_table(rng))
@@ -128,10 +128,10 @@ def test_a_cell_that_is_said_to_reveal_another_does(seed):
     told = 0
     for cycle in attacks.cycles(attacks.Public.of(found)).cycles:
         for label in cycle.revealed_by[:2]:
-            hidden = found.hidden.copy()
-            hidden[found.problem.table.index(label)] = False
+            suppressed = found.suppressed.copy()
+            suppressed[found.problem.table.index(label)] = False
             cell = found.problem.table.index(cycle.cell)
-            ends = infer(suppress(found.problem, hidden), cell)
+            ends = infer(suppress(found.problem, suppressed), cell)
             assert ends == pytest.approx((value[cell], value[cell]), abs=1e-6)
             told += 1
     assert told

@@ -7,18 +7,18 @@ import pytest
 from tests.attacks.planted import SQUARE, safe_table
 
 from discreet import InputError, attacks, suppress
-from discreet.testing import cross_table, hide, pose, random_hierarchy, random_table
+from discreet.testing import cross_table, pose, random_hierarchy, random_table, suppressing
 
 
 @pytest.fixture
 def square():
     problem = pose(cross_table(["x", "c"], ["x", "b"], [[10, 5], [7, 8]]), {"x × x": 2.0})
-    return attacks.Public.of(hide(problem, *SQUARE))
+    return attacks.Public.of(suppressing(problem, *SQUARE))
 
 
 @pytest.fixture
 def nine():
-    """A three by three interior, all hidden, and its margins."""
+    """A three by three interior, all suppressed, and its margins."""
     table = cross_table("abc", "def", [[3, 5, 2], [1, 4, 6], [7, 2, 3]])
     return table, attacks.Public.of(suppress(pose(table, {}), table.is_base))
 
@@ -46,8 +46,8 @@ def test_fitted_tables_are_additive(seed, start):
 def test_hidden_totals_are_fitted_too():
     rng = np.random.default_rng(2)
     table = random_table(rng, (random_hierarchy(rng, 6, levels=2), 3), zeros=0.0)
-    hidden = (rng.random(len(table)) < 0.6) & (np.arange(len(table)) > 0)
-    seen = attacks.fit(attacks.Public.of(suppress(pose(table, {}), hidden)), sweeps=20_000)
+    suppressed = (rng.random(len(table)) < 0.6) & (np.arange(len(table)) > 0)
+    seen = attacks.fit(attacks.Public.of(suppress(pose(table, {}), suppressed)), sweeps=20_000)
     assert seen.additive
 
 
@@ -57,7 +57,7 @@ def test_adjusted_midpoints_of_the_working_example(square):
 
 def test_cells_without_a_lower_end_cannot_be_fitted():
     problem = pose(cross_table("ab", "cd", [[1, 2], [3, 4]]), {}, lower=-np.inf)
-    found = hide(problem, "a × c", "a × d", "b × c", "b × d")
+    found = suppressing(problem, "a × c", "a × d", "b × c", "b × d")
     with pytest.raises(InputError, match="lower bound"):
         attacks.fit(attacks.Public.of(found))
     assert "fit" in attacks.run(found, ["fit"]).skipped
@@ -98,7 +98,7 @@ def test_too_few_draws_are_not_called_settled(nine):
 
 def test_cells_without_end_are_left_out():
     problem = pose(cross_table("ab", "cd", [[1, 2], [3, 4]]), {})
-    found = hide(problem, "a × c", "a × Total", "Total × c", "Total × Total")
+    found = suppressing(problem, "a × c", "a × Total", "Total × c", "Total × Total")
     seen = attacks.sample(attacks.Public.of(found), draws=20)
     assert not seen.settled.any()
     assert np.isnan(seen.estimate).all()

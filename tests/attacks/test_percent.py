@@ -8,7 +8,7 @@ from tests.attacks.planted import SEEDS, SQUARE, tight_square
 
 from discreet import InputError, attacks, protect, suppress
 from discreet.problem import Problem
-from discreet.testing import cross_table, hide, pose, random_table
+from discreet.testing import cross_table, pose, random_table, suppressing
 
 
 def with_few_respondents(rng: np.random.Generator, p: float) -> tuple[Problem, np.ndarray]:
@@ -82,7 +82,7 @@ def test_for_two_respondents_the_sources_bound_of_p_is_too_sharp():
     table = cross_table(["x", "c"], ["x", "b"], [[100, 10], [30, 10]])
     count = np.full(len(table), 20)
     count[table.index("x × x")] = 2
-    found = hide(pose(table.with_columns(count=count), {"x × x": 10.0}), *SQUARE)
+    found = suppressing(pose(table.with_columns(count=count), {"x × x": 10.0}), *SQUARE)
     assert attacks.bound_p(attacks.Public.of(found, counts=True)).greatest == pytest.approx(20)
 
 
@@ -96,7 +96,7 @@ def two_ways(p: float):
 
 def test_protecting_again_bounds_p_from_below():
     found = two_ways(20)
-    assert set(found.problem.table.labels(found.hidden.nonzero()[0])) == {"1 × 1", "1 × 3", "3 × 1", "3 × 3"}
+    assert set(found.problem.table.labels(found.suppressed.nonzero()[0])) == {"1 × 1", "1 × 3", "3 × 1", "3 × 3"}
     seen = attacks.bisect_p(attacks.Public.of(found, counts=True), "optimal")
     assert 8 < seen.least < 20 < seen.greatest
 
@@ -109,9 +109,9 @@ def test_a_small_p_is_not_bounded_from_below():
 def test_another_method_says_nothing_about_p():
     """A pattern that no p leads to: half of it protects nobody."""
     found = two_ways(5)
-    hidden = np.zeros(len(found.problem), dtype=bool)
-    hidden[found.problem.table.codes.min(axis=0) > 0] = True
-    assert attacks.bisect_p(attacks.Public.of(suppress(found.problem, hidden), counts=True), "optimal").least == 0
+    suppressed = np.zeros(len(found.problem), dtype=bool)
+    suppressed[found.problem.table.codes.min(axis=0) > 0] = True
+    assert attacks.bisect_p(attacks.Public.of(suppress(found.problem, suppressed), counts=True), "optimal").least == 0
 
 
 def test_tables_with_negative_cells_are_bisected_too():

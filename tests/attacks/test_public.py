@@ -1,4 +1,4 @@
-"""Attacks see what the public sees: no field of a public view holds what is hidden."""
+"""Attacks see what the public sees: no field of a public view holds what is suppressed."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from tests.attacks.planted import SQUARE, safe_table
 
 from discreet import InputError, attacks, audit, publish
 from discreet.progress import Silent
-from discreet.testing import cross_table, hide, pose
+from discreet.testing import cross_table, pose, suppressing
 
 
 @pytest.fixture
 def square():
     problem = pose(cross_table(["x", "c"], ["x", "b"], [[10, 5], [7, 8]]), {"x × x": 2.0})
-    return hide(problem, *SQUARE)
+    return suppressing(problem, *SQUARE)
 
 
 def test_a_public_view_holds_no_hidden_value():
     found = safe_table(3, (5, 6))
     table = found.problem.table
-    secret = set(table.value[found.hidden]) - set(table.value[~found.hidden]) - {0.0, 1.0}
+    secret = set(table.value[found.suppressed]) - set(table.value[~found.suppressed]) - {0.0, 1.0}
     view = attacks.Public.of(found)
     for field in fields(view):
         held = getattr(view, field.name)
         if isinstance(held, np.ndarray):
             assert not secret & set(held.ravel().tolist()), field.name
-    assert np.isnan(view.published[found.hidden]).all()
+    assert np.isnan(view.published[found.suppressed]).all()
 
 
 def test_a_changed_secret_leaves_the_public_view_and_what_is_found_as_they_are(square):
     other = pose(cross_table(["x", "c"], ["x", "b"], [[6, 9], [11, 4]]), {"x × x": 2.0})
-    one, two = attacks.Public.of(square), attacks.Public.of(hide(other, *SQUARE))
+    one, two = attacks.Public.of(square), attacks.Public.of(suppressing(other, *SQUARE))
     assert one.lower.tolist() == two.lower.tolist()
     for name in ("exact", "cycles", "fit", "midpoint-fit", "sample"):
         found = [attacks.ATTACKS[name].find(view, attacks.Knowledge(draws=50), Silent()) for view in (one, two)]

@@ -25,7 +25,7 @@ from discreet.methods.counts.cell_key import CellKey
 from discreet.methods.rounding.simple import RandomRounding
 from discreet.problem import Status
 from discreet.progress import Budget, OutOfTime, Progress, Silent, Timed
-from discreet.testing import cross_table, hide, pose, random_table
+from discreet.testing import cross_table, pose, random_table, suppressing
 
 RULE = "FREQ(3)"
 # Draws that lead to a statement, soon: how many tables agree depends on what is announced, which is drawn.
@@ -67,9 +67,9 @@ def test_lattices_list_every_whole_table_and_no_other():
     for seed in range(40):
         rng = np.random.default_rng(seed)
         table = counts(seed, (2, 3), 4)
-        hidden = rng.random(len(table)) < 0.6
-        hidden[0] = False
-        public = attacks.Public.of(suppress(pose(table, {}), hidden))
+        suppressed = rng.random(len(table)) < 0.6
+        suppressed[0] = False
+        public = attacks.Public.of(suppress(pose(table, {}), suppressed))
         lattice, brute = Lattice.of(public, exact(public)), whole_tables(public)
         if lattice is None or brute is None:
             continue
@@ -96,7 +96,7 @@ def test_enumeration_is_what_brute_force_finds(method):
         same = []
         for value in every:
             table = found.problem.table.with_columns(value=value, magnitude=np.abs(value), count=value.astype(np.int64))
-            if np.array_equal(protect(assess(table, [RULE]), method).hidden, found.hidden):
+            if np.array_equal(protect(assess(table, [RULE]), method).suppressed, found.suppressed):
                 same.append(value)
         assert replayed.complete
         assert (replayed.tried, replayed.kept) == (len(every), len(same))
@@ -127,7 +127,7 @@ class Halves:
         cell = problem.table.index("a0 × b0")
         second = 1 if not self.tell or problem.table.value[cell] < 5 else 2
         square = (f"a{i} × b{j}" for i in (0, second) for j in (0, 1))
-        return hide(problem, *square)
+        return suppressing(problem, *square)
 
 
 def _recipe(found: Protection, method: object, **more: object) -> Recipe:
@@ -192,7 +192,7 @@ def test_the_attack_depends_on_the_publication_alone():
     for value in every:
         other = told.problem.table.with_columns(value=value, magnitude=value, count=value.astype(np.int64))
         twin = Halves().protect(pose(other, {"a0 × b0": 3.0}), Run())
-        if not np.array_equal(twin.hidden, told.hidden):
+        if not np.array_equal(twin.suppressed, told.suppressed):
             continue
         one, two = (attacks.replay(attacks.Public.of(p), _recipe(p, Halves())) for p in (told, twin))
         np.testing.assert_array_equal(one.lower, two.lower)
@@ -291,16 +291,16 @@ def test_the_chance_of_a_draw_is_how_often_it_comes_up(method):
         found = protect(problem, method)
         key = np.stack([found.published, found.lower, found.upper]).tobytes()
         often[key] = (often.get(key, (0, found))[0] + 1, found)
-    total = missed = 0.0
+    total = violated = 0.0
     for number, found in often.values():
         trial = module._Trial(attacks.Public.of(found), Recipe.of(found, method), Budget(), np.random.default_rng(0))
         likely, hits = trial.likely(problem.table.value[trial.public.unknown])
         assert hits > 0
-        missed += 0 if likely else number / runs
+        violated += 0 if likely else number / runs
         assert not likely or abs(number / runs - likely) <= 4.5 * np.sqrt(likely / runs) + 0.01
         total += likely
     assert 0.6 < total < 1.02
-    assert missed <= 0.05
+    assert violated <= 0.05
 
 
 @pytest.mark.parametrize(
@@ -417,7 +417,7 @@ def test_contributions_to_published_cells_leave_them_published():
     wrong = 0
     for _ in range(30):
         again = recipe.problem(public, table.value, rng)
-        wrong += int((~told.hidden & (again.status == Status.PRIMARY)).any())
+        wrong += int((~told.suppressed & (again.status == Status.PRIMARY)).any())
     assert wrong <= 3
     assert recipe.lacks(attacks.Public.of(told)) is not None
 

@@ -19,7 +19,7 @@ from discreet.io.pattern import write_pattern
 from discreet.methods.context import Run
 from discreet.protection import tell
 from discreet.report.attacks import attacks as attacks_in_words
-from discreet.testing import cross_table, hide, pose, random_table
+from discreet.testing import cross_table, pose, random_table, suppressing
 
 SUMMARY = ["attack", "assumes", "certain", "cells", "exact", "sensitive", "near", "compromised", "wrong"]
 
@@ -38,7 +38,7 @@ def test_every_attack_is_run_or_says_why_not():
 
 @dataclass(frozen=True, eq=False)
 class Copied:
-    """A method that tells the same intervals of hidden cells whatever the table is."""
+    """A method that tells the same intervals of suppressed cells whatever the table is."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -53,14 +53,14 @@ class Copied:
 def test_every_attack_runs_where_it_can():
     found = tight_square(100, 20)
     value = found.problem.table.value
-    told = symmetric_intervals(found.problem, found.hidden, 1.0)
-    other = attacks.Public.of(hide(found.problem, "x × b"))
+    told = symmetric_intervals(found.problem, found.suppressed, 1.0)
+    other = attacks.Public.of(suppressing(found.problem, "x × b"))
     recipe = attacks.Recipe.of(told, Copied(told.lower, told.upper))
     knows = attacks.Knowledge(p=10, others=(other,), draws=50, recipe=recipe)
     everything = {one.finding.attack for one in attacks.run(told, knows=knows).scores}
     assert set(attacks.ATTACKS) - everything == {"counts"}
     table = found.problem.table.with_columns(is_count=True, value=np.round(value))
-    counted = hide(pose(table, {"x × x": 5.0}), *SQUARE)
+    counted = suppressing(pose(table, {"x × x": 5.0}), *SQUARE)
     assert attacks.run(counted, ["counts"]).frame().cells.tolist() == [4]
 
 
@@ -85,7 +85,7 @@ def test_cells_about_which_nothing_could_be_said_are_counted():
     """Totals that may rise without end, and what hangs on them; a square hangs on nothing else."""
     table = cross_table("abcd", "wxyz", np.arange(16.0).reshape(4, 4) + 5)
     endless = ("Total × Total", "Total × w", "a × Total", "a × w")
-    found = hide(pose(table, {}), *endless, "c × y", "c × z", "d × y", "d × z")
+    found = suppressing(pose(table, {}), *endless, "c × y", "c × z", "d × y", "d × z")
     (row,) = attacks_in_words(attacks.run(found, ["sample"], knows=attacks.Knowledge(draws=50)))
     assert "Of 8 cells, none found exactly. Nothing could be said about 4 of them." in row["outcome"]
 
@@ -96,7 +96,7 @@ def test_unknown_attacks_are_named():
 
 
 def test_a_table_without_secrets_has_nothing_to_find():
-    found = hide(pose(cross_table("ab", "cd", [[1, 2], [3, 4]]), {}))
+    found = suppressing(pose(cross_table("ab", "cd", [[1, 2], [3, 4]]), {}))
     report = attacks.run(found, knows=attacks.Knowledge(draws=20))
     assert report.passed
     assert (report.frame().cells == 0).all()
@@ -110,7 +110,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     found = tight_square(100, 20)
     write_problem(found.problem, tmp_path / "p.discreet")
     write_pattern(found, tmp_path / "f.csv")
-    write_pattern(hide(found.problem, "x × b"), tmp_path / "before.csv")
+    write_pattern(suppressing(found.problem, "x × b"), tmp_path / "before.csv")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

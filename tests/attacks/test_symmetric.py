@@ -36,9 +36,9 @@ def test_theorem_1_whatever_the_table():
         rng, each = np.random.default_rng(seed), seed % 8 < 4
         table = any_table(rng, seed % 4)
         problem = pose(table, {}, lower=-np.inf)
-        hidden = rng.random(len(table)) < 0.5
+        suppressed = rng.random(len(table)) < 0.5
         share = rng.uniform(0.1, 0.9, len(table)) if each else 0.4
-        found = symmetric_intervals(problem, hidden, share)
+        found = symmetric_intervals(problem, suppressed, share)
         view = attacks.Public.of(found)
         seen = attacks.score(attacks.recover(view), attacks.Truth.of(found))
         assert seen.exact.all()
@@ -68,7 +68,7 @@ def test_protection_intervals_in_place_of_sensitive_values_are_recovered_every_t
 
 
 def test_midpoints_that_other_cells_cannot_make_up_for_are_not_claimed():
-    """One of two hidden cells of a row has an interval; its midpoint is more than the row has left."""
+    """One of two suppressed cells of a row has an interval; its midpoint is more than the row has left."""
     ends = {"x × x": (8, 26), "x × b": (-np.inf, np.inf), "c × x": (-np.inf, np.inf), "c × b": (-np.inf, np.inf)}
     assert not attacks.recover(attacks.Public.of(told_square(ends))).fits.any()
 
@@ -77,7 +77,7 @@ def test_patterns_without_intervals_give_the_attack_nothing():
     rng = np.random.default_rng(0)
     found = suppress(pose(random_table(rng, (3, 4)), {}), rng.random(20) < 0.6)
     assert len(attacks.recover(attacks.Public.of(found)).cell) == 0
-    assert attacks.run(found, ["symmetric"]).skipped == {"symmetric": "no intervals of hidden cells are published"}
+    assert attacks.run(found, ["symmetric"]).skipped == {"symmetric": "no intervals of suppressed cells are published"}
 
 
 def test_rounded_ends_are_still_recognized():

@@ -20,13 +20,13 @@ from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection, suppress
 from discreet.testing import (
     cross_table,
-    hide,
     infer,
     pose,
     random_hierarchy,
     random_linked_table,
     random_problem,
     random_table,
+    suppressing,
 )
 
 TABLES = {
@@ -47,7 +47,7 @@ def told(rng: np.random.Generator, problem: Problem) -> Protection:
     n, value, size = len(problem), problem.table.value, problem.table.magnitude
     kind = rng.choice(3, size=n, p=[0.35, 0.45, 0.2])
     kind[problem.status == Status.PUBLISHED] = 0
-    must = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN)) & (kind == 0)
+    must = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED)) & (kind == 0)
     kind[must] = rng.integers(1, 3, size=must.sum())
     protection = suppress(problem, kind > 0)
     lower = np.where(kind == 2, value - rng.uniform(0, 0.5, n) * size, protection.lower)
@@ -57,7 +57,7 @@ def told(rng: np.random.Generator, problem: Problem) -> Protection:
 
 def case(kind: str, prior: str, seed: int) -> tuple[Problem, Protection]:
     rng = np.random.default_rng([seed, list(TABLES).index(kind), PRIORS.index(prior)])
-    problem = random_problem(rng, TABLES[kind](rng), primaries=0.25, sliding=True, prior=prior, already_hidden=0.05)
+    problem = random_problem(rng, TABLES[kind](rng), primaries=0.25, sliding=True, prior=prior, already_suppressed=0.05)
     return problem, told(rng, problem)
 
 
@@ -80,7 +80,7 @@ def test_the_tables_used_here_add_up_and_come_back_with_the_seed(kind):
 @pytest.mark.parametrize("kind", TABLES)
 def test_intervals_are_those_of_one_linear_program_a_bound(kind, prior):
     problem, protection = case(kind, prior, seed=1)
-    targets = np.union1d(problem.primaries, np.flatnonzero(protection.hidden)[:4])
+    targets = np.union1d(problem.primaries, np.flatnonzero(protection.suppressed)[:4])
     verdict = audit(problem, protection, cells=targets)
     assert verdict.exact
     for row, cell in enumerate(targets):
@@ -101,7 +101,7 @@ def test_intervals_agree_with_an_interior_point_method(kind, prior):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_intervals_agree_with_listing_every_whole_table(seed):
-    """3 × 3 hidden cells, totals published: four determine the rest. In two dimensions the bounds are whole."""
+    """3 × 3 suppressed cells, totals published: four determine the rest. In two dimensions the bounds are whole."""
     rng = np.random.default_rng(seed)
     inner = rng.integers(0, 6, (3, 3))
     rows, columns = inner.sum(axis=1), inner.sum(axis=0)
@@ -111,7 +111,7 @@ def test_intervals_agree_with_listing_every_whole_table(seed):
     tables = tables[(tables >= 0).all(axis=(1, 2))]
     labels = [f"{r} × {c}" for r in "123" for c in "abc"]
     problem = pose(cross_table("123", "abc", inner), dict.fromkeys(labels, 1.0))
-    verdict = audit(problem, hide(problem))
+    verdict = audit(problem, suppressing(problem))
     for i, label in enumerate(labels):
         values = tables.reshape(-1, 9)[:, i]
         assert verdict.interval(label) == pytest.approx((values.min(), values.max()))
@@ -125,7 +125,7 @@ def flow(protection: Protection, cell: int, sign: int) -> float:
     """
     table = protection.problem.table
     who = protection.problem.attackers()[0]
-    rooms: dict[tuple[str, int], dict[tuple[str, int], float]] = {}
+    slacks: dict[tuple[str, int], dict[tuple[str, int], float]] = {}
     own = 0.0
     for i, (r, c) in enumerate(table.codes.T.tolist()):
         value = int(table.value[i])
@@ -139,15 +139,15 @@ def flow(protection: Protection, cell: int, sign: int) -> float:
         if i == cell:
             source, target, own = (head, tail, up) if sign > 0 else (tail, head, down)
             up = down = 0
-        rooms.setdefault(tail, {})[head] = up
-        rooms.setdefault(head, {})[tail] = down
+        slacks.setdefault(tail, {})[head] = up
+        slacks.setdefault(head, {})[tail] = down
     moved = 0.0
     while moved < own:
         before = {source: source}
         queue = deque([source])
         while queue and target not in before:
             node = queue.popleft()
-            for neighbour, room in rooms[node].items():
+            for neighbour, room in slacks[node].items():
                 if room > 0 and neighbour not in before:
                     before[neighbour] = node
                     queue.append(neighbour)
@@ -157,12 +157,12 @@ def flow(protection: Protection, cell: int, sign: int) -> float:
         while path[-1] != source:
             path.append(before[path[-1]])
         steps = [(b, a) for a, b in itertools.pairwise(path)]
-        least = min(rooms[a][b] for a, b in steps)
+        least = min(slacks[a][b] for a, b in steps)
         if math.isinf(least):
             return own
         for a, b in steps:
-            rooms[a][b] -= least
-            rooms[b][a] += least
+            slacks[a][b] -= least
+            slacks[b][a] += least
         moved += least
     return min(own, moved)
 
@@ -189,8 +189,8 @@ def test_intervals_and_verdicts_are_exact_at_any_size(spread, draws):
     rng = np.random.default_rng(spread)
     for _ in range(draws):
         problem = whole_problem(rng, spread)
-        hidden = (rng.random(len(problem)) < 0.5) | (problem.status == Status.PRIMARY)
-        protection = suppress(problem, hidden)
+        suppressed = (rng.random(len(problem)) < 0.5) | (problem.status == Status.PRIMARY)
+        protection = suppress(problem, suppressed)
         p = problem.primaries
         down, up = (np.array([flow(protection, int(i), sign) for i in p]) for sign in (-1, 1))
         exact, quick = audit(problem, protection), audit(problem, protection, intervals=False)
@@ -238,11 +238,11 @@ def test_verdicts_follow_from_the_levels_and_the_true_intervals(kind):
 def test_hiding_more_never_tells_more(kind):
     problem, _ = case(kind, "sign", seed=8)
     rng = np.random.default_rng(8)
-    must = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
+    must = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
     may = problem.status != Status.PUBLISHED
     less = must | (may & (rng.random(len(problem)) < 0.3))
     more = less | (may & (rng.random(len(problem)) < 0.3))
-    small, large = (audit(problem, suppress(problem, hidden)) for hidden in (less, more))
+    small, large = (audit(problem, suppress(problem, suppressed)) for suppressed in (less, more))
     slack = 1e-6 * np.maximum(problem.table.magnitude[small.cell], 1.0)
     assert (large.lower <= small.lower + slack).all()
     assert (large.upper >= small.upper - slack).all()
@@ -274,7 +274,7 @@ SQUARE = ("a × c", "a × d", "b × c", "b × d")
 def test_a_level_of_1_beside_huge_values(size):
     """The cell can move by its own value, up and down: neither less nor for ever."""
     problem = pose(cross_table("ab", "cd", np.full((2, 2), size)), {"a × c": 1.0})
-    verdict = audit(problem, hide(problem, *SQUARE))
+    verdict = audit(problem, suppressing(problem, *SQUARE))
     assert verdict.passed
     assert verdict.interval("a × c") == pytest.approx((0, 2 * size))
 
@@ -287,7 +287,7 @@ def test_small_levels_do_not_make_a_large_one_look_reached(size, turned):
     large, small, other = ("a × d", "a × c", "b × d") if turned else ("a × c", "a × d", "b × c")
     table = cross_table("ab", "cd", values[:, ::-1] if turned else values)
     problem = pose(table, {large: 0.1 * size, small: 1.0, other: 1.0})
-    protection = hide(problem, *SQUARE)
+    protection = suppressing(problem, *SQUARE)
     for intervals in (True, False):
         assert audit(problem, protection, intervals=intervals).exposed == [large]
     assert audit(problem, protection).interval(large) == pytest.approx((0, 1.03 * size))
@@ -295,10 +295,10 @@ def test_small_levels_do_not_make_a_large_one_look_reached(size, turned):
 
 @pytest.mark.parametrize("totals", [(), ("Total × c", "Total × d")])
 def test_room_for_huge_moves_does_not_blur_small_ones(totals):
-    """The cell may lie anywhere from 0 to 49,425,507. Hiding two totals besides gives others room, and takes none."""
+    """The cell may lie anywhere from 0 to 49,425,507. Suppressing two totals besides gives others room, and takes none."""
     table = cross_table("ab", "cd", [[1784, 49423723], [273277, 940593275034]])
     problem = pose(table, {"a × c": 13.0})
-    protection = hide(problem, *SQUARE, *totals)
+    protection = suppressing(problem, *SQUARE, *totals)
     cell = table.index("a × c")
     assert flow(protection, cell, -1) == 1784
     assert flow(protection, cell, 1) == (49423723 if totals else 273277)
@@ -311,7 +311,7 @@ def test_a_small_cell_pinned_among_huge_ones(size):
     """The small cell is alone in its row: that everything else moves freely is no protection."""
     table = cross_table("abe", "cd", [[size, size], [size, size], [5, 7]])
     problem = pose(table, {"e × c": 1.0, "a × c": 1.0})
-    verdict = audit(problem, hide(problem, *SQUARE))
+    verdict = audit(problem, suppressing(problem, *SQUARE))
     assert verdict.interval("e × c") == pytest.approx((5, 5))
     assert verdict.exposed == ["e × c"]
 
@@ -341,51 +341,55 @@ def test_constants_in_relations_change_nothing():
     """q + r = 10 with the total left out of the table says as much as a published total."""
     table = bare([4, 6], [[1, 1]]).with_columns(rhs=np.array([10.0]))
     problem = pose(table, {"p": 4.0})
-    assert audit(problem, hide(problem, "q")).interval("p") == pytest.approx((0, 10))
+    assert audit(problem, suppressing(problem, "q")).interval("p") == pytest.approx((0, 10))
 
 
 @pytest.mark.parametrize(("lower", "upper"), [(0.0, np.inf), (-np.inf, np.inf), (0.0, 12.0)])
 def test_a_cell_outside_all_relations_is_known_as_well_as_before(lower, upper):
     problem = pose(bare([5, 3, 2, 9], [[-1, 1, 1, 0]]), {"s": 1.0, "q": 1.0}, lower=lower, upper=upper)
-    verdict = audit(problem, hide(problem, "r"))
+    verdict = audit(problem, suppressing(problem, "r"))
     assert verdict.interval("s") == pytest.approx((lower, upper))
     assert verdict.passed
 
 
 def test_a_table_without_relations():
     problem = pose(bare([5, 7], []), {"p": 1.0}, upper=20.0)
-    assert audit(problem, hide(problem)).interval("p") == pytest.approx((0, 20))
-    assert audit(problem, hide(problem, "q")).interval("p") == pytest.approx((0, 20))
+    assert audit(problem, suppressing(problem)).interval("p") == pytest.approx((0, 20))
+    assert audit(problem, suppressing(problem, "q")).interval("p") == pytest.approx((0, 20))
 
 
 def test_hidden_zeros_give_room_upwards_only():
     problem = pose(cross_table("ab", "cd", [[5, 0], [0, 7]]), {"a × c": (0.0, 0.0, 1.0)})
-    assert audit(problem, hide(problem, *SQUARE)).interval("a × c") == pytest.approx((0, 5))
+    assert audit(problem, suppressing(problem, *SQUARE)).interval("a × c") == pytest.approx((0, 5))
     problem = pose(cross_table("ab", "cd", [[0, 5], [7, 0]]), {"a × c": (0.0, 5.0)})
-    verdict = audit(problem, hide(problem, *SQUARE))
+    verdict = audit(problem, suppressing(problem, *SQUARE))
     assert verdict.interval("a × c") == pytest.approx((0, 5))
     assert verdict.passed
 
 
 def test_a_zero_that_must_be_protected_and_is_pinned():
     problem = pose(cross_table("ab", "cd", [[0, 5], [7, 3]]), {"a × c": (0.0, 1.0)})
-    assert audit(problem, hide(problem)).exposed == ["a × c"]
+    assert audit(problem, suppressing(problem)).exposed == ["a × c"]
 
 
 def test_nothing_hidden_and_nothing_to_protect():
     table = cross_table("ab", "cd", [[5, 1], [2, 7]])
     problem = pose(table, {})
-    verdict = audit(problem, hide(problem))
+    verdict = audit(problem, suppressing(problem))
     assert verdict.passed
     assert len(verdict.cell) == 0
-    assert audit(problem, hide(problem), cells=[table.index("a × c")]).interval("a × c") == (5, 5)
+    assert audit(problem, suppressing(problem), cells=[table.index("a × c")]).interval("a × c") == (5, 5)
 
 
 def test_a_primary_published_as_it_is_is_exposed():
     problem = pose(cross_table("ab", "cd", [[5, 1], [2, 7]]), {"a × c": 1.0})
     value = problem.table.value
     everything = replace(
-        hide(problem), decision=np.full(len(value), Decision.PUBLISHED), published=value, lower=value, upper=value
+        suppressing(problem),
+        decision=np.full(len(value), Decision.PUBLISHED),
+        published=value,
+        lower=value,
+        upper=value,
     )
     verdict = audit(problem, everything)
     assert verdict.exposed == ["a × c"]
@@ -394,7 +398,7 @@ def test_a_primary_published_as_it_is_is_exposed():
 
 def test_an_interval_that_is_published_is_all_a_reader_may_believe():
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": (2.0, 3.0)})
-    square = hide(problem, *SQUARE)
+    square = suppressing(problem, *SQUARE)
     cell = problem.table.index("a × c")
     for low, high, safe in [(3, 8, True), (3.01, 8, False), (3, 7.99, False)]:
         lower, upper = square.lower.copy(), square.upper.copy()
@@ -409,7 +413,7 @@ def test_sliding_levels_ask_for_width_wherever_it_lies():
     for sliding, safe in [(11, True), (11.001, False)]:
         problem = pose(table, {"a × c": (0.0, 0.0, sliding)})
         for intervals in (True, False):
-            assert audit(problem, hide(problem, *SQUARE), intervals=intervals).passed is safe
+            assert audit(problem, suppressing(problem, *SQUARE), intervals=intervals).passed is safe
 
 
 # -- several attackers ----------------------------------------------------------------------------------------
@@ -436,7 +440,7 @@ def test_every_attacker_is_audited_with_what_they_know():
 def test_one_attacker_who_learns_too_much_is_enough():
     table = cross_table("ab", "cd", [[10, 5], [7, 8]])
     problem = pose(table, {"a × c": 2.0})
-    square = hide(problem, *SQUARE)
+    square = suppressing(problem, *SQUARE)
     lower, upper = np.zeros(len(table)), np.full(len(table), np.inf)
     lower[table.index("a × d")] = 4.0  # contributes 4 of these 5: only 1 is left to move up by
     contributor = Attacker("contributor", lower, upper)
@@ -455,13 +459,13 @@ def test_a_protection_of_another_problem_is_refused():
     table = cross_table("ab", "cd", [[5, 1], [2, 7]])
     one, other = pose(table, {"a × c": 1.0}), pose(table, {"a × c": 1.5})
     with pytest.raises(TableError, match="another problem"):
-        audit(one, hide(other, *SQUARE))
+        audit(one, suppressing(other, *SQUARE))
 
 
 @pytest.mark.parametrize("side", ["lower", "upper"])
 def test_published_intervals_without_the_truth_are_refused(side):
     problem = pose(cross_table("ab", "cd", [[5, 1], [2, 7]]), {"a × c": 1.0})
-    square = hide(problem, *SQUARE)
+    square = suppressing(problem, *SQUARE)
     cell = problem.table.index("b × d")
     ends = getattr(square, side).copy()
     ends[cell] = 7.25 if side == "lower" else 6.75
@@ -474,14 +478,14 @@ def test_published_intervals_without_the_truth_are_refused(side):
 
 def test_cells_that_were_not_audited_have_no_interval():
     problem = pose(cross_table("ab", "cd", [[5, 1], [2, 7]]), {"a × c": 1.0})
-    verdict = audit(problem, hide(problem, *SQUARE))
+    verdict = audit(problem, suppressing(problem, *SQUARE))
     with pytest.raises(TableError, match="'b × d' was not audited"):
         verdict.interval("b × d")
 
 
 def test_the_frame_has_one_row_a_cell_and_the_repr_no_values():
     problem = pose(cross_table("ab", "cd", [[5123, 1234], [2345, 7456]]), {"a × c": (2000.0, 3.0)})
-    verdict = audit(problem, hide(problem))
+    verdict = audit(problem, suppressing(problem))
     frame = verdict.frame()
     assert list(frame) == ["cell", "value", "lower", "upper", "required_lower", "required_upper", "safe"]
     assert frame.iloc[0].tolist() == ["a × c", 5123, 5123, 5123, 3123, 5126, False]
@@ -511,7 +515,7 @@ def test_progress_ends_where_it_said_it_would():
 
 
 def beside(large: float, room: float, level: float) -> tuple[Problem, Protection]:
-    """Cell q is hidden beside p, of which everybody knows where it is to within ``room``."""
+    """Cell q is suppressed beside p, of which everybody knows where it is to within ``room``."""
     table = bare([large, 7.0, large + 7.0], [[1, 1, -1]])
     none, need = np.zeros(3), np.array([0, level, 0])
     prior = np.array([large - room, 0, 0]), np.array([large + room, np.inf, np.inf])

@@ -59,14 +59,14 @@ class System:
     def truth(self, problem: Problem, name: str) -> tuple[Fraction | float, Fraction | float]:
         """How far a cell goes down and up."""
         value = problem.table.value
-        rooms = []
+        slacks = []
         for end in (problem.prior_lower, problem.prior_upper):
-            rooms.append([_exact(a) - _exact(b) if np.isfinite(a) else a for a, b in zip(end, value, strict=True)])
+            slacks.append([_exact(a) - _exact(b) if np.isfinite(a) else a for a, b in zip(end, value, strict=True)])
         rows = [
             {list(self.cells).index(cell): _exact(weight) for cell, weight in row.items()} for row in self.relations
         ]
         cell = list(self.cells).index(name)
-        return tuple(farthest(rows, *rooms, cell, sign) for sign in (-1, 1))
+        return tuple(farthest(rows, *slacks, cell, sign) for sign in (-1, 1))
 
 
 def _exact(number: float) -> Fraction:
@@ -82,11 +82,11 @@ def farthest(rows, low, high, cell, sign):
     lines = [([Fraction(row.get(i, 0)) * way for i, way in moves], Fraction(0)) for row in rows]
     lines += [([-x for x in line], Fraction(0)) for line, _ in lines]  # = as <= and >=
     for k, (i, way) in enumerate(moves):
-        room = high[i] if way > 0 else -low[i]
-        if room != INF:
-            lines.append(([Fraction(int(j == k)) for j in range(len(moves))], Fraction(room)))
+        slack = high[i] if way > 0 else -low[i]
+        if slack != INF:
+            lines.append(([Fraction(int(j == k)) for j in range(len(moves))], Fraction(slack)))
     m, n = len(lines), len(moves)
-    tableau = [[*line, *(Fraction(int(r == j)) for j in range(m)), room] for r, (line, room) in enumerate(lines)]
+    tableau = [[*line, *(Fraction(int(r == j)) for j in range(m)), slack] for r, (line, slack) in enumerate(lines)]
     gain = [Fraction(sign * way if i == cell else 0) for i, way in moves] + [Fraction(0)] * (m + 1)
     basis = list(range(n, n + m))
     while True:
@@ -141,13 +141,13 @@ def test_amplified(seed):
     rng = np.random.default_rng(seed)
     times = int(rng.choice([2, 3, 5, 10]))
     steps = int(rng.integers(2, 12 if times > 2 else 24))
-    room, large = power(rng, -6, 4), power(rng, 4, 13)
-    reach = room * times**steps
+    slack, large = power(rng, -6, 4), power(rng, 4, 13)
+    reach = slack * times**steps
     if reach > large:
         large = 10 * reach
     chain = float(rng.choice([INF, large, 100 * reach]))
     system = System()
-    system.cell("y0", room)
+    system.cell("y0", slack)
     for name in "pqr":
         system.cell(name, large)
     for i in range(1, steps + 1):
@@ -171,17 +171,17 @@ def test_attenuated(seed):
     rng = np.random.default_rng(seed)
     times, unit = int(rng.choice([2, 4, 5, 10])), bool(rng.integers(2))
     steps = round(float(rng.choice([7, 8, 9, 10, 11, 12, 13])) / math.log10(2 if unit else times))
-    room = power(rng, -3, 7)
-    small = room * float(rng.choice([1, 10, 1000])) if rng.random() < 0.8 else INF
+    slack = power(rng, -3, 7)
+    small = slack * float(rng.choice([1, 10, 1000])) if rng.random() < 0.8 else INF
     system = System()
-    group = {system.cell(name, room): 1.0 for name in ("c", "a0", "a1", "a2")[: int(rng.integers(3, 5))]}
+    group = {system.cell(name, slack): 1.0 for name in ("c", "a0", "a1", "a2")[: int(rng.integers(3, 5))]}
     system.holds(group)
     before = "c"
     for i in range(steps):
         system.cell(f"z{i}", small)
         if unit:  # the one before is twice this one, by weights of one
             system.cell(f"y{i}", small)
-            others = {system.cell(f"{name}{i}", room): 1.0 for name in "pqr"}
+            others = {system.cell(f"{name}{i}", slack): 1.0 for name in "pqr"}
             system.holds({before: 1.0, f"z{i}": -1.0, f"y{i}": -1.0})
             system.holds(others)
             system.holds({**others, f"z{i}": 1.0, f"y{i}": -1.0})
@@ -189,7 +189,7 @@ def test_attenuated(seed):
             system.holds({before: 1 / times, f"z{i}": -1.0} if rng.random() < 0.5 else {before: 1.0, f"z{i}": -times})
         before = f"z{i}"
     system.holds(group, **{before: 1.0})
-    system.levels["c"] = (room * float(rng.choice([1, 0.1, 1e-3])),) * 2
+    system.levels["c"] = (slack * float(rng.choice([1, 0.1, 1e-3])),) * 2
     check(system, {"c": (0.0, 0.0)})
 
 
@@ -197,15 +197,15 @@ def test_attenuated(seed):
 def test_hidden_behind_a_large_group(seed):
     """p + q + r = 0 and p + q + r + y − t = 0, so that t moves as y does, however large the others are."""
     rng = np.random.default_rng(seed)
-    room, large, many = power(rng, -4, 4), power(rng, 4, 13), int(rng.integers(1, 4))
+    slack, large, many = power(rng, -4, 4), power(rng, 4, 13), int(rng.integers(1, 4))
     system = System()
     for name in "pqr":
         system.cell(name, large, value=float(rng.choice([0.0, large])))
         if rng.random() < 0.5:
             system.levels[name] = 0.0, large * float(rng.choice([0.1, 0.5, 1]))
-    few = {system.cell(f"y{i}", room): 1.0 for i in range(many)}
+    few = {system.cell(f"y{i}", slack): 1.0 for i in range(many)}
     system.cell("t", large)
-    system.levels["t"] = 0.0, room * many * float(rng.choice(NEAR))
+    system.levels["t"] = 0.0, slack * many * float(rng.choice(NEAR))
     system.holds(dict.fromkeys("pqr", 1.0))
     system.holds({**dict.fromkeys("pqr", 1.0), **few}, t=-1)
     check(system)
@@ -291,17 +291,17 @@ def test_relations_that_are_nearly_the_same_are_not_the_same(more):
     check(system)
 
 
-@pytest.mark.parametrize("room", [1, 4, 40])
-def test_thirds_of_whole_rooms_are_not_rounded(room):
+@pytest.mark.parametrize("slack", [1, 4, 40])
+def test_thirds_of_whole_rooms_are_not_rounded(slack):
     """Three cells that move as one make up y: each goes a third as far, though all rooms and weights are whole."""
     system = System()
     for name in ("a", "b", "c", "p"):
         system.cell(name, 50.0, value=20.0)
-    system.cell("y", float(room), value=200.0)
+    system.cell("y", float(slack), value=200.0)
     for name in ("a", "b", "c"):
         system.holds({name: 1.0}, p=1.0)
     system.holds(a=1, b=1, c=1, y=1)
-    system.levels = {name: (0.3 * room, 0.3 * room) for name in ("a", "b", "c")}
+    system.levels = {name: (0.3 * slack, 0.3 * slack) for name in ("a", "b", "c")}
     check(system)
 
 

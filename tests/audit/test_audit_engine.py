@@ -21,7 +21,7 @@ from discreet.inference.grid import IntegerSystem
 from discreet.inference.reduce import reduce
 from discreet.problem import Problem, Status
 from discreet.protection import suppress
-from discreet.testing import cross_table, hide, pose, random_hierarchy, random_problem, random_table
+from discreet.testing import cross_table, pose, random_hierarchy, random_problem, random_table, suppressing
 
 pytestmark = pytest.mark.usefixtures("levels_alone")
 
@@ -134,8 +134,10 @@ def large(seed: int = 5):
     problem = random_problem(
         rng, random_table(rng, (random_hierarchy(rng, 9, levels=2), 8, 6)), primaries=0.3, sliding=True
     )
-    hidden = (problem.status == Status.PRIMARY) | (problem.status == Status.HIDDEN)
-    return problem, suppress(problem, hidden | ((rng.random(len(problem)) < 0.35) & (problem.status == Status.FREE)))
+    suppressed = (problem.status == Status.PRIMARY) | (problem.status == Status.SUPPRESSED)
+    return problem, suppress(
+        problem, suppressed | ((rng.random(len(problem)) < 0.35) & (problem.status == Status.FREE))
+    )
 
 
 @pytest.mark.parametrize("intervals", [True, False])
@@ -175,23 +177,23 @@ def test_the_line_is_drawn_exactly(shortfall, size):
     """A level counts as reached from a ten-millionth below it; which side of that line a cell is on is not guessed."""
     table = cross_table("AB", "12", np.array([[5.0, 3.0], [3.0, 5.0]]) * size)
     problem = pose(table, {"A × 1": (0.0, 3.0 * size / (1 - shortfall))})
-    hidden = hide(problem, "A × 2", "B × 1", "B × 2")
+    suppressed = suppressing(problem, "A × 2", "B × 1", "B × 2")
     for intervals in (True, False):
-        assert audit(problem, hidden, intervals=intervals).passed == (shortfall <= 1e-7)
+        assert audit(problem, suppressed, intervals=intervals).passed == (shortfall <= 1e-7)
 
 
 def test_decimals_beside_large_numbers_come_out_as_on_paper():
-    """Twelve digits before the point and two behind it in one square of hidden cells."""
+    """Twelve digits before the point and two behind it in one square of suppressed cells."""
     values = np.array([[123456789012.35, 0.15, 7.25], [0.45, 987654321.05, 3.1], [2.2, 5.75, 31415926535.9]])
     table = cross_table("ABC", "123", values)
     problem = pose(table, {"A × 2": 0.15, "B × 1": 0.1})
-    checked = audit(problem, hide(problem, "A × 1", "B × 2"))
+    checked = audit(problem, suppressing(problem, "A × 1", "B × 2"))
     assert checked.interval("A × 2") == (0, 987654321.2)
     assert checked.interval("B × 1") == pytest.approx((0.3, 987654321.5), abs=1e-9)
     assert checked.passed
 
 
-def doubling(steps: int, room: float, level: float, seed: int = 0):
+def doubling(steps: int, slack: float, level: float, seed: int = 0):
     """Each cell is twice the one before, by relations with weights of one; the first has hardly any room."""
     rng = np.random.default_rng(seed)
     rows, n = [], 2 * steps + 1
@@ -207,7 +209,7 @@ def doubling(steps: int, room: float, level: float, seed: int = 0):
     value = rng.choice([1, 10, 1000, 1e6], n)
     value[0] = 1.0
     lower, upper = np.zeros(n), np.full(n, np.inf)
-    lower[0], upper[0] = 1 - room, 1 + room
+    lower[0], upper[0] = 1 - slack, 1 + slack
     table = Table({}, np.zeros((0, n), int), value, relations, names=tuple(map(str, range(n))), rhs=relations @ value)
     status, need, none = np.zeros(n, np.int8), np.zeros(n), np.zeros(n)
     status[steps], need[steps] = Status.PRIMARY, level
@@ -220,23 +222,23 @@ def doubling(steps: int, room: float, level: float, seed: int = 0):
 @pytest.mark.parametrize("steps", [12, 20, 24, 28])
 def test_relations_that_amplify_the_tolerance_of_a_solver_make_nothing_safe(steps, share, intervals):
     """A solver may overstep a bound by 1e-9; doubled 28 times over, that looks like protection."""
-    for seed, room in enumerate((1e-6, 1e-5, 1e-3)):
-        problem, protection = doubling(steps, room, room * 2**steps * share, seed)
+    for seed, slack in enumerate((1e-6, 1e-5, 1e-3)):
+        problem, protection = doubling(steps, slack, slack * 2**steps * share, seed)
         assert audit(problem, protection, intervals=intervals).passed == (share < 1)
 
 
 @pytest.mark.parametrize("intervals", [True, False])
-@pytest.mark.parametrize("room", [1e-9, 1e-3])
-def test_a_tolerance_that_is_amplified_is_no_way_without_end(room, intervals):
+@pytest.mark.parametrize("slack", [1e-9, 1e-3])
+def test_a_tolerance_that_is_amplified_is_no_way_without_end(slack, intervals):
     """Nothing but the first cell is bounded, and the solver takes what it may overstep by for the start of an endless move."""
-    problem, _ = doubling(32, room, 1.5 * room * 2**32)
+    problem, _ = doubling(32, slack, 1.5 * slack * 2**32)
     lower = np.where(np.arange(len(problem)) == 0, problem.prior_lower, -np.inf)
     problem = problem.with_columns(prior_lower=lower)
     checked = audit(problem, suppress(problem, np.ones(len(problem), dtype=bool)), intervals=intervals)
     assert not checked.passed
     if intervals:
         reach = checked.upper - problem.table.value[checked.cell]
-        assert reach == pytest.approx(room * 2**32, rel=1e-6)
+        assert reach == pytest.approx(slack * 2**32, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -279,15 +281,15 @@ def test_small_weights_that_amplify_make_nothing_safe(intervals):
 
 def test_cells_are_given_by_number():
     problem = pose(cross_table("AB", "12", [[5, 3], [3, 5]]), {"A × 1": 1.0})
-    protection = hide(problem, "A × 2", "B × 1", "B × 2")
-    for wrong in (protection.hidden, [-1], [99], [1.5]):
+    protection = suppressing(problem, "A × 2", "B × 1", "B × 2")
+    for wrong in (protection.suppressed, [-1], [99], [1.5]):
         with pytest.raises(InputError, match="cells="):
             audit(problem, protection, cells=wrong)
 
 
 def test_attackers_must_know_something_about_every_cell():
     problem = pose(cross_table("AB", "12", [[5, 3], [3, 5]]), {"A × 1": 1.0})
-    protection = hide(problem, "A × 2", "B × 1", "B × 2")
+    protection = suppressing(problem, "A × 2", "B × 1", "B × 2")
     n = len(problem)
     for lower in (np.zeros(1), np.zeros(n - 1), np.full(n, np.nan)):
         with pytest.raises(InputError, match="'lower' of the attacker 'insider' are not one number for each of the 9"):
@@ -298,7 +300,7 @@ def test_attackers_must_know_something_about_every_cell():
 
 def test_only_attackers_of_the_audit_can_be_asked_for():
     problem = pose(cross_table("AB", "12", [[5, 3], [3, 5]]), {"A × 1": 1.0})
-    checked = audit(problem, hide(problem, "A × 2", "B × 1", "B × 2"))
+    checked = audit(problem, suppressing(problem, "A × 2", "B × 1", "B × 2"))
     assert checked.interval("A × 1", "outsider") == (0, 8)
     with pytest.raises(InputError, match="no attacker 'nobody'; it is about 'outsider'"):
         checked.interval("A × 1", "nobody")

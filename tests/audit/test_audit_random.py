@@ -38,20 +38,20 @@ def release(rng: np.random.Generator, problem: Problem, kind: str) -> Protection
     ways = {"suppressed": [0, 1], "intervals": [0, 2], "rounded": [0, 3, 4], "mixture": [0, 1, 2, 3, 4]}[kind]
     way = rng.choice(ways, size=n)
     way[problem.status == Status.PUBLISHED] = 0
-    way[(problem.status == Status.HIDDEN) & (way != 2)] = 1
+    way[(problem.status == Status.SUPPRESSED) & (way != 2)] = 1
     way[(problem.status == Status.PRIMARY) & (way == 0)] = ways[-1]
-    hidden = np.isin(way, (1, 2))
+    suppressed = np.isin(way, (1, 2))
     base = rng.integers(1, 6, n) * np.where(size >= 1, 10.0 ** np.floor(np.log10(np.maximum(size, 1))), 1.0)
     rounded = np.where(way == 3, np.round(value / base) * base, value + rng.uniform(-1, 1, n) * base)
     told = np.isin(way, (3, 4))
     interval = value - rng.uniform(0, 0.5, n) * size, value + rng.uniform(0, 0.5, n) * size
-    plain = suppress(problem, hidden | (problem.status == Status.HIDDEN))
+    plain = suppress(problem, suppressed | (problem.status == Status.SUPPRESSED))
     return replace(
         plain,
-        decision=np.where(hidden, plain.decision, np.where(told, Decision.ADJUSTED, Decision.PUBLISHED)).astype(
+        decision=np.where(suppressed, plain.decision, np.where(told, Decision.ADJUSTED, Decision.PUBLISHED)).astype(
             np.int8
         ),
-        published=np.where(hidden, np.nan, np.where(told, rounded, value)),
+        published=np.where(suppressed, np.nan, np.where(told, rounded, value)),
         lower=np.choose(way, [value, np.full(n, -np.inf), interval[0], rounded - base, rounded - base]),
         upper=np.choose(way, [value, np.full(n, np.inf), interval[1], rounded + base, rounded + base]),
     )
@@ -60,7 +60,7 @@ def release(rng: np.random.Generator, problem: Problem, kind: str) -> Protection
 def case(table: str, prior: str, kind: str, seed: int) -> tuple[Problem, Protection]:
     rng = np.random.default_rng([seed, list(TABLES).index(table), PRIORS.index(prior), RELEASES.index(kind)])
     made: Table = TABLES[table](rng)
-    problem = random_problem(rng, made, primaries=0.25, sliding=True, prior=prior, already_hidden=0.05)  # type: ignore[arg-type]
+    problem = random_problem(rng, made, primaries=0.25, sliding=True, prior=prior, already_suppressed=0.05)  # type: ignore[arg-type]
     return problem, release(rng, problem, kind)
 
 
@@ -83,7 +83,7 @@ def meets(problem: Problem, cell: int, interval: tuple[float, float], slack: flo
 def test_intervals_and_verdicts_are_those_of_another_solver(table, prior, kind, seeds):
     for seed in seeds:
         problem, protection = case(table, prior, kind, seed)
-        cells = np.union1d(problem.primaries, np.flatnonzero(protection.hidden)[:3])
+        cells = np.union1d(problem.primaries, np.flatnonzero(protection.suppressed)[:3])
         expected = infer_with_glpk(protection, cells.tolist())
         exact = audit(problem, protection, cells=cells)
         verdict = audit(problem, protection, cells=cells, intervals=False)

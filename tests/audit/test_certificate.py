@@ -32,7 +32,7 @@ from discreet.methods import protect
 from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection, suppress
 from discreet.solvers.highs import HighsModel
-from discreet.testing import cross_table, hide, pose, random_problem
+from discreet.testing import cross_table, pose, random_problem, suppressing
 
 Json = dict[str, Any]
 
@@ -135,7 +135,7 @@ def test_values_from_1_to_a_trillion(spread):
 def test_values_from_a_thousandth_to_a_thousand_billions():
     table = cross_table("ab", "cd", [[0.001, 1e15], [12.35, 7.5e11]])
     problem = pose(table, {"a × c": 0.0005, "b × c": 1.1})
-    found = cells_of(proven(problem, hide(problem, *SQUARE)))
+    found = cells_of(proven(problem, suppressing(problem, *SQUARE)))
     assert found["a × c"]["lower"]["reach"] == "0.001"
     assert found["a × c"]["upper"]["reach"] == "12.35"
     assert found["b × c"]["upper"]["reach"] == "0.001"
@@ -165,14 +165,14 @@ def test_eighteen_orders_of_magnitude_are_closed_to_the_last_digit(seed):
 
 def test_decimals_come_out_as_they_were_written():
     problem = pose(cross_table("ab", "cd", [[12.35, 6.1], [8.2, 17.45]]), {"a × c": (2.0, 3.0)})
-    entry = cells_of(proven(problem, hide(problem, *SQUARE)))["a × c"]
+    entry = cells_of(proven(problem, suppressing(problem, *SQUARE)))["a × c"]
     assert (entry["lower"]["bound"], entry["upper"]["bound"]) == ("12.35", "6.1")
     assert entry["needs"] == {"lower": "2", "upper": "3", "sliding": "0"}
 
 
 def test_cells_without_end():
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 4.0}, lower=-np.inf)
-    found = proven(problem, hide(problem, *SQUARE))
+    found = proven(problem, suppressing(problem, *SQUARE))
     entry = cells_of(found)["a × c"]
     assert entry["lower"]["reach"] == entry["upper"]["reach"] == "inf"
     assert found["exact"]
@@ -181,7 +181,7 @@ def test_cells_without_end():
 
 def test_a_cell_outside_all_relations_moves_alone():
     problem = pose(bare([5, 3, 2, 9], [[-1, 1, 1, 0]]), {"s": 1.0, "q": 1.0})
-    found = proven(problem, hide(problem, "r"))
+    found = proven(problem, suppressing(problem, "r"))
     alone = found["attackers"][0]["tables"][cells_of(found)["s"]["upper"]["table"]]
     assert alone == {"cells": [3], "moves": ["1"]}
     assert (cells_of(found)["s"]["lower"]["reach"], cells_of(found)["s"]["upper"]["reach"]) == ("9", "inf")
@@ -189,7 +189,7 @@ def test_a_cell_outside_all_relations_moves_alone():
 
 def test_weights_other_than_one():
     problem = pose(bare([4, 10, 11], [[2, 0.3, -1]]), {"p": (1.0, 2.0)})
-    entry = cells_of(proven(problem, hide(problem, "q")))["p"]
+    entry = cells_of(proven(problem, suppressing(problem, "q")))["p"]
     assert (entry["lower"]["bound"], entry["upper"]["bound"]) == ("4", "1.5")
     assert entry["missed"] == ["upper"]
     assert entry["words"][1] == (
@@ -202,7 +202,7 @@ def test_sliding_levels_are_proven_by_both_ends():
     for sliding, safe in [(11, True), (11.001, False)]:
         problem = pose(table, {"a × c": (0.0, 0.0, sliding)})
         for intervals in (True, False):
-            entry = cells_of(proven(problem, hide(problem, *SQUARE), intervals=intervals))["a × c"]
+            entry = cells_of(proven(problem, suppressing(problem, *SQUARE), intervals=intervals))["a × c"]
             assert entry["safe"] is safe
             assert safe or entry["missed"] == ["sliding"]
             assert safe or entry["words"][0] == "'a × c' is known to within 11, but should be uncertain by 11.001."
@@ -212,7 +212,11 @@ def test_a_primary_published_as_it_is_is_exposed_by_that():
     problem = pose(cross_table("ab", "cd", [[5, 1], [2, 7]]), {"a × c": 0.0})
     value = problem.table.value
     everything = replace(
-        hide(problem), decision=np.full(len(value), Decision.PUBLISHED), published=value, lower=value, upper=value
+        suppressing(problem),
+        decision=np.full(len(value), Decision.PUBLISHED),
+        published=value,
+        lower=value,
+        upper=value,
     )
     entry = cells_of(proven(problem, everything))["a × c"]
     assert entry["missed"] == ["published"]
@@ -223,23 +227,23 @@ def test_a_level_counts_as_reached_when_a_ten_millionth_is_missing_and_no_more()
     table = cross_table("ab", "cd", [[5, 6], [8, 7]])
     for level, safe in [(6, True), (6.0000005, True), (6.0000007, False)]:
         problem = pose(table, {"a × c": (0.0, level)})
-        assert cells_of(proven(problem, hide(problem, *SQUARE)))["a × c"]["safe"] is safe
+        assert cells_of(proven(problem, suppressing(problem, *SQUARE)))["a × c"]["safe"] is safe
 
 
 def test_other_cells_than_the_sensitive_ones_and_nothing_at_all():
     problem, protection = case("2-D", "sign", seed=4)
-    hidden = np.flatnonzero(protection.hidden)
-    found = proven(problem, protection, cells=hidden[:3])
-    assert [entry["cell"] for entry in found["attackers"][0]["cells"]] == hidden[:3].tolist()
+    suppressed = np.flatnonzero(protection.suppressed)
+    found = proven(problem, protection, cells=suppressed[:3])
+    assert [entry["cell"] for entry in found["attackers"][0]["cells"]] == suppressed[:3].tolist()
     assert not found["complete"]
     assert not verify(found, problem, protection).complete
     empty = pose(cross_table("ab", "cd", [[5, 1], [2, 7]]), {})
-    assert proven(empty, hide(empty))["attackers"][0]["cells"] == []
+    assert proven(empty, suppressing(empty))["attackers"][0]["cells"] == []
 
 
 def test_a_cell_audited_twice_is_certified_once():
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 4.0})
-    protection, cell = hide(problem, *SQUARE), problem.table.index("a × c")
+    protection, cell = suppressing(problem, *SQUARE), problem.table.index("a × c")
     checked = audit(problem, protection, cells=[cell, cell], certify=True)
     found = certificate(checked, protection)
     assert len(found["attackers"][0]["cells"]) == 1
@@ -252,7 +256,7 @@ def test_every_attacker_is_certified_with_what_they_know():
     lower, upper = np.zeros(len(table)), np.full(len(table), np.inf)
     lower[table.index("a × d")] = 4.0
     everyone = [*problem.attackers(), Attacker("contributor", lower, upper)]
-    found = proven(problem, hide(problem, *SQUARE), attackers=everyone)
+    found = proven(problem, suppressing(problem, *SQUARE), attackers=everyone)
     outsider, contributor = (part["cells"][0] for part in found["attackers"])
     assert (outsider["safe"], contributor["safe"]) == (True, False)
     assert contributor["upper"]["bound"] == "1"
@@ -260,7 +264,7 @@ def test_every_attacker_is_certified_with_what_they_know():
         "'a × c' is at most 11: ['a × c' + 'a × d' = 'a × Total'] leaves 'a × c' = published cells − 'a × d', "
         "and 'a × d' is at least 4."
     )
-    assert not verify(found, problem, hide(problem, *SQUARE)).passed  # against the outsider alone
+    assert not verify(found, problem, suppressing(problem, *SQUARE)).passed  # against the outsider alone
 
 
 def test_one_table_proves_many_cells():
@@ -268,7 +272,7 @@ def test_one_table_proves_many_cells():
     table = cross_table([f"r{i}" for i in range(12)], [f"c{i}" for i in range(12)], rng.integers(20, 90, (12, 12)))
     labels = [f"r{i} × c{j}" for i in range(12) for j in ((i) % 12, (i + 1) % 12)]
     problem = pose(table, dict.fromkeys(labels, 5.0))
-    found = proven(problem, hide(problem), intervals=False)
+    found = proven(problem, suppressing(problem), intervals=False)
     assert found["counts"]["cells"] == 24
     assert found["counts"]["tables"] <= 4
 
@@ -286,7 +290,7 @@ def test_protected_tables_are_proven_safe(kind):
 
 def test_figure_3_of_serpell_in_words(figure_3):  # noqa: F811
     """No row or column alone gives A1 away; adding two rows and subtracting two columns does, or the other way round."""
-    entry = cells_of(proven(figure_3, hide(figure_3)))[name("A1")]
+    entry = cells_of(proven(figure_3, suppressing(figure_3)))[name("A1")]
     assert entry["missed"] == ["lower", "upper"]
     assert entry["words"][:2] == [
         "'A × 1' is at least 100, but should be possible down to 90.",
@@ -301,13 +305,13 @@ def test_figure_3_of_serpell_in_words(figure_3):  # noqa: F811
         "− ['D × 1' + 'D × 4' + 2 published = 'D × Total'] leaves 'A × 1' = published cells.",
     )
     assert entry["words"][2] in ways
-    others = [cell for label, cell in cells_of(proven(figure_3, hide(figure_3))).items() if label != name("A1")]
+    others = [cell for label, cell in cells_of(proven(figure_3, suppressing(figure_3))).items() if label != name("A1")]
     assert all(cell["safe"] for cell in others)
 
 
 def test_figure_1_of_serpell_in_words(figure_1):  # noqa: F811
     """B5 by its column and what A5 cannot be; C6 by its row less the column that gives C3."""
-    found = cells_of(proven(figure_1, hide(figure_1)))
+    found = cells_of(proven(figure_1, suppressing(figure_1)))
     assert {label for label, entry in found.items() if not entry["safe"]} == {
         name(cell) for cell in ("B2", "B5", "B6", "C3", "C6")
     }
@@ -328,12 +332,12 @@ def test_long_combinations_are_cut_short_politely():
     table = cross_table([f"r{i}" for i in range(n)], [f"c{i}" for i in range(n)], np.full((n, n), 50))
     labels = [f"r{i} × c{j}" for i in range(n) for j in (i, (i + 1) % n) if (i, j) != (n - 1, 0)]
     problem = pose(table, {"r0 × c1": 5.0})
-    (entry,) = cells_of(proven(problem, hide(problem, *labels))).values()
+    (entry,) = cells_of(proven(problem, suppressing(problem, *labels))).values()
     assert len(entry["upper"]["relations"]) > 0
     assert all(len(words) < 700 for words in entry["words"])
     wide = pose(table, {"r0 × c0": (0.0, 1e6)})
     (entry,) = cells_of(
-        proven(wide, hide(wide, *(f"r0 × c{j}" for j in range(n)), *(f"r1 × c{j}" for j in range(n))))
+        proven(wide, suppressing(wide, *(f"r0 × c{j}" for j in range(n)), *(f"r1 × c{j}" for j in range(n))))
     ).values()
     assert "and " in entry["words"][-1]
 
@@ -343,7 +347,7 @@ def test_a_bound_known_beforehand_is_named_as_such():
     upper = problem.prior_upper.copy()
     upper[problem.table.index("a × c")] = 8.0
     problem = problem.with_columns(prior_upper=upper)
-    (entry,) = cells_of(proven(problem, hide(problem, *SQUARE))).values()
+    (entry,) = cells_of(proven(problem, suppressing(problem, *SQUARE))).values()
     assert entry["words"][-1] == "'a × c' is at most 8: that is published, or known beforehand."
 
 
@@ -390,7 +394,7 @@ def mixed() -> tuple[Problem, Protection]:
         ),
         {"q": (2.0, 2.0), "t": (1.0, 1.0, 30.0), "r": (3.0, 20.0), "w": (0.0, 9.0)},
     )
-    return problem, hide(problem, "q", "r", "u", "w")
+    return problem, suppressing(problem, "q", "r", "u", "w")
 
 
 @pytest.mark.parametrize("intervals", [True, False])
@@ -469,14 +473,16 @@ def test_damaged_certificates_are_wrong_and_not_a_crash(mixed, damaged):
 def test_a_certificate_speaks_for_one_problem_one_pattern_and_one_set_of_attackers():
     table = cross_table("ab", "cd", [[5, 6], [8, 7]])
     one, other = pose(table, {"a × c": 4.0}), pose(table, {"a × c": 4.5})
-    found = proven(one, hide(one, *SQUARE))
-    assert verify(found, other, hide(other, *SQUARE)).problems == ["The certificate is about another problem."]
-    wider = hide(one, *SQUARE, "Total × c")
+    found = proven(one, suppressing(one, *SQUARE))
+    assert verify(found, other, suppressing(other, *SQUARE)).problems == ["The certificate is about another problem."]
+    wider = suppressing(one, *SQUARE, "Total × c")
     assert verify(found, one, wider).problems == [
         "The certificate is about another pattern or protection of this problem."
     ]
     somebody = Attacker("somebody", np.full(len(table), -np.inf), np.full(len(table), np.inf))
-    assert verify(found, one, hide(one, *SQUARE), [somebody]).problems == ["The certificate is about other attackers."]
+    assert verify(found, one, suppressing(one, *SQUARE), [somebody]).problems == [
+        "The certificate is about other attackers."
+    ]
 
 
 def test_no_solver_is_needed_to_check(mixed, monkeypatch):
@@ -521,7 +527,7 @@ def test_a_relation_given_twice_once_in_thirds_is_the_same_relation():
 
 def test_a_wrong_interval_is_contradicted():
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 4.0})
-    protection = hide(problem, *SQUARE)
+    protection = suppressing(problem, *SQUARE)
     checked = audit(problem, protection, certify=True)
     with pytest.raises(CertificateError, match=r"contradicts the intervals of 1 cells, e\.g\. 'a × c'"):
         certificate(replace(checked, upper=checked.upper - 0.01), protection)
@@ -529,7 +535,7 @@ def test_a_wrong_interval_is_contradicted():
 
 def test_certificates_nested_without_end_are_damaged(tmp_path):
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 4.0})
-    protection = hide(problem, *SQUARE)
+    protection = suppressing(problem, *SQUARE)
     found = certificate(audit(problem, protection, certify=True), protection)
     deep: list[Any] = []
     for _ in range(100_000):
@@ -564,7 +570,7 @@ def test_where_the_solver_gives_up_exact_arithmetic_goes_on(kind, monkeypatch):
 
 def test_what_cannot_be_proven_is_named(monkeypatch):
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 4.0})
-    protection = hide(problem, *SQUARE)
+    protection = suppressing(problem, *SQUARE)
     checked = audit(problem, protection, certify=True)
     nothing = Evidence((), np.full((2, 1), -1))
     give_up(monkeypatch)
@@ -575,7 +581,7 @@ def test_what_cannot_be_proven_is_named(monkeypatch):
 def test_an_end_that_cannot_be_closed_is_said_to_be_open(monkeypatch):
     """One cycle shows 5 up and 5 down, which is enough to be safe; the cell's row proves that it cannot be more than 10."""
     problem = pose(cross_table("abc", "def", [[10, 5, 5], [5, 10, 10], [5, 10, 10]]), {"a × d": (4.0, 4.0)})
-    protection = hide(problem, *(f"{r} × {c}" for r in "abc" for c in "def"))
+    protection = suppressing(problem, *(f"{r} × {c}" for r in "abc" for c in "def"))
     checked = audit(problem, protection, certify=True)
     assert checked.interval("a × d") == (0, 20)
     cycle = [problem.table.index(label) for label in ("a × d", "a × e", "b × d", "b × e")]
@@ -590,12 +596,12 @@ def test_an_end_that_cannot_be_closed_is_said_to_be_open(monkeypatch):
 
 def test_certificates_need_evidence_and_the_things_that_were_audited():
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 4.0})
-    protection = hide(problem, *SQUARE)
+    protection = suppressing(problem, *SQUARE)
     with pytest.raises(InputError, match="certify=True"):
         certificate(audit(problem, protection), protection)
     checked = audit(problem, protection, certify=True)
     with pytest.raises(TableError, match="another protection"):
-        certificate(checked, hide(problem, *SQUARE, "Total × c"))
+        certificate(checked, suppressing(problem, *SQUARE, "Total × c"))
     anybody = Attacker("anybody", np.full(len(problem), -np.inf), np.full(len(problem), np.inf))
     with pytest.raises(InputError, match="other attackers"):
         certificate(checked, protection, [anybody])
@@ -677,8 +683,8 @@ def discreet(*arguments: object) -> int:
 def files(tmp_path: Path) -> dict[str, Path]:
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 4.0})
     write_problem(problem, tmp_path / "problem.discreet")
-    write_pattern(hide(problem, *SQUARE), tmp_path / "safe.csv")
-    write_pattern(hide(problem, "a × d"), tmp_path / "exposed.csv")
+    write_pattern(suppressing(problem, *SQUARE), tmp_path / "safe.csv")
+    write_pattern(suppressing(problem, "a × d"), tmp_path / "exposed.csv")
     names = ("problem.discreet", "safe.csv", "exposed.csv", "c.json", "i.csv", "c.json.gz")
     return {name: tmp_path / name for name in names}
 
@@ -726,7 +732,7 @@ def test_wrong_certificates_and_bad_files_on_the_command_line(files, capsys):
 
 def test_a_certificate_of_some_cells_only_is_no_success(files, capsys):
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 4.0, "b × d": 1.0})
-    protection = hide(problem, *SQUARE)
+    protection = suppressing(problem, *SQUARE)
     write_problem(problem, files["problem.discreet"])
     some = audit(problem, protection, cells=problem.primaries[:1], certify=True)
     write_certificate(certificate(some, protection), files["c.json"])

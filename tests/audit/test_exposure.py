@@ -25,12 +25,12 @@ from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection, suppress
 from discreet.testing import (
     cross_table,
-    hide,
     pose,
     random_hierarchy,
     random_linked_table,
     random_problem,
     random_table,
+    suppressing,
 )
 
 pytestmark = pytest.mark.usefixtures("levels_alone")
@@ -55,18 +55,18 @@ PRIORS = ("sign", "percent", "mixed")
 
 
 def case(kind: str, prior: str, seed: int, primaries: float = 0.25) -> tuple[Problem, Protection]:
-    """Primaries, also among the totals, and other hidden cells; some primaries told as intervals."""
+    """Primaries, also among the totals, and other suppressed cells; some primaries told as intervals."""
     rng = np.random.default_rng([seed, list(TABLES).index(kind), PRIORS.index(prior)])
     problem = random_problem(
-        rng, TABLES[kind](rng), primaries=primaries, sliding=True, prior=prior, already_hidden=0.05
+        rng, TABLES[kind](rng), primaries=primaries, sliding=True, prior=prior, already_suppressed=0.05
     )
     may = problem.status != Status.PUBLISHED
-    must = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
+    must = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
     protection = suppress(problem, must | (may & (rng.random(len(problem)) < 0.1)))
-    told = protection.hidden & (rng.random(len(problem)) < 0.1)
-    room = rng.uniform(0, 0.5, (2, len(problem))) * problem.table.magnitude
-    lower = np.where(told, problem.table.value - room[0], protection.lower)
-    upper = np.where(told, problem.table.value + room[1], protection.upper)
+    told = protection.suppressed & (rng.random(len(problem)) < 0.1)
+    slack = rng.uniform(0, 0.5, (2, len(problem))) * problem.table.magnitude
+    lower = np.where(told, problem.table.value - slack[0], protection.lower)
+    upper = np.where(told, problem.table.value + slack[1], protection.upper)
     return problem, replace(protection, lower=lower, upper=upper)
 
 
@@ -99,9 +99,9 @@ def test_protecting_all_exposed_cells_protects_the_others_too(kind, seed):
     problem, _ = case(kind, "sign", seed, primaries=0.15)
     found = exposure(problem)
     status = problem.status.copy()
-    status[found.cell[~found.exposed]] = Status.HIDDEN
+    status[found.cell[~found.exposed]] = Status.SUPPRESSED
     try:
-        pattern = protect(problem.with_columns(status=status)).hidden
+        pattern = protect(problem.with_columns(status=status)).suppressed
     except NoSafePatternError:
         return
     assert audit(problem, suppress(problem, pattern), intervals=False).passed
@@ -120,7 +120,7 @@ def by_hand(problem: Problem, protection: Protection) -> dict[str, list[bool]]:
     primary = problem.status == Status.PRIMARY
     sets: dict[str, list[bool]] = {"alone": [], "k_pl": [], "k_nv": [], "k_s": []}
     for p in problem.primaries:
-        alone, room, least = False, [down[p], up[p]], np.inf
+        alone, slack, least = False, [down[p], up[p]], np.inf
         for row in rows[rows[:, p] != 0] if secret[p] else []:
             others = [i for i in np.flatnonzero(row) if i != p and secret[i]]
             alone |= not others
@@ -130,10 +130,10 @@ def by_hand(problem: Problem, protection: Protection) -> dict[str, list[bool]]:
                 for side in (0, 1):
                     same = row[i] * row[p] > 0
                     gives[side] += abs(row[i] / row[p]) * level[1 - side if same else side]
-            room = [min(a, b) for a, b in zip(room, gives, strict=True)]
+            slack = [min(a, b) for a, b in zip(slack, gives, strict=True)]
             least = min(least, sum(abs(row[i] / row[p] * value[i]) for i in others if primary[i]))
         need = problem.lower[p], problem.upper[p], problem.sliding[p]
-        has = room[0], room[1], room[0] + room[1]
+        has = slack[0], slack[1], slack[0] + slack[1]
         sets["alone"].append(alone)
         sets["k_pl"].append(any(h < n * (1 - 1e-7) for h, n in zip(has, need, strict=True)))
         sets["k_nv"].append(abs(value[p]) + max(need) > least)
@@ -174,7 +174,7 @@ def test_weights_count():
 def test_what_is_known_beforehand_is_round_0():
     table = cross_table("ab", "cd", [[10, 20], [30, 40]])
     problem = pose(table, {"a × c": 2.0, "b × d": 2.0})
-    square = hide(problem, "a × d", "b × c")
+    square = suppressing(problem, "a × d", "b × c")
     assert exposure(problem, square).counts()["exposed"] == 0
     upper = problem.prior_upper.copy()
     upper[table.index("a × c")] = 11.0
@@ -189,7 +189,11 @@ def test_a_published_primary_is_fully_exposed_before_any_unpicking():
     problem = pose(cross_table("ab", "cd", [[10, 20], [30, 40]]), {"a × c": 2.0})
     value = problem.table.value
     everything = replace(
-        hide(problem), decision=np.full(len(value), Decision.PUBLISHED), published=value, lower=value, upper=value
+        suppressing(problem),
+        decision=np.full(len(value), Decision.PUBLISHED),
+        published=value,
+        lower=value,
+        upper=value,
     )
     found = exposure(problem, everything)
     assert found.labels("fully") == found.labels("initially") == found.labels("k5") == ["a × c"]
@@ -201,7 +205,7 @@ def test_width_is_asked_for_wherever_it_lies():
     table = cross_table("ab", "cd", [[10, 20], [30, 40]])
     for sliding, exposed in [(30.0, []), (31.0, ["a × c"])]:
         problem = pose(table, {"a × c": (0.0, 0.0, sliding)})
-        found = exposure(problem, hide(problem, "a × d", "b × c", "b × d"))
+        found = exposure(problem, suppressing(problem, "a × d", "b × c", "b × d"))
         assert found.labels("exposed") == found.labels("unpicked") == exposed
 
 
@@ -225,7 +229,7 @@ def test_a_cell_hidden_already_hides_others_but_promises_nothing():
     table = cross_table("ab", "cd", [[10, 20], [30, 40]])
     problem = pose(table, {"a × c": 2.0})
     status = problem.status.copy()
-    status[[table.index(cell) for cell in ("a × d", "b × c", "b × d")]] = Status.HIDDEN
+    status[[table.index(cell) for cell in ("a × d", "b × c", "b × d")]] = Status.SUPPRESSED
     found = exposure(problem.with_columns(status=status))
     assert found.counts() == dict.fromkeys(("conditional", *FLAGS), 0) | {
         "primaries": 1,
@@ -251,7 +255,7 @@ def test_one_attacker_is_enough():
     table = cross_table("ab", "cd", [[10, 20], [30, 40]])
     problem = pose(table, {"a × c": 2.0})
     watched = Watched(**{name: getattr(problem, name) for name in problem.__dataclass_fields__})
-    pattern = suppress(problem, hide(problem, "a × d", "b × c", "b × d").hidden)
+    pattern = suppress(problem, suppressing(problem, "a × d", "b × c", "b × d").suppressed)
     assert exposure(problem, pattern).labels("exposed") == []
     found = exposure(watched, replace(pattern, problem=watched))
     assert found.labels("partially") == found.labels("initially") == ["a × c"]
@@ -259,13 +263,13 @@ def test_one_attacker_is_enough():
 
 def test_an_audit_at_hand_saves_the_programs_if_it_is_the_right_one():
     problem, protection = case("2-D", "sign", 1)
-    cells = np.flatnonzero(protection.hidden | (problem.status == Status.PRIMARY))
+    cells = np.flatnonzero(protection.suppressed | (problem.status == Status.PRIMARY))
     found = exposure(problem, protection, checked=audit(problem, protection, cells=cells))
     assert found.frame().equals(exposure(problem, protection).frame())
     wrong = [
         audit(problem, protection, intervals=False),
         audit(problem, protection, cells=problem.primaries[1:]),
-        audit(problem, hide(problem)),
+        audit(problem, suppressing(problem)),
     ]
     for checked in wrong:
         with pytest.raises(TableError, match="Audit again"):
@@ -304,7 +308,7 @@ def test_attack_without_a_pattern_hides_only_what_is_sensitive(jj_file, tmp_path
     out = tmp_path / "attack.csv"
     assert cli.main(["attack", str(jj_file), "--out", str(out), "--quiet"], standalone_mode=False) == 1
     told = capsys.readouterr().out
-    assert told.startswith("3 hidden cells: 3 can be computed exactly,\n")
+    assert told.startswith("3 suppressed cells: 3 can be computed exactly,\n")
     for line in (
         "3  of 3 sensitive cells are exposed",
         "3    fully: their values can be computed",

@@ -17,7 +17,7 @@ from discreet.data.table import Table
 from discreet.errors import TableError
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
-from discreet.testing import cross_table, hide, pose, random_hierarchy, random_table
+from discreet.testing import cross_table, pose, random_hierarchy, random_table, suppressing
 
 
 def whole_tables(protection: Protection, who: Attacker) -> np.ndarray:
@@ -61,21 +61,21 @@ TABLES = {
     "negative": lambda rng: random_table(rng, (2, 2, 3), values="integer", negative=0.3),
     "weighted": weighted,
 }
-HIDDEN = {"3-D": 0.9, "3-D, cube": 0.85, "negative": 1.0, "weighted": 1.0}  # share of the finest cells
+SUPPRESSED = {"3-D": 0.9, "3-D, cube": 0.85, "negative": 1.0, "weighted": 1.0}  # share of the finest cells
 
 
 def case(kind: str, seed: int) -> tuple[Problem, Protection]:
-    """Some cells hidden, known to within a few units that need not be whole; some published as intervals."""
+    """Some cells suppressed, known to within a few units that need not be whole; some published as intervals."""
     rng = np.random.default_rng([seed, list(TABLES).index(kind)])
     table = TABLES[kind](rng)
     n, value = len(table), table.value
-    hidden = rng.random(n) < np.where(table.is_base, HIDDEN.get(kind, 0.75), 0.15)
-    narrow = hidden & (rng.random(n) < 0.2)
-    status = np.where(hidden, np.where(rng.random(n) < 0.7, Status.PRIMARY, Status.HIDDEN), Status.FREE)
+    suppressed = rng.random(n) < np.where(table.is_base, SUPPRESSED.get(kind, 0.75), 0.15)
+    narrow = suppressed & (rng.random(n) < 0.2)
+    status = np.where(suppressed, np.where(rng.random(n) < 0.7, Status.PRIMARY, Status.SUPPRESSED), Status.FREE)
     levels = rng.choice([0.0, 0.5, 1.0, 2.0], (3, n)) * (status == Status.PRIMARY)
     below, above = rng.choice([0.4, 1.0, 1.5, 2.0, 3.7], (2, n))
     problem = Problem(table, status, np.ones(n), *levels, value - below, value + above, least=np.zeros(n))
-    protection = suppress(problem, hidden)
+    protection = suppress(problem, suppressed)
     return problem, replace(
         protection,
         lower=np.where(narrow, value - rng.choice([0.0, 0.7, 1.0, 2.6], n), protection.lower),
@@ -87,22 +87,26 @@ def case(kind: str, seed: int) -> tuple[Problem, Protection]:
 @pytest.mark.parametrize("kind", TABLES)
 def test_bounds_are_those_of_a_list_of_all_whole_tables(kind, seed):
     problem, protection = case(kind, seed)
-    hidden = np.flatnonzero(protection.hidden)
-    linear = audit(problem, protection, cells=hidden)
+    suppressed = np.flatnonzero(protection.suppressed)
+    linear = audit(problem, protection, cells=suppressed)
     found = narrowed(linear, protection)
     tables = whole_tables(protection, problem.attackers()[0])
-    assert found.lower.tolist() == tables[:, hidden].min(axis=0).tolist()
-    assert found.upper.tolist() == tables[:, hidden].max(axis=0).tolist()
+    assert found.lower.tolist() == tables[:, suppressed].min(axis=0).tolist()
+    assert found.upper.tolist() == tables[:, suppressed].max(axis=0).tolist()
     # Never wider than without whole numbers, and said to differ exactly where it does.
     assert (found.lower >= linear.lower - 1e-6).all()
     assert (found.upper <= linear.upper + 1e-6).all()
     apart = np.maximum(np.abs(found.lower - linear.lower), np.abs(found.upper - linear.upper))
     assert found.differs.tolist() == (apart > 1e-6).tolist()
     # Verdicts follow from these bounds and the levels, and nobody is safer than before.
-    value = problem.table.value[hidden]
+    value = problem.table.value[suppressed]
     down, up = value - found.lower, found.upper - value
-    told = (protection.lower == protection.upper)[hidden] & (problem.status[hidden] == Status.PRIMARY)
-    enough = (down >= problem.lower[hidden]) & (up >= problem.upper[hidden]) & (down + up >= problem.sliding[hidden])
+    told = (protection.lower == protection.upper)[suppressed] & (problem.status[suppressed] == Status.PRIMARY)
+    enough = (
+        (down >= problem.lower[suppressed])
+        & (up >= problem.upper[suppressed])
+        & (down + up >= problem.sliding[suppressed])
+    )
     assert found.safe.tolist() == (enough & ~told).tolist()
     assert not (found.safe & ~linear.safe).any()
 
@@ -135,18 +139,18 @@ def label(cell: str) -> str:
 
 @pytest.fixture
 def cube() -> Problem:
-    """Three ways of three codes, all totals published, 17 of 27 inner cells hidden, one of them protected."""
+    """Three ways of three codes, all totals published, 17 of 27 inner cells suppressed, one of them protected."""
     problem = pose(three_way(np.array(CUBE)), {label("221"): (1.0, 0.0)})
     status = problem.status.copy()
     cells = [problem.table.index(label(cell)) for cell in HIDDEN_IN_CUBE.split()]
-    status[cells] = np.where(problem.status[cells] == Status.PRIMARY, Status.PRIMARY, Status.HIDDEN)
+    status[cells] = np.where(problem.status[cells] == Status.PRIMARY, Status.PRIMARY, Status.SUPPRESSED)
     return problem.with_columns(status=status, least=np.zeros(len(problem)))
 
 
 def test_three_dimensions_can_be_safe_for_any_numbers_and_open_for_whole_ones(cube):
     """Found by random search. The only way to move takes 2 off a cell that holds 1: half of it is possible, no whole one."""
-    protection = hide(cube)
-    linear = audit(cube, protection, cells=np.flatnonzero(protection.hidden))
+    protection = suppressing(cube)
+    linear = audit(cube, protection, cells=np.flatnonzero(protection.suppressed))
     assert linear.passed
     assert linear.interval(label("221")) == pytest.approx((0, 1))
     assert sorted(np.round(linear.upper - linear.lower, 6)) == [0.5] * 16 + [1.0]
@@ -159,7 +163,7 @@ def test_three_dimensions_can_be_safe_for_any_numbers_and_open_for_whole_ones(cu
 
 
 def test_the_only_move_of_the_example_is_half_a_step(cube):
-    cells = np.flatnonzero(hide(cube).hidden)
+    cells = np.flatnonzero(suppressing(cube).suppressed)
     matrix = cube.table.relations.toarray()[:, cells]
     assert np.linalg.matrix_rank(matrix) == len(cells) - 1
     move = np.linalg.svd(matrix)[2][-1]
@@ -176,7 +180,7 @@ def test_two_ways_and_whole_bounds_change_nothing(seed):
     rng = np.random.default_rng(seed)
     table = cross_table("abcd", "vwxyz", rng.integers(0, 30, (4, 5)))
     problem = pose(table, dict.fromkeys(table.labels(np.flatnonzero(table.is_base)), 1.0))
-    protection = hide(problem, *rng.choice(table.labels(np.flatnonzero(~table.is_base)), 3, replace=False))
+    protection = suppressing(problem, *rng.choice(table.labels(np.flatnonzero(~table.is_base)), 3, replace=False))
     linear = audit(problem, protection)
     found = narrowed(linear, protection)
     assert not found.differs.any()
@@ -186,7 +190,7 @@ def test_two_ways_and_whole_bounds_change_nothing(seed):
 def test_bounds_without_end_stay_without_end():
     table = cross_table("ab", "cd", [[5, 6], [8, 7]])
     problem = pose(table, {"a × c": 1.0}, lower=-np.inf)
-    protection = hide(problem, "a × d", "b × c", "b × d", "Total × c")
+    protection = suppressing(problem, "a × d", "b × c", "b × d", "Total × c")
     found = narrowed(audit(problem, protection), protection)
     assert (found.lower[0], found.upper[0]) == (-np.inf, np.inf)
 
@@ -199,7 +203,7 @@ def test_a_range_known_beforehand_is_rounded_inwards():
     lower, upper = problem.prior_lower.copy(), problem.prior_upper.copy()
     lower[table.index("a × c")], upper[table.index("a × c")] = known
     problem = problem.with_columns(prior_lower=lower, prior_upper=upper, least=np.zeros(len(table)))
-    protection = hide(problem, "b × c", "b × d")
+    protection = suppressing(problem, "b × c", "b × d")
     linear = audit(problem, protection)
     assert linear.passed
     found = narrowed(linear, protection)
@@ -211,7 +215,7 @@ def test_a_range_known_beforehand_is_rounded_inwards():
 def test_large_counts(size):
     table = cross_table("ab", "cd", [[size, size + 1], [size + 2, size + 3]])
     problem = pose(table, {"a × c": 1.0})
-    protection = hide(problem, "a × d", "b × c", "b × d")
+    protection = suppressing(problem, "a × d", "b × c", "b × d")
     found = narrowed(audit(problem, protection), protection)
     assert (found.lower[0], found.upper[0]) == (0, 2 * size + 1)
 
@@ -219,7 +223,7 @@ def test_large_counts(size):
 def test_every_attacker_keeps_to_what_they_know():
     table = cross_table("ab", "cd", [[5, 6], [8, 7]])
     problem = pose(table, {"a × c": 1.0})
-    protection = hide(problem, "a × d", "b × c", "b × d")
+    protection = suppressing(problem, "a × d", "b × c", "b × d")
     lower, upper = np.zeros(len(table)), np.full(len(table), np.inf)
     lower[table.index("b × d")], upper[table.index("b × d")] = 6.5, 8.5
     attackers = [*problem.attackers(), Attacker("contributor", lower, upper)]
@@ -240,7 +244,7 @@ def test_verdicts_alone_are_those_of_the_exact_intervals(kind, seed):
 
 def test_tables_of_counts_are_audited_in_whole_numbers(cube):
     counts = cube.with_columns(table=cube.table.with_columns(is_count=True), least=np.ones(len(cube)))
-    protection = hide(counts)
+    protection = suppressing(counts)
     checked = audit(counts, protection)
     assert checked.linear is not None
     assert not checked.passed
@@ -253,7 +257,7 @@ def test_tables_of_counts_are_audited_in_whole_numbers(cube):
 
 def test_tables_of_other_numbers_are_refused():
     problem = pose(cross_table("ab", "cd", [[5, 6.25], [8, 7]]), {"a × c": 1.0})
-    protection = hide(problem, "a × d", "b × c", "b × d")
+    protection = suppressing(problem, "a × d", "b × c", "b × d")
     with pytest.raises(TableError, match="not whole numbers") as caught:
         narrowed(audit(problem, protection), protection)
     assert "a × d" in caught.value.offenders
@@ -262,9 +266,9 @@ def test_tables_of_other_numbers_are_refused():
 
 def test_an_audit_of_something_else_is_refused():
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 1.0})
-    square = hide(problem, "a × d", "b × c", "b × d")
+    square = suppressing(problem, "a × d", "b × c", "b × d")
     with pytest.raises(TableError, match="another protection"):
-        narrowed(audit(problem, hide(problem)), square)
+        narrowed(audit(problem, suppressing(problem)), square)
 
 
 def test_the_repr_shows_no_values_and_progress_ends_where_it_said(cube):
@@ -279,7 +283,7 @@ def test_the_repr_shows_no_values_and_progress_ends_where_it_said(cube):
             self.seen = done
 
     recorder = Recorder()
-    protection = hide(cube)
+    protection = suppressing(cube)
     found = narrowed(audit(cube, protection), protection, progress=recorder)
     assert repr(found) == "Audit(1 attacker(s), 1 of 1 cells exposed)"
     assert recorder.seen == recorder.total == 1

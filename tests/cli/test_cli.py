@@ -247,25 +247,25 @@ def test_from_records_to_release(call, here):
     assert report["n_primary"] + report["n_secondary"] == (pattern.status != "published").sum()
     value = bundle.read_problem("p.discreet").table.value
     assert report["cost"] == pytest.approx(value[(pattern.status != "published").to_numpy()].sum())
-    hidden = (pattern.status != "published").to_numpy()
+    suppressed = (pattern.status != "published").to_numpy()
     for suffix in ("csv", "parquet", "xlsx"):
         told = call("publish", "p.discreet", "--pattern", "f.csv", "--out", f"r.{suffix}").done().out
-        assert told.startswith(f"Release(turnover: 56 cells, {hidden.sum()} hidden), safe\n")
+        assert told.startswith(f"Release(turnover: 56 cells, {suppressed.sum()} suppressed), safe\n")
     release = pd.read_csv("r.csv", dtype=str)
     assert list(release) == ["industry", "region", "turnover"]
-    assert ((release.turnover == "×") == hidden).all()
-    assert release.turnover[~hidden].astype(float).tolist() == value[~hidden].tolist()
+    assert ((release.turnover == "×") == suppressed).all()
+    assert release.turnover[~suppressed].astype(float).tolist() == value[~suppressed].tolist()
     told = call("attack", "p.discreet", "--pattern", "f.csv", "--out", "k.csv").done().out
-    assert told.startswith(f"{hidden.sum()} hidden cells: ")
+    assert told.startswith(f"{suppressed.sum()} suppressed cells: ")
     assert "0 sensitive cells miss their protection" in told
     attacked = pd.read_csv("k.csv")
     assert list(attacked)[:7] == INTERVALS.split(",")
-    assert attacked.cell.tolist() == pattern.cell[hidden].tolist()
+    assert attacked.cell.tolist() == pattern.cell[suppressed].tolist()
     for suffix in ("csv", "parquet"):
         shown = call("view", f"r.{suffix}", "--rows", 100)
         assert shown.code == 0
         assert shown.out.splitlines()[0].split() == ["industry", "Total", "North", "South", "N1", "N2", "S1", "S2"]
-        assert shown.out.count("×") == hidden.sum()
+        assert shown.out.count("×") == suppressed.sum()
     call("convert", "p.discreet", "p.jj.gz").done()
     back = read_problem("p.jj.gz")
     assert back.table.value.tolist() == value.tolist()
@@ -287,7 +287,7 @@ def test_a_jj_problem_goes_through_all_commands(call, here, name):
     released = ["×" if i in (4, 5, 7, 8) else str(VALUES[i]) for i in range(9)]
     assert Path("r.csv").read_text().splitlines() == ["cell,value", *(f"{i},{x}" for i, x in enumerate(released))]
     told = call("attack", name, "--pattern", "f.csv").done().out
-    assert told.splitlines()[0] == "4 hidden cells: 0 can be computed exactly,"
+    assert told.splitlines()[0] == "4 suppressed cells: 0 can be computed exactly,"
     assert call("view", name).done().out == "Problem(Table(value: 9 cells, 6 relations), 1 primary)\n"
     assert call("view", "r.csv").code == 0
     call("convert", name, "again.jj").done()
@@ -335,7 +335,7 @@ def test_a_run_without_time_is_gone_on_with(call, here, monkeypatch):
     told = call(*words, "--time-limit", 0)
     assert told.code == 0
     assert told.err.splitlines() == [
-        f"discreet: going on from so-far, which hides {int((problem.status != Status.PUBLISHED).sum())} cells",
+        f"discreet: going on from so-far, which suppresses {int((problem.status != Status.PUBLISHED).sum())} cells",
         "discreet: so-far stays: with it another run goes on from this pattern",
     ]
     assert json.loads(Path("f.json").read_text())["status"] == "time_limit"
@@ -354,7 +354,7 @@ def test_the_time_limit_leaves_a_checkpoint(call, here, monkeypatch):
     told = call("protect", "problem.discreet", "--checkpoint", "so-far", "--out", "f.csv")
     assert (told.code, told.out) == (1, "")
     assert told.err.splitlines() == [
-        "discreet: what is hidden so far is in so-far; another run goes on from it",
+        "discreet: what is suppressed so far is in so-far; another run goes on from it",
         "discreet: The time limit ended.",
     ]
     assert not Path("f.csv").exists()
@@ -433,7 +433,7 @@ def test_a_table_without_sensitive_cells_is_published_as_it_is(call, here):
     call("protect", "open.jj", "--out", "f.csv").done()
     call("audit", "open.jj", "--pattern", "f.csv", "--intervals", "i.csv").done()
     assert Path("i.csv").read_text() == INTERVALS + "\n"
-    assert call("attack", "open.jj", "--pattern", "f.csv").done().out.startswith("0 hidden cells")
+    assert call("attack", "open.jj", "--pattern", "f.csv").done().out.startswith("0 suppressed cells")
     call("publish", "open.jj", "--pattern", "f.csv", "--out", "r.csv").done()
     assert "×" not in Path("r.csv").read_text(encoding="utf-8")
 
@@ -452,14 +452,14 @@ def test_the_symbol_and_the_decimals_of_a_release(call, here):
 def test_suppressed_cells_that_need_no_protection_are_counted_apart_from_those_that_do(call, here):
     """Cell 7 is suppressed in vain: readers subtract the others of its column. Nothing follows from that about cell 4."""
     statuses = ["published" if k not in (4, 5, 7, 8) else "primary" if k == 4 else "secondary" for k in range(9)]
-    for hidden, said in (
+    for suppressed, said in (
         ((4,), "exposed: 1 of 1 cells can be inferred too closely"),
         (
             (4, 5),
             "exposed: 1 of 1 cells can be inferred too closely, and 1 other suppressed cell can be computed exactly",
         ),
     ):
-        rows = [f"{k},{status if k in hidden else 'published'}" for k, status in enumerate(statuses)]
+        rows = [f"{k},{status if k in suppressed else 'published'}" for k, status in enumerate(statuses)]
         Path("p.csv").write_text("\n".join(["cell,status", *rows]) + "\n")
         assert call("audit", "problem.jj", "--pattern", "p.csv").out.splitlines()[0] == said
         assert "1 sensitive cells miss their protection" in call("attack", "problem.jj", "--pattern", "p.csv").out
@@ -1020,12 +1020,12 @@ def test_ctrl_c_while_protecting(terminal, harder, tmp_path):
 
 
 def test_ctrl_c_while_protecting_with_a_checkpoint(terminal, harder, tmp_path):
-    """What is hidden so far is kept, and said to be."""
+    """What is suppressed so far is kept, and said to be."""
     program = terminal("protect", str(harder), "--checkpoint", "so-far", "--out", "f.csv")
     program.wait_for(r"protect [━╸╺]+ [1-9]\d*/")
     program.process.send_signal(signal.SIGINT)
     assert program.finish() == 1
-    assert "what is hidden so far is in so-far; another run goes on from it" in program.text
+    assert "what is suppressed so far is in so-far; another run goes on from it" in program.text
     assert "discreet: stopped; no result was written." in program.text
     assert set(contents(tmp_path)) == {"so-far"}
     assert Checkpoint(tmp_path / "so-far", read_problem(harder)).start is not None
@@ -1139,8 +1139,8 @@ def made_for_insiders(tmp_path_factory) -> Path:
     ):
         assert not cli.main(words, standalone_mode=False)
     problem = read_problem(at["p.discreet"])
-    hidden = np.isin(problem.table.labels(), ["A × I", "A × II", "B × I", "B × II"])
-    write_pattern(suppress(problem, hidden), folder / "four.csv")
+    suppressed = np.isin(problem.table.labels(), ["A × I", "A × II", "B × I", "B × II"])
+    write_pattern(suppress(problem, suppressed), folder / "four.csv")
     return folder
 
 

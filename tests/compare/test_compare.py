@@ -19,7 +19,7 @@ from discreet.cli import main as cli
 from discreet.compare import compare, read_methods, render_comparison, standard
 from discreet.compare.charts import Point, bars, scatter
 from discreet.compare.measure import CLOSE, WIDEST, Loss, Risk, guess_errors, relative_width
-from discreet.compare.page import _room
+from discreet.compare.page import _slack
 from discreet.errors import InputError, NoSafePatternError, RuleError
 from discreet.io import write_problem
 from discreet.methods import protect, with_options
@@ -97,13 +97,13 @@ def test_every_measure_of_every_method_is_what_it_says(problem: Problem, method:
     errors, everybody = [], one.risk
     assert everybody is not None
     for risk, who in zip(one.risks, problem.attackers(), strict=True):
-        exposed, room, guesses = risk_by_hand(problem, found, who)
+        exposed, slack, guesses = risk_by_hand(problem, found, who)
         assert (risk.protected, risk.exposed) == (2, exposed)
-        assert risk.room == pytest.approx(room, rel=1e-6)
+        assert risk.slack == pytest.approx(slack, rel=1e-6)
         assert risk.guess_error == pytest.approx(np.median(guesses), abs=1e-9)
         assert risk.guessed == np.mean(np.array(guesses) <= CLOSE)
         errors.append(guesses)
-    assert everybody.room == min(risk.room for risk in one.risks)  # type: ignore[type-var]
+    assert everybody.slack == min(risk.slack for risk in one.risks)  # type: ignore[type-var]
     assert everybody.guess_error == pytest.approx(np.median(np.min(errors, axis=0)), abs=1e-9)
     assert one.safe == (everybody.exposed == 0)
     off = np.abs(found.published - problem.table.value)[problem.primaries] / problem.table.value[problem.primaries]
@@ -112,14 +112,14 @@ def test_every_measure_of_every_method_is_what_it_says(problem: Problem, method:
 
 def losses_by_hand(problem: Problem, found: Protection) -> dict[str, float | bool | None]:
     table, n = problem.table, len(problem)
-    cells = {"exact": 0, "adjusted": 0, "interval": 0, "hidden": 0}
+    cells = {"exact": 0, "adjusted": 0, "interval": 0, "suppressed": 0}
     value = dict.fromkeys(cells, 0.0)
     deviations, shares, shown_value = [], [], 0.0
     for i in range(n):
         true, told = float(table.value[i]), float(found.published[i])
         low, high = float(found.lower[i]), float(found.upper[i])
         if np.isnan(told):
-            kind = "hidden" if low == -np.inf and high == np.inf else "interval"
+            kind = "suppressed" if low == -np.inf and high == np.inf else "interval"
         else:
             kind = "exact" if low == high else "adjusted"
             deviations.append(abs(told - true))
@@ -153,19 +153,19 @@ def members(table, row):
 
 
 def risk_by_hand(problem: Problem, found: Protection, who: Attacker) -> tuple[int, float, list[float]]:
-    exposed, rooms, guesses = 0, [], []
+    exposed, slacks, guesses = 0, [], []
     for i in problem.primaries.tolist():
         value, (low, high) = problem.table.value[i], infer(found, i, who)
         reach, need = (value - low, high - value, high - low), problem.levels(who)[:, i]
         mine = min(r / n for r, n in zip(reach, need, strict=True) if n > 0)
         exposed += mine < 1 - 1e-7
-        rooms.append(mine)
+        slacks.append(mine)
         guesses.append(abs((low + high) / 2 - value) / value)
-    return exposed, min(rooms), guesses
+    return exposed, min(slacks), guesses
 
 
 def test_anybody_exposes_what_at_least_one_attacker_does(problem: Problem) -> None:
-    """Each sensitive cell is hidden in a square of its own, and each insider knows a corner of another one."""
+    """Each sensitive cell is suppressed in a square of its own, and each insider knows a corner of another one."""
     table, value = problem.table, problem.table.value
     labels = np.array(table.labels())
     squares = [
@@ -180,7 +180,7 @@ def test_anybody_exposes_what_at_least_one_attacker_does(problem: Problem) -> No
     (one,) = compare(given, [Told(suppress(given, np.isin(labels, squares)))]).outcomes
     assert [risk.exposed for risk in one.risks] == [0, 1, 1]
     assert one.risk is not None
-    assert (one.risk.protected, one.risk.exposed, one.risk.room) == (2, 2, 0.0)
+    assert (one.risk.protected, one.risk.exposed, one.risk.slack) == (2, 2, 0.0)
     assert (one.risk.guess_error, one.risk.guessed) == (0.0, 1.0)
     # The other cell goes from 13 to 27 around 19, or from 0 to 22 around 12.
     assert [risk.guess_error for risk in one.risks[1:]] == pytest.approx([(0 + 1 / 12) / 2, (1 / 19 + 0) / 2])
@@ -205,7 +205,7 @@ def test_a_published_sensitive_cell_leaves_no_room_even_if_it_asks_for_none() ->
     (one,) = compare(given, [Told(suppress(given, np.zeros(9, dtype=bool)))]).outcomes
     assert one.safe is False
     assert one.risk is not None
-    assert (one.risk.exposed, one.risk.room, one.risk.guess_error, one.risk.told_error) == (1, 0.0, 0.0, 0.0)
+    assert (one.risk.exposed, one.risk.slack, one.risk.guess_error, one.risk.told_error) == (1, 0.0, 0.0, 0.0)
 
 
 def test_where_nothing_is_sensitive_there_is_no_risk_to_measure() -> None:
@@ -388,19 +388,19 @@ def test_of_very_many_attackers_those_with_the_least_room_are_listed(
     monkeypatch.setattr("discreet.compare.page.MOST_RISKS", 2)
     found = compare(problem, "kelly,small-counts,perturb")
     page = render_comparison(found)
-    assert "4 more rows with more room are not listed" in page
+    assert "4 more rows with more slack are not listed" in page
     listed = re.findall(r'<th scope="row">([^<]+)</th><td class="who">', page)
-    tightest = found.risks().sort_values("room", kind="stable")[:2].sort_index()
+    tightest = found.risks().sort_values("slack", kind="stable")[:2].sort_index()
     assert listed == tightest["method"].tolist()
 
 
 def test_rounding_never_contradicts_the_verdict() -> None:
-    def room(exposed: int, times: float | None) -> str:
-        return _room(Risk("outsider", 3, exposed, times, None, None, None))
+    def slack(exposed: int, times: float | None) -> str:
+        return _slack(Risk("outsider", 3, exposed, times, None, None, None))
 
-    assert [room(1, 0.9999), room(1, 0.456), room(1, 0.0)] == ["0.99 ×", "0.45 ×", "0.00 ×"]
-    assert [room(0, 0.9999999), room(0, 1.5), room(0, 1234.5)] == ["1.00 ×", "1.50 ×", "1,234 ×"]
-    assert [room(0, np.inf), room(0, None)] == ["∞", "–"]
+    assert [slack(1, 0.9999), slack(1, 0.456), slack(1, 0.0)] == ["0.99 ×", "0.45 ×", "0.00 ×"]
+    assert [slack(0, 0.9999999), slack(0, 1.5), slack(0, 1234.5)] == ["1.00 ×", "1.50 ×", "1,234 ×"]
+    assert [slack(0, np.inf), slack(0, None)] == ["∞", "–"]
 
 
 def test_labels_of_points_cover_neither_each_other_nor_points() -> None:
@@ -422,7 +422,7 @@ def test_points_at_the_same_place_share_a_label() -> None:
 
 
 def test_bars_of_parts_fill_the_same_length_and_single_ones_the_longest() -> None:
-    parts = bars(["one", "a method with a very long name"], [[0.25, 0.75], [0.5, 0.5]], ("exact", "hidden"))
+    parts = bars(["one", "a method with a very long name"], [[0.25, 0.75], [0.5, 0.5]], ("exact", "suppressed"))
     ends = {round(row["end"], 6) for row in parts["rows"]}
     assert len(ends) == 1
     assert parts["rows"][1]["name"] == "a method with a very lo…"

@@ -50,7 +50,7 @@ def posed(table: Table, rng: np.random.Generator, share: float = 0.15, level: fl
     """Some cells of the finest published level are sensitive."""
     n, status = len(table), np.full(len(table), Status.FREE, dtype=np.int8)
     if table.behind is not None:
-        status[table.behind] = Status.HIDDEN
+        status[table.behind] = Status.SUPPRESSED
     fine = (np.count_nonzero(table.codes, axis=0) == 2) & (table.value > 0) & (np.arange(n) < table.n_listed)
     primary = fine & (rng.random(n) < share)
     status[primary] = Status.PRIMARY
@@ -136,8 +136,8 @@ def test_three_tables_of_one_survey_are_safe_only_with_the_cells_behind_them():
         # The same pattern, judged with the cells behind.
         after = posed(link(*tables, behind=full), np.random.default_rng(draw), 0.3, 0.3)
         assert after.table.n_listed == len(before.table)
-        hidden = np.append(pattern.hidden, np.ones(len(after) - len(before), dtype=bool))
-        assert sorted(audit(after, suppress(after, hidden)).exposed) == sorted(bad)
+        suppressed = np.append(pattern.suppressed, np.ones(len(after) - len(before), dtype=bool))
+        assert sorted(audit(after, suppress(after, suppressed)).exposed) == sorted(bad)
     assert wrong == 25
 
 
@@ -169,7 +169,7 @@ def test_other_methods_are_safe_too(method: str):
         problem = posed(link(*(margin(full, by) for by in TRIANGLE), behind=full), rng, 0.25, 0.25)
         protection = protect(problem, method)
         assert audit(problem, protection).passed
-        if protection.only_hides:
+        if protection.only_suppresses:
             assert not exposed(Judge(full, TRIANGLE, protection), problem)
 
 
@@ -294,9 +294,9 @@ def test_some_table_that_fits_tells_readers_the_same_as_the_true_one(counts: boo
     seen = []
     for table in (true, some):
         problem = posed(table, np.random.default_rng(1), 0.3)
-        hidden = np.random.default_rng(2).random(len(table)) < 0.3
-        hidden |= np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
-        seen.append(audit(problem, suppress(problem, hidden)))
+        suppressed = np.random.default_rng(2).random(len(table)) < 0.3
+        suppressed |= np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
+        seen.append(audit(problem, suppress(problem, suppressed)))
     assert np.allclose(seen[0].lower, seen[1].lower)
     assert np.allclose(seen[0].upper, seen[1].upper)
     assert np.array_equal(seen[0].safe, seen[1].safe)
@@ -359,7 +359,7 @@ def test_each_response_of_a_cycle_has_its_own_cells_behind():
     linked = link(*parts, equations=["sum = x + y"], behind=behind)
     assert len(linked) - linked.n_listed == 3 * 8
     problem = assess(linked, ())
-    assert (problem.status[linked.n_listed :] == Status.HIDDEN).all()
+    assert (problem.status[linked.n_listed :] == Status.SUPPRESSED).all()
     assert (problem.prior_lower == 0).all()
 
 
@@ -399,7 +399,7 @@ def test_cells_behind_are_hidden_free_of_charge_and_never_sensitive():
     problem = assess(table, ["P(20)", "FREQ(3)"])
     behind = table.behind
     assert behind.sum() > 0
-    assert (problem.status[behind] == Status.HIDDEN).all()
+    assert (problem.status[behind] == Status.SUPPRESSED).all()
     assert not problem.cost[behind].any()
     assert not problem.lower[behind].any()
     assert not problem.upper[behind].any()
@@ -422,7 +422,7 @@ def test_cells_behind_are_in_no_file_that_lists_cells(tmp_path: Path):
     seen = audit(problem, protection)
     release = publish(problem, protection, seen)
     assert len(release) == table.n_listed
-    assert protection.report.n_primary + protection.report.n_secondary == release.hidden.sum()
+    assert protection.report.n_primary + protection.report.n_secondary == release.suppressed.sum()
     behind = table.labels(np.flatnonzero(table.behind))
     for text in (
         release.frame(symbols=True).to_csv(index=False).replace(",", " × "),
@@ -434,7 +434,7 @@ def test_cells_behind_are_in_no_file_that_lists_cells(tmp_path: Path):
     write_pattern(protection, tmp_path / "pattern.csv")
     assert len((tmp_path / "pattern.csv").read_text().splitlines()) == table.n_listed + 1
     again = read_pattern(problem, tmp_path / "pattern.csv")
-    assert np.array_equal(again.hidden, protection.hidden)
+    assert np.array_equal(again.suppressed, protection.suppressed)
     assert f"{table.n_listed:,} cells" in repr(table)
 
 
@@ -484,8 +484,8 @@ def test_bundles_and_jj_files_keep_cells_behind(tmp_path: Path):
     assert np.array_equal(again.table.behind, problem.table.behind)
     write_problem(problem, tmp_path / "p.jj")
     plain = read_problem(tmp_path / "p.jj")
-    hidden = protect(problem).hidden
-    both = [audit(p, suppress(p, hidden)) for p in (problem, plain)]
+    suppressed = protect(problem).suppressed
+    both = [audit(p, suppress(p, suppressed)) for p in (problem, plain)]
     assert np.array_equal(both[0].lower, both[1].lower)
     assert np.array_equal(both[0].upper, both[1].upper)
 
@@ -537,7 +537,7 @@ def test_a_table_for_each_code_keeps_what_is_behind():
     told = np.flatnonzero(rows @ apart.behind > 0)
     assert len(told) == len(np.flatnonzero(abs(ear.relations) @ ear.behind > 0))
     problem = posed(apart, rng, 0.0)
-    assert audit(problem, suppress(problem, problem.status == Status.HIDDEN)).passed
+    assert audit(problem, suppress(problem, problem.status == Status.SUPPRESSED)).passed
 
 
 def test_respondents_are_not_told_apart_by_cells_that_are_never_sensitive():

@@ -497,10 +497,10 @@ def test_what_the_hierarchies_of_all_tables_imply_is_a_relation_too():
         return Table.from_cells(dimensions, np.array(list(sums)).T, list(sums.values()))
 
     linked = link(table("leaf", leaves, True), table("group", groups, True), table("leaf", nested, False))
-    hidden = np.zeros(len(linked), dtype=bool)
-    hidden[[linked.index(label) for label in ("a1 × x", "b1 × x", "a1 × y", "b1 × y")]] = True
+    suppressed = np.zeros(len(linked), dtype=bool)
+    suppressed[[linked.index(label) for label in ("a1 × x", "b1 × x", "a1 × y", "b1 × y")]] = True
     problem = pose(linked, {"a1 × x": 1.0})
-    assert audit(problem, suppress(problem, hidden)).interval("a1 × x") == (10, 10)
+    assert audit(problem, suppress(problem, suppressed)).interval("a1 × x") == (10, 10)
 
 
 def test_everybody_knows_that_turnover_is_not_negative_even_beside_profit():

@@ -214,9 +214,9 @@ def test_what_remains_is_all_that_follows_for_the_published_cells(table, seed, s
     rng = np.random.default_rng(seed)
     codes = np.indices([len(h) for h in hierarchies]).reshape(len(hierarchies), -1)
     leaves = np.all([h.is_leaf[row] for h, row in zip(hierarchies, codes, strict=True)], axis=0)
-    hidden = ~leaves & (rng.random(len(leaves)) < share)
-    codes = np.concatenate([codes[:, ~hidden], codes[:, hidden]], axis=1).astype(np.int32)
-    cells = int((~hidden).sum())
+    suppressed = ~leaves & (rng.random(len(leaves)) < share)
+    codes = np.concatenate([codes[:, ~suppressed], codes[:, suppressed]], axis=1).astype(np.int32)
+    cells = int((~suppressed).sum())
     full, _ = additive(hierarchies, codes)
     left = without(full, cells)
     assert left.shape[1] == cells

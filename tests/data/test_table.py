@@ -247,7 +247,7 @@ def test_unicode_codes_make_labels():
 
 
 def test_codes_that_would_make_labels_ambiguous_are_refused():
-    """ "a × b" × "c" and "a" × "b × c" would be the same label, and a pattern file could hide the wrong cell."""
+    """ "a × b" × "c" and "a" × "b × c" would be the same label, and a pattern file could suppress the wrong cell."""
     with pytest.raises(TableError, match="separates codes in labels"):
         Table.from_cells({"d": Hierarchy.flat(["a × b", "c"])}, range(3), [3, 1, 2])
 

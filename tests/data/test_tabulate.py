@@ -66,7 +66,7 @@ def everything(table: Table) -> tuple[Any, ...]:
 
 
 def test_a_firm_in_two_cells_is_one_contributor_of_their_total(firms):
-    """Counted twice, f1 would hide in a crowd that does not exist, and its 15 in the North would look like 10 and 5."""
+    """Counted twice, f1 would suppress in a crowd that does not exist, and its 15 in the North would look like 10 and 5."""
     table = tabulate(firms, {"region": REGIONS, "branch": None}, "turnover", contributor="firm")
     assert cell(table, "North", "Total") == {"value": 19.5, "count": 3, "top": [(15, "f1"), (3.5, "f2")]}
     assert cell(table, "Total", "Total") == {"value": 21.5, "count": 3, "top": [(17, "f1"), (3.5, "f2")]}

@@ -26,7 +26,7 @@ STILL = 1e-12  # in levels: what moves less does not move
 
 @dataclass(frozen=True)
 class Optimum:
-    cost: float  # of all hidden cells
+    cost: float  # of all suppressed cells
     patterns: list[BoolArray]  # all that cost so much
 
 
@@ -39,18 +39,18 @@ def cheapest(problem: Problem) -> Optimum | None:
     everything = (1 << len(problem.free)) - 1
     if not all(need.met(everything) for need in needs if not need.conditional):
         return None
-    forced = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
+    forced = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
     best, found = np.inf, []
     for cost, mask in in_order_of_cost(problem.cost[problem.free]):
         if cost > best + TIE * max(1.0, best):
             break
-        missed = next((need for need in needs if need.counts(mask) and not need.met(mask)), None)
-        if missed is None:
+        violated = next((need for need in needs if need.counts(mask) and not need.met(mask)), None)
+        if violated is None:
             best = min(best, cost)
             found.append(forced | _hidden(problem, mask))
         else:  # it will be the likeliest to be missed by the next one, too
-            needs.remove(missed)
-            needs.insert(0, missed)
+            needs.remove(violated)
+            needs.insert(0, violated)
     return Optimum(best + float(problem.cost[forced].sum()), found) if found else None
 
 
@@ -72,21 +72,21 @@ def in_order_of_cost(cost: FloatArray) -> Iterator[tuple[float, int]]:
 
 
 def _hidden(problem: Problem, mask: int) -> BoolArray:
-    hidden = np.zeros(len(problem), dtype=bool)
-    hidden[problem.free] = [mask >> k & 1 for k in range(len(problem.free))]
-    return hidden
+    suppressed = np.zeros(len(problem), dtype=bool)
+    suppressed[problem.free] = [mask >> k & 1 for k in range(len(problem.free))]
+    return suppressed
 
 
-def is_safe(problem: Problem, hidden: BoolArray) -> bool:
+def is_safe(problem: Problem, suppressed: BoolArray) -> bool:
     """Whether a pattern keeps up all levels against all attackers."""
-    forced = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
-    if np.any(forced & ~hidden) or np.any(hidden & (problem.status == Status.PUBLISHED)):
+    forced = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
+    if np.any(forced & ~suppressed) or np.any(suppressed & (problem.status == Status.PUBLISHED)):
         return False
     for who in problem.attackers():
         program = Program(problem, who)
-        for p in np.flatnonzero(problem.protected(who, hidden)).tolist():
+        for p in np.flatnonzero(problem.protected(who, suppressed)).tolist():
             levels = problem.levels(who)[:, p]
-            if levels.any() and not enough(program.reach(p, levels, hidden), levels):
+            if levels.any() and not enough(program.reach(p, levels, suppressed), levels):
                 return False
     return True
 
@@ -100,14 +100,14 @@ def enough(reach: tuple[float, float], levels: FloatArray) -> bool:
 class Requirement:
     """The levels of one cell against one attacker, and which patterns are known to keep them up or to miss them.
 
-    Whether they do is monotone: what more is hidden gives more room, and never less. That holds for conditional levels
+    Whether they do is monotone: what more is suppressed gives more room, and never less. That holds for conditional levels
     as well; only whether they count is not monotone.
     """
 
     def __init__(self, problem: Problem, program: Program, p: int, levels: FloatArray) -> None:
         self.problem, self.program, self.p, self.levels = problem, program, p, levels
         self.conditional = bool(problem.status[p] == Status.FREE)
-        self.forced = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
+        self.forced = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
         self.own = 1 << problem.free.tolist().index(p) if self.conditional else 0
         self.enough: list[int] = []  # patterns that suffice
         self.others: list[int] = []  # patterns of which at least one cell is needed
@@ -133,7 +133,7 @@ class Requirement:
         return False
 
     def _ask(self, mask: int) -> bool:
-        """A linear program for each side; what moves in them is enough, whatever else is hidden."""
+        """A linear program for each side; what moves in them is enough, whatever else is suppressed."""
         if not enough(self.program.reach(self.p, self.levels, self.forced | _hidden(self.problem, mask)), self.levels):
             return False
         moved = self.program.moved[self.problem.free].tolist()
@@ -181,15 +181,15 @@ class Program:
     def __del__(self) -> None:
         glpk.glp_delete_prob(self.program)
 
-    def reach(self, p: int, levels: FloatArray, hidden: BoolArray) -> tuple[float, float]:
+    def reach(self, p: int, levels: FloatArray, suppressed: BoolArray) -> tuple[float, float]:
         """How far a cell goes down and up, as far as its levels ask; ``moved`` says which cells do so with it."""
         unit = float(levels.max())
-        for j, (out, down, up) in enumerate(zip(hidden.tolist(), self.down / unit, self.up / unit, strict=True)):
+        for j, (out, down, up) in enumerate(zip(suppressed.tolist(), self.down / unit, self.up / unit, strict=True)):
             self._bound(j, -down if out else 0.0, up if out else 0.0)
         self.moved[:] = False
         ends = []
-        for sign, level, room in ((-1.0, levels[0], self.down[p]), (1.0, levels[1], self.up[p])):
-            far = min(float(max(level, levels[2])), float(room)) / unit if hidden[p] else 0.0
+        for sign, level, slack in ((-1.0, levels[0], self.down[p]), (1.0, levels[1], self.up[p])):
+            far = min(float(max(level, levels[2])), float(slack)) / unit if suppressed[p] else 0.0
             if far == 0:
                 ends.append(0.0)
                 continue
@@ -197,7 +197,7 @@ class Program:
             glpk.glp_set_obj_coef(self.program, p + 1, sign)
             ends.append(self._solve() * unit)
             glpk.glp_set_obj_coef(self.program, p + 1, 0.0)
-            move = [glpk.glp_get_col_prim(self.program, j + 1) for j in range(len(hidden))]
+            move = [glpk.glp_get_col_prim(self.program, j + 1) for j in range(len(suppressed))]
             self.moved |= np.abs(move) > STILL
         return ends[0], ends[1]
 

@@ -107,13 +107,13 @@ def posed(rng: np.random.Generator, rule: str, **options: object) -> Problem:
 
 def hidden_in(rng: np.random.Generator, problem: Problem, most: int = 8) -> BoolArray:
     """Some pattern: all that is sensitive, and some other cells."""
-    hidden = np.zeros(len(problem), dtype=bool)
-    hidden[problem.primaries] = True
+    suppressed = np.zeros(len(problem), dtype=bool)
+    suppressed[problem.primaries] = True
     for i in rng.permutation(problem.free).tolist():
-        if (hidden & problem.table.is_base).sum() >= most:
+        if (suppressed & problem.table.is_base).sum() >= most:
             break
-        hidden[i] = rng.random() < 0.7
-    return hidden
+        suppressed[i] = rng.random() < 0.7
+    return suppressed
 
 
 # -- exhaustive search -----------------------------------------------------------------------------------------
@@ -129,17 +129,17 @@ def groups(problem: Problem, measure: Measure) -> Iterator[tuple[int, tuple[int,
                 yield target, insiders
 
 
-def elementary(problem: Problem, hidden: BoolArray) -> FloatArray:
-    """Aggregations of hidden base cells, a row each, that have as few cells as possible: all others are sums of these.
+def elementary(problem: Problem, suppressed: BoolArray) -> FloatArray:
+    """Aggregations of suppressed base cells, a row each, that have as few cells as possible: all others are sums of these.
 
     Where no weight changes its sign, contributions add up, so the most sensitive aggregation is one of them.
     """
     table = problem.table
-    base, totals = (np.flatnonzero(part & hidden) for part in (table.is_base, ~table.is_base))
+    base, totals = (np.flatnonzero(part & suppressed) for part in (table.is_base, ~table.is_base))
     relations = table.relations.toarray()
     free = (
         null_space(relations[:, totals].T, rcond=1e-9) if len(totals) else np.eye(len(relations))
-    )  # hidden totals cancel out
+    )  # suppressed totals cancel out
     sums = relations[:, base].T @ free
     basis = orth(np.where(np.abs(sums) < 1e-9, 0.0, sums), rcond=1e-9)
     rank = basis.shape[1]
@@ -152,12 +152,12 @@ def elementary(problem: Problem, hidden: BoolArray) -> FloatArray:
     return np.abs(np.array(found).reshape(-1, len(base)))
 
 
-def is_exposed(problem: Problem, hidden: BoolArray, measure: Measure) -> dict[str, dict[frozenset[str], float]]:
+def is_exposed(problem: Problem, suppressed: BoolArray, measure: Measure) -> dict[str, dict[frozenset[str], float]]:
     """Everybody whom others can make out, by whom, and how closely: the least of what the rest contribute to an aggregation
     in which the target has 1."""
     table, given = problem.table, problem.table.respondents()
-    base = np.flatnonzero(table.is_base & hidden)
-    weights = elementary(problem, hidden)
+    base = np.flatnonzero(table.is_base & suppressed)
+    weights = elementary(problem, suppressed)
     amount = np.zeros((len(given.names), len(table)))
     amount[given.who, given.cell] = given.amount
     part, total = weights @ amount[:, base].T, weights @ table.magnitude[base]

@@ -14,7 +14,7 @@ from discreet.problem import Problem, Status
 
 
 def choices(problem: Problem, base: float, steps: int = 1, zero_restricted: bool = True) -> list[list[Fraction]]:
-    """The multiples that each cell may be published with; hidden cells go further than they need to."""
+    """The multiples that each cell may be published with; suppressed cells go further than they need to."""
     found = []
     for i, value in enumerate(problem.table.value.tolist()):
         true, b = Fraction(str(value)), Fraction(str(base))
@@ -22,7 +22,7 @@ def choices(problem: Problem, base: float, steps: int = 1, zero_restricted: bool
         if problem.status[i] == Status.PUBLISHED:
             found.append([true])
             continue
-        if problem.status[i] == Status.HIDDEN:
+        if problem.status[i] == Status.SUPPRESSED:
             found.append([k * b for k in range(below - 3, above + 4)])
             continue
         reach = steps if below == above and not zero_restricted else steps - 1
@@ -77,16 +77,16 @@ def is_safe(
     whole = zero_restricted and base % 1 == 0 and not np.any(value % 1)
     radius = steps * base - (1 if whole else 0)
     published = np.array([float(v) for v in rounding])
-    hidden, exact = problem.status == Status.HIDDEN, problem.status == Status.PUBLISHED
-    low = np.where(hidden, -np.inf, np.where(exact, value, np.round(published - radius, 9)))
-    high = np.where(hidden, np.inf, np.where(exact, value, np.round(published + radius, 9)))
+    suppressed, exact = problem.status == Status.SUPPRESSED, problem.status == Status.PUBLISHED
+    low = np.where(suppressed, -np.inf, np.where(exact, value, np.round(published - radius, 9)))
+    high = np.where(suppressed, np.inf, np.where(exact, value, np.round(published + radius, 9)))
     for who in problem.attackers():
         knows = Attacker(who.name, np.maximum(who.lower, low), np.minimum(who.upper, high))
         levels = problem.levels(who)
         program = Program(problem, knows)
         if radius <= 0 and len(problem.primaries):
             return False
-        for p in np.flatnonzero(problem.protected(who, ~hidden & ~exact & (radius > 0))).tolist():
+        for p in np.flatnonzero(problem.protected(who, ~suppressed & ~exact & (radius > 0))).tolist():
             everything = np.ones(len(value), dtype=bool)
             if levels[:, p].any() and not enough(program.reach(p, levels[:, p], everything), levels[:, p]):
                 return False

@@ -15,7 +15,7 @@ PRIORS = ("sign", "percent", "nothing", "mixed")
 
 
 def must_hide(problem: Problem) -> BoolArray:
-    return np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
+    return np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
 
 
 def small_problem(rng: np.random.Generator, table: Table, seed: int, free: int = FREE) -> Problem:
@@ -27,7 +27,7 @@ def small_problem(rng: np.random.Generator, table: Table, seed: int, free: int =
         prior=PRIORS[seed % 4],
         sliding=bool(rng.random() < 0.5),
         must_publish=0.0,
-        already_hidden=rng.choice([0.0, 0.1, 0.3]),
+        already_suppressed=rng.choice([0.0, 0.1, 0.3]),
     )
     problem = _settle_some(rng, problem, int(rng.integers(min(9, free), free + 1)))
     if seed % 3 == 1:
@@ -38,12 +38,12 @@ def small_problem(rng: np.random.Generator, table: Table, seed: int, free: int =
 
 
 def _settle_some(rng: np.random.Generator, problem: Problem, many: int) -> Problem:
-    """Publish or hide free cells until not too many are left, totals rather published."""
+    """Publish or suppress free cells until not too many are left, totals rather published."""
     status, publish = problem.status.copy(), rng.uniform(0.1, 0.6)
     while (status == Status.FREE).sum() > many:
         cell = int(rng.choice(np.flatnonzero(status == Status.FREE)))
         total = not problem.table.is_base[cell]
-        status[cell] = Status.PUBLISHED if rng.random() < publish + 0.3 * total else Status.HIDDEN
+        status[cell] = Status.PUBLISHED if rng.random() < publish + 0.3 * total else Status.SUPPRESSED
     return problem.with_columns(status=status)
 
 

@@ -24,14 +24,14 @@ from discreet.inference.requirements import known, known_floats
 from discreet.inference.simplex import farthest
 from discreet.problem import Problem
 from discreet.protection import Protection, suppress
-from discreet.testing import cross_table, hide, infer, pose, random_table
+from discreet.testing import cross_table, infer, pose, random_table, suppressing
 
 INF = math.inf
 
 
 def program_of(problem: Problem, protection: Protection, attacker: Attacker | None = None) -> ExactProgram:
-    room = known(problem, protection, attacker or problem.attackers()[0])
-    return ExactProgram(problem.table.relations, *room)
+    slack = known(problem, protection, attacker or problem.attackers()[0])
+    return ExactProgram(problem.table.relations, *slack)
 
 
 def matrix(*rows: list[float]) -> sparse.csr_array:
@@ -137,10 +137,10 @@ def test_room_is_the_difference_of_decimals():
     problem = pose(table, {"a × c": 1.0})
     lower, upper = np.full(len(table), -np.inf), np.full(len(table), np.inf)
     lower[table.index("a × c")], upper[table.index("a × c")] = 10.1, 12.45
-    program = program_of(problem, hide(problem, *SQUARE), Attacker("insider", lower, upper))
-    assert program.room(table.index("a × c")) == (Fraction(-225, 100), Fraction(1, 10))
-    assert program.room(table.index("b × d")) == (-INF, INF)
-    assert program.room(table.index("Total × c")) == (0, 0)
+    program = program_of(problem, suppressing(problem, *SQUARE), Attacker("insider", lower, upper))
+    assert program.slack(table.index("a × c")) == (Fraction(-225, 100), Fraction(1, 10))
+    assert program.slack(table.index("b × d")) == (-INF, INF)
+    assert program.slack(table.index("Total × c")) == (0, 0)
     assert not program.moves(table.index("Total × c"))
 
 
@@ -168,18 +168,18 @@ def test_audits_start_from_the_rooms_that_certificates_start_from():
     n = len(problem)
     lower, upper = np.full(n, 1e13), np.full(n, np.inf)
     lower[problem.table.index("b × d")], upper[problem.table.index("b × d")] = 7.1, 7.4
-    whom = problem, hide(problem, *SQUARE), Attacker("insider", lower, upper)
-    rooms = known_floats(*whom)
-    assert [side.tolist() for side in rooms] == [list(map(float, side)) for side in known(*whom)]
-    assert rooms[0][problem.table.index("a × c")] == -0.002  # 10000000000000.002 is the shortest decimal of that float
-    assert rooms[1][problem.table.index("b × d")] == 0.1  # as floats, 7.4 − 7.3 is 0.10000000000000053
+    whom = problem, suppressing(problem, *SQUARE), Attacker("insider", lower, upper)
+    slacks = known_floats(*whom)
+    assert [side.tolist() for side in slacks] == [list(map(float, side)) for side in known(*whom)]
+    assert slacks[0][problem.table.index("a × c")] == -0.002  # 10000000000000.002 is the shortest decimal of that float
+    assert slacks[1][problem.table.index("b × d")] == 0.1  # as floats, 7.4 − 7.3 is 0.10000000000000053
 
 
 def test_bounds_on_the_wrong_side_of_the_value_leave_no_room():
     problem = pose(cross_table("ab", "cd", [[5, 1], [2, 7]]), {"a × c": 1.0})
     n = len(problem)
-    program = program_of(problem, hide(problem, *SQUARE), Attacker("odd", np.full(n, 6.0), np.full(n, 4.0)))
-    assert program.room(problem.table.index("a × c")) == (0, 0)
+    program = program_of(problem, suppressing(problem, *SQUARE), Attacker("odd", np.full(n, 6.0), np.full(n, 4.0)))
+    assert program.slack(problem.table.index("a × c")) == (0, 0)
 
 
 def test_multiples_end_where_the_first_bound_is_met():
@@ -281,7 +281,7 @@ def test_ten_thousand_cells_at_once():
 
 def test_moves_up_to_bounds_that_are_not_round():
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 1.0})
-    table, square = problem.table, hide(problem, *SQUARE)
+    table, square = problem.table, suppressing(problem, *SQUARE)
     upper = np.full(len(table), np.inf)
     upper[table.index("a × c")] = 5 + 0.1428571428571428
     program = program_of(problem, square, Attacker("insider", np.full(len(table), -np.inf), upper))
@@ -392,7 +392,7 @@ def test_weights_other_than_one():
     """Twice p and 0.3 of q are r: multipliers are no simple fractions any more, and bounds still meet."""
     table = bare([4, 10, 11], [[2, 0.3, -1]])
     problem = pose(table, {"p": 1.0})
-    protection = hide(problem, "q")
+    protection = suppressing(problem, "q")
     low, high = known(problem, protection, problem.attackers()[0])
     program = ExactProgram(table.relations, low, high)
     for sign, end in ((-1, Fraction(4)), (1, Fraction(3, 2))):

@@ -40,7 +40,7 @@ Component = tuple[sparse.csr_array, FloatArray, FloatArray]
 
 
 def parts(rng: np.random.Generator, table: Table, share: float) -> Iterator[tuple[sparse.csr_array, FloatArray]]:
-    """Components when this share of the cells is hidden, with the sizes of their cells."""
+    """Components when this share of the cells is suppressed, with the sizes of their cells."""
     for cells, relations in components(table.relations, rng.random(len(table)) < share):
         yield relations, table.magnitude[cells]
 

@@ -20,14 +20,14 @@ audits: Any = sys.modules["discreet.audit.audit"]
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_verdicts_from_parts_are_those_from_the_whole(kind, monkeypatch):
-    """Patterns hide more or less, so that some cells are exposed and others are not."""
+    """Patterns suppress more or less, so that some cells are exposed and others are not."""
     verdicts = []
     for seed in range(8):
         problem = draw(kind, seed)
         rng = np.random.default_rng(seed)
-        hidden = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
-        hidden |= (problem.status == Status.FREE) & (rng.random(len(problem)) < rng.choice([0.2, 0.4, 0.7]))
-        pattern = suppress(problem, hidden)
+        suppressed = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
+        suppressed |= (problem.status == Status.FREE) & (rng.random(len(problem)) < rng.choice([0.2, 0.4, 0.7]))
+        pattern = suppress(problem, suppressed)
         whole = audit(problem, pattern, intervals=False)
         with monkeypatch.context() as patched:
             patched.setattr(parts, "MANY", 0)

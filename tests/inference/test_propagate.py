@@ -18,10 +18,10 @@ def test_propagation_never_rules_out_what_is_possible(seed):
     """A bound that is too tight would call safe cells exposed, and settle others wrongly."""
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, random_table(rng, (3, 4)))
-    hidden = (problem.status == 1) | ((rng.random(len(problem)) < 0.5) & (problem.status != 2))
-    protection = suppress(problem, hidden)
+    suppressed = (problem.status == 1) | ((rng.random(len(problem)) < 0.5) & (problem.status != 2))
+    protection = suppress(problem, suppressed)
     value = problem.table.value
-    for cells, relations in components(problem.table.relations, hidden):
+    for cells, relations in components(problem.table.relations, suppressed):
         low, high = propagate(
             relations, problem.prior_lower[cells] - value[cells], problem.prior_upper[cells] - value[cells]
         )

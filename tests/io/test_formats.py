@@ -1,4 +1,4 @@
-"""Files in and out: every format keeps its contract, releases hold no hidden value, and failures touch nothing."""
+"""Files in and out: every format keeps its contract, releases hold no suppressed value, and failures touch nothing."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from discreet.problem import Problem
 from discreet.release import Release, publish
 from discreet.testing import (
     cross_table,
-    hide,
     pose,
     random_hierarchy,
     random_linked_table,
     random_problem,
     random_table,
+    suppressing,
 )
 
 TASKS = ("read_problem", "write_problem", "read_table", "write_table", "write_release", "read_records")
@@ -87,7 +87,7 @@ VALUES = [
     [432198.75, 271828.25, 160370.5],
     [555452.75, 42331.0, 513121.75],
 ]
-HIDDEN = ["271828.25", "160370.5", "42331", "513121.75"]
+SUPPRESSED = ["271828.25", "160370.5", "42331", "513121.75"]
 SHOWN = ["987651.5", "314159.25", "673492.25", "432198.75", "555452.75"]
 
 
@@ -97,7 +97,7 @@ def release() -> Release:
     codes = np.indices((3, 3)).reshape(2, -1)
     table = Table.from_cells({"row": down, "column": across}, codes, np.ravel(VALUES), response="turnover")
     problem = pose(table.check_additive(), {"=1+1 × 007": 1000.0})
-    protection = hide(problem, *(f"{r} × {c}" for r in ("=1+1", "#N/A") for c in ("007", "NA")))
+    protection = suppressing(problem, *(f"{r} × {c}" for r in ("=1+1", "#N/A") for c in ("007", "NA")))
     return publish(problem, protection, audit(problem, protection))
 
 
@@ -117,7 +117,7 @@ def test_no_file_holds_a_hidden_value(tmp_path, release, suffix):
     path = tmp_path / f"release{suffix}"
     write_release(release, path)
     content = everything_in(path)
-    for digits in HIDDEN:
+    for digits in SUPPRESSED:
         assert digits.split(".")[0].encode() not in content
         assert struct.pack("<d", float(digits)) not in content
     for digits in SHOWN:
@@ -153,7 +153,7 @@ def test_parquet_has_nulls_and_says_which(tmp_path, release):
     write_release(release, tmp_path / "release.parquet")
     frame = pd.read_parquet(tmp_path / "release.parquet")
     assert frame.columns.tolist() == ["row", "column", "turnover", "suppressed"]
-    assert frame["turnover"].isna().tolist() == frame["suppressed"].tolist() == release.hidden.tolist()
+    assert frame["turnover"].isna().tolist() == frame["suppressed"].tolist() == release.suppressed.tolist()
     assert frame["suppressed"].sum() == 4
     assert frame["column"].tolist()[:3] == ["Total", "007", "NA"]
     assert frame["turnover"].dropna().tolist() == [float(digits) for digits in SHOWN]
@@ -193,7 +193,7 @@ def test_excel_takes_no_code_for_a_formula_or_an_error(tmp_path, release):
 
 
 def test_in_a_cross_table_cells_that_are_not_stored_are_zero(tmp_path):
-    """As everywhere: what is not listed is a published zero, not a hidden cell."""
+    """As everywhere: what is not listed is a published zero, not a suppressed cell."""
     codes = {"row": ("Total", "a", "Total", "a"), "column": ("Total", "Total", "x", "x")}
     some_cells = Release({**codes, "column": ("Total", "Total", "x", "y")}, "value", np.array([1.0, 1.0, np.nan, 1.0]))
     write_release(some_cells, tmp_path / "release.xlsx")
@@ -333,7 +333,7 @@ def test_bundles_of_random_problems(tmp_path_factory, seed, kind):
         table = Table.from_cells({"d": Hierarchy.flat("ab")}, [], [])
     else:
         table = random_linked_table(rng)
-    problem = random_problem(rng, table, prior="mixed", already_hidden=0.1)
+    problem = random_problem(rng, table, prior="mixed", already_suppressed=0.1)
     if kind == "names":  # cells of a JJ file have names, no dimensions
         write_problem(problem, folder / "p.jj")
         problem = read_problem(folder / "p.jj")

@@ -87,7 +87,7 @@ def test_random_problems_survive_the_journey(tmp_path_factory, seed, kind, suffi
         table = random_table(rng, [random_hierarchy(rng, 4, levels=2, trees=2), 2])
     else:
         table = random_linked_table(rng)
-    problem = random_problem(rng, table, sliding=True, prior="mixed", already_hidden=0.1)
+    problem = random_problem(rng, table, sliding=True, prior="mixed", already_suppressed=0.1)
     folder = tmp_path_factory.mktemp("jj")
     write_problem(problem, folder / f"one{suffix}")
     again = read_problem(folder / f"one{suffix}")

@@ -17,7 +17,7 @@ from discreet.errors import FormatError, TableError
 from discreet.io.pattern import read_pattern, write_pattern
 from discreet.problem import Problem
 from discreet.protection import suppress, tell
-from discreet.testing import cross_table, hide, pose
+from discreet.testing import cross_table, pose, suppressing
 
 SMALL = cross_table(["A", "B"], ["I", "II"], [[731, 229], [502, 617]])
 PROBLEM = pose(SMALL, {"A × I": 50.0})
@@ -35,7 +35,7 @@ def file(tmp_path: Path) -> Callable[..., Path]:
 
 
 def test_a_pattern_tells_primaries_from_secondaries(tmp_path):
-    write_pattern(hide(PROBLEM, "A × II", "B × I", "B × II"), tmp_path / "pattern.csv")
+    write_pattern(suppressing(PROBLEM, "A × II", "B × I", "B × II"), tmp_path / "pattern.csv")
     assert (tmp_path / "pattern.csv").read_text(encoding="utf-8").splitlines() == [
         "cell,status",
         "Total × Total,published",
@@ -51,7 +51,7 @@ def test_a_pattern_tells_primaries_from_secondaries(tmp_path):
 
 
 def test_a_pattern_holds_no_value(tmp_path):
-    write_pattern(hide(PROBLEM), tmp_path / "pattern.csv")
+    write_pattern(suppressing(PROBLEM), tmp_path / "pattern.csv")
     text = (tmp_path / "pattern.csv").read_text(encoding="utf-8")
     assert not any(f"{value:g}" in text for value in SMALL.value)
 
@@ -67,18 +67,18 @@ def test_any_pattern_of_any_labels_is_read_back(tmp_path_factory, codes, data):
     flat = Hierarchy.flat(codes, total="the total of all")
     n = len(flat)
     table = Table.from_cells({"d": flat}, range(n), [n - 1, *[1] * (n - 1)])
-    hidden = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    suppressed = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
     free = np.zeros(n)
     problem = Problem(table, free, free, free, free, free, free, np.full(n, np.inf))
     path = tmp_path_factory.mktemp("pattern") / "pattern.csv"
-    write_pattern(suppress(problem, hidden), path)
-    assert read_pattern(problem, path).hidden.tolist() == hidden.tolist()
+    write_pattern(suppress(problem, suppressed), path)
+    assert read_pattern(problem, path).suppressed.tolist() == suppressed.tolist()
 
 
 @pytest.mark.parametrize("word", ["primary", "secondary"])
 def test_both_kinds_of_hiding_hide(file, word):
     path = file("\n".join(LINES).replace("A × I,published", f"A × I,{word}"))
-    assert np.flatnonzero(read_pattern(PROBLEM, path).hidden).tolist() == [SMALL.index("A × I")]
+    assert np.flatnonzero(read_pattern(PROBLEM, path).suppressed).tolist() == [SMALL.index("A × I")]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_both_kinds_of_hiding_hide(file, word):
     ],
 )
 def test_patterns_as_others_write_them(file, text):
-    assert not read_pattern(PROBLEM, file(text)).hidden.any()
+    assert not read_pattern(PROBLEM, file(text)).suppressed.any()
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_other_values_and_intervals_are_read_back(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("A × 1,primary,,,", "A × 1,primary,5,,", "cells have a value unless they are hidden"),
-        ("A × 2,adjusted,3.0", "A × 2,adjusted,", "cells have a value unless they are hidden"),
+        ("A × 1,primary,,,", "A × 1,primary,5,,", "cells have a value unless they are suppressed"),
+        ("A × 2,adjusted,3.0", "A × 2,adjusted,", "cells have a value unless they are suppressed"),
         ("A × 2,adjusted,3.0", "A × 2,adjusted,three", "numbers, or empty"),
         ("A × 2,adjusted,3.0", "A × 2,adjusted,nan", "numbers, or empty"),
         ("A × 2,adjusted,3.0", "A × 2,rounded,3.0", "one of 'adjusted', 'primary', 'published'"),
@@ -181,7 +181,7 @@ def test_mistakes_in_intervals_are_found(tmp_path, old, new, message):
 
 
 def test_values_that_were_adjusted_do_not_fit_a_plain_pattern(tmp_path):
-    """A pattern that called them published or hidden would be audited as something else."""
+    """A pattern that called them published or suppressed would be audited as something else."""
     problem = pose(cross_table("AB", "12", [[5, 3], [3, 5]]), {"A × 1": 1.0})
     (tmp_path / "pattern.csv").write_text("cell,status\n" + "".join(f"{c},adjusted\n" for c in problem.table.labels()))
     with pytest.raises(FormatError, match="line 2"):

@@ -36,11 +36,11 @@ def test_what_was_written_says_what_was_audited(kind, method, tmp_path):
 def test_a_file_that_says_anything_else_is_refused_and_nothing_is_written(kind, change, tmp_path, monkeypatch):
     release = released()
     value, codes = release.value.copy(), {name: list(column) for name, column in release.codes.items()}
-    hidden = np.flatnonzero(np.isnan(value))[0]
+    suppressed = np.flatnonzero(np.isnan(value))[0]
     if change == "value":
         value[0] += 1
     elif change == "suppressed":
-        value[hidden] = 10.0
+        value[suppressed] = 10.0
     elif change == "left out":
         value = value[1:]
         codes = {name: column[1:] for name, column in codes.items()}

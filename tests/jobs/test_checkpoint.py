@@ -46,9 +46,9 @@ def clock(monkeypatch) -> list[float]:
 
 
 def pattern(problem: Problem, *cells: int) -> np.ndarray:
-    hidden = np.zeros(len(problem), dtype=bool)
-    hidden[[*cells, *problem.primaries]] = True
-    return hidden
+    suppressed = np.zeros(len(problem), dtype=bool)
+    suppressed[[*cells, *problem.primaries]] = True
+    return suppressed
 
 
 # -- keeping ------------------------------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ def test_a_person_is_told_of_it(problem, file):
     Checkpoint(file, problem, said.append).keep(pattern(problem, 3, 15))
     assert said == []
     Checkpoint(file, problem, said.append)
-    assert said == [f"going on from {file}, which hides 3 cells"]
+    assert said == [f"going on from {file}, which suppresses 3 cells"]
 
 
 def test_it_is_written_at_once_and_then_now_and_then(problem, file, clock):
@@ -87,9 +87,9 @@ def test_the_last_one_is_never_lost(problem, file, clock, how):
     def run() -> None:
         with Checkpoint(file, problem, said.append) as checkpoint:
             checkpoint.keep(pattern(problem, 1))
-            hidden = pattern(problem, 2)
-            checkpoint.keep(hidden)
-            hidden[:] = True  # it belongs to the method
+            suppressed = pattern(problem, 2)
+            checkpoint.keep(suppressed)
+            suppressed[:] = True  # it belongs to the method
             if how is not None:
                 raise how("stopped")
 
@@ -98,7 +98,7 @@ def test_the_last_one_is_never_lost(problem, file, clock, how):
     else:
         with pytest.raises(how):
             run()
-    assert said == ([] if how is None else [f"what is hidden so far is in {file}; another run goes on from it"])
+    assert said == ([] if how is None else [f"what is suppressed so far is in {file}; another run goes on from it"])
     assert np.array_equal(Checkpoint(file, problem).start, pattern(problem, 2))
 
 
@@ -237,10 +237,10 @@ class Impatient:
         self.checkpoint, self.left, self.how = checkpoint, left, how
         self.last = b"" if checkpoint.start is None else checkpoint.start.tobytes()
 
-    def __call__(self, hidden: np.ndarray) -> None:
-        self.checkpoint.keep(hidden)
-        if hidden.tobytes() != self.last:
-            self.last, self.left = hidden.tobytes(), self.left - 1
+    def __call__(self, suppressed: np.ndarray) -> None:
+        self.checkpoint.keep(suppressed)
+        if suppressed.tobytes() != self.last:
+            self.last, self.left = suppressed.tobytes(), self.left - 1
             if self.left == 0:
                 raise self.how
 
@@ -248,7 +248,7 @@ class Impatient:
 def draw(seed: int) -> Problem:
     rng = np.random.default_rng(seed)
     shape = (random_hierarchy(rng, 4, levels=2), random_hierarchy(rng, 3, levels=2)) if seed % 2 else (2, 2, 2)
-    options = {"primaries": 0.3, "must_publish": 0.0, "already_hidden": 0.05, "sliding": seed % 2 == 1}
+    options = {"primaries": 0.3, "must_publish": 0.0, "already_suppressed": 0.05, "sliding": seed % 2 == 1}
     return random_problem(rng, random_table(rng, shape), **options)
 
 
@@ -299,7 +299,7 @@ def test_the_last_pattern_is_kept(method, file):
     problem = draw(2)
     with Checkpoint(file, problem) as checkpoint:
         found = protect(problem, method, keep=checkpoint.keep)
-    assert np.array_equal(Checkpoint(file, problem).start, found.hidden)
+    assert np.array_equal(Checkpoint(file, problem).start, found.suppressed)
 
 
 @pytest.mark.slow
@@ -321,6 +321,6 @@ def test_kill_9_and_go_on(tmp_path):
     assert (start & (problem.status == Status.FREE)).any()
     again = subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert again.returncode == 0
-    assert again.stderr == f"discreet: going on from so-far, which hides {start.sum()} cells\n"
+    assert again.stderr == f"discreet: going on from so-far, which suppresses {start.sum()} cells\n"
     assert "audit: safe" in again.stdout
     assert sorted(p.name for p in tmp_path.iterdir()) == ["f.csv", "hard.discreet"]

@@ -137,23 +137,23 @@ def test_a_job_writes_release_pattern_intervals_and_reports(run, folder):
     assert report["safe"] is True
     assert report["n_primary"] == len(result.problem.primaries) > 0
     release = release_of(result)
-    hidden = (release.turnover == "×").to_numpy()
-    assert (hidden == result.protection.hidden).all()
+    suppressed = (release.turnover == "×").to_numpy()
+    assert (suppressed == result.protection.suppressed).all()
     parquet = pd.read_parquet(folder / "output" / "release.parquet")
-    assert (parquet.suppressed == hidden).all()
-    assert parquet.turnover.isna().tolist() == hidden.tolist()
+    assert (parquet.suppressed == suppressed).all()
+    assert parquet.turnover.isna().tolist() == suppressed.tolist()
     sheets = pd.read_excel(folder / "output" / "release.xlsx", sheet_name=None)
     assert set(sheets) == {"table", "cells"}
-    assert ((sheets["cells"].turnover == "×") == hidden).all()
+    assert ((sheets["cells"].turnover == "×") == suppressed).all()
 
 
 def test_nobody_finds_a_hidden_value_in_the_release(run, folder):
     """Values with one decimal that occur once."""
     result = run(JOB)
     text = (folder / "output" / "release.csv").read_text(encoding="utf-8")
-    published = set(result.problem.table.value[~result.protection.hidden])
-    hidden = set(result.problem.table.value[result.protection.hidden]) - published
-    assert not [value for value in hidden if f",{value}\n" in text or f",{value:g}\n" in text]
+    published = set(result.problem.table.value[~result.protection.suppressed])
+    suppressed = set(result.problem.table.value[result.protection.suppressed]) - published
+    assert not [value for value in suppressed if f",{value}\n" in text or f",{value:g}\n" in text]
 
 
 def test_paths_start_at_the_job_file_wherever_it_is_run_from(run, folder, tmp_path_factory, monkeypatch):
@@ -197,10 +197,10 @@ def test_a_job_goes_on_from_its_checkpoint(run, folder, name):
     said: list[str] = []
     (folder / "job.toml").write_text(JOB + f'[protect]\ncheckpoint = "{name}"\n')
     job = read_job(folder / "job.toml")
-    Checkpoint(folder / name, problem).keep(result.protection.hidden)
+    Checkpoint(folder / name, problem).keep(result.protection.suppressed)
     run_job(job, say=said.append)
-    hidden = int(result.protection.hidden.sum())
-    assert said[2] == f"going on from {folder.resolve() / name}, which hides {hidden} cells"
+    suppressed = int(result.protection.suppressed.sum())
+    assert said[2] == f"going on from {folder.resolve() / name}, which suppresses {suppressed} cells"
     assert not (folder / name).exists()
     assert contents(folder / "output")["release.csv"] == first["release.csv"]
     run_job(job)
@@ -228,7 +228,7 @@ def test_what_happens_is_said_in_counts(folder):
     assert said == [
         f"tabulated turnover by industry × region: {len(result.problem)} cells, 1 more are empty",
         f"assessed: {primaries} cells are sensitive",
-        f"protected: {secondaries} further cells are hidden",
+        f"protected: {secondaries} further cells are suppressed",
         "audited: safe",
         f"audited {result.respondents.targets} respondents who need protection: safe",
         f"tried {len(result.lab.scores)} attacks: all withstood",
@@ -404,7 +404,7 @@ def test_statuses_override_the_rules(run, folder):
     status = dict(zip(problem.table.labels(), problem.status, strict=True))
     assert status["A1 × N1"] == Status.PRIMARY
     assert status["Total × Total"] == Status.PUBLISHED
-    assert status["A × Total"] == Status.HIDDEN
+    assert status["A × Total"] == Status.SUPPRESSED
     assert status["B2 × S1"] == Status.FREE
     assert [(one.cell, one.status, one.reason) for one in problem.overrides] == [
         ("B2 × S1", "free", "known from the press")
@@ -509,7 +509,7 @@ def test_without_a_safe_pattern_nothing_is_written_over(folder, text, statuses, 
 
 
 def test_a_job_writes_all_its_files_or_none(run, folder):
-    """Parquet has no room for a dimension called like the column that marks hidden cells."""
+    """Parquet has no room for a dimension called like the column that marks suppressed cells."""
     (folder / "table.csv").write_text(CELLS.replace("column", "suppressed"))
     (folder / "output").mkdir()
     (folder / "output" / "pattern.csv").write_bytes(KEEP)
@@ -783,7 +783,7 @@ def test_a_job_for_every_respondent_audits_cells_and_respondents(run, folder):
 
 
 def test_a_job_that_exposes_a_respondent_publishes_nothing(run, folder, monkeypatch):
-    """As if the method had protected cells only: two firms alone in cells of one row hide each other."""
+    """As if the method had protected cells only: two firms alone in cells of one row suppress each other."""
     sizes = {(i, r): [50.0] * 10 for i in ("A1", "A2", "B1", "B2") for r in ("N1", "N2", "S1")}
     sizes |= {("A1", "N1"): [100.0], ("A1", "N2"): [120.0], ("A1", "S1"): [1000.0] * 10}
     rows = [(f"F{i}{r}{k}", i, r, x) for (i, r), amounts in sizes.items() for k, x in enumerate(amounts)]

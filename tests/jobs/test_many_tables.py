@@ -97,19 +97,19 @@ def test_shared_cells_are_decided_once(four, home):
 
 
 def test_tables_protected_alone_would_not_be_safe_together(four, home):
-    """Why it is one system: hide what each table by itself would hide, and readers of all four find out too much."""
+    """Why it is one system: suppress what each table by itself would suppress, and readers of all four find out too much."""
     whole = four.problem
     at = {label: i for i, label in enumerate(whole.table.labels())}
-    hidden = np.array(whole.table.behind)
+    suppressed = np.array(whole.table.behind)
     names = list(whole.table.dimensions)
     for by in TABLES:
         text = JOB.replace("[output]", '[protect]\nlevel = "cells"\n[output]')  # the question is about cells
         alone = run_job(read_job(job(home, "tables = " + json.dumps([by]) + "\n" + text, "-".join(by))))
         table = alone.problem.table
-        for i in np.flatnonzero(alone.protection.hidden):
+        for i in np.flatnonzero(alone.protection.suppressed):
             codes = dict(zip(table.dimensions, table.label(int(i)).split(" × "), strict=True))
-            hidden[at[" × ".join(codes.get(name, "Total") for name in names)]] = True
-    assert not audit(whole, suppress(whole, hidden), intervals=False).passed
+            suppressed[at[" × ".join(codes.get(name, "Total") for name in names)]] = True
+    assert not audit(whole, suppress(whole, suppressed), intervals=False).passed
 
 
 def test_a_table_for_each_district(home):
@@ -145,7 +145,7 @@ def test_a_limit_on_all_tables_is_kept(home):
     text = EACH.replace("[output]", '[protect]\nmethod = "optimal"\noptions = {at_most = 1}\n[output]')
     read = read_job(job(home, text, "limit"))
     sensitive = len(make_problem(read, make_table(read)).primaries)
-    with pytest.raises(NoSafePatternError, match=f"{sensitive} are hidden anyway"):
+    with pytest.raises(NoSafePatternError, match=f"{sensitive} must be"):
         run_job(read)
 
 

@@ -199,7 +199,7 @@ def test_statuses_never_remove_protection_quietly():
             else:
                 assert problem.status[i] == Status.PRIMARY
                 assert (problem.lower[i], problem.upper[i]) == (plain.lower[i], plain.upper[i])
-        must = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
+        must = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
         found = suppress(problem, must)
         assert published_by_decision(found) == len(freed)
         assert safe(found) == "safe" if not freed else safe(found).startswith(f"safe except for {len(freed)} cell")

@@ -17,13 +17,13 @@ def check(problem: Problem, found: Protection) -> None:
     """Additive to the last digit, within bounds, true, as the statuses say, and safe."""
     table, value = problem.table, problem.table.value
     digits = digits_of(value)
-    hidden = problem.status == Status.HIDDEN
-    assert np.array_equal(np.isnan(found.published), hidden)
-    if digits is not None and not hidden.any():
+    suppressed = problem.status == Status.SUPPRESSED
+    assert np.array_equal(np.isnan(found.published), suppressed)
+    if digits is not None and not suppressed.any():
         units = found.published * 10.0**digits
         assert np.abs(units - np.rint(units)).max() < 1e-6 * max(1.0, np.abs(units).max() * 1e-6)
         assert not np.any(table.relations.astype(np.int64) @ np.rint(units).astype(np.int64))
-    shown = ~hidden
+    shown = ~suppressed
     assert np.all(found.lower[shown] <= value[shown])
     assert np.all(value[shown] <= found.upper[shown])
     assert np.all(found.published[shown] >= problem.prior_lower[shown] - 1e-9)

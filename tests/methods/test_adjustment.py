@@ -77,7 +77,7 @@ def test_what_is_published_adds_up_and_is_safe(kind, senses):
     for seed in range(4):
         rng = np.random.default_rng([seed, list(TABLES).index(kind)])
         problem = random_problem(
-            rng, TABLES[kind](rng), sliding=seed % 2 == 1, must_publish=0.02, already_hidden=0.03 * (seed % 2)
+            rng, TABLES[kind](rng), sliding=seed % 2 == 1, must_publish=0.02, already_suppressed=0.03 * (seed % 2)
         )
         try:
             found = protect(problem, Adjustment(senses=senses), time_limit=20)

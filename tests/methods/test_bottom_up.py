@@ -44,9 +44,9 @@ def every_audit_is_proven() -> None:
 
 
 def draw(kind: str, seed: int) -> Problem:
-    """Every third has cells that need protection only if they are hidden, every third insiders."""
+    """Every third has cells that need protection only if they are suppressed, every third insiders."""
     rng = np.random.default_rng([seed, list(TABLES).index(kind)])
-    problem = random_problem(rng, TABLES[kind](rng), primaries=0.15, sliding=seed % 2 == 1, already_hidden=0.03)
+    problem = random_problem(rng, TABLES[kind](rng), primaries=0.15, sliding=seed % 2 == 1, already_suppressed=0.03)
     if seed % 3 == 1:
         problem = need_protection_if_hidden(rng, problem)
     if seed % 3 == 2:
@@ -59,20 +59,20 @@ def test_moves_are_moves_of_the_whole_and_show_what_they_say(kind):
     shown = 0
     for seed in range(6):
         problem = draw(kind, seed)
-        hidden, moves = apart(problem, Run())
+        suppressed, moves = apart(problem, Run())
         relations, value = problem.table.relations, problem.table.value
         for who, mine in zip(problem.attackers(), moves, strict=True):
             for move in mine:
                 table = value.copy()
                 table[move.cells] += move.move
-                assert hidden[move.cells].all()
+                assert suppressed[move.cells].all()
                 assert np.abs(relations @ (table - value)).max() <= 1e-6 * np.abs(move.move).max()
                 slack = 1e-6 * (1 + np.abs(move.move).max())
                 assert np.all(table >= who.lower - slack)
                 assert np.all(table <= who.upper + slack)
                 shown += 1
-        assert not hidden[problem.status == Status.PUBLISHED].any()
-        assert hidden[np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))].all()
+        assert not suppressed[problem.status == Status.PUBLISHED].any()
+        assert suppressed[np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))].all()
     assert shown > 5 or kind in ("not nested", "linked")  # where tables overlap, little can be protected in one
 
 
@@ -81,8 +81,8 @@ def test_what_is_hidden_on_the_way_is_protected(kind):
     """Only sensitive cells are left without protection, which are the ones to come."""
     for seed in (1, 4, 7):  # with levels of cells that may be published
         problem = draw(kind, seed)
-        hidden, _ = apart(problem, Run())
-        seen = audit(problem, suppress(problem, hidden), intervals=False)
+        suppressed, _ = apart(problem, Run())
+        seen = audit(problem, suppress(problem, suppressed), intervals=False)
         assert np.all(problem.status[seen.cell[~seen.safe]] == Status.PRIMARY)
 
 
@@ -100,7 +100,7 @@ def test_threads_find_what_one_finds(kind):
 def test_a_safe_pattern_is_left_as_it_is(kind):
     problem = draw(kind, 0).with_columns(others=())
     problem = problem.with_columns(status=np.where(problem.status == Status.PUBLISHED, Status.FREE, problem.status))
-    safe = protect(problem, "kelly").hidden
+    safe = protect(problem, "kelly").suppressed
     assert np.array_equal(apart(problem, Run(start=safe))[0], safe)
 
 
@@ -114,16 +114,16 @@ def test_what_its_own_table_does_not_protect_is_left_to_a_larger_part():
         base = np.flatnonzero(table.is_base)
         cell = int(base[np.argsort(table.magnitude[base])[len(base) * 3 // 4]])
         problem = pose(table, {table.label(cell): 0.9 * float(table.magnitude[cell])})
-        hidden, _ = apart(problem, Run())
-        safe = audit(problem, suppress(problem, hidden)).passed
-        above += safe and bool((hidden & ~table.is_base).any())
+        suppressed, _ = apart(problem, Run())
+        safe = audit(problem, suppress(problem, suppressed)).passed
+        above += safe and bool((suppressed & ~table.is_base).any())
     assert above >= 2
 
 
 def test_without_time_nothing_is_hidden_but_what_must_be():
     problem = draw("3-D, hierarchical", 0)
-    hidden, moves = apart(problem, Run(budget=Budget(0.0)))
-    assert np.array_equal(hidden, np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN)))
+    suppressed, moves = apart(problem, Run(budget=Budget(0.0)))
+    assert np.array_equal(suppressed, np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED)))
     assert not any(moves)
 
 
@@ -157,7 +157,7 @@ def test_ctrl_c_on_the_way_to_the_second_rung_leaves_the_pattern_of_the_first(st
 
     monkeypatch.setattr(auto.PatternSearch, step, stop)
     found = protect(problem, "auto")
-    np.testing.assert_array_equal(found.hidden, first.hidden)
+    np.testing.assert_array_equal(found.suppressed, first.suppressed)
     assert (found.report.method, found.report.status) == ("auto", "time_limit")
     assert found.report.note == "kelly: there was no time for more"
 
@@ -179,4 +179,4 @@ def test_large_tables_stay_on_the_first_rung(monkeypatch):
     problem = draw("3-D, hierarchical", 3)
     found = protect(problem, "auto")
     assert "too many" in found.report.note
-    assert np.array_equal(found.hidden, protect(problem, "kelly").hidden)
+    assert np.array_equal(found.suppressed, protect(problem, "kelly").suppressed)

@@ -345,14 +345,14 @@ def test_cells_that_must_be_published_keep_their_counts_and_hidden_ones_stay_hid
     table = keyed(cross_table("abc", "def", np.arange(9).reshape(3, 3) + 5.0))
     problem = pose(table, {}, published=("Total × Total", "a × d"))
     status = problem.status.copy()
-    status[table.index("b × e")] = Status.HIDDEN
+    status[table.index("b × e")] = Status.SUPPRESSED
     for restore in (False, True):
         found = protect(problem.with_columns(status=status), CellKey(restore=restore))
         for label in ("Total × Total", "a × d"):
             assert found.decision[table.index(label)] == Decision.PUBLISHED
-        hidden = table.index("b × e")
-        assert np.isnan(found.published[hidden])
-        assert np.isfinite(found.lower[hidden]) == restore
+        suppressed = table.index("b × e")
+        assert np.isnan(found.published[suppressed])
+        assert np.isfinite(found.lower[suppressed]) == restore
 
 
 # -- restored additivity -----------------------------------------------------------------------------------------

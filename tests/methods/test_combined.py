@@ -55,7 +55,7 @@ def check(problem: Problem, found: Protection, ways: list[str] | None = None) ->
     assert audit(problem, found, intervals=False).passed
     assert ((found.lower <= value) & (value <= found.upper)).all()
     assert np.array_equal(found.published[status == Status.PUBLISHED], value[status == Status.PUBLISHED])
-    assert found.hidden[status == Status.HIDDEN].all()
+    assert found.suppressed[status == Status.SUPPRESSED].all()
     assert found.report.bound is None or found.report.bound <= found.report.cost * (1 + 1e-7) + 1e-9
     if ways is None:
         return
@@ -63,10 +63,10 @@ def check(problem: Problem, found: Protection, ways: list[str] | None = None) ->
     for way, ok in {
         "publish": exactly,
         "suppress": nothing | exactly,
-        "interval": np.isfinite(found.lower) & np.isfinite(found.upper) & (exactly | found.hidden),
+        "interval": np.isfinite(found.lower) & np.isfinite(found.upper) & (exactly | found.suppressed),
         "round": np.isin(found.decision, [Decision.PUBLISHED, Decision.ADJUSTED]),
     }.items():
-        assert ok[(np.array(ways) == way) & (status != Status.HIDDEN)].all(), way
+        assert ok[(np.array(ways) == way) & (status != Status.SUPPRESSED)].all(), way
 
 
 # -- all cells alike: the pure methods ------------------------------------------------------------------------
@@ -81,7 +81,7 @@ def suppression_costs_the_same(seeds: range) -> int:
         assert (found is None) is (best is None)
         if found is not None and best is not None:
             check(problem, found)
-            assert found.only_hides
+            assert found.only_suppresses
             assert found.report.cost == pytest.approx(best.report.cost, rel=1e-6, abs=1e-9)
             assert found.report.status == "optimal"
             both += 1
@@ -112,7 +112,7 @@ def intervals_cost_the_same(seeds: range) -> int:
     for seed in seeds:
         rng = np.random.default_rng(seed)
         problem = random_problem(
-            rng, TABLES[seed % len(TABLES)](rng), prior=PRIORS[seed % 4], sliding=seed % 2 == 1, already_hidden=0.05
+            rng, TABLES[seed % len(TABLES)](rng), prior=PRIORS[seed % 4], sliding=seed % 2 == 1, already_suppressed=0.05
         )
         if seed % 3 == 1:
             problem = problem.with_columns(others=insiders(rng, problem))
@@ -192,8 +192,8 @@ class ByHand:
         for choice in product([False, True], repeat=len(self.choices)):
             chosen = np.zeros(len(p), dtype=bool)
             chosen[self.choices] = choice
-            hidden = (self.way == "suppress") & (chosen | self.primary | (p.status == Status.HIDDEN))
-            cost = (p.cost * change).sum() + p.cost[hidden].sum()
+            suppressed = (self.way == "suppress") & (chosen | self.primary | (p.status == Status.SUPPRESSED))
+            cost = (p.cost * change).sum() + p.cost[suppressed].sum()
             if cost < best and (self.at_most is None or forced + sum(choice) <= self.at_most):
                 best = min(best, cost + self._widths(chosen))
         return float(best)
@@ -203,7 +203,7 @@ class ByHand:
         p, value, n = self.problem, self.problem.table.value, len(self.problem)
         told = np.isin(np.arange(n), self.choices) & ~chosen
         wide = (self.way == "interval") & (self.primary | self.free) & ~told
-        out = (p.status == Status.HIDDEN) | ((self.way == "suppress") & (self.primary | chosen))
+        out = (p.status == Status.SUPPRESSED) | ((self.way == "suppress") & (self.primary | chosen))
         weight = np.where(wide, p.cost / np.where(value != 0, np.abs(value), 1.0), 0.0)
         asked = self.primary | (self.free & (self.rounds | chosen))
         flows, rows = [], []
@@ -213,26 +213,26 @@ class ByHand:
                 np.where(self.rounds, f(a, b - value), a)
                 for f, a, b in ((np.maximum, low, self.low), (np.minimum, high, self.high))
             )
-            room = [np.where(out | wide | self.rounds, part, 0.0) for part in (low, high)]
+            slack = [np.where(out | wide | self.rounds, part, 0.0) for part in (low, high)]
             for cell in np.flatnonzero(asked):
                 lower, upper, sliding = p.levels(who)[:, cell]
                 for signs, level in (((-1,), lower), ((1,), upper), ((-1, 1), sliding)):
                     if level > 0:
                         rows.append(([(len(flows) + k, cell, sign) for k, sign in enumerate(signs)], level))
-                        flows += [room] * len(signs)
+                        flows += [slack] * len(signs)
         k, m = len(flows), p.table.relations.shape[0]
         eye, every, once = sparse.eye_array(n, format="csr"), sparse.eye_array(k, format="csr"), np.ones((k, 1))
         shown = sparse.csr_array(eye[np.flatnonzero(wide)])
         down, up = (sparse.kron(np.array([side]), shown) for side in ((1, 0), (0, 1)))
-        demand = sparse.lil_array((len(rows), 2 * n + n * k))
+        requirement = sparse.lil_array((len(rows), 2 * n + n * k))
         for r, (terms, _) in enumerate(rows):
             for f, cell, sign in terms:
-                demand[r, 2 * n + f * n + cell] = -sign
+                requirement[r, 2 * n + f * n + cell] = -sign
         tick = np.where(wide & self.primary, 1.0, 0.0)
         above = [
             sparse.hstack([sparse.kron(once, -down), sparse.kron(every, -shown)]),
             sparse.hstack([sparse.kron(once, -up), sparse.kron(every, shown)]),
-            demand,
+            requirement,
             sparse.hstack([-eye, -eye, sparse.csr_array((n, n * k))]),
         ]
         bounds = [(0, None)] * (2 * n) + [
@@ -260,7 +260,7 @@ def tiny(seed: int) -> tuple[Problem, list[str], int | None]:
         prior=PRIORS[seed % 4],
         sliding=seed % 2 == 1,
         must_publish=0.0,
-        already_hidden=0.1 * (seed % 5 == 0),
+        already_suppressed=0.1 * (seed % 5 == 0),
     )
     if seed % 3 == 1:
         problem = need_protection_if_hidden(rng, problem)
@@ -286,7 +286,7 @@ def mixtures(seeds: range) -> int:
             check(problem, found, ways)
             assert found.report.bound == pytest.approx(best, rel=1e-5, abs=1e-6), seed
             assert found.report.status == "optimal"
-            withheld = (found.lower < found.upper) & (problem.status != Status.HIDDEN)
+            withheld = (found.lower < found.upper) & (problem.status != Status.SUPPRESSED)
             assert at_most is None or withheld.sum() <= at_most
             both += 1
     return both
@@ -314,7 +314,7 @@ def test_suppression_alone_hides_a_square():
     """Figure 2."""
     found = protect(investment(), "combined")
     assert found.report.cost == 8 + 22 + 17 + 12
-    assert found.hidden.sum() == 4
+    assert found.suppressed.sum() == 4
 
 
 def test_intervals_for_totals_let_one_cell_be_hidden_alone():
@@ -323,18 +323,18 @@ def test_intervals_for_totals_let_one_cell_be_hidden_alone():
     check(problem, found, np.where(problem.table.is_base, "suppress", "interval").tolist())
     assert problem.table.labels(np.flatnonzero(np.isinf(found.lower))) == ["II × C"]
     assert found.report.cost == pytest.approx(22 + 3 * 6)
-    assert found.report.note == "cells hidden: 1, in intervals: 3"
+    assert found.report.note == "cells suppressed: 1, in intervals: 3"
     assert audit(problem, found).interval("II × C") == (20, 26)
 
 
 def test_rounded_totals_let_one_cell_be_hidden_alone():
     problem = investment()
     found = protect(problem, Combined(round="totals", base=12))
-    assert problem.table.labels(np.flatnonzero(found.hidden)) == ["II × C"]
+    assert problem.table.labels(np.flatnonzero(found.suppressed)) == ["II × C"]
     at = problem.table.index("II × Total")
     assert (found.published[at], found.lower[at], found.upper[at]) == (48, 42, 53)
     assert found.report.cost == found.report.bound == pytest.approx(22 + 20)
-    assert found.report.note == "cells hidden: 1, in intervals: 0, rounded to multiples of 12: 7"
+    assert found.report.note == "cells suppressed: 1, in intervals: 0, rounded to multiples of 12: 7"
     assert audit(problem, found).interval("II × C") == (20, 26)
 
 
@@ -430,7 +430,7 @@ def test_single_cells_go_before_selections(tmp_path):
         ("cell,status\n", "begins with the line 'cell,way'"),
         ("cell,way\nI × A\n", "line 2: expected a cell"),
         ("cell,way\nI × A,round\nI × A,round\n", "line 3: the cell 'I × A' occurs twice"),
-        ("cell,way\nI × A,hide\n", "line 2: 'hide' is no way"),
+        ("cell,way\nI × A,suppress\n", "line 2: 'suppress' is no way"),
     ],
 )
 def test_a_file_of_ways_that_cannot_be_read_is_said_so(tmp_path, text, words):
@@ -491,31 +491,31 @@ def test_free_cells_that_are_rounded_keep_their_own_levels():
 def test_a_limit_that_is_too_small_is_said_so():
     problem = investment()
     with pytest.raises(
-        NoSafePatternError, match=r"8 cells that are not to be told exactly.*hidden and rounded cells count"
+        NoSafePatternError, match=r"8 cells that are not to be told exactly.*suppressed and rounded cells count"
     ):
         protect(problem, Combined(round="totals", base=2, at_most=3))
     with pytest.raises(NoSafePatternError, match="with 3 intervals or fewer"):
         protect(problem, Combined(interval="totals", at_most=3))
-    assert protect(problem, Combined(interval="totals", at_most=4)).hidden.sum() == 4
+    assert protect(problem, Combined(interval="totals", at_most=4)).suppressed.sum() == 4
 
 
 @pytest.mark.parametrize("options", [{}, {"interval": "all"}, {"interval": "totals", "at_most": 3}])
 def test_a_problem_without_primaries_is_published_as_it_is(options):
     problem = pose(cross_table("ab", "cd", [[5, 1], [2, 7]]), {})
     found = protect(problem, Combined(**options))
-    assert not found.hidden.any()
+    assert not found.suppressed.any()
     assert found.report.cost == found.report.bound == 0
 
 
 def test_a_table_without_cells():
     problem = pose(cross_table("ab", "cd", [[5, 1], [2, 7]]), {}).only(np.zeros(0, dtype=np.int64))
-    assert len(protect(problem, "combined").hidden) == 0
+    assert len(protect(problem, "combined").suppressed) == 0
 
 
 def test_statuses_go_before_ways():
     problem = investment()
     status = problem.status.copy()
-    status[problem.table.index("I × B")] = Status.HIDDEN
+    status[problem.table.index("I × B")] = Status.SUPPRESSED
     status[problem.table.index("Total × Total")] = Status.PUBLISHED
     problem = problem.with_columns(status=status)
     found = protect(problem, Combined(publish="row=I & column=B", round="totals", suppress="rest", base=5))

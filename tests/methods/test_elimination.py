@@ -1,4 +1,4 @@
-"""From a large pattern down: nothing is left that is hidden without need."""
+"""From a large pattern down: nothing is left that is suppressed without need."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def every_audit_is_proven() -> None:
 
 
 def draw(kind: str, seed: int) -> Problem:
-    """All kinds of levels, also of cells that need protection only if hidden, and several attackers."""
+    """All kinds of levels, also of cells that need protection only if suppressed, and several attackers."""
     rng = np.random.default_rng([seed, list(TABLES).index(kind)])
     return small_problem(rng, TABLES[kind](rng), seed, free=MANY)
 
@@ -47,11 +47,11 @@ def solve(problem: Problem, **options) -> Protection | None:
         return None
 
 
-def superfluous(problem: Problem, hidden: np.ndarray) -> list[str]:
+def superfluous(problem: Problem, suppressed: np.ndarray) -> list[str]:
     """Secondaries that could be published again, one at a time, without exposing anything."""
     found = []
-    for cell in np.flatnonzero(hidden & (problem.status == Status.FREE)).tolist():
-        fewer = hidden.copy()
+    for cell in np.flatnonzero(suppressed & (problem.status == Status.FREE)).tolist():
+        fewer = suppressed.copy()
         fewer[cell] = False
         if audit(problem, suppress(problem, fewer), intervals=False).passed:
             found.append(problem.table.label(cell))
@@ -69,31 +69,31 @@ def test_without_any_one_secondary_the_audit_fails(kind, seeds):
             assert not is_safe(problem, largest), "the largest pattern is safe, and others are like it"
             continue
         assert audit(problem, protection).passed
-        assert is_safe(problem, protection.hidden), "GLPK says otherwise"
-        assert superfluous(problem, protection.hidden) == []
+        assert is_safe(problem, protection.suppressed), "GLPK says otherwise"
+        assert superfluous(problem, protection.suppressed) == []
 
 
 def test_most_of_these_problems_have_secondaries():
     """Otherwise that test is about nothing."""
-    hides = []
+    suppresses = []
     for kind in TABLES:
         for seed in range(5):
             problem = draw(kind, seed)
             found = solve(problem)
-            hides.append(found is not None and (found.hidden & (problem.status == Status.FREE)).any())
-    assert np.mean(hides) > 0.5
+            suppresses.append(found is not None and (found.suppressed & (problem.status == Status.FREE)).any())
+    assert np.mean(suppresses) > 0.5
 
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_the_largest_safe_pattern_holds_all_others(kind):
-    """All that is hidden by any pattern of another method; what is left out cannot be protected."""
-    for seed in (1, 4, 7, 13):  # levels of cells that need protection only if hidden
+    """All that is suppressed by any pattern of another method; what is left out cannot be protected."""
+    for seed in (1, 4, 7, 13):  # levels of cells that need protection only if suppressed
         problem = draw(kind, seed)
         largest = _largest(problem)
         assert largest[must_hide(problem)].all()
         assert not largest[problem.status == Status.PUBLISHED].any()
         try:
-            other = protect(problem, "kelly").hidden
+            other = protect(problem, "kelly").suppressed
         except NoSafePatternError:
             assert not is_safe(problem, largest)
             continue
@@ -102,7 +102,7 @@ def test_the_largest_safe_pattern_holds_all_others(kind):
 
 
 def test_a_cell_that_nothing_protects_is_not_hidden():
-    """b × d must move by 20 if it is hidden, and cannot; the four cells of a box around a × c can do without it."""
+    """b × d must move by 20 if it is suppressed, and cannot; the four cells of a box around a × c can do without it."""
     table = cross_table("abe", "cdf", [[5, 6, 5], [8, 7, 8], [9, 6, 7]])
     problem = pose(table, {"a × c": 2.0})
     lower = problem.lower.copy()
@@ -112,7 +112,7 @@ def test_a_cell_that_nothing_protects_is_not_hidden():
     assert table.labels(np.flatnonzero(~largest)) == ["b × d"]
     protection = protect(problem, "eliminate")
     assert audit(problem, protection).passed
-    assert superfluous(problem, protection.hidden) == []
+    assert superfluous(problem, protection.suppressed) == []
 
 
 def test_the_dearest_go_first():
@@ -124,19 +124,19 @@ def test_the_dearest_go_first():
     cost[[table.index("a × d"), table.index("b × d")]] = 100.0
     cost[[table.index("a × f"), table.index("b × f")]] = 10.0
     protection = protect(problem.with_columns(cost=cost), "eliminate")
-    assert table.labels(np.flatnonzero(protection.hidden)) == ["a × c", "a × f", "b × c", "b × f"]
+    assert table.labels(np.flatnonzero(protection.suppressed)) == ["a × c", "a × f", "b × c", "b × f"]
 
 
 def test_it_begins_with_a_pattern_that_is_given():
     problem = draw("3-D", 1)
-    start = protect(problem, "kelly").hidden
+    start = protect(problem, "kelly").suppressed
     protection = protect(problem, "eliminate", start=start)
-    assert not np.any(protection.hidden & ~start)
+    assert not np.any(protection.suppressed & ~start)
 
 
 def test_stopped_at_once_it_returns_the_pattern_it_began_with():
     problem = draw("2-D", 5)
     protection = protect(problem, "eliminate", time_limit=0.0)
     assert protection.report.status == "time_limit"
-    assert np.array_equal(protection.hidden, _largest(problem))
-    assert is_safe(problem, protection.hidden)
+    assert np.array_equal(protection.suppressed, _largest(problem))
+    assert is_safe(problem, protection.suppressed)

@@ -38,7 +38,7 @@ def test_another_method_takes_over(error):
     problem = small()
     found = protect(problem, Gives(error=error))
     assert audit(problem, found).passed
-    assert np.array_equal(found.hidden, protect(problem).hidden)
+    assert np.array_equal(found.suppressed, protect(problem).suppressed)
     assert "took over" in found.report.note
 
 
@@ -47,7 +47,7 @@ def test_where_that_gives_up_too_everything_is_suppressed_if_that_is_safe(monkey
     monkeypatch.setattr(Kelly, "protect", Gives.protect)
     monkeypatch.setattr(Kelly, "error", ZeroDivisionError, raising=False)
     found = protect(problem, Gives())
-    assert found.hidden.all()
+    assert found.suppressed.all()
     assert audit(problem, found).passed
     fixed = np.where(problem.status == Status.PRIMARY, Status.PRIMARY, Status.PUBLISHED)
     with pytest.raises(NoSafePatternError, match="of very different size"):

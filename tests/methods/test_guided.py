@@ -44,7 +44,7 @@ def test_its_bound_is_below_the_cheapest_pattern_and_its_cost_above(kind):
         assert (best is None) == (protection is None)
         if best is not None and protection is not None:
             report = protection.report
-            assert is_safe(problem, protection.hidden)
+            assert is_safe(problem, protection.suppressed)
             assert report.bound <= best.cost * (1 + 1e-9) + 1e-9
             assert report.cost >= best.cost * (1 - 1e-9) - 1e-9
             assert report.status in ("heuristic", "optimal")
@@ -75,7 +75,7 @@ def test_near_enough_is_near_enough():
 
 def test_with_a_safe_pattern_to_begin_with_no_time_is_enough():
     problem = larger(1)
-    start = protect(problem, "kelly").hidden
+    start = protect(problem, "kelly").suppressed
     protection = protect(problem, "guided", start=start, time_limit=0.0)
     assert protection.report.status == "time_limit"
     assert protection.report.cost <= problem.cost[start].sum()

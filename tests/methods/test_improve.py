@@ -56,7 +56,7 @@ def solve(problem: Problem, **options) -> Protection | None:
 @settings(max_examples=3, deadline=None, derandomize=True, database=None)
 @given(seed=st.integers(0, 10_000), share=st.floats(0, 1))
 def test_a_safe_pattern_gets_no_dearer_and_stays_safe(kind, seed, share):
-    """It begins with all that a safe pattern can hide, and with some of it, which is not safe perhaps."""
+    """It begins with all that a safe pattern can suppress, and with some of it, which is not safe perhaps."""
     problem = draw(kind, seed, free=25)
     largest = _largest(problem)
     if not audit(problem, suppress(problem, largest), intervals=False).passed:
@@ -67,7 +67,7 @@ def test_a_safe_pattern_gets_no_dearer_and_stays_safe(kind, seed, share):
         before = audit(problem, suppress(problem, start), intervals=False).passed
         protection = protect(problem, "improve", start=start, seed=seed)
         assert audit(problem, protection).passed
-        assert is_safe(problem, protection.hidden), "GLPK says otherwise"
+        assert is_safe(problem, protection.suppressed), "GLPK says otherwise"
         if before:
             assert protection.report.cost <= problem.cost[start].sum() * (1 + 1e-9)
 
@@ -80,7 +80,7 @@ def test_it_ends_at_or_above_the_cheapest_pattern_with_a_bound_below(kind):
         best, protection = cheapest(problem), solve(problem)
         assert (best is None) == (protection is None)
         if best is not None and protection is not None:
-            assert is_safe(problem, protection.hidden)
+            assert is_safe(problem, protection.suppressed)
             assert protection.report.bound <= best.cost * (1 + 1e-9) + 1e-9
             assert protection.report.cost >= best.cost * (1 - 1e-9) - 1e-9
             nearest.append(protection.report.cost <= best.cost * (1 + 1e-9) + 1e-9)
@@ -107,7 +107,7 @@ def test_without_time_a_safe_pattern_comes_back_as_it_was():
     protection = protect(problem, "improve", start=start, time_limit=0.0)
     assert protection.report.status == "time_limit"
     assert audit(problem, protection).passed
-    assert not np.any(protection.hidden & ~start)
+    assert not np.any(protection.suppressed & ~start)
 
 
 # -- where it looks -------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def test_a_neighbourhood_is_a_few_cells_in_relations_with_each_other():
     problem = larger(2)
     around = begun(problem)
     relations = problem.table.relations
-    for cell in np.flatnonzero(around.search.hidden & around.search.free).tolist():
+    for cell in np.flatnonzero(around.search.suppressed & around.search.free).tolist():
         region = around.around(cell)
         assert region[cell]
         assert FEW <= (region & around.search.free).sum() <= FEW + np.diff(relations.indptr).max()
@@ -135,13 +135,13 @@ def test_a_neighbourhood_is_a_few_cells_in_relations_with_each_other():
 def test_all_secondaries_are_looked_at_and_none_twice():
     problem = larger(2)
     around = begun(problem)
-    dearest, seen = [], np.zeros(len(problem), dtype=bool)
+    costliest, seen = [], np.zeros(len(problem), dtype=bool)
     for region in around.regions():  # in which nothing changes
-        new = np.flatnonzero(around.search.hidden & around.search.free & ~seen)
-        dearest.append(problem.cost[new].max())
+        new = np.flatnonzero(around.search.suppressed & around.search.free & ~seen)
+        costliest.append(problem.cost[new].max())
         seen |= region
-    assert seen[around.search.hidden & around.search.free].all()
-    assert dearest == sorted(dearest, reverse=True)
+    assert seen[around.search.suppressed & around.search.free].all()
+    assert costliest == sorted(costliest, reverse=True)
     assert list(around.regions()) == []
 
 

@@ -47,7 +47,12 @@ EXACT, ORACLE = Intervals(exact=True, rounded=False), IntervalsFirstModel(rounde
 
 def draw(kind: str, seed: int, **options) -> Problem:
     rng = np.random.default_rng([seed, list(TABLES).index(kind)])
-    options = {"prior": PRIORS[seed % 4], "sliding": seed % 2 == 1, "already_hidden": 0.05 * (seed % 3 == 2), **options}
+    options = {
+        "prior": PRIORS[seed % 4],
+        "sliding": seed % 2 == 1,
+        "already_suppressed": 0.05 * (seed % 3 == 2),
+        **options,
+    }
     problem = random_problem(rng, TABLES[kind](rng), must_publish=0.02, **options)
     if seed % 3 != 1:
         return problem
@@ -67,12 +72,12 @@ def check(problem: Problem, found: Protection) -> None:
     value = problem.table.value
     assert audit(problem, found, intervals=False).passed
     assert ((found.lower <= value) & (value <= found.upper)).all()
-    published, hidden = problem.status == Status.PUBLISHED, problem.status == Status.HIDDEN
+    published, suppressed = problem.status == Status.PUBLISHED, problem.status == Status.SUPPRESSED
     assert np.array_equal(found.published[published], value[published])
-    assert np.isinf(found.lower[hidden]).all()
-    assert np.isinf(found.upper[hidden]).all()
-    assert np.isfinite(found.lower[~hidden]).all()
-    assert np.isfinite(found.upper[~hidden]).all()
+    assert np.isinf(found.lower[suppressed]).all()
+    assert np.isinf(found.upper[suppressed]).all()
+    assert np.isfinite(found.lower[~suppressed]).all()
+    assert np.isfinite(found.upper[~suppressed]).all()
     assert found.report.bound is None or found.report.bound <= found.report.cost * (1 + 1e-7) + 1e-12
 
 
@@ -94,44 +99,44 @@ class ByHand:
         p, n, m = self.problem, len(self.problem), self.problem.table.relations.shape[0]
         value = p.table.value
         weight = np.where(value != 0, p.cost / np.where(value != 0, np.abs(value), 1.0), p.cost)
-        hidden = p.status == Status.HIDDEN
-        weight = np.where(hidden, 0.0, weight)
+        suppressed = p.status == Status.SUPPRESSED
+        weight = np.where(suppressed, 0.0, weight)
         allowed = p.status != Status.PUBLISHED if self.allowed is None else self.allowed
         limit = np.where(allowed, np.inf, 0.0)
         flows, rows, least = [], [], []
         for who in p.attackers():
-            room = np.clip(value - who.lower, 0, None), np.clip(who.upper - value, 0, None)
+            slack = np.clip(value - who.lower, 0, None), np.clip(who.upper - value, 0, None)
             for cell in p.primaries:
                 lower, upper, sliding = p.levels(who)[:, cell]
                 for signs, level in (((-1,), lower), ((1,), upper), ((-1, 1), sliding)):
                     if level > 0:
                         rows.append([(len(flows) + k, cell, sign) for k, sign in enumerate(signs)])
                         least.append(level)
-                        flows += [room] * len(signs)
+                        flows += [slack] * len(signs)
         k = len(flows)
         eye, every = sparse.eye_array(n, format="csr"), sparse.eye_array(k, format="csr")
-        shown = sparse.csr_array(eye[np.flatnonzero(~hidden)])
+        shown = sparse.csr_array(eye[np.flatnonzero(~suppressed)])
         down, up = (sparse.kron(np.array([side]), shown) for side in ((1, 0), (0, 1)))
         once = np.ones((k, 1))
         below = sparse.hstack([sparse.kron(once, -down), sparse.kron(every, -shown)])  # −f ≤ z⁻
         above = sparse.hstack([sparse.kron(once, -up), sparse.kron(every, shown)])  # f ≤ z⁺
-        demand = sparse.lil_array((len(rows), 2 * n + n * k))
+        requirement = sparse.lil_array((len(rows), 2 * n + n * k))
         for r, terms in enumerate(rows):
             for f, cell, sign in terms:
-                demand[r, 2 * n + f * n + cell] = -sign
+                requirement[r, 2 * n + f * n + cell] = -sign
         wide = sparse.hstack([-eye, -eye, sparse.csr_array((n, n * k))])
         keep = sparse.hstack([sparse.csr_array((m * k, 2 * n)), sparse.kron(every, p.table.relations)])
-        need = np.where(allowed & ~hidden & (p.status != Status.PUBLISHED), self.width * np.abs(value), 0.0)
+        need = np.where(allowed & ~suppressed & (p.status != Status.PUBLISHED), self.width * np.abs(value), 0.0)
         tick = 10.0 ** -next(d for d in range(4) if np.allclose(value, np.round(value, d)))
         need = np.where(p.status == Status.PRIMARY, np.maximum(need, tick), need)
         bounds = [(0, limit[i]) for i in range(n)] * 2
-        for room in flows:
-            low, high = (np.where(np.isfinite(part), part, 1e6) for part in room)
+        for slack in flows:
+            low, high = (np.where(np.isfinite(part), part, 1e6) for part in slack)
             bounds += [*zip(-low, high, strict=True)]
         goal = np.r_[self.down * weight, self.up * weight, np.zeros(n * len(flows))]
         found = linprog(
             goal,
-            A_ub=sparse.csr_array(sparse.vstack([below, above, demand, wide])),
+            A_ub=sparse.csr_array(sparse.vstack([below, above, requirement, wide])),
             b_ub=np.r_[np.zeros(2 * shown.shape[0] * k), -np.array(least), -need],
             A_eq=sparse.csr_array(keep),
             b_eq=np.zeros(m * k),
@@ -181,8 +186,8 @@ def test_widths_made_of_what_single_demands_need(kind, seeds, renewing, monkeypa
         z = renewed(self, Budget(600.0))
         if z is not None:
             costs.append(self.s.cost(z))
-            for number, demands in enumerate(self.s.demands):
-                assert WidthSeparator(self.s, number).separate(z, demands) == ([], [])
+            for number, requirements in enumerate(self.s.requirements):
+                assert WidthSeparator(self.s, number).separate(z, requirements) == ([], [])
         return z
 
     monkeypatch.setattr(Renewal, "renewed", watched)
@@ -218,7 +223,7 @@ def test_round_ends_are_safe_and_no_narrower(kind):
         if found is not None and exact is not None:
             check(problem, found)
             digits = 0 if kind == "3-D" else 2
-            shown = found.hidden & np.isfinite(found.lower)
+            shown = found.suppressed & np.isfinite(found.lower)
             known = np.isin(found.lower, problem.prior_lower), np.isin(found.upper, problem.prior_upper)
             assert (np.isclose(found.lower, found.lower.round(digits), atol=1e-9) | known[0])[shown].all()
             assert (np.isclose(found.upper, found.upper.round(digits), atol=1e-9) | known[1])[shown].all()
@@ -291,9 +296,9 @@ def test_few_and_wide_intervals_are_the_cheapest_of_all_choices(at_most, fixed, 
             check(problem, found)
             assert found.report.cost == pytest.approx(best, rel=1e-5)
             assert found.report.status == "optimal"
-            assert at_most is None or found.hidden.sum() <= at_most
+            assert at_most is None or found.suppressed.sum() <= at_most
             wide = found.upper - found.lower
-            assert (wide[found.hidden] >= width * np.abs(problem.table.value[found.hidden]) * (1 - 1e-9)).all()
+            assert (wide[found.suppressed] >= width * np.abs(problem.table.value[found.suppressed]) * (1 - 1e-9)).all()
 
 
 def test_a_limit_that_is_too_small_is_said_so():
@@ -303,7 +308,7 @@ def test_a_limit_that_is_too_small_is_said_so():
     assert caught.value.offenders == ["a × c", "b × d"]
     with pytest.raises(NoSafePatternError, match="with 3 intervals or fewer"):
         protect(problem, Intervals(exact=True, at_most=3))
-    assert protect(problem, Intervals(exact=True, at_most=4)).hidden.sum() == 4
+    assert protect(problem, Intervals(exact=True, at_most=4)).suppressed.sum() == 4
 
 
 # -- statuses, nothing to do, and nothing that can be done ----------------------------------------------------
@@ -313,7 +318,7 @@ def test_a_limit_that_is_too_small_is_said_so():
 def test_a_problem_without_primaries_is_published_as_it_is(method):
     problem = pose(cross_table("ab", "cd", [[5, 1], [2, 7]]), {})
     found = protect(problem, method)
-    assert not found.hidden.any()
+    assert not found.suppressed.any()
     assert found.report.cost == found.report.bound == 0
 
 
@@ -322,7 +327,7 @@ def test_a_table_without_cells(method):
     nothing = np.zeros(0)
     table = Table({}, np.zeros((0, 0)), nothing, sparse.csr_array((0, 0)), names=())
     problem = Problem(table, nothing, nothing, nothing, nothing, nothing, nothing, nothing)
-    assert len(protect(problem, method).hidden) == 0
+    assert len(protect(problem, method).suppressed) == 0
 
 
 @pytest.mark.parametrize("method", [Intervals(), Intervals(exact=True), IntervalsFirstModel()])
@@ -333,14 +338,14 @@ def test_a_cell_outside_all_relations_needs_no_other(method):
     assert audit(problem, found).passed
     wide = found.upper[0] - found.lower[0]
     assert wide == 4 if found.report.symmetric else wide >= 5  # a drawn one is wider than asked
-    assert not found.hidden[1]
+    assert not found.suppressed[1]
 
 
 @pytest.mark.parametrize("method", [Intervals(), Intervals(exact=True), IntervalsFirstModel()])
 def test_a_primary_without_levels_is_just_not_told(method):
     problem = pose(cross_table("ab", "cd", [[5, 1], [2, 7]]), {"a × c": 0.0})
     found = protect(problem, method)
-    assert "a × c" in problem.table.labels(np.flatnonzero(found.hidden))
+    assert "a × c" in problem.table.labels(np.flatnonzero(found.suppressed))
     wide = float((found.upper - found.lower)[problem.table.index("a × c")])
     assert wide == 1 if found.report.symmetric else wide >= 5
     if not found.report.symmetric:  # and readers cannot work it out
@@ -352,7 +357,7 @@ def test_cells_hidden_already_cost_nothing_and_help():
     table = cross_table("ab", "cd", [[5, 6], [8, 7]])
     status = pose(table, {"a × c": 2.0}).status.copy()
     for label in ("a × d", "b × c", "b × d"):
-        status[table.index(label)] = Status.HIDDEN
+        status[table.index(label)] = Status.SUPPRESSED
     problem = pose(table, {"a × c": 2.0}).with_columns(status=status)
     found = protect(problem, Intervals(exact=True))
     check(problem, found)

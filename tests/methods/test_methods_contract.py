@@ -57,7 +57,7 @@ def method(request, monkeypatch) -> str:
 
 def draw(kind: str, seed: int, **options) -> Problem:
     rng = np.random.default_rng([seed, list(TABLES).index(kind)])
-    options = {"prior": PRIORS[seed % 3], "sliding": seed % 2 == 1, "already_hidden": 0.03, **options}
+    options = {"prior": PRIORS[seed % 3], "sliding": seed % 2 == 1, "already_suppressed": 0.03, **options}
     return random_problem(rng, TABLES[kind](rng), **options)
 
 
@@ -85,7 +85,7 @@ def reached(protection: Protection, cell: int, slack: float = 1e-6) -> bool:
 
 
 def check_contract(problem: Problem, protection: Protection) -> None:
-    hidden = protection.hidden
+    suppressed = protection.suppressed
     report = protection.report
     # Safe, says the audit, and says somebody else.
     assert audit(problem, protection).passed
@@ -94,15 +94,15 @@ def check_contract(problem: Problem, protection: Protection) -> None:
         assert reached(protection, int(cell))
     # Everything is where it should be.
     assert (protection.decision[problem.status == Status.PRIMARY] == Decision.PRIMARY).all()
-    assert (protection.decision[problem.status == Status.HIDDEN] == Decision.SECONDARY).all()
-    assert not hidden[problem.status == Status.PUBLISHED].any()
-    assert np.isnan(protection.published[hidden]).all()
-    assert np.array_equal(protection.published[~hidden], problem.table.value[~hidden])
+    assert (protection.decision[problem.status == Status.SUPPRESSED] == Decision.SECONDARY).all()
+    assert not suppressed[problem.status == Status.PUBLISHED].any()
+    assert np.isnan(protection.published[suppressed]).all()
+    assert np.array_equal(protection.published[~suppressed], problem.table.value[~suppressed])
     # And honestly reported.
     assert report.status in STATUSES
-    assert report.cost == pytest.approx(problem.cost[hidden].sum())
+    assert report.cost == pytest.approx(problem.cost[suppressed].sum())
     assert report.n_primary == len(problem.primaries)
-    assert report.n_secondary == hidden.sum() - report.n_primary
+    assert report.n_secondary == suppressed.sum() - report.n_primary
     assert report.problem == problem.digest
     assert report.seconds >= 0
     assert report.bound is None or report.bound <= report.cost * (1 + 1e-9)
@@ -176,7 +176,7 @@ def test_the_unit_of_measurement_does_not_matter(method, kind, factor):
     scaled = problem.with_columns(table=table, **{name: getattr(problem, name) * factor for name in names})
     protection = protect(scaled, method)
     assert audit(scaled, protection).passed
-    check_contract(problem, suppress(problem, protection.hidden))
+    check_contract(problem, suppress(problem, protection.suppressed))
 
 
 @pytest.mark.parametrize("size", [1e3, 1e6, 1e9, 1e12])
@@ -185,11 +185,11 @@ def test_a_tiny_level_beside_huge_values(method, size):
     problem = pose(table, {"a × d": 1.0, "b × e": 1.0})
     protection = protect(problem, method)
     assert audit(problem, protection).passed
-    assert protection.hidden.sum() >= 4
+    assert protection.suppressed.sum() >= 4
 
 
 def test_a_large_level_beside_tiny_ones(method):
-    """The large cell needs a large partner, not the small cells that are hidden for the tiny levels."""
+    """The large cell needs a large partner, not the small cells that are suppressed for the tiny levels."""
     table = cross_table("abc", "def", [[1e9, 1e9, 40], [1e9, 1e9, 50], [30, 60, 70]])
     problem = pose(table, {"a × d": 2e8, "a × f": 2.0, "c × d": 2.0})
     protection = protect(problem, method)
@@ -203,7 +203,7 @@ def test_a_large_level_beside_tiny_ones(method):
 def test_a_problem_without_primaries_hides_nothing(method):
     problem = pose(cross_table("ab", "cd", [[5, 1], [2, 7]]), {})
     protection = protect(problem, method)
-    assert not protection.hidden.any()
+    assert not protection.suppressed.any()
     assert protection.report.cost == 0
     assert audit(problem, protection).passed
 
@@ -212,14 +212,14 @@ def test_a_table_without_cells(method):
     nothing = np.zeros(0)
     table = Table({}, np.zeros((0, 0)), nothing, sparse.csr_array((0, 0)), names=())
     problem = Problem(table, nothing, nothing, nothing, nothing, nothing, nothing, nothing)
-    assert len(protect(problem, method).hidden) == 0
+    assert len(protect(problem, method).suppressed) == 0
 
 
 def test_primaries_without_levels_are_not_suppressed_alone(method):
     problem = pose(cross_table("ab", "cd", [[5, 1], [2, 7]]), {"a × c": 0.0})
     protection = protect(problem, method)
-    assert protection.hidden[problem.table.index("a × c")]
-    assert protection.hidden.sum() == 4
+    assert protection.suppressed[problem.table.index("a × c")]
+    assert protection.suppressed.sum() == 4
     check_contract(problem, protection)
 
 
@@ -227,18 +227,18 @@ def test_cells_hidden_already_stay_hidden_and_help(method):
     table = cross_table("ab", "cd", [[5, 6], [8, 7]])
     status = pose(table, {"a × c": 2.0}).status.copy()
     for label in ("a × d", "b × c", "b × d"):
-        status[table.index(label)] = Status.HIDDEN
+        status[table.index(label)] = Status.SUPPRESSED
     problem = pose(table, {"a × c": 2.0}).with_columns(status=status)
     protection = protect(problem, method)
     check_contract(problem, protection)
-    assert protection.hidden.sum() == 4
+    assert protection.suppressed.sum() == 4
 
 
 def test_a_cell_outside_all_relations(method):
     table = Table({}, np.zeros((0, 2)), np.array([5.0, 7.0]), sparse.csr_array((0, 2)), names=("p", "q"))
     problem = pose(table, {"p": 1.0})
     protection = protect(problem, method)
-    assert protection.hidden.tolist() == [True, False]
+    assert protection.suppressed.tolist() == [True, False]
     assert audit(problem, protection).passed
 
 
@@ -305,7 +305,7 @@ def test_an_interrupt_never_leaves_an_unsafe_pattern(method, kind):
 
 
 def test_an_interrupt_while_cleaning_up_keeps_what_is_safe():
-    """Kelly has a safe pattern by then: it is returned, with all the cells that were not looked at still hidden."""
+    """Kelly has a safe pattern by then: it is returned, with all the cells that were not looked at still suppressed."""
     problem = draw("3-D", 2, prior="sign", must_publish=0.0, primaries=0.3)
     whole = protect(problem, "kelly")
     stopped = 0
@@ -343,8 +343,8 @@ def test_methods_can_be_handed_in_and_are_documented(name):
 def superfluous(problem: Problem, protection: Protection) -> list[str]:
     """Secondaries that could be published again, one at a time, without exposing anything."""
     found = []
-    for cell in np.flatnonzero(protection.hidden & (problem.status == Status.FREE)):
-        fewer = protection.hidden.copy()
+    for cell in np.flatnonzero(protection.suppressed & (problem.status == Status.FREE)):
+        fewer = protection.suppressed.copy()
         fewer[cell] = False
         if audit(problem, suppress(problem, fewer), intervals=False).passed:
             found.append(problem.table.label(int(cell)))

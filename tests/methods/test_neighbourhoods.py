@@ -103,8 +103,8 @@ def test_moves_nearby_are_moves_of_the_whole_and_found_where_there_are_any(kind,
                     full[move.cells] = move.move
                     assert full[p] == pytest.approx(level if side == UP else -level)
                     assert np.abs(problem.table.relations @ full).max() <= 1e-6 * level
-                    assert np.all(-nearby.room[DOWN] - 1e-6 * level <= full[nearby.cells])
-                    assert np.all(full[nearby.cells] <= nearby.room[UP] + 1e-6 * level)
+                    assert np.all(-nearby.slack[DOWN] - 1e-6 * level <= full[nearby.cells])
+                    assert np.all(full[nearby.cells] <= nearby.slack[UP] + 1e-6 * level)
                     found += 1
     assert found > 5
 
@@ -112,7 +112,7 @@ def test_moves_nearby_are_moves_of_the_whole_and_found_where_there_are_any(kind,
 def safely(problem: Problem, **options: Any) -> np.ndarray:
     found = protect(problem, "kelly", **options)
     assert audit(problem, found).passed
-    return found.hidden
+    return found.suppressed
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -120,7 +120,9 @@ def test_patterns_are_safe_and_the_same_for_any_number_of_workers(kind, near):
     for seed in range(3):
         problem = draw(kind, seed).with_columns(others=())
         problem = problem.with_columns(status=np.where(problem.status == Status.PUBLISHED, Status.FREE, problem.status))
-        hidden = safely(problem)
+        suppressed = safely(problem)
         with ThreadPoolExecutor(2) as executor:
-            assert np.array_equal(hidden, safely(problem, executor=executor))
-        assert np.array_equal(hidden, safely(problem, start=hidden) | hidden)  # what is safe is only cleaned up
+            assert np.array_equal(suppressed, safely(problem, executor=executor))
+        assert np.array_equal(
+            suppressed, safely(problem, start=suppressed) | suppressed
+        )  # what is safe is only cleaned up

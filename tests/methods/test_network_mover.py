@@ -34,7 +34,7 @@ PRIORS = ("sign", "percent", "mixed")
 
 def draw(kind: str, seed: int) -> Problem:
     rng = np.random.default_rng([seed, list(TABLES).index(kind)])
-    problem = random_problem(rng, TABLES[kind](rng), prior=PRIORS[seed % 3], sliding=True, already_hidden=0.05)
+    problem = random_problem(rng, TABLES[kind](rng), prior=PRIORS[seed % 3], sliding=True, already_suppressed=0.05)
     return several(rng, problem) if seed % 2 else problem
 
 
@@ -128,7 +128,7 @@ def test_two_ways_together_carry_what_neither_does():
 
 def pattern(problem: Problem) -> np.ndarray | None:
     try:
-        return protect(problem, "kelly").hidden
+        return protect(problem, "kelly").suppressed
     except NoSafePatternError:
         return None
 
@@ -138,13 +138,13 @@ def test_patterns_are_safe_and_hide_nothing_without_need(kind):
     safe = 0
     for seed in range(4):
         problem = draw(kind, seed)
-        hidden = pattern(problem)
-        if hidden is None:
+        suppressed = pattern(problem)
+        if suppressed is None:
             continue
         safe += 1
-        assert audit(problem, suppress(problem, hidden), intervals=False).passed
-        for i in np.flatnonzero(hidden & (problem.status == Status.FREE)).tolist():
-            fewer = hidden & (np.arange(len(hidden)) != i)
+        assert audit(problem, suppress(problem, suppressed), intervals=False).passed
+        for i in np.flatnonzero(suppressed & (problem.status == Status.FREE)).tolist():
+            fewer = suppressed & (np.arange(len(suppressed)) != i)
             assert not audit(problem, suppress(problem, fewer), intervals=False).passed
     assert safe >= 2
 
@@ -154,9 +154,9 @@ def test_patterns_are_not_much_dearer_than_the_cheapest():
     for seed in range(12):
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, random_table(rng, (3, 2)), must_publish=0.0)
-        hidden = pattern(problem)
-        if hidden is not None:
-            ours += problem.cost[hidden].sum()
+        suppressed = pattern(problem)
+        if suppressed is not None:
+            ours += problem.cost[suppressed].sum()
             best += cheapest(problem).cost
     assert best <= ours <= 1.5 * best
 
@@ -169,7 +169,7 @@ def test_a_cell_that_only_hopeless_ones_could_protect():
     lower = problem.lower.copy()
     lower[table.index("b × d")] = 100.0
     with pytest.raises(
-        NoSafePatternError, match="cannot be protected themselves once they are hidden, 'b × d'"
+        NoSafePatternError, match="cannot be protected themselves once they are suppressed, 'b × d'"
     ) as caught:
         protect(problem.with_columns(lower=lower), "kelly")
     assert caught.value.offenders == ["a × c", "b × d"]
@@ -180,14 +180,14 @@ def test_what_single_relations_rule_out_is_unsafe(seed):
     """And what was put back is as before."""
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, random_table(rng, (3, 3, 3)), primaries=0.2, must_publish=0.0)
-    hidden = protect(problem, "kelly").hidden
+    suppressed = protect(problem, "kelly").suppressed
     who = problem.attackers()[0]
-    unpicked = Unpicked(programs(problem, hidden, problem.cost)[0], KnownDeviations(problem, who))
+    unpicked = Unpicked(programs(problem, suppressed, problem.cost)[0], KnownDeviations(problem, who))
     before = unpicked.low.copy(), unpicked.high.copy()
-    for i in np.flatnonzero(hidden & (problem.status == Status.FREE)).tolist():
-        ruled_out = unpicked.rules_out(i, hidden)
+    for i in np.flatnonzero(suppressed & (problem.status == Status.FREE)).tolist():
+        ruled_out = unpicked.rules_out(i, suppressed)
         unpicked.undo()
-        fewer = hidden & (np.arange(len(hidden)) != i)
+        fewer = suppressed & (np.arange(len(suppressed)) != i)
         assert not (ruled_out and audit(problem, suppress(problem, fewer), intervals=False).passed)
         assert np.array_equal(before[0], unpicked.low)
         assert np.array_equal(before[1], unpicked.high)

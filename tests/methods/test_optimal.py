@@ -34,8 +34,8 @@ def table_2d(seed: int, size: int = 12, share: float = 0.05) -> Problem:
     return random_problem(rng, random_table(rng, (size, size)), primaries=share, must_publish=0.0)
 
 
-def secondary_cost(problem: Problem, hidden: np.ndarray) -> float:
-    return float(problem.cost[hidden & (problem.status == Status.FREE)].sum())
+def secondary_cost(problem: Problem, suppressed: np.ndarray) -> float:
+    return float(problem.cost[suppressed & (problem.status == Status.FREE)].sum())
 
 
 # -- cuts ---------------------------------------------------------------------------------------------------------
@@ -82,14 +82,14 @@ def test_no_cut_cuts_off_a_cheapest_pattern(seed, shape):
     found = cheapest(problem)
     if found is None:
         return
-    hidden = found.patterns[0].astype(float)
+    suppressed = found.patterns[0].astype(float)
     attack = PatternSeparator(problem, problem.attackers()[0])
     for cut in attack.plain_cuts():
-        assert cut.lacking(hidden) <= 1e-6
+        assert cut.lacking(suppressed) <= 1e-6
     for _ in range(5):
         x = np.where(attack.forced, 1.0, np.where(attack.free, rng.random(len(problem)).round(1), 0.0))
         for cut in attack.cuts(x, attack.requirements)[0]:
-            assert cut.lacking(hidden) <= 1e-6
+            assert cut.lacking(suppressed) <= 1e-6
             assert cut.lacking(x) > 0
 
 
@@ -166,14 +166,14 @@ def test_flows_go_as_far_as_linear_programs_let_them(seed):
     nodes, n = 5, 12
     tail = rng.integers(0, nodes, n)
     head = (tail + rng.integers(1, nodes, n)) % nodes
-    room, share = rng.integers(0, 9, (2, n)).astype(float), rng.choice([0.3, 0.5, 1.0], n)
+    slack, share = rng.integers(0, 9, (2, n)).astype(float), rng.choice([0.3, 0.5, 1.0], n)
     arcs, side, level = np.repeat(np.arange(n), 2), np.tile([0, 1], n), np.repeat(rng.uniform(1, 9, n), 2)
-    far, reached = stops(tail, head, nodes, room, share, arcs, side, level)
+    far, reached = stops(tail, head, nodes, slack, share, arcs, side, level)
     balance = np.zeros((nodes, n))
     balance[tail, np.arange(n)] -= 1
     balance[head, np.arange(n)] += 1
     for i, (arc, up, one) in enumerate(zip(arcs, side, level, strict=True)):
-        bound = np.minimum(room / one, 1.0) * share
+        bound = np.minimum(slack / one, 1.0) * share
         goal = np.where(np.arange(n) == arc, -1.0 if up else 1.0, 0.0)
         solved = linprog(goal, A_eq=balance, b_eq=np.zeros(nodes), bounds=np.stack([-bound[0], bound[1]], axis=1))
         assert far[i] == pytest.approx(-solved.fun, abs=1e-7)
@@ -211,15 +211,15 @@ def test_at_most_so_many_cells():
     table = cross_table("abc", "de", [[10, 30], [6, 30], [6, 30]])
     problem = pose(table, {"a × d": (10.0, 10.0)}, lower=0.0)
     free = protect(problem, "optimal")
-    n = int(free.hidden.sum())
+    n = int(free.suppressed.sum())
     assert protect(problem, Optimal(at_most=n)).report.cost == free.report.cost
     tighter = protect(problem, Optimal(at_most=n - 1)) if n > 4 else None
     if tighter is not None:
-        assert tighter.hidden.sum() < n
+        assert tighter.suppressed.sum() < n
         assert tighter.report.cost >= free.report.cost
         assert tighter.report.status == "optimal"
         assert audit(problem, tighter).passed
-    with pytest.raises(NoSafePatternError, match="hides 3 cells or fewer"):
+    with pytest.raises(NoSafePatternError, match="suppresses 3 cells or fewer"):
         protect(problem, Optimal(at_most=3))
     with pytest.raises(RuleError):
         Optimal(at_most=-1)
@@ -239,18 +239,18 @@ def test_the_fewest_cells_among_the_cheapest_patterns():
             continue
         fewest = protect(problem, Optimal(fewest=True))
         assert fewest.report.cost == pytest.approx(found.cost)
-        assert fewest.hidden.sum() == min(pattern.sum() for pattern in found.patterns)
+        assert fewest.suppressed.sum() == min(pattern.sum() for pattern in found.patterns)
 
 
 def test_cells_that_cost_nothing_are_not_hidden_without_need():
     problem = table_2d(3).with_columns(cost=np.zeros(169))
     found = protect(problem, "optimal")
     assert found.report.cost == 0
-    hidden = found.hidden.copy()
-    for cell in np.flatnonzero(hidden & (problem.status == Status.FREE)):
-        hidden[cell] = False
-        assert not audit(problem, suppress(problem, hidden), intervals=False).passed
-        hidden[cell] = True
+    suppressed = found.suppressed.copy()
+    for cell in np.flatnonzero(suppressed & (problem.status == Status.FREE)):
+        suppressed[cell] = False
+        assert not audit(problem, suppress(problem, suppressed), intervals=False).passed
+        suppressed[cell] = True
 
 
 @pytest.mark.parametrize("unit", [1e-10, 1e-7, 1e9, 1e25])
@@ -273,7 +273,7 @@ def test_costs_of_any_size(unit, fewest):
 def test_the_same_seed_gives_the_same_pattern():
     problem = table_2d(4, size=8)
     first, again = protect(problem, "optimal", seed=3), protect(problem, "optimal", seed=3)
-    assert np.array_equal(first.hidden, again.hidden)
+    assert np.array_equal(first.suppressed, again.suppressed)
 
 
 # -- how it ends --------------------------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ def test_where_nothing_protects_a_cell_the_cheapest_way_out_is_named():
     table = cross_table("ab", "cd", [[5, 6], [8, 7]])
     totals = [label for label in table.labels(np.arange(len(table))) if "Total" in label]
     problem = pose(table, {"a × c": 2.0}, published=[*totals, "b × c"])
-    with pytest.raises(NoSafePatternError, match=r"let 'b × c' be hidden"):
+    with pytest.raises(NoSafePatternError, match=r"let 'b × c' be suppressed"):
         protect(problem, "optimal")
     alone = pose(table, {"a × c": 6.0}, published=totals)  # it cannot be below 0
     with pytest.raises(NoSafePatternError, match="would not help"):
@@ -295,7 +295,7 @@ def test_problems_with_nothing_to_do():
     nothing = protect(pose(table, {}), "optimal")
     assert nothing.report.status == "optimal"
     assert nothing.report.cost == nothing.report.bound == 0
-    assert not nothing.hidden.any()
+    assert not nothing.suppressed.any()
 
 
 @pytest.mark.parametrize("large", [False, True])
@@ -342,7 +342,9 @@ def test_patterns_that_the_audit_refuses_are_cut_off(monkeypatch):
         passed = False
 
     def strict(given, protection, **options):
-        return Refused() if np.array_equal(protection.hidden, best.hidden) else plain(given, protection, **options)
+        return (
+            Refused() if np.array_equal(protection.suppressed, best.suppressed) else plain(given, protection, **options)
+        )
 
     monkeypatch.setattr(search, "audit", strict)
     other = protect(problem, "optimal")

@@ -46,14 +46,19 @@ def draw(kind: str, seed: int) -> tuple[Problem, FloatArray]:
     rng = np.random.default_rng([seed, list(TABLES).index(kind)])
     while True:
         problem = random_problem(
-            rng, TABLES[kind](rng), primaries=0.1, prior=PRIORS[seed % 4], sliding=seed % 2 == 0, already_hidden=0.05
+            rng,
+            TABLES[kind](rng),
+            primaries=0.1,
+            prior=PRIORS[seed % 4],
+            sliding=seed % 2 == 0,
+            already_suppressed=0.05,
         )
         if seed % 3 == 1:
             problem = need_protection_if_hidden(rng, problem)
         if seed % 5 in (2, 3, 4):
             problem = problem.with_columns(others=insiders(rng, problem))
         try:
-            known = protect(problem, "kelly").hidden
+            known = protect(problem, "kelly").suppressed
         except NoSafePatternError:
             continue
         problem = few_free(rng, problem, known)
@@ -63,8 +68,8 @@ def draw(kind: str, seed: int) -> tuple[Problem, FloatArray]:
 
 
 def few_free(rng: np.random.Generator, problem: Problem, known: BoolArray) -> Problem:
-    """Leave open some cells that a safe pattern hides and some that it does not; all others are as that has it."""
-    status = np.where(known, Status.HIDDEN, Status.PUBLISHED)
+    """Leave open some cells that a safe pattern suppresses and some that it does not; all others are as that has it."""
+    status = np.where(known, Status.SUPPRESSED, Status.PUBLISHED)
     for free, many in ((problem.free[known[problem.free]], FREE - 3), (problem.free[~known[problem.free]], FREE)):
         left = FREE - int((status == Status.FREE).sum())
         status[rng.permutation(free)[: min(many, left)]] = Status.FREE
@@ -90,7 +95,7 @@ def shares(attack: PatternSeparator, rng: np.random.Generator) -> FloatArray:
     """Some pattern, mostly a fractional one."""
     some = rng.random(len(attack.free))
     some = some.round(1) if rng.random() < 0.5 else (some < 0.4).astype(float)
-    return np.where(attack.forced, 1.0, np.where(attack.free & attack.room.any(axis=0), some, 0.0))
+    return np.where(attack.forced, 1.0, np.where(attack.free & attack.slack.any(axis=0), some, 0.0))
 
 
 @pytest.mark.parametrize("seed", [*SEEDS[:3], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[3:])])
@@ -106,11 +111,11 @@ def test_what_somebody_cannot_do_who_knows_one_table_nobody_can(kind, seed):
                 assert_holds(cut, patterns)
             for _ in range(3):
                 x = shares(attack, rng)
-                cuts, missed = part.cuts(x, part.requirements)
+                cuts, violated = part.cuts(x, part.requirements)
                 for cut in cuts:
                     assert_holds(cut, patterns)
                     assert cut.lacking(x) > 0
-                assert set(missed) <= set(part.requirements)
+                assert set(violated) <= set(part.requirements)
 
 
 def test_one_table_sees_less_than_the_whole():
@@ -140,14 +145,14 @@ def test_a_search_never_cuts_off_a_safe_pattern(kind, seed):
     assert_pool_holds(search, patterns)
     cost = (patterns @ problem.cost).min()
     assert search.proven
-    assert problem.cost[search.hidden].sum() == pytest.approx(cost)
+    assert problem.cost[search.suppressed].sum() == pytest.approx(cost)
     assert search.bound == pytest.approx(cost)
 
 
 @pytest.mark.parametrize("seed", [*SEEDS[:3], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[3:])])
 @pytest.mark.parametrize("kind", TABLES)
 def test_chains_of_cuts_hold_wherever_they_begin(kind, seed):
-    """Also from patterns that no program would come up with, and from one that hides nothing more."""
+    """Also from patterns that no program would come up with, and from one that suppresses nothing more."""
     problem, patterns = draw(kind, seed)
     search = PatternSearch(problem, Run(budget=Budget(30)))
     search.bridges.cuts = lambda x: []  # type: ignore[method-assign]
@@ -158,7 +163,7 @@ def test_chains_of_cuts_hold_wherever_they_begin(kind, seed):
         search._learn(x)
         assert np.array_equal(x, before)
     assert_pool_holds(search, patterns)
-    assert search.hidden is None or (patterns == search.hidden).all(axis=1).any()
+    assert search.suppressed is None or (patterns == search.suppressed).all(axis=1).any()
 
 
 def assert_pool_holds(search: PatternSearch, patterns: FloatArray) -> None:

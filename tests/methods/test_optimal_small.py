@@ -38,12 +38,14 @@ TABLES = {
 
 @cache
 def draw(kind: str, seed: int) -> tuple[Problem, Optimum | None]:
-    """A problem with few free cells, and its answer. Mostly of twelve the first in which something must and can be hidden."""
+    """A problem with few free cells, and its answer. Mostly of twelve the first in which something must and can be suppressed."""
     rng = np.random.default_rng([seed, list(TABLES).index(kind)])
     for _ in range(1 if seed % 7 == 0 else 12):
         problem = small_problem(rng, TABLES[kind](rng), seed)
         found = cheapest(problem)
-        if found is not None and not any(np.array_equal(hidden, must_hide(problem)) for hidden in found.patterns):
+        if found is not None and not any(
+            np.array_equal(suppressed, must_hide(problem)) for suppressed in found.patterns
+        ):
             break
     return problem, found
 
@@ -69,8 +71,8 @@ def check(problem: Problem, found: Optimum | None, method: str) -> None:
     assert report.status == "optimal"
     assert report.cost == pytest.approx(found.cost)
     assert report.bound == pytest.approx(found.cost)
-    assert any(np.array_equal(protection.hidden, hidden) for hidden in found.patterns)
-    assert is_safe(problem, protection.hidden)
+    assert any(np.array_equal(protection.suppressed, suppressed) for suppressed in found.patterns)
+    assert is_safe(problem, protection.suppressed)
     assert audit(problem, protection).passed
 
 
@@ -89,12 +91,12 @@ def test_the_problems_are_of_all_sorts():
     solvable = [(problem, found) for problem, found in drawn if found is not None]
     assert len(drawn) - len(solvable) >= some
     assert all(len(problem.free) <= FREE for problem, _ in drawn)
-    hides = [(problem, found.patterns[0] & ~must_hide(problem)) for problem, found in solvable]
-    assert sum(hidden.any() for _, hidden in hides) >= 10 * some
-    assert sum(hidden.sum() >= 3 for _, hidden in hides) >= some
+    suppresses = [(problem, found.patterns[0] & ~must_hide(problem)) for problem, found in solvable]
+    assert sum(suppressed.any() for _, suppressed in suppresses) >= 10 * some
+    assert sum(suppressed.sum() >= 3 for _, suppressed in suppresses) >= some
     assert sum(len(found.patterns) > 1 for _, found in solvable) >= some
-    assert sum((problem.cost[hidden] == 0).any() for problem, hidden in hides) >= some
-    conditional = [any((p.protected(who, h) & h).any() for who in p.attackers()) for p, h in hides]
+    assert sum((problem.cost[suppressed] == 0).any() for problem, suppressed in suppresses) >= some
+    conditional = [any((p.protected(who, h) & h).any() for who in p.attackers()) for p, h in suppresses]
     assert sum(conditional) >= some
     assert sum(len(problem.others) > 0 for problem, _ in solvable) >= some
     assert sum(any(who.levels is not None for who in problem.others) for problem, _ in solvable) >= some
@@ -112,17 +114,17 @@ def test_enumeration_agrees_with_another_solver(kind):
     """GLPK, which it uses, and HiGHS, by way of SciPy, on the whole system in values instead of differences."""
     for seed in range(6):
         problem, found = draw(kind, seed)
-        for hidden in [problem.status != Status.PUBLISHED, *(found.patterns[:2] if found else ())]:
-            protection = suppress(problem, hidden)
+        for suppressed in [problem.status != Status.PUBLISHED, *(found.patterns[:2] if found else ())]:
+            protection = suppress(problem, suppressed)
             for who in problem.attackers():
                 program = Program(problem, who)
-                for p in np.flatnonzero(problem.protected(who, hidden)).tolist():
+                for p in np.flatnonzero(problem.protected(who, suppressed)).tolist():
                     levels, value = problem.levels(who)[:, p], problem.table.value[p]
                     if levels.any():
                         low, high = infer(protection, p, who)
                         asked = np.maximum(levels[:2], levels[2])
                         expected = np.minimum([value - low, high - value], asked)
-                        assert program.reach(p, levels, hidden) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+                        assert program.reach(p, levels, suppressed) == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
 def test_enumeration_is_in_order_of_cost_and_complete():
@@ -177,7 +179,7 @@ def test_an_insider_with_levels_of_his_own_needs_more(method):
 
 @pytest.mark.parametrize("levels", [(5.0, 7.0), (0.0, 0.0, 12.0), (0.0, 6.9, 12.0)])
 def test_levels_to_the_last_drop(method, levels):
-    """In the square of four cells a × c can go down by 5 and up by 6 or, if its row total is hidden too, by more."""
+    """In the square of four cells a × c can go down by 5 and up by 6 or, if its row total is suppressed too, by more."""
     problem = square(levels)
     check(problem, cheapest(problem), method)
 
@@ -193,7 +195,7 @@ def test_a_gap_is_kept_and_a_bound_is_a_bound(method):
                 assert report.bound <= found.cost * (1 + 1e-9) + 1e-9
                 assert found.cost <= report.cost * (1 + 1e-9) + 1e-9
                 assert report.gap <= 0.2 + 1e-9
-                assert is_safe(problem, protection.hidden)
+                assert is_safe(problem, protection.suppressed)
 
 
 # -- the first model ----------------------------------------------------------------------------------------------
@@ -211,9 +213,9 @@ def test_what_leaks_through_nearly_hidden_cells_is_seen(monkeypatch):
     monkeypatch.setattr(first_model, "AMPLE", 1e7)
     enlarge, repaired = first_model._Model.enlarge, []
 
-    def counting(model, hidden, missed):
-        repaired.append(len(missed))
-        enlarge(model, hidden, missed)
+    def counting(model, suppressed, violated):
+        repaired.append(len(violated))
+        enlarge(model, suppressed, violated)
 
     monkeypatch.setattr(first_model._Model, "enlarge", counting)
     for seed in (4, 15, 16, 19, 28):
@@ -227,5 +229,5 @@ def test_no_time_leaves_a_safe_pattern_with_a_bound_or_none():
         problem, found = draw("3-D", seed)
         protection = solve(problem, "first-model", time_limit=0.02)
         if protection is not None:
-            assert is_safe(problem, protection.hidden)
+            assert is_safe(problem, protection.suppressed)
             assert protection.report.bound <= found.cost + 1e-9 <= protection.report.cost + 2e-9

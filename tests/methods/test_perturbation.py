@@ -46,8 +46,8 @@ def test_the_cheapest_of_all_tiny_tables_and_the_first_model(tables):
         floor, ceiling = windows(rng, problem)
         value, cells = problem.table.value, problem.primaries
 
-        def at_ceiling(change, cells=cells, room=(ceiling - value)[cells]):
-            return bool(np.all(change[cells] == room))
+        def at_ceiling(change, cells=cells, slack=(ceiling - value)[cells]):
+            return bool(np.all(change[cells] == slack))
 
         best = cheapest(problem, floor - value, ceiling - value, ceiling - floor, at_ceiling)
         costs = []
@@ -71,7 +71,7 @@ def test_what_is_published_adds_up_and_is_safe(kind):
     for seed in range(6):
         rng = np.random.default_rng([seed, list(TABLES).index(kind)])
         problem = random_problem(
-            rng, TABLES[kind](rng), sliding=seed % 2 == 1, must_publish=0.02, already_hidden=0.03 * (seed % 2)
+            rng, TABLES[kind](rng), sliding=seed % 2 == 1, must_publish=0.02, already_suppressed=0.03 * (seed % 2)
         )
         try:
             found = protect(problem, "perturb", time_limit=20)
@@ -89,7 +89,7 @@ def test_tables_as_if_they_were_large(kind, monkeypatch):
     solved = 0
     for seed in range(6):
         rng = np.random.default_rng([seed, list(TABLES).index(kind)])
-        problem = random_problem(rng, TABLES[kind](rng), sliding=seed % 2 == 1, already_hidden=0.03 * (seed % 2))
+        problem = random_problem(rng, TABLES[kind](rng), sliding=seed % 2 == 1, already_suppressed=0.03 * (seed % 2))
         try:
             found = protect(problem, "perturb", time_limit=20, secret=secret(seed))
         except NoSafePatternError:

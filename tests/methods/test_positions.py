@@ -203,10 +203,10 @@ def test_suppressed_cells_beside_intervals_are_not_in_the_middle_of_what_is_infe
 def test_limits_on_the_number_of_intervals_are_kept_by_drawn_ones():
     for number, problem in enumerate(problems(3)):
         exact = protect(problem, Intervals(exact=True))
-        most = int(exact.hidden.sum()) + 8
+        most = int(exact.suppressed.sum()) + 8
         found = protect(problem, Intervals(at_most=most), time_limit=60, secret=secret(number))
         assert audit(problem, found).passed
-        assert found.hidden.sum() <= most
+        assert found.suppressed.sum() <= most
         assert not found.report.symmetric
 
 
@@ -279,7 +279,7 @@ def test_bounds_that_attackers_are_said_to_know_are_not_told_to_everybody():
         at = problem.primaries
         middle, value = (found.lower + found.upper)[at] / 2, table.value[at]
         hits, cells = hits + int((np.abs(middle - value) <= CLOSE * value).sum()), cells + len(at)
-        open_ = found.hidden
+        open_ = found.suppressed
         assert not np.any(np.isclose(found.lower, problem.prior_lower, rtol=1e-9)[open_])
         assert not np.any(np.isclose(found.upper, problem.prior_upper, rtol=1e-9)[open_])
     assert cells > 40

@@ -63,7 +63,7 @@ def drawn(kind: str, seed: int) -> tuple[Problem, float, int, bool]:
     table = TABLES[kind](rng)
     n, base = len(table), float(rng.choice([2, 3, 4, 5, 2.5]))
     primary = rng.random(n) < 0.2
-    status = np.where(rng.random(n) < 0.08, Status.HIDDEN, Status.FREE)
+    status = np.where(rng.random(n) < 0.08, Status.SUPPRESSED, Status.FREE)
     status = np.where((rng.random(n) < 0.3) & (table.value % base == 0), Status.PUBLISHED, status)
     status = np.where(primary, Status.PRIMARY, status).astype(np.int8)
     has_levels = primary | (rng.random(n) < 0.1)
@@ -104,11 +104,11 @@ def check(problem: Problem, found: Protection, base: float, steps: int = 1, zero
         if steps == 1:
             multiple = told & np.isclose(table.value % base, 0)
             assert np.allclose(published[multiple], table.value[multiple])
-    # Cells that must be published are; those that were hidden still are.
+    # Cells that must be published are; those that were suppressed still are.
     assert np.array_equal(published[status == Status.PUBLISHED], table.value[status == Status.PUBLISHED])
-    assert np.isnan(published[status == Status.HIDDEN]).all()
+    assert np.isnan(published[status == Status.SUPPRESSED]).all()
     # Relations of cells that are all published hold.
-    whole = abs(table.relations) @ (status == Status.HIDDEN) == 0
+    whole = abs(table.relations) @ (status == Status.SUPPRESSED) == 0
     assert np.allclose((table.relations @ np.nan_to_num(published) - table.rhs)[whole], 0.0, atol=1e-9)
     assert found.report.cost == pytest.approx(off.sum())
     assert audit(problem, found).passed
@@ -423,7 +423,7 @@ def test_unbiased_roundings_leave_hidden_cells_aside():
     table = cross_table("abc", "def", [[7, 13, 1], [4, 9, 0], [22, 3, 6]])
     problem = pose(table, {})
     status = problem.status.copy()
-    status[[table.index("a × d"), table.index("b × Total")]] = Status.HIDDEN
+    status[[table.index("a × d"), table.index("b × Total")]] = Status.SUPPRESSED
     problem = problem.with_columns(status=status)
     for seed in range(20):
         check(problem, protect(problem, ControlledRounding(base=5, unbiased=True), secret=secret(seed)), 5)

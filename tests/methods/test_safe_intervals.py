@@ -36,10 +36,10 @@ def test_safe_intervals_pass_the_audit_and_are_not_recovered(seed):
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, random_table(rng, (4, 5), zeros=0.0), must_publish=0.0)
     found = attacks.safe_intervals(problem, secret=secret(seed))
-    if not found.hidden.any():
+    if not found.suppressed.any():
         pytest.skip("nothing is sensitive")
     assert audit(problem, found).passed
-    assert not found.only_hides
+    assert not found.only_suppresses
     report = attacks.run(found, ["exact", "symmetric"])
     assert report.passed
     assert not report["symmetric"].finding.fits.any()
@@ -64,7 +64,7 @@ def test_levels_beyond_what_symmetric_intervals_leave_room_for_are_refused():
 
 
 def midpoints(draw: str) -> tuple[float, float]:
-    """Which share of the midpoints of sensitive cells is too near, and the median error of all hidden ones."""
+    """Which share of the midpoints of sensitive cells is too near, and the median error of all suppressed ones."""
     near, sensitive, errors = 0, 0, []
     for seed in range(8):
         rng = np.random.default_rng(seed)

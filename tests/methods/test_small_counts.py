@@ -43,22 +43,22 @@ KINDS = {
 
 def check(problem: Problem, found: Protection, base: int) -> None:
     table, value = problem.table, problem.table.value
-    shown = np.where(found.hidden, value, found.published)
+    shown = np.where(found.suppressed, value, found.published)
     # Additive, and only small counts of the finest cells change.
-    if not found.hidden.any():
+    if not found.suppressed.any():
         assert np.all(table.relations @ shown == table.rhs)
     small = table.is_base & (value > 0) & (value < base)
-    free = small & ~found.hidden & (problem.status != Status.PUBLISHED)
+    free = small & ~found.suppressed & (problem.status != Status.PUBLISHED)
     assert np.isin(shown[free], (0, base)).all()
     assert np.array_equal(shown[table.is_base & ~small], value[table.is_base & ~small])
     # Intervals hold the truth, and say what follows from the shown values and the rule.
     assert np.all((found.lower <= value) & (value <= found.upper))
-    for cell in np.flatnonzero(table.is_base & ~found.hidden & (problem.status != Status.PUBLISHED)):
+    for cell in np.flatnonzero(table.is_base & ~found.suppressed & (problem.status != Status.PUBLISHED)):
         expected = {0: (0, base - 1), base: (1, base)}.get(int(shown[cell]), (shown[cell], shown[cell]))
         assert (found.lower[cell], found.upper[cell]) == expected
     assert np.all(table.relations @ found.lower == table.rhs)
     assert np.all(table.relations @ found.upper == table.rhs)
-    assert found.report.cost == pytest.approx(((shown - value)[~found.hidden] ** 2).sum()) or found.hidden.any()
+    assert found.report.cost == pytest.approx(((shown - value)[~found.suppressed] ** 2).sum()) or found.suppressed.any()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -164,7 +164,7 @@ def people() -> pd.DataFrame:
 
 
 def test_linked_tables_are_rounded_by_the_finest(people):
-    """The table of all dimensions may be there without being published: its cells are hidden."""
+    """The table of all dimensions may be there without being published: its cells are suppressed."""
     tables = [tabulate(people, by) for by in (["region", "age", "sex"], ["region", "age"], ["region", "sex"])]
     linked = link(*tables)
     problem = assess(linked, "FREQ(3,20,2)")
@@ -172,7 +172,7 @@ def test_linked_tables_are_rounded_by_the_finest(people):
     check(problem, found, 3)
     assert audit(problem, found).passed
     status = problem.status.copy()
-    status[linked.is_base] = Status.HIDDEN
+    status[linked.is_base] = Status.SUPPRESSED
     unseen = problem.with_columns(status=status)
     found = protect(unseen, SmallCounts())
     check(unseen, found, 3)

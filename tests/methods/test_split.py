@@ -58,7 +58,7 @@ def test_cells_without_relations_are_tables_of_their_own():
     table = random_table(np.random.default_rng(1), (3, 3), zeros=0.0).only(np.array([5, 6, 9]))
     assert table.relations.shape[0] == 0
     problem = pose(table, dict.fromkeys(table.labels(), 0.1))
-    assert protect(problem, InPieces(with_options("kelly"))).hidden.all()
+    assert protect(problem, InPieces(with_options("kelly"))).suppressed.all()
 
 
 @pytest.mark.parametrize("method", SUPPRESSION)
@@ -68,7 +68,7 @@ def test_the_whole_is_safe_and_costs_what_the_tables_cost(method, seed):
     found = protect(problem, InPieces(with_options(method)))
     assert audit(problem, found, intervals=False).passed
     assert found.report.method == method
-    assert found.report.cost == pytest.approx(problem.cost[found.hidden].sum())
+    assert found.report.cost == pytest.approx(problem.cost[found.suppressed].sum())
     if found.report.status == "optimal":
         assert found.report.bound == pytest.approx(found.report.cost)
         assert found.report.cost == pytest.approx(protect(problem, "optimal").report.cost)
@@ -77,10 +77,10 @@ def test_the_whole_is_safe_and_costs_what_the_tables_cost(method, seed):
 
 
 def test_cells_that_are_hidden_already_stay_hidden_and_are_counted():
-    problem = several(3, already_hidden=0.1)
+    problem = several(3, already_suppressed=0.1)
     found = protect(problem, InPieces(with_options("optimal")))
-    assert found.hidden[problem.status == Status.HIDDEN].all()
-    assert found.report.cost == pytest.approx(problem.cost[found.hidden].sum())
+    assert found.suppressed[problem.status == Status.SUPPRESSED].all()
+    assert found.report.cost == pytest.approx(problem.cost[found.suppressed].sum())
     assert found.report.bound == pytest.approx(found.report.cost)
 
 
@@ -98,7 +98,7 @@ class ByPost(Executor):
 def test_an_executor_finds_the_same_pattern(method):
     problem = several(4)
     spread = protect(problem, InPieces(with_options(method)), executor=ByPost(), time_limit=60)
-    np.testing.assert_array_equal(spread.hidden, protect(problem, InPieces(with_options(method))).hidden)
+    np.testing.assert_array_equal(spread.suppressed, protect(problem, InPieces(with_options(method))).suppressed)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def test_a_table_that_takes_long_has_the_time_that_others_leave(executor):
     problem = several(4)
     first = int(problem.table.codes[0, bundles(problem)[0][0]])
     found = protect(problem, InPieces(Slow(first)), executor=executor, time_limit=2 * LONG)
-    np.testing.assert_array_equal(found.hidden, protect(problem, "kelly").hidden)
+    np.testing.assert_array_equal(found.suppressed, protect(problem, "kelly").suppressed)
     with pytest.raises(NoSafePatternError, match="Allow more time"):
         protect(problem, InPieces(Slow(first)), executor=executor, time_limit=0.9 * LONG)
 
@@ -170,12 +170,15 @@ def test_a_table_in_one_piece_is_left_to_the_method():
 def test_the_pattern_so_far_is_that_of_all_tables_and_another_run_can_begin_with_it():
     problem = several(7)
     kept: list[np.ndarray] = []
-    found = protect(problem, InPieces(with_options("kelly")), keep=lambda hidden: kept.append(hidden.copy()))
-    assert all(len(hidden) == len(problem) for hidden in kept)
-    np.testing.assert_array_equal(kept[-1], found.hidden)
+    found = protect(problem, InPieces(with_options("kelly")), keep=lambda suppressed: kept.append(suppressed.copy()))
+    assert all(len(suppressed) == len(problem) for suppressed in kept)
+    np.testing.assert_array_equal(kept[-1], found.suppressed)
     resumed: list[np.ndarray] = []
     again = protect(
-        problem, InPieces(with_options("kelly")), start=kept[-1], keep=lambda hidden: resumed.append(hidden.copy())
+        problem,
+        InPieces(with_options("kelly")),
+        start=kept[-1],
+        keep=lambda suppressed: resumed.append(suppressed.copy()),
     )
     chosen = kept[-1] & (problem.status == Status.FREE)
     later = bundles(problem)[-1]

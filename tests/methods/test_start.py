@@ -37,8 +37,8 @@ def found_by(first: str, seed: int) -> Protection:
 
 
 def with_published(problem: Problem) -> Problem:
-    """Half of what need not be hidden must be published."""
-    shown = np.flatnonzero(~protect(problem, "kelly").hidden)[::2]
+    """Half of what need not be suppressed must be published."""
+    shown = np.flatnonzero(~protect(problem, "kelly").suppressed)[::2]
     status = problem.status.copy()
     status[shown] = Status.PUBLISHED
     return problem.with_columns(status=status)
@@ -66,7 +66,7 @@ def test_a_pattern_of_another_kind_is_refused(start, has):
 @pytest.mark.parametrize("kind", ["nothing", "everything", "half", "what must be published"])
 def test_any_pattern_to_begin_with_leads_to_a_safe_one(method, kind):
     for seed in (1,) if kind in ("nothing", "everything") else (2,):
-        problem = with_published(draw(seed, already_hidden=0.05))
+        problem = with_published(draw(seed, already_suppressed=0.05))
         status, n = problem.status, len(problem)
         start = {
             "nothing": np.zeros(n, dtype=bool),
@@ -77,7 +77,7 @@ def test_any_pattern_to_begin_with_leads_to_a_safe_one(method, kind):
         before = start.copy()
         found = protect(problem, method, start=start)
         assert audit(problem, found).passed
-        assert not found.hidden[status == Status.PUBLISHED].any()
+        assert not found.suppressed[status == Status.PUBLISHED].any()
         assert np.array_equal(start, before)
 
 
@@ -85,7 +85,7 @@ def test_any_pattern_to_begin_with_leads_to_a_safe_one(method, kind):
 def test_where_there_is_nothing_to_begin_with_it_is_as_without(method):
     problem = draw(1)
     start = problem.status != Status.FREE
-    assert np.array_equal(protect(problem, method, start=start).hidden, protect(problem, method).hidden)
+    assert np.array_equal(protect(problem, method, start=start).suppressed, protect(problem, method).suppressed)
 
 
 @pytest.mark.parametrize("method", BEGINNERS)
@@ -94,7 +94,7 @@ def test_a_safe_pattern_is_never_made_dearer(method, first):
     for seed in (1, 2):
         problem = draw(seed)
         start = found_by(first, seed)
-        again = protect(problem, method, start=start.hidden)
+        again = protect(problem, method, start=start.suppressed)
         assert audit(problem, again).passed
         assert again.report.cost <= start.report.cost * (1 + 1e-9)
 
@@ -102,9 +102,9 @@ def test_a_safe_pattern_is_never_made_dearer(method, first):
 @pytest.mark.parametrize("method", BEGINNERS)
 def test_without_time_a_safe_pattern_is_returned_as_it_is(method):
     problem = draw(1)
-    start = found_by("kelly", 1).hidden
+    start = found_by("kelly", 1).suppressed
     found = protect(problem, method, start=start, time_limit=0.0)
-    assert np.array_equal(found.hidden, start)
+    assert np.array_equal(found.suppressed, start)
     assert found.report.status in ("time_limit", "optimal")
 
 
@@ -113,13 +113,15 @@ def test_what_is_kept_on_the_way_is_not_dearer_than_a_safe_pattern_to_begin_with
     """Otherwise a run that is killed early would leave less than it was given."""
     problem, start = draw(1), found_by("optimal", 1)
     kept: list[float] = []
-    protect(problem, method, start=start.hidden, keep=lambda hidden: kept.append(problem.cost[hidden].sum()))
+    protect(
+        problem, method, start=start.suppressed, keep=lambda suppressed: kept.append(problem.cost[suppressed].sum())
+    )
     assert max(kept) <= start.report.cost * (1 + 1e-9)
 
 
 def test_a_safe_pattern_needs_no_look_at_single_tables():
     problem = draw(1)
-    parts = Parts(problem, Run(start=found_by("kelly", 1).hidden))
+    parts = Parts(problem, Run(start=found_by("kelly", 1).suppressed))
     parts.protect(None, Budget())
     assert not parts.visits.any()
 
@@ -144,7 +146,7 @@ def test_cells_to_begin_with_that_nothing_protects_are_published(method):
             found = protect(problem, method, start=start)
         except NoSafePatternError:
             continue
-        assert not found.hidden[hopeless].any()
+        assert not found.suppressed[hopeless].any()
         assert audit(problem, found).passed
         safe += 1
     assert safe >= 2

@@ -51,9 +51,9 @@ def method(request) -> str:
 
 
 def draw(kind: str, seed: int, **options) -> Problem:
-    """Cells that are published, hidden, and in need of protection only if hidden; in half of the problems an insider."""
+    """Cells that are published, suppressed, and in need of protection only if suppressed; in half of the problems an insider."""
     rng = np.random.default_rng([seed, list(TABLES).index(kind)])
-    options = {"prior": PRIORS[seed % 4], "sliding": seed % 2 == 1, "already_hidden": 0.05, **options}
+    options = {"prior": PRIORS[seed % 4], "sliding": seed % 2 == 1, "already_suppressed": 0.05, **options}
     problem = random_problem(rng, TABLES[kind](rng), **options)
     size, free = problem.table.magnitude, problem.status == Status.FREE
     if_hidden = np.where(free & (rng.random(len(problem)) < 0.2), 0.05 * size, 0.0)
@@ -71,10 +71,10 @@ def draw(kind: str, seed: int, **options) -> Problem:
 
 def check(problem: Problem, protection: Protection) -> None:
     assert audit(problem, protection).passed
-    assert is_safe(problem, protection.hidden), "GLPK says otherwise"
-    assert protection.hidden[np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))].all()
-    assert not protection.hidden[problem.status == Status.PUBLISHED].any()
-    assert protection.report.cost == pytest.approx(problem.cost[protection.hidden].sum())
+    assert is_safe(problem, protection.suppressed), "GLPK says otherwise"
+    assert protection.suppressed[np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))].all()
+    assert not protection.suppressed[problem.status == Status.PUBLISHED].any()
+    assert protection.report.cost == pytest.approx(problem.cost[protection.suppressed].sum())
     assert protection.report.status == "heuristic"
     assert protection.report.bound is None
 
@@ -102,15 +102,17 @@ def solve(problem: Problem, method: str) -> Protection | None:
 @pytest.mark.parametrize("kind", ["2-D", "3-D, hierarchical", "linked"])
 def test_the_same_again(method, kind):
     problem = draw(kind, 1, must_publish=0.0, primaries=0.3)
-    first, second = (protect(problem, method, seed=3).hidden for _ in range(2))
+    first, second = (protect(problem, method, seed=3).suppressed for _ in range(2))
     assert np.array_equal(first, second)
 
 
 def test_most_problems_have_a_pattern_with_secondaries():
     """Otherwise these tests are about nothing."""
     solved = [(problem, solve(problem, "kelly")) for problem in (draw(kind, 0) for kind in TABLES)]
-    hides = [found is not None and (found.hidden & (problem.status == Status.FREE)).any() for problem, found in solved]
-    assert np.mean(hides) > 0.6
+    suppresses = [
+        found is not None and (found.suppressed & (problem.status == Status.FREE)).any() for problem, found in solved
+    ]
+    assert np.mean(suppresses) > 0.6
 
 
 def test_the_cells_of_several_orders_of_magnitude(method):
@@ -144,7 +146,7 @@ def test_no_relations_at_all(method, cells):
     names = tuple("pqr"[:cells])
     table = Table({}, np.zeros((0, cells)), np.arange(1.0, cells + 1), sparse.csr_array((0, cells)), names=names)
     protection = protect(pose(table, {"p": 1.0}), method)
-    assert protection.hidden.tolist() == [True, False, False][:cells]
+    assert protection.suppressed.tolist() == [True, False, False][:cells]
 
 
 def test_nothing_may_be_hidden_besides(method):
@@ -184,11 +186,11 @@ def test_a_box_is_the_cheapest_one_whose_corners_can_move(shape):
             corners = np.flatnonzero(boxes.need.any(axis=0))
             assert len(corners) == 2 ** len(part.at)
             assert p in corners
-            assert boxes.hidden[corners].all()
+            assert boxes.suppressed[corners].all()
             assert before[corners].sum() == pytest.approx(cheapest)
             sign = np.where(boxes.need[UP] == up, 1.0, -1.0) * boxes.need.any(axis=0)
             assert np.all(part.problem.table.relations @ sign == 0)
-            assert np.all(boxes.need <= boxes.room)
+            assert np.all(boxes.need <= boxes.slack)
             assert np.all(boxes.need[DOWN, sign > 0] == down)
             assert np.all(boxes.need[UP, sign < 0] == down)
             found += 1
@@ -207,7 +209,7 @@ def all_boxes(boxes: _Boxes, p: int) -> list[float]:
             cell = int(boxes.cell[tuple(b if other else a for other, a, b in zip(choice, x, y, strict=True))])
             turns = sum(other and a > 0 and b > 0 for other, a, b in zip(choice, x, y, strict=True))
             rise, fall = (up, down) if turns % 2 == 0 else (down, up)
-            able = cell >= 0 and boxes.room[UP, cell] >= rise and boxes.room[DOWN, cell] >= fall
+            able = cell >= 0 and boxes.slack[UP, cell] >= rise and boxes.slack[DOWN, cell] >= fall
             cost += boxes.price[cell] if able else np.inf
         if np.isfinite(cost):
             costs.append(cost)
@@ -216,16 +218,16 @@ def all_boxes(boxes: _Boxes, p: int) -> list[float]:
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_boxes_protect_a_table_if_they_are_not_stuck(kind):
-    """What one table hides is safe in it: needs are levels there."""
+    """What one table suppresses is safe in it: needs are levels there."""
     for seed in range(2):
         for part in parts_of(draw(kind, seed, primaries=0.3)):
             for way in WAYS.values():
                 answer = way(part)
                 if answer is not None and way is exactly:
-                    assert is_safe(part.problem, answer.hidden)
+                    assert is_safe(part.problem, answer.suppressed)
                 if answer is not None:
-                    assert not answer.hidden[part.problem.status == Status.PUBLISHED].any()
-                    assert not answer.need[:, ~answer.hidden].any()
+                    assert not answer.suppressed[part.problem.status == Status.PUBLISHED].any()
+                    assert not answer.need[:, ~answer.suppressed].any()
                     assert np.isfinite(answer.need).all()
 
 
@@ -236,8 +238,8 @@ def test_totals_move_with_their_parts():
     (part,) = parts_of(problem)
     boxes = _Boxes(part)
     assert boxes.protect(table.index("a × c"))
-    assert table.labels(np.flatnonzero(boxes.hidden)) == ["Total × Total", "Total × c", "a × Total", "a × c"]
-    assert np.all(boxes.need[UP, boxes.hidden] == 3.0 * ROOM)
+    assert table.labels(np.flatnonzero(boxes.suppressed)) == ["Total × Total", "Total × c", "a × Total", "a × c"]
+    assert np.all(boxes.need[UP, boxes.suppressed] == 3.0 * ROOM)
 
 
 # -- from the top down, and back ------------------------------------------------------------------------------------
@@ -251,11 +253,11 @@ def test_what_is_hidden_in_one_table_is_protected_in_the_others():
     parts.protect(exactly, Budget())
     for table in parts.tables:
         part = parts._part(table, None)
-        needed = parts.need[:, table.cells] * parts.hidden[table.cells]
+        needed = parts.need[:, table.cells] * parts.suppressed[table.cells]
         assert np.all(part.problem.lower >= needed[DOWN])
         assert np.all(part.problem.upper >= needed[UP])
-        hidden = part.problem.status != Status.FREE
-        assert np.array_equal(hidden, parts.hidden[table.cells] | (part.problem.status == Status.PUBLISHED))
+        suppressed = part.problem.status != Status.FREE
+        assert np.array_equal(suppressed, parts.suppressed[table.cells] | (part.problem.status == Status.PUBLISHED))
     assert not parts.dirty.any()
     assert parts.visits.max() <= 4
 
@@ -269,7 +271,7 @@ def test_tables_without_anything_hidden_are_not_visited():
 
 
 def never(part: Subproblem) -> Answer:
-    raise AssertionError("nothing is hidden in this table")
+    raise AssertionError("nothing is suppressed in this table")
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -281,12 +283,12 @@ def test_workers_find_what_one_finds(way, kind):
     with ThreadPoolExecutor(2) as executor:
         several = Parts(problem, Run(executor=executor))
         several.protect(WAYS[way], Budget())
-    assert np.array_equal(alone.hidden, several.hidden)
+    assert np.array_equal(alone.suppressed, several.suppressed)
     assert np.array_equal(alone.need, several.need)
 
 
 def test_a_time_limit_of_nothing_leaves_tables_alone():
     parts = Parts(draw("3-D, hierarchical", 0), Run())
-    before = parts.hidden.copy()
+    before = parts.suppressed.copy()
     parts.protect(never, Budget(0.0))
-    assert np.array_equal(parts.hidden, before)
+    assert np.array_equal(parts.suppressed, before)

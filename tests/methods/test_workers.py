@@ -44,7 +44,7 @@ def processes() -> Iterator[Executor]:
 @pytest.mark.parametrize("method", METHODS)
 def test_processes_find_what_one_finds(method, problem, processes):
     alone, several = protect(problem, method), protect(problem, method, executor=processes)
-    assert np.array_equal(alone.hidden, several.hidden)
+    assert np.array_equal(alone.suppressed, several.suppressed)
     assert audit(problem, several, executor=processes).passed
 
 
@@ -52,7 +52,7 @@ def test_the_command_writes_the_same_pattern(problem, tmp_path):
     write_problem(problem, tmp_path / "p.discreet")
     words = ["protect", "p.discreet", "--method", "modular", "--workers", "2", "--out", "f.csv"]
     subprocess.run([sys.executable, "-m", "discreet", *words], cwd=tmp_path, check=True, timeout=300)
-    assert np.array_equal(read_pattern(problem, tmp_path / "f.csv").hidden, protect(problem, "modular").hidden)
+    assert np.array_equal(read_pattern(problem, tmp_path / "f.csv").suppressed, protect(problem, "modular").suppressed)
 
 
 @pytest.mark.slow
@@ -65,7 +65,7 @@ def test_a_dask_cluster_finds_what_processes_find(method, problem, processes):
     ):
         found = protect(problem, method, executor=client.get_executor())
         assert audit(problem, found, executor=client.get_executor()).passed
-    assert np.array_equal(found.hidden, protect(problem, method, executor=processes).hidden)
+    assert np.array_equal(found.suppressed, protect(problem, method, executor=processes).suppressed)
 
 
 @pytest.mark.slow
@@ -91,4 +91,4 @@ def test_threads_solve_integer_programs_at_the_same_time(problem):
     alone = protect(problem, "modular")
     with ThreadPoolExecutor(2) as threads:
         for _ in range(2):
-            assert np.array_equal(protect(problem, "modular", executor=threads).hidden, alone.hidden)
+            assert np.array_equal(protect(problem, "modular", executor=threads).suppressed, alone.suppressed)

@@ -12,7 +12,7 @@ from discreet.audit import audit
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.table import Table
 from discreet.protection import suppress
-from discreet.testing import cross_table, hide, pose
+from discreet.testing import cross_table, pose, suppressing
 
 # -- the working example --------------------------------------------------------------------------------------
 
@@ -30,7 +30,7 @@ def essentials() -> Table:
 )
 def test_exact_intervals_of_the_working_example(essentials, label, interval):
     problem = pose(essentials, {label: 0.0})
-    assert audit(problem, hide(problem, *SQUARE)).interval(label) == pytest.approx(interval)
+    assert audit(problem, suppressing(problem, *SQUARE)).interval(label) == pytest.approx(interval)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_exact_intervals_of_the_working_example(essentials, label, interval):
 def test_the_cycle_lets_5_units_in_and_8_units_out(essentials, level, safe):
     problem = pose(essentials, {"x × x": level})
     for intervals in (True, False):
-        assert audit(problem, hide(problem, *SQUARE), intervals=intervals).passed is safe
+        assert audit(problem, suppressing(problem, *SQUARE), intervals=intervals).passed is safe
 
 
 # -- tables that look protected -------------------------------------------------------------------------------
@@ -61,9 +61,9 @@ def test_table_4_gives_away_its_first_cell():
     row, column = table.codes
     assert table.value[(row == 0) & (column > 0)].tolist() == [18, 21, 18, 23]
     assert table.value[(column == 0) & (row > 0)].tolist() == [20, 20, 15, 25]
-    hidden = [f"{i} × {j}" for i, j in ("11", "12", "13", "22", "23", "31", "34", "41", "44")]
-    problem = pose(table, dict.fromkeys(hidden, (0.0, 0.0, 1e-3)))
-    verdict = audit(problem, hide(problem))
+    suppressed = [f"{i} × {j}" for i, j in ("11", "12", "13", "22", "23", "31", "34", "41", "44")]
+    problem = pose(table, dict.fromkeys(suppressed, (0.0, 0.0, 1e-3)))
+    verdict = audit(problem, suppressing(problem))
     assert verdict.interval("1 × 1") == pytest.approx((1, 1))
     assert verdict.exposed == ["1 × 1"]
 
@@ -102,13 +102,13 @@ def three_way(copies: int = 1) -> Table:
 
 @pytest.mark.parametrize("copies", [1, 5])
 def test_the_diagonal_of_a_three_way_table_is_pinned_to_1(copies):
-    """All interior cells are hidden. With five copies no printed margin is below 5, and 15 cells are given away."""
+    """All interior cells are suppressed. With five copies no printed margin is below 5, and 15 cells are given away."""
     table = three_way(copies)
     interior = table.labels(np.flatnonzero((table.codes > 0).all(axis=0)))
     published = np.flatnonzero((table.codes > 0).sum(axis=0) == 2)
     assert table.value[published].min() == (1 if copies == 1 else 5)
     problem = pose(table, dict.fromkeys(interior, (0.0, 0.0, 0.5)))
-    verdict = audit(problem, hide(problem))
+    verdict = audit(problem, suppressing(problem))
     diagonal = [f"i{d} × j{d} × k{d + 3 * copy}" for d in (1, 2, 3) for copy in range(copies)]
     for label in diagonal:
         assert verdict.interval(label) == pytest.approx((1, 1))
@@ -121,11 +121,11 @@ def test_the_diagonal_of_a_three_way_table_is_pinned_to_1(copies):
 @pytest.fixture
 def seen(essentials) -> attacks.Public:
     """The working example as published."""
-    return attacks.Public.of(hide(pose(essentials, {"x × x": 2.0}), *SQUARE))
+    return attacks.Public.of(suppressing(pose(essentials, {"x × x": 2.0}), *SQUARE))
 
 
 def test_midpoint_and_bias_of_the_working_example(essentials, seen):
-    pattern = hide(pose(essentials, {"x × x": 2.0}), *SQUARE)
+    pattern = suppressing(pose(essentials, {"x × x": 2.0}), *SQUARE)
     found = attacks.score(attacks.exact(seen), attacks.Truth.of(pattern))
     x = found.finding.row("x × x")
     lower, upper = found.finding.range("x × x")
@@ -146,8 +146,8 @@ def test_the_alternating_cycle_of_the_working_example(seen):
 
 def test_the_lab_finds_d11_of_table_4():
     table = cross_table("1234", "1234", [[1, 5, 5, 9], [6, 6, 2, 6], [3, 5, 5, 2], [8, 5, 6, 6]])
-    hidden = [f"{i} × {j}" for i, j in ("11", "12", "13", "22", "23", "31", "34", "41", "44")]
-    pattern = hide(pose(table.with_columns(is_count=True), {}), *hidden)
+    suppressed = [f"{i} × {j}" for i, j in ("11", "12", "13", "22", "23", "31", "34", "41", "44")]
+    pattern = suppressing(pose(table.with_columns(is_count=True), {}), *suppressed)
     found = attacks.counts(attacks.Public.of(pattern))
     assert found.range("1 × 1") == (1, 1)
     assert found.pinned_by("several relations at once") == ["1 × 1"]
@@ -189,8 +189,8 @@ def test_q_and_all_values_follow_from_exact_intervals_under_the_pq_rule(essentia
 def test_proposition_1_with_different_knowledge_of_each_cell(essentials):
     """Also where the intruder knows each cell to within another share: a = u_A − (u_B − l_B)/2, and so on."""
     share = np.random.default_rng(2).uniform(0.2, 0.9, len(essentials))
-    hidden = np.isin(essentials.labels(), SQUARE)
-    pattern = symmetric_intervals(pose(essentials, {"x × x": 1.0}), hidden, share)
+    suppressed = np.isin(essentials.labels(), SQUARE)
+    pattern = symmetric_intervals(pose(essentials, {"x × x": 1.0}), suppressed, share)
     found = attacks.run(pattern, ["symmetric"])
     assert found["symmetric"].exact.all()
     assert found.compromised == ["x × x"]
@@ -199,7 +199,7 @@ def test_proposition_1_with_different_knowledge_of_each_cell(essentials):
 def test_one_contributor_cells_bound_p_and_p_shrinks_them(essentials):
     """(2): l/(1 − p) ≤ x ≤ u/(1 + p); (3): p ≤ (u − l)/(u + l) = radius/midpoint; (4): any smaller p″ shrinks, too."""
     count = np.where(np.array(essentials.labels()) == "x × x", 1, 30)
-    pattern = hide(pose(essentials.with_columns(count=count), {"x × x": 2.0}), *SQUARE)
+    pattern = suppressing(pose(essentials.with_columns(count=count), {"x × x": 2.0}), *SQUARE)
     view = attacks.Public.of(pattern, counts=True)
     assert attacks.bound_p(view).greatest == pytest.approx(100 * 6.5 / 8.5)
     widths = []

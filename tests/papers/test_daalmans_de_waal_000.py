@@ -11,13 +11,13 @@ from discreet.data.table import Table
 from discreet.errors import TableError
 from discreet.problem import Status
 from discreet.rules import Percent
-from discreet.testing import cross_table, hide, pose
+from discreet.testing import cross_table, pose, suppressing
 
 
 def intervals(problem, protection) -> dict[str, tuple[float, float]]:
-    hidden = np.flatnonzero(protection.hidden)
-    found = audit(problem, protection, cells=hidden)
-    return {label: found.interval(label) for label in problem.table.labels(hidden)}
+    suppressed = np.flatnonzero(protection.suppressed)
+    found = audit(problem, protection, cells=suppressed)
+    return {label: found.interval(label) for label in problem.table.labels(suppressed)}
 
 
 # -- tables 1 and 2 -------------------------------------------------------------------------------------------
@@ -31,14 +31,14 @@ def table_1() -> Table:
 
 def test_two_primaries_in_one_column_are_both_exactly_100(table_1):
     problem = pose(table_1, {"R1 × C1": 1, "R2 × C1": 1})
-    verdict = audit(problem, hide(problem))
+    verdict = audit(problem, suppressing(problem))
     assert verdict.interval("R1 × C1") == verdict.interval("R2 × C1") == (100, 100)
     assert verdict.exposed == ["R1 × C1", "R2 × C1"]
 
 
 def test_table_2_leaves_99_to_103(table_1):
     problem = pose(table_1, {"R1 × C1": 1, "R2 × C1": 1})
-    found = intervals(problem, hide(problem, "R1 × C3", "R2 × C3"))
+    found = intervals(problem, suppressing(problem, "R1 × C3", "R2 × C3"))
     assert found == {
         "R1 × C1": pytest.approx((99, 103)),
         "R1 × C3": pytest.approx((0, 4)),
@@ -65,7 +65,7 @@ def test_table_3_as_printed_is_refused_as_not_additive():
 
 def test_table_5_suppression_intervals():
     problem = pose(table_3(1550), {"A × I": (20, 20, 50), "A × III": (30, 30, 75)})
-    protection = hide(problem, "B × I", "B × III")
+    protection = suppressing(problem, "B × I", "B × III")
     assert intervals(problem, protection) == {
         "A × I": pytest.approx((0, 250)),
         "A × III": pytest.approx((0, 250)),
@@ -94,7 +94,7 @@ def test_table_7_leaves_80_to_200_and_190_was_needed(table_6):
     cell = table_6.index("A × I")
     assert table_6.labels(problem.primaries) == ["A × I"]
     assert table_6.value[cell] + problem.upper[cell] == pytest.approx(190)
-    verdict = audit(problem, hide(problem, "A × II", "B × I", "B × II"))
+    verdict = audit(problem, suppressing(problem, "A × II", "B × I", "B × II"))
     assert verdict.interval("A × I") == pytest.approx((80, 200))
     assert verdict.passed
 
@@ -104,4 +104,4 @@ def test_table_7_protects_as_long_as_the_critical_value_is_200_at_most(table_6, 
     """The critical value is 159 + 155 p / 100: 200 for p = 26.45…"""
     problem = assess(table_6, Percent(p), statuses={"Total × Total": "published"})
     assert (problem.status == Status.PRIMARY).sum() == 1
-    assert audit(problem, hide(problem, "A × II", "B × I", "B × II")).passed is safe
+    assert audit(problem, suppressing(problem, "A × II", "B × I", "B × II")).passed is safe

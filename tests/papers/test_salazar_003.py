@@ -8,7 +8,7 @@ from tests.helpers.brute import EXACT, cheapest
 from discreet.audit import audit
 from discreet.data.table import Table
 from discreet.methods import protect
-from discreet.testing import cross_table, hide, pose
+from discreet.testing import cross_table, pose, suppressing
 
 FIGURE_2 = ("II × A", "II × C", "III × A", "III × C")
 
@@ -21,7 +21,7 @@ def investment() -> Table:
 
 def test_suppressing_one_square_leaves_the_interval_5_to_30(investment):
     problem = pose(investment, {"II × C": 0.0})
-    assert audit(problem, hide(problem, *FIGURE_2)).interval("II × C") == pytest.approx((5, 30))
+    assert audit(problem, suppressing(problem, *FIGURE_2)).interval("II × C") == pytest.approx((5, 30))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_levels_that_figure_2_reaches(investment, levels, safe):
     """22 may lie between 5 and 30: 17 down, 8 up, 25 wide."""
     problem = pose(investment, {"II × C": levels})
     for intervals in (True, False):
-        assert audit(problem, hide(problem, *FIGURE_2), intervals=intervals).passed is safe
+        assert audit(problem, suppressing(problem, *FIGURE_2), intervals=intervals).passed is safe
 
 
 @pytest.mark.parametrize(("levels", "cost"), [((10, 8), 59), ((10, 12), 85), ((17, 20), 123)])
@@ -74,10 +74,10 @@ def test_an_exact_method_finds_the_cheapest_pattern_for_figure_1(investment, met
     assert audit(problem, protection).passed
     assert protection.report.cost == protection.report.bound == pytest.approx(best.cost)
     assert protection.report.status == "optimal"
-    assert protection.hidden.tolist() in [hidden.tolist() for hidden in best.patterns]
+    assert protection.suppressed.tolist() in [suppressed.tolist() for suppressed in best.patterns]
 
 
 def test_figure_2_is_the_one_cheapest_pattern_for_what_it_gives(investment):
     problem = pose(investment, {"II × C": (17, 8, 25)})
-    (hidden,) = cheapest(problem).patterns
-    assert hidden.tolist() == hide(problem, *FIGURE_2).hidden.tolist()
+    (suppressed,) = cheapest(problem).patterns
+    assert suppressed.tolist() == suppressing(problem, *FIGURE_2).suppressed.tolist()

@@ -9,7 +9,7 @@ from tests.helpers.brute import EXACT, cheapest
 from discreet.audit import Audit, audit, exposure
 from discreet.methods import protect
 from discreet.problem import Problem, Status
-from discreet.testing import cross_table, hide, pose
+from discreet.testing import cross_table, pose, suppressing
 
 
 def name(cell: str) -> str:
@@ -51,13 +51,13 @@ def fully_exposed(verdict: Audit) -> list[str]:
 
 
 def test_figure_1_exposed_primaries(figure_1):
-    verdict = audit(figure_1, hide(figure_1))
+    verdict = audit(figure_1, suppressing(figure_1))
     assert sorted(verdict.exposed) == names("B2 B5 B6 C3 C6")  # and A1, A5, B1 are not
-    assert sorted(audit(figure_1, hide(figure_1), intervals=False).exposed) == names("B2 B5 B6 C3 C6")
+    assert sorted(audit(figure_1, suppressing(figure_1), intervals=False).exposed) == names("B2 B5 B6 C3 C6")
 
 
 def test_figure_1_fully_and_partially_exposed(figure_1):
-    verdict = audit(figure_1, hide(figure_1))
+    verdict = audit(figure_1, suppressing(figure_1))
     assert fully_exposed(verdict) == names("B2 B6 C3 C6")
     lower, upper = verdict.interval(name("B5"))
     assert upper == pytest.approx(48)  # short of 49.5, which it should reach
@@ -66,14 +66,14 @@ def test_figure_1_fully_and_partially_exposed(figure_1):
 
 def test_figure_1_chain_of_exact_values(figure_1):
     """C3 by its column, then C6 by its row, then B6 by its column: the audit needs no such order."""
-    verdict = audit(figure_1, hide(figure_1))
+    verdict = audit(figure_1, suppressing(figure_1))
     for cell, value in {"B2": 1, "C3": 6, "C6": 21, "B6": 12}.items():
         assert verdict.interval(name(cell)) == pytest.approx((value, value))
 
 
 def test_figure_3_only_the_first_cell_is_exposed_and_exactly(figure_3):
-    """It cannot be unpicked equation by equation: every row and column has two or three cells hidden."""
-    verdict = audit(figure_3, hide(figure_3))
+    """It cannot be unpicked equation by equation: every row and column has two or three cells suppressed."""
+    verdict = audit(figure_3, suppressing(figure_3))
     assert verdict.exposed == [name("A1")]
     assert verdict.interval(name("A1")) == pytest.approx((100, 100))
     assert fully_exposed(verdict) == [name("A1")]
@@ -164,7 +164,7 @@ def test_protecting_the_initially_exposed_is_not_always_enough():
     found = exposure(problem)
     assert sorted(found.labels("initially")) == sorted(found.labels("k5")) == names("A2 B1")
     assert found.labels("consequently") == [name("A1")]
-    squares = hide(problem, *names("A3 C2 C3 B4 D1 D4"))
+    squares = suppressing(problem, *names("A3 C2 C3 B4 D1 D4"))
     verdict = audit(problem, squares)
     assert verdict.exposed == [name("A1")]
     assert verdict.interval(name("A1")) == (5, 5)
@@ -187,5 +187,5 @@ def test_an_exact_method_finds_the_cheapest_pattern_for_each_figure(method, figu
     assert len(best.patterns) == {"figure_3": 7}.get(figure, 2)
     assert protection.report.cost == protection.report.bound == pytest.approx(cost)
     assert protection.report.n_secondary == secondaries
-    assert protection.hidden.tolist() in [hidden.tolist() for hidden in best.patterns]
+    assert protection.suppressed.tolist() in [suppressed.tolist() for suppressed in best.patterns]
     assert audit(problem, protection).passed

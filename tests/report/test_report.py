@@ -56,27 +56,29 @@ def sensitive(
     )
 
 
-def hide(problem: Problem, *labels: str, **report: object) -> Protection:
-    hidden = problem.status == Status.PRIMARY
-    hidden[[problem.table.index(label) for label in labels]] = True
-    return suppress(problem, hidden, **report)
+def suppressing(problem: Problem, *labels: str, **report: object) -> Protection:
+    suppressed = problem.status == Status.PRIMARY
+    suppressed[[problem.table.index(label) for label in labels]] = True
+    return suppress(problem, suppressed, **report)
 
 
 @pytest.fixture
 def square() -> tuple[Problem, Protection, Audit]:
-    """One primary, hidden with three others: the smallest safe pattern."""
+    """One primary, suppressed with three others: the smallest safe pattern."""
     table = crossed(3, 4)
     problem = sensitive(table, [table.index("a0 × b0")])
-    protection = hide(problem, "a0 × b1", "a1 × b0", "a1 × b1", solver="HiGHS", seed=7, bound=30.0, seconds=200.0)
+    protection = suppressing(
+        problem, "a0 × b1", "a1 × b0", "a1 × b1", solver="HiGHS", seed=7, bound=30.0, seconds=200.0
+    )
     return problem, protection, audit(problem, protection)
 
 
 @pytest.fixture
 def alone() -> tuple[Problem, Protection, Audit]:
-    """One primary, hidden alone: a subtraction gives it away."""
+    """One primary, suppressed alone: a subtraction gives it away."""
     table = crossed(3, 4)
     problem = sensitive(table, [table.index("a0 × b0")])
-    protection = hide(problem)
+    protection = suppressing(problem)
     return problem, protection, audit(problem, protection)
 
 
@@ -100,8 +102,8 @@ def test_the_first_thing_said_is_that_it_is_confidential(square):
 def test_exposed_cells_come_before_everything_else(alone):
     text = text_of(render_report(*alone))
     assert "Exposed to 1 of 1 attacker: outsider" in text
-    assert text.index("Exposed cells") < text.index("Cells hidden")
-    assert "a0 × b0" in text[text.index("Exposed cells") : text.index("Cells hidden")]
+    assert text.index("Exposed cells") < text.index("Cells suppressed")
+    assert "a0 × b0" in text[text.index("Exposed cells") : text.index("Cells suppressed")]
     assert "known exactly" in text
 
 
@@ -135,8 +137,8 @@ def test_tiles_count_and_weigh_what_is_hidden(square):
     assert tiles["Cells"] == ("20", "12 at the finest level, 8 totals")
     assert tiles["Primary"][0] == "1"
     assert tiles["Secondary"][0] == "3"
-    assert tiles["Cells hidden"] == ("20.0 %", "4 of 20")
-    assert tiles["Value hidden"][0] == "33.3 %"  # 4 of 12 equal cells
+    assert tiles["Cells suppressed"] == ("20.0 %", "4 of 20")
+    assert tiles["Value suppressed"][0] == "33.3 %"  # 4 of 12 equal cells
     assert tiles["Cost"] == ("40", "of which primary cells 10")
     assert tiles["Gap"] == ("25.0 %", "nothing safe costs less than 30")
     assert tiles["Time"][0] == "3 min 20 s"
@@ -145,7 +147,7 @@ def test_tiles_count_and_weigh_what_is_hidden(square):
 def test_codes_cannot_inject_markup():
     table = crossed(2, 2, names="<script>alert('ü')</script>\"")
     problem = sensitive(table, [4])
-    protection = hide(problem)
+    protection = suppressing(problem)
     page = render_report(problem, protection, audit(problem, protection), title="<b>&", settings={"<i>": "</td>"})
     assert "<script" not in page
     assert "&lt;script&gt;" in page
@@ -157,7 +159,7 @@ def test_codes_cannot_inject_markup():
 def test_intervals_without_end_are_shown_as_infinite():
     table = crossed(3, 4)
     problem = sensitive(table, [table.index("a0 × b0")], floor=-np.inf)
-    protection = hide(problem, "a0 × b1", "a1 × b0", "a1 × b1")
+    protection = suppressing(problem, "a0 × b1", "a1 × b0", "a1 × b1")
     page = render_report(problem, protection, audit(problem, protection))
     assert "−∞" in page
     assert ">∞<" in page
@@ -175,15 +177,15 @@ def test_a_verdict_without_intervals_says_so(square):
 def test_sliding_levels_get_a_column_of_their_own(square):
     assert "Width<br>required" not in render_report(*square)
     problem = sensitive(square[0].table, [square[0].primaries[0]], sliding=6.0)
-    protection = hide(problem)
+    protection = suppressing(problem)
     page = render_report(problem, protection, audit(problem, protection))
     assert "Width<br>required" in page
 
 
-@pytest.mark.parametrize(("room", "safe", "shown"), [(0.9999, False, "0.99 ×"), (1 - 1e-9, True, "1.00 ×")])
-def test_rounding_never_contradicts_the_verdict(square, room, safe, shown):
+@pytest.mark.parametrize(("slack", "safe", "shown"), [(0.9999, False, "0.99 ×"), (1 - 1e-9, True, "1.00 ×")])
+def test_rounding_never_contradicts_the_verdict(square, slack, safe, shown):
     problem, protection, found = square
-    reach = np.array([2.0 * room])
+    reach = np.array([2.0 * slack])
     value = problem.table.value[found.cell]
     close = Audit(
         problem,
@@ -198,7 +200,7 @@ def test_rounding_never_contradicts_the_verdict(square, room, safe, shown):
         np.array([safe]),
         True,
     )
-    assert intervals(close, tightest(close))["rows"][0]["room"] == shown
+    assert intervals(close, tightest(close))["rows"][0]["slack"] == shown
 
 
 def test_the_tightest_come_first_and_the_rest_are_counted():
@@ -207,14 +209,14 @@ def test_the_tightest_come_first_and_the_rest_are_counted():
     problem = sensitive(table, inner[:300].tolist())
     levels = np.where(problem.status == Status.PRIMARY, np.linspace(0.5, 3, len(table)), 0.0)
     problem = problem.with_columns(lower=levels, upper=levels)
-    protection = hide(problem)
+    protection = suppressing(problem)
     checked = audit(problem, protection)
     shown = intervals(checked, tightest(checked))
     assert len(shown["rows"]) == MAX_INTERVALS
     assert shown["of"] == 300
     reached = [(r["value"] - r["lower"]) / (r["value"] - r["needed_lower"]) for r in shown["rows"]]
     assert reached == sorted(reached)
-    assert "100 more with more room are not listed" in render_report(problem, protection, audit(problem, protection))
+    assert "100 more with more slack are not listed" in render_report(problem, protection, audit(problem, protection))
 
 
 def test_nothing_is_loaded_from_elsewhere(square, alone):
@@ -229,7 +231,7 @@ def test_twenty_thousand_cells_stay_below_five_megabytes():
     table = crossed(399, 49, names=" manufacture of other things n.e.c.")
     assert len(table) == 20_000
     problem = sensitive(table, np.flatnonzero(table.is_base)[:500].tolist())
-    protection = hide(problem)
+    protection = suppressing(problem)
     page = render_report(problem, protection, audit(problem, protection, intervals=False))
     assert len(page.encode()) < 5_000_000
     assert page.count("<td class=") >= 20_000
@@ -249,7 +251,7 @@ def rows_of(drawn: dict) -> list[tuple]:
 def test_a_large_map_is_cut_and_says_so():
     table = crossed(500, 100)
     problem = sensitive(table, [])
-    protection = hide(problem)
+    protection = suppressing(problem)
     drawn = only(view.status_map(protection, audit(problem, protection)))
     assert len(rows_of(drawn)) == 400
     assert len(drawn["columns"]) == 80
@@ -261,7 +263,7 @@ def test_the_map_marks_every_status():
     keep = np.array([table.label(i) != "a1 × b1" for i in range(len(table))])
     table = Table.from_cells(table.dimensions, table.codes[:, keep], [30, 20, 10, 20, 10, 10, 10, 10])
     problem = sensitive(table, [table.index("a0 × b0")])
-    protection = hide(problem, "a0 × b1")
+    protection = suppressing(problem, "a0 × b1")
     drawn = only(view.status_map(protection, audit(problem, protection)))
     marks = {tip: mark for _, _, _, cells in rows_of(drawn) for mark, tip in cells}
     assert marks["a0 × b0: primary, 10, exposed"] == "p x"
@@ -276,7 +278,7 @@ def test_the_map_marks_every_status():
 )
 def test_any_number_of_dimensions_has_maps(sizes, rows, columns, slices):
     problem = sensitive(crossed(*sizes), [])
-    protection = hide(problem)
+    protection = suppressing(problem)
     checked = audit(problem, protection)
     shown = view.status_map(protection, checked)
     assert shown is not None
@@ -287,11 +289,13 @@ def test_any_number_of_dimensions_has_maps(sizes, rows, columns, slices):
         assert len(drawn["columns"]) == columns
     page = render_report(problem, protection, checked)
     assert page.count("<details") == (slices if slices > 1 else 0)
-    assert ("<b>dim2 Total</b> 0 of 12 cells hidden" in page) == (len(sizes) == 3)
+    assert ("<b>dim2 Total</b> 0 of 12 cells suppressed" in page) == (len(sizes) == 3)
 
 
 def test_what_does_not_fit_on_the_page_across_goes_down():
-    shown = view.status_map(protection := hide(sensitive(crossed(3, 90), [])), audit(protection.problem, protection))
+    shown = view.status_map(
+        protection := suppressing(sensitive(crossed(3, 90), [])), audit(protection.problem, protection)
+    )
     assert shown is not None
     assert (shown["down"], shown["across"]) == ("dim1", "dim0")
     assert len(rows_of(only(shown))) == 91
@@ -300,7 +304,7 @@ def test_what_does_not_fit_on_the_page_across_goes_down():
 def test_maps_that_are_not_drawn_are_counted(monkeypatch):
     monkeypatch.setattr(maps, "MAX_SQUARES", 20)
     problem = sensitive(crossed(3, 2, 4), [])
-    protection = hide(problem)
+    protection = suppressing(problem)
     shown = view.status_map(protection, audit(problem, protection))
     assert shown is not None
     assert (len(shown["slices"]), shown["left"]) == (2, 3)
@@ -312,16 +316,16 @@ def test_groups_of_many_rows_begin_closed_and_say_how_much_they_hide(monkeypatch
     nace = Hierarchy.from_pairs([("A", None), ("B", None), ("A1", "A"), ("A2", "A"), ("B1", "B")])
     table = Table.from_cells({"nace": nace}, np.arange(len(nace))[None], [35.0, 30, 5, 10, 20, 5])
     problem = sensitive(table, [table.index("A1")])
-    protection = hide(problem, "A2")
+    protection = suppressing(problem, "A2")
     page = render_report(problem, protection, audit(problem, protection))
     assert page.count('<input type="checkbox">') == 2
-    assert "2 hidden" in page
+    assert "2 suppressed" in page
     monkeypatch.setattr(maps, "LONG", 100)
     assert render_report(problem, protection, audit(problem, protection)).count('<input type="checkbox" checked>') == 2
 
 
 def blurred(problem: Problem) -> Protection:
-    """The first cell adjusted, the second told as an interval, the third hidden."""
+    """The first cell adjusted, the second told as an interval, the third suppressed."""
     value = problem.table.value
     published, lower, upper = value.copy(), value.copy(), value.copy()
     cells = [problem.table.index(label) for label in ("a0 × b0", "a0 × b1", "a1 × b0")]
@@ -347,7 +351,7 @@ def test_adjusted_cells_and_intervals_are_shown_as_what_they_are():
     text = text_of(render_report(problem, protection, audit(problem, protection)))
     assert "What readers are told instead" in text
     assert "a0 × b1 10 – 6 14" in text
-    assert "hidden, with an interval" in text
+    assert "suppressed, with an interval" in text
 
 
 def test_which_cells_protect_which_is_read_from_the_relations(square):
@@ -368,10 +372,12 @@ def test_which_cells_protect_which_is_read_from_the_relations(square):
 
 def test_hidden_cells_apart_from_all_primaries_are_called_idle(square):
     problem = square[0]
-    found = cover(hide(problem, "a0 × b1", "a1 × b0", "a1 × b1", "a2 × b2", "a2 × b3"), problem.primaries.tolist())
+    found = cover(
+        suppressing(problem, "a0 × b1", "a1 × b0", "a1 × b1", "a2 × b2", "a2 × b3"), problem.primaries.tolist()
+    )
     assert found is not None
     assert (found["groups"], found["idle"]) == (2, 2)
-    assert cover(hide(sensitive(problem.table, [])), []) is None
+    assert cover(suppressing(sensitive(problem.table, [])), []) is None
 
 
 def test_attacks_that_were_tried_are_listed_if_handed_in(square):
@@ -393,7 +399,7 @@ def test_a_table_without_dimensions_has_no_map():
     relations = from_equations([([1, 2, 0], [1, 1, -1])], 3)
     table = Table({}, np.zeros((0, 3), np.int32), [30.0, 10.0, 20.0], relations, names=("0", "1", "<2>"))
     problem = sensitive(table, [1])
-    protection = hide(problem, "<2>")
+    protection = suppressing(problem, "<2>")
     page = render_report(problem, protection, audit(problem, protection))
     assert "Safe against" in page
     assert "The table by status" not in page
@@ -403,7 +409,7 @@ def test_a_table_without_dimensions_has_no_map():
 
 def test_nothing_sensitive_and_nothing_hidden():
     problem = sensitive(crossed(3, 4), [])
-    protection = hide(problem)
+    protection = suppressing(problem)
     text = text_of(render_report(problem, protection, audit(problem, protection)))
     assert "Safe" in text
     assert "there is nothing to protect" in text
@@ -412,9 +418,9 @@ def test_nothing_sensitive_and_nothing_hidden():
 
 def test_a_table_of_zeros_loses_no_value():
     problem = sensitive(crossed(2, 2, fill=0.0), [])
-    protection = hide(problem)
+    protection = suppressing(problem)
     assert view.losses(protection)[0]["rows"][0]["value"] is None
-    assert "Value hidden –" in text_of(render_report(problem, protection, audit(problem, protection)))
+    assert "Value suppressed –" in text_of(render_report(problem, protection, audit(problem, protection)))
 
 
 def test_losses_follow_the_hierarchy_to_the_level_below_the_total():
@@ -422,8 +428,8 @@ def test_losses_follow_the_hierarchy_to_the_level_below_the_total():
     codes = np.arange(len(nace))[None]
     table = Table.from_cells({"nace": nace}, codes, [35.0, 30, 5, 10, 20, 5])
     problem = sensitive(table, [table.index("A1")])
-    (loss,) = view.losses(hide(problem, "A2", "A"))
-    assert [(r["code"], r["hidden"], r["cells"], r["value"]) for r in loss["rows"]] == [
+    (loss,) = view.losses(suppressing(problem, "A2", "A"))
+    assert [(r["code"], r["suppressed"], r["cells"], r["value"]) for r in loss["rows"]] == [
         ("A", 3, 3, 1.0),
         ("B", 0, 2, 0.0),
     ]
@@ -436,7 +442,7 @@ def test_losses_of_groupings_that_do_not_nest_list_each_group_once():
     values = {"Total": 6.0, "low": 1.0, "high": 5.0, "odd": 4.0, "even": 2.0, "1": 1.0, "2": 2.0, "3": 3.0}
     table = Table.from_cells({"size": both}, np.arange(len(both))[None], [values[c] for c in both.codes])
     problem = sensitive(table, [table.index("2")])
-    (loss,) = view.losses(hide(problem))
+    (loss,) = view.losses(suppressing(problem))
     assert {r["code"]: r["value"] for r in loss["rows"]} == {"low": 0.0, "high": 0.4, "odd": 0.0, "even": 1.0}
 
 
@@ -509,7 +515,7 @@ def test_the_report_tells_whether_respondents_are_safe_in_numbers_only(square):
     problem, *_ = square
     table = problem.table.with_columns(top=np.stack([problem.table.value, np.zeros(len(problem.table))], axis=1))
     problem = problem.with_columns(table=table, rules=("P(15)",))
-    protection = hide(problem, "a0 × b1", "a1 × b0", "a1 × b1")
+    protection = suppressing(problem, "a0 × b1", "a1 × b0", "a1 × b1")
     seen = audit_respondents(problem, protection)
     audited = audit(problem, protection)
     page = render_report(problem, protection, audited, seen)
@@ -517,7 +523,7 @@ def test_the_report_tells_whether_respondents_are_safe_in_numbers_only(square):
     assert "Exposed: 1 of 1 respondent who need protection" in page
     assert seen.respondents[0] not in page
     with pytest.raises(TableError, match="another protection"):
-        render_report(problem, hide(problem, "a0 × b2", "a1 × b0", "a1 × b2"), audited, seen)
+        render_report(problem, suppressing(problem, "a0 × b2", "a1 × b0", "a1 × b2"), audited, seen)
     safe = view.respondents_verdict(replace(seen, exposed=()), protection)
     assert [kind for kind, *_ in safe] == ["safe"]
     assert view.respondents_verdict(None, protection) == []
@@ -594,12 +600,12 @@ def test_the_shareable_edition_holds_no_value_level_cost_or_parameter(seed):
     problem, protection, checked = random_case(seed)
     page = render_shareable(problem, protection, checked, title="Turnover")
     assert "the p-percent rule and a least number of contributors" in page
-    hidden = protection.hidden
-    assert hidden.sum() > 4
+    suppressed = protection.suppressed
+    assert suppressed.sum() > 4
     value = problem.table.value
     secrets = [
-        *value[hidden],
-        *problem.cost[hidden],
+        *value[suppressed],
+        *problem.cost[suppressed],
         *(column[problem.primaries] for column in (problem.lower, problem.upper)),
         *(value + problem.upper)[problem.primaries],
         *(value - problem.lower)[problem.primaries],
@@ -607,12 +613,12 @@ def test_the_shareable_edition_holds_no_value_level_cost_or_parameter(seed):
         *checked.upper[np.isfinite(checked.upper)],
         protection.report.cost,
         problem.cost[problem.primaries].sum(),
-        value[hidden].sum(),
+        value[suppressed].sum(),
     ]
     numbers = np.concatenate([np.atleast_1d(secret) for secret in secrets]).tolist()
     assert not found_in(page, numbers)
     assert (
-        len(found_in(render_report(problem, protection, checked), numbers)) > hidden.sum()
+        len(found_in(render_report(problem, protection, checked), numbers)) > suppressed.sum()
     )  # the search does find things
     for text in (
         "13.371",
@@ -639,7 +645,7 @@ def without_date(page: str) -> str:
 
 
 def test_readers_cannot_tell_from_it_which_hidden_cell_is_sensitive_or_what_it_holds():
-    """Another primary, other hidden values, levels, costs and parameters: as long as the release is the same, so is the page."""
+    """Another primary, other suppressed values, levels, costs and parameters: if the release is the same, so is the page."""
     table, labels = crossed(3, 4), ("a0 × b0", "a0 × b1", "a1 × b0", "a1 × b1")
     other = table.value.copy()
     other[[table.index(label) for label in labels]] += [3.0, -3.0, -3.0, 3.0]
@@ -647,7 +653,9 @@ def test_readers_cannot_tell_from_it_which_hidden_cell_is_sensitive_or_what_it_h
     for values, primary, level, rule in ((table.value, labels[0], 2.0, "P(10)"), (other, labels[3], 1.0, "P(25)")):
         given = table.with_columns(value=values, magnitude=np.abs(values))
         problem = replace(sensitive(given, [given.index(primary)], level=level), rules=(rule,))
-        protection = hide(problem, *labels, method="optimal", status="optimal", bound=3.0, seed=int(level), note=rule)
+        protection = suppressing(
+            problem, *labels, method="optimal", status="optimal", bound=3.0, seed=int(level), note=rule
+        )
         pages.append(without_date(render_shareable(problem, protection, audit(problem, protection))))
     assert pages[0] == pages[1]
 
@@ -666,7 +674,7 @@ def test_what_limits_the_promise_stands_beside_the_verdict_of_the_shareable_edit
     problem, protection, checked = square
     table = problem.table.with_columns(behind_left_out=True)
     left_out = replace(problem, table=table)
-    again = hide(left_out, *table.labels(np.flatnonzero(protection.hidden)))
+    again = suppressing(left_out, *table.labels(np.flatnonzero(protection.suppressed)))
     page = text_of(render_shareable(left_out, again, audit(left_out, again)))
     rests = page[page.index("What this rests on") : page.index("Some cells would say too much")]
     assert "the cells behind them are left out: readers who use them may infer more." in rests
@@ -682,8 +690,8 @@ def test_the_shareable_edition_shows_hidden_adjusted_and_intervals(tmp_path):
     write_shareable(tmp_path / "page.html", problem, protection, audit(problem, protection), title="Für Ø")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert 'class="a" title="a0 × b0: published, stands for an interval"' in page
-    assert 'class="h i" title="a0 × b1: hidden, interval published"' in page
-    assert 'class="h" title="a1 × b0: hidden"' in page
+    assert 'class="h i" title="a0 × b1: suppressed, interval published"' in page
+    assert 'class="h" title="a1 × b0: suppressed"' in page
     assert "Für Ø" in page
     text = text_of(page)
     assert "Hidden 10.0 % 2 of 20" in text
@@ -696,7 +704,7 @@ def test_a_shareable_edition_with_nothing_hidden_and_without_dimensions(square):
     relations = from_equations([([1, 2, 0], [1, 1, -1])], 3)
     table = Table({}, np.zeros((0, 3), np.int32), [30.0, 10.0, 20.0], relations, names=("0", "1", "2"))
     problem = sensitive(table, [])
-    page = render_shareable(problem, protection := hide(problem), audit(problem, protection))
+    page = render_shareable(problem, protection := suppressing(problem), audit(problem, protection))
     assert "Published 100 %" in text_of(page)
     assert "Every cell is published with its value." in page
     assert "The table by status" not in page
@@ -708,7 +716,7 @@ def test_the_method_is_told_only_if_it_is_known(square):
     """A pattern that was read from a file does not say how it was found."""
     problem, protection, _ = square
     assert "Method</th>" not in render_shareable(*square)
-    found = hide(problem, *problem.table.labels(np.flatnonzero(protection.hidden)), method="kelly")
+    found = suppressing(problem, *problem.table.labels(np.flatnonzero(protection.suppressed)), method="kelly")
     assert "Method</th><td>kelly: " in render_shareable(problem, found, audit(problem, found))
 
 
@@ -746,7 +754,7 @@ def test_twenty_thousand_cells_open_in_two_seconds(sizes, tmp_path):
     table = crossed(*sizes, names=" manufacture of other things n.e.c.")
     assert len(table) == 20_000
     problem = sensitive(table, np.flatnonzero(table.is_base)[:500].tolist())
-    protection = hide(problem)
+    protection = suppressing(problem)
     write_report(tmp_path / "report.html", problem, protection, audit(problem, protection, intervals=False))
     assert (tmp_path / "report.html").stat().st_size < 5_000_000
     assert min(load_seconds(tmp_path / "report.html") for _ in range(3)) < 2  # others may be at work here

@@ -34,8 +34,8 @@ def table(special: dict[tuple[str, str], dict[str, float]], rows: str = "ABC", c
     return table_of({"a": Hierarchy.flat(rows), "b": Hierarchy.flat(names)}, cells | special)
 
 
-def safe(problem: Problem, hidden: np.ndarray) -> tuple[bool, bool]:
-    found = suppress(problem, hidden)
+def safe(problem: Problem, suppressed: np.ndarray) -> tuple[bool, bool]:
+    found = suppress(problem, suppressed)
     return audit(problem, found).passed, audit_respondents(problem, found).passed
 
 
@@ -52,7 +52,7 @@ def test_a_sensitive_cell_that_is_published_is_not_safe(rule):
 def test_cells_that_are_sensitive_by_hand_are_protected_too(method):
     problem = assess(table({}), "P(20)", statuses={"C × III": "primary"})
     found = protect(problem, method, level="contributions")
-    assert safe(problem, found.hidden) == (True, True)
+    assert safe(problem, found.suppressed) == (True, True)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_totals_may_be_sensitive_where_their_parts_are_not(given):
         with pytest.raises(NoSafePatternError):
             protect(problem, level="contributions")
     else:
-        assert safe(problem, protect(problem, level="contributions").hidden) == (True, True)
+        assert safe(problem, protect(problem, level="contributions").suppressed) == (True, True)
 
 
 @pytest.mark.parametrize("level", ["contribution", "respondents", ""])
@@ -89,25 +89,25 @@ def test_no_more_cells_than_allowed(seed):
         (row, column): crowd(row + column, 4, float(rng.integers(5, 40))) for row in "C" for column in ("I", "II")
     }
     problem = assess(table(special), "P(30)")
-    least = int(protect(problem, Optimal(fewest=True), level="contributions").hidden.sum())
+    least = int(protect(problem, Optimal(fewest=True), level="contributions").suppressed.sum())
     for most in (least - 1, least, least + 2):
         try:
             found = protect(problem, Optimal(at_most=most), level="contributions")
         except NoSafePatternError:
             assert most < least
             continue
-        assert found.hidden.sum() <= most
+        assert found.suppressed.sum() <= most
         assert found.report.bound <= found.report.cost * (1 + 1e-9)
-        assert safe(problem, found.hidden) == (True, True)
+        assert safe(problem, found.suppressed) == (True, True)
 
 
 def test_on_the_boundary():
     """Of 270 the insider has 150 and the target 100: 20 are left, which is 20 percent exactly."""
     special = {("A", "I"): {"one": 100.0, "x": 10.0}, ("B", "I"): {"two": 150.0, "y": 10.0}}
-    hidden = ["A × I", "A × II", "B × I", "B × II"]
+    suppressed = ["A × I", "A × II", "B × I", "B × II"]
     for boundary, exposed in (("strict", False), ("inclusive", True)):
         problem = assess(table(special, rows="ABC", columns=3), "P(20)", boundary=boundary)
-        pattern = np.isin(problem.table.labels(), hidden)
+        pattern = np.isin(problem.table.labels(), suppressed)
         seen = audit_respondents(problem, suppress(problem, pattern))
         assert ("one" in seen.respondents) is exposed
 
@@ -180,7 +180,7 @@ def test_both_audits_must_pass_to_publish():
     pattern = suppress(problem, np.isin(problem.table.labels(), labels))
     seen, checked = audit_respondents(problem, pattern), audit(problem, pattern)
     assert checked.passed
-    assert publish(problem, pattern, checked, level="cells").hidden.sum() == 4
+    assert publish(problem, pattern, checked, level="cells").suppressed.sum() == 4
     with pytest.raises(NotSafeError, match="whether single respondents are safe was not audited"):
         publish(problem, pattern, checked)
     with pytest.raises(NotSafeError, match="2 of 2 respondents can be told too closely"):

@@ -86,8 +86,8 @@ def test_nobody_is_exposed_by_default_says_exhaustive_search(seed):
         except NoSafePatternError:
             continue
         break
-    assert level_of(problem, found.only_hides).covers_respondents
-    assert is_exposed(problem, found.hidden, measure) == {}
+    assert level_of(problem, found.only_suppresses).covers_respondents
+    assert is_exposed(problem, found.suppressed, measure) == {}
     assert audit(problem, found).passed
 
 
@@ -149,7 +149,7 @@ def test_a_table_that_lists_too_few_contributions_covers_cells():
 def test_a_problem_of_cells_alone_is_protected_as_before():
     problem = random_problem(np.random.default_rng(1), random_table(np.random.default_rng(1), (4, 4)))
     found = protect(problem)
-    assert np.array_equal(found.hidden, protect(problem, level="cells").hidden)
+    assert np.array_equal(found.suppressed, protect(problem, level="cells").suppressed)
     assert publish(problem, found, audit(problem, found)) is not None
 
 

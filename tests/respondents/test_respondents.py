@@ -27,18 +27,18 @@ RULES = ("P(20)", "PQ(10,40)", "P(15)")
 
 @pytest.mark.parametrize("seed", few_and_many(70, 210))
 def test_the_audit_finds_what_exhaustive_search_finds(seed):
-    """Holdings in up to three cells, negative contributions, hierarchies; up to eight hidden base cells."""
+    """Holdings in up to three cells, negative contributions, hierarchies; up to eight suppressed base cells."""
     rng = np.random.default_rng(seed)
     rule = RULES[seed % len(RULES)]
     shape = (3, 3) if seed % 3 else (2, 4)
     problem = posed(rng, rule, shape=shape, negative=0.3 * (seed % 2), deep=seed % 5 == 0)
-    hidden = hidden_in(rng, problem, most=7)
+    suppressed = hidden_in(rng, problem, most=7)
     (measure,) = measures_of(rule)
-    truth = is_exposed(problem, hidden, measure)
-    found = audit_respondents(problem, suppress(problem, hidden))
+    truth = is_exposed(problem, suppressed, measure)
+    found = audit_respondents(problem, suppress(problem, suppressed))
     check_verdict(problem, found, truth)
     for one in found.exposed:
-        check_aggregation(problem, hidden, one)
+        check_aggregation(problem, suppressed, one)
         least = truth[one.respondent][frozenset(one.insiders)] * measure.known
         assert one.precision >= least - 1e-9
         if len(problem.table.respondents().of(one.group.target)[0]) == 1:
@@ -56,18 +56,18 @@ def check_verdict(problem, found, truth) -> None:
         assert cell in stand_for
 
 
-def check_aggregation(problem, hidden, one) -> None:
-    """Its multipliers add up to it, hidden totals cancel out, and what is published gives its value."""
+def check_aggregation(problem, suppressed, one) -> None:
+    """Its multipliers add up to it, suppressed totals cancel out, and what is published gives its value."""
     table = problem.table
     weights = np.zeros(len(table), dtype=object)
     for row, y in one.aggregation.multipliers.items():
         for k in range(table.relations.indptr[row], table.relations.indptr[row + 1]):
             weights[table.relations.indices[k]] += y * Fraction(int(table.relations.data[k]))
     if one.aggregation.multipliers:
-        assert {i: w for i, w in enumerate(weights) if w and hidden[i]} == dict(one.aggregation.hidden)
-        assert {i: -w for i, w in enumerate(weights) if w and not hidden[i]} == dict(one.aggregation.published)
-    assert all(table.is_base[i] for i in one.aggregation.hidden)
-    total = sum(float(w) * table.value[i] for i, w in one.aggregation.hidden.items())
+        assert {i: w for i, w in enumerate(weights) if w and suppressed[i]} == dict(one.aggregation.suppressed)
+        assert {i: -w for i, w in enumerate(weights) if w and not suppressed[i]} == dict(one.aggregation.published)
+    assert all(table.is_base[i] for i in one.aggregation.suppressed)
+    total = sum(float(w) * table.value[i] for i, w in one.aggregation.suppressed.items())
     assert total == pytest.approx(sum(float(w) * table.value[i] for i, w in one.aggregation.published.items()))
     assert one.aggregation.sensitive
 
@@ -76,10 +76,10 @@ def check_aggregation(problem, hidden, one) -> None:
 def test_coalitions_of_two(seed):
     rng = np.random.default_rng(1000 + seed)
     problem = posed(rng, "P(20,2)", shape=(2, 3), respondents=6)
-    hidden = hidden_in(rng, problem, most=5)
+    suppressed = hidden_in(rng, problem, most=5)
     (measure,) = measures_of("P(20,2)")
-    found = audit_respondents(problem, suppress(problem, hidden))
-    check_verdict(problem, found, is_exposed(problem, hidden, measure))
+    found = audit_respondents(problem, suppress(problem, suppressed))
+    check_verdict(problem, found, is_exposed(problem, suppressed, measure))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -88,23 +88,23 @@ def test_dominance(seed):
     rng = np.random.default_rng(2000 + seed)
     rule = ("NK(1,75)", "NK(2,85)")[seed % 2]
     problem = posed(rng, rule, shape=(2, 3), respondents=7)
-    hidden = hidden_in(rng, problem, most=5)
+    suppressed = hidden_in(rng, problem, most=5)
     (measure,) = measures_of(rule)
-    truth = is_exposed(problem, hidden, measure)
-    found = audit_respondents(problem, suppress(problem, hidden))
+    truth = is_exposed(problem, suppressed, measure)
+    found = audit_respondents(problem, suppress(problem, suppressed))
     assert found.passed is (not truth)
     assert set(found.respondents) <= set(truth)
     for one in found.exposed:
-        check_aggregation(problem, hidden, one)
+        check_aggregation(problem, suppressed, one)
 
 
 # -- the paper's own program -----------------------------------------------------------------------------------
 
 
-def most_sensitive(problem, hidden, p: float, q: float) -> float:
+def most_sensitive(problem, suppressed, p: float, q: float) -> float:
     """Daalmans & de Waal (2010), (6.6) to (6.18), with what is missing there: the target contributes 1 to the aggregation."""
     table, given = problem.table, problem.table.respondents()
-    base, totals = (np.flatnonzero(part & hidden) for part in (table.is_base, ~table.is_base))
+    base, totals = (np.flatnonzero(part & suppressed) for part in (table.is_base, ~table.is_base))
     relations = table.relations.toarray()
     rows, cells, people = len(relations), len(base), len(given.names)
     x = np.zeros((people, len(table)))
@@ -170,9 +170,9 @@ def most_sensitive(problem, hidden, p: float, q: float) -> float:
 def test_the_paper_s_own_program_says_the_same(seed):
     rng = np.random.default_rng(3000 + seed)
     problem = posed(rng, "P(20)", shape=(2, 3), respondents=5)
-    hidden = hidden_in(rng, problem, most=4)
-    found = audit_respondents(problem, suppress(problem, hidden))
-    assert found.passed is (most_sensitive(problem, hidden, 20, 100) < 1e-6)
+    suppressed = hidden_in(rng, problem, most=4)
+    found = audit_respondents(problem, suppress(problem, suppressed))
+    assert found.passed is (most_sensitive(problem, suppressed, 20, 100) < 1e-6)
 
 
 # -- the theorems ----------------------------------------------------------------------------------------------
@@ -200,8 +200,8 @@ def test_sums_of_cells_that_are_not_sensitive_are_not_sensitive(seed):
                 rest = np.delete(parts, t)
                 elsewhere = np.abs(weights * amount[t])[np.arange(5) != i].sum()
                 for s in range(6):
-                    room = q * (np.delete(rest, s).sum() + elsewhere) / abs(weights[i])
-                    assert room > p * abs(amount[t, i])
+                    slack = q * (np.delete(rest, s).sum() + elsewhere) / abs(weights[i])
+                    assert slack > p * abs(amount[t, i])
 
 
 # -- patterns --------------------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ def test_patterns_are_safe_for_everybody(seed):
         assert is_exposed(problem, everything, measure)
         return
     assert audit_respondents(problem, found).passed
-    assert not is_exposed(problem, found.hidden, measure)
+    assert not is_exposed(problem, found.suppressed, measure)
     assert audit(problem, found).passed  # safe respondents make safe cells
 
 
@@ -243,7 +243,7 @@ def test_whoever_stops_a_step_stops_all_of_it(monkeypatch):
     problem = posed(np.random.default_rng(5001), "P(20)", shape=(3, 3), respondents=10)
     safe = protect(problem, level="contributions")
     monkeypatch.setattr(
-        Kelly, "protect", lambda self, problem, run: suppress(problem, safe.hidden, status="time_limit")
+        Kelly, "protect", lambda self, problem, run: suppress(problem, safe.suppressed, status="time_limit")
     )
     with pytest.raises(KeyboardInterrupt):
         ForRespondents(Kelly(), Kelly()).protect(problem, Run())
@@ -257,10 +257,10 @@ def test_the_cheapest_pattern_is_found(seed):
     free = problem.free.tolist()
     best = np.inf
     for chosen in product((False, True), repeat=len(free)):
-        hidden = problem.status == Status.PRIMARY
-        hidden[free] = chosen
-        cost = float(problem.cost[hidden].sum())
-        if cost < best and not is_exposed(problem, hidden, measure):
+        suppressed = problem.status == Status.PRIMARY
+        suppressed[free] = chosen
+        cost = float(problem.cost[suppressed].sum())
+        if cost < best and not is_exposed(problem, suppressed, measure):
             best = cost
     if not np.isfinite(best):
         with pytest.raises(NoSafePatternError):

@@ -85,7 +85,7 @@ def test_the_p_percent_rule_with_weights_against_the_formula(weights):
 
 
 def test_one_or_two_respondents_are_sensitive_whatever_their_weights():
-    """Known weights hide nobody: what a cell of one or two holds is known to the other one."""
+    """Known weights suppress nobody: what a cell of one or two holds is known to the other one."""
     records = surveys(np.random.default_rng(7), (0.5, 1.0, 1.1, 2.0, 50.0))
     problems = {
         weights: assess(
@@ -160,8 +160,8 @@ def test_a_zero_that_was_reported_is_suppressed_up_to_its_range():
     problem = assess(table, "ZERO(20)")
     assert table.labels(problem.primaries) == ["a × x"]
     found = protect(problem, "kelly")
-    assert found.hidden[table.index("a × x")]
-    assert not found.hidden[table.index("b × z")]
+    assert found.suppressed[table.index("a × x")]
+    assert not found.suppressed[table.index("b × z")]
     seen = audit(problem, found)
     assert seen.passed
     assert seen.upper[seen.cell == table.index("a × x")].min() >= 20

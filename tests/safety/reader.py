@@ -18,17 +18,17 @@ def interval(
 ) -> tuple[float, float]:
     """The least and the greatest value of a cell, where ``known`` has NaN for suppressed cells, which are at least ``least``."""
     matrix = table.relations.toarray()
-    hidden = np.isnan(known)
-    rest = table.rhs - matrix[:, ~hidden] @ known[~hidden]
-    aim = np.zeros(int(hidden.sum()))
-    aim[np.flatnonzero(np.flatnonzero(hidden) == cell)] = 1.0
+    suppressed = np.isnan(known)
+    rest = table.rhs - matrix[:, ~suppressed] @ known[~suppressed]
+    aim = np.zeros(int(suppressed.sum()))
+    aim[np.flatnonzero(np.flatnonzero(suppressed) == cell)] = 1.0
     ends = []
     for sign in (1, -1):
         if whole:
-            rows = LinearConstraint(matrix[:, hidden], rest, rest)
+            rows = LinearConstraint(matrix[:, suppressed], rest, rest)
             found = milp(sign * aim, constraints=rows, bounds=Bounds(least, np.inf), integrality=np.ones(len(aim)))
         else:
-            found = linprog(sign * aim, A_eq=matrix[:, hidden], b_eq=rest, bounds=(least, None), method="highs")
+            found = linprog(sign * aim, A_eq=matrix[:, suppressed], b_eq=rest, bounds=(least, None), method="highs")
         ends.append(np.inf * -sign if found.status == 3 or found.fun is None else sign * found.fun)
     return ends[0], ends[1]
 

@@ -121,20 +121,20 @@ def test_a_secondary_cell_that_follows_from_the_others_is_refused_and_methods_pu
     """The last row has one suppressed cell, which protects nobody."""
     table = cross_table("ABC", "xyz", [[10, 20, 30], [40, 50, 60], [70, 80, 90]])
     problem = pose(table, {"A × x": 5})
-    hidden = np.isin(table.labels(), ["A × x", "A × y", "B × x", "B × y", "C × z"])
-    checked = audit(problem, suppress(problem, hidden))
+    suppressed = np.isin(table.labels(), ["A × x", "A × y", "B × x", "B × y", "C × z"])
+    checked = audit(problem, suppress(problem, suppressed))
     assert checked.exposed == ["C × z"]
     assert checked.safe.all()
     assert not checked.passed
-    found = protect(problem, start=hidden)
-    assert "C × z" not in np.array(table.labels())[found.hidden]
+    found = protect(problem, start=suppressed)
+    assert "C × z" not in np.array(table.labels())[found.suppressed]
 
 
 def test_a_cell_suppressed_beforehand_is_not_computable_either():
     table = cross_table("ABC", "xyz", [[10, 20, 30], [40, 50, 60], [70, 80, 90]])
     problem = pose(table, {"A × x": 5})
     given = np.array(problem.status)
-    given[table.index("C × z")] = Status.HIDDEN
+    given[table.index("C × z")] = Status.SUPPRESSED
     problem = problem.with_columns(status=given)
     check(problem, "kelly")
     check(problem, "optimal")

@@ -46,7 +46,7 @@ def test_the_nine_ones_are_not_suppressed_alone(name):
     assert len(audit(problem, alone).exposed) == 9
     found = protect(problem, level="cells")
     assert audit(problem, found).passed
-    assert found.hidden.sum() > 9
+    assert found.suppressed.sum() > 9
     what = "count" if problem.table.is_count else "value"
     assert f"Zeros are published: readers know that a suppressed {what} is not zero." in promise(found)
 

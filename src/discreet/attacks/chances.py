@@ -67,7 +67,7 @@ def _change(table: PTable, count: np.ndarray, published: FloatArray) -> FloatArr
 def _together(likely: FloatArray, problem: Problem, public: Public) -> float:
     """Cells that must be published have their values, and suppressed ones none, whatever is drawn."""
     suppressed = np.isnan(public.published)
-    if np.any(suppressed != (problem.status == Status.HIDDEN)):
+    if np.any(suppressed != (problem.status == Status.SUPPRESSED)):
         return 0.0
     fixed = problem.status == Status.PUBLISHED
     likely = np.where(fixed, _is(problem.table.value, public), likely)

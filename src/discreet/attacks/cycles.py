@@ -1,4 +1,4 @@
-"""What bounds a hidden cell from above and below, and the single further quantity that would reveal it."""
+"""What bounds a suppressed cell from above and below, and the single further quantity that would reveal it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CycleSide:
 
 @dataclass(frozen=True)
 class Cycle:
-    """One hidden cell: its exact interval, what bounds it, and the cells any one of which would reveal it.
+    """One suppressed cell: its exact interval, what bounds it, and the cells any one of which would reveal it.
 
     With a the distance from the lower end and b that from the upper one: x = lower + a = upper − b, and a + b is public. So a, b,
     b − a or b / a, from whatever source, gives x away.
@@ -92,7 +92,7 @@ class Cycles(Finding):
 
 
 def cycles(public: Public, cells: Sequence[str] | None = None, *, progress: Progress | None = None) -> Cycles:
-    """For hidden cells, by default all: which cells stop each of them on either side.
+    """For suppressed cells, by default all: which cells stop each of them on either side.
 
     At an end of the interval the multipliers y of the relations write the cell as x = yᵀt + Σ dᵢ xᵢ with dᵢ ≠ 0 only for cells
     that are at a bound there. In an alternating cycle that is one cell on either side: the smallest of the same parity stops x

@@ -79,7 +79,7 @@ def difference(
     sums: Mapping[str, Sequence[str]] | None = None,
     progress: Progress | None = None,
 ) -> Differenced:
-    """What several publications together say about the hidden cells of the first."""
+    """What several publications together say about the suppressed cells of the first."""
     alone = exact(first, progress=progress)
     joint = join(first, *others, sums=sums)
     both = exact(joint, progress=progress)

@@ -20,7 +20,7 @@ from discreet.methods.perturbation.adjustment import Adjustment, distances
 from discreet.methods.perturbation.announcement import ANNOUNCEMENT, Announcement, announcements, multiple_at
 from discreet.methods.perturbation.draws import Draws
 from discreet.methods.perturbation.perturbation import Perturbation
-from discreet.methods.perturbation.windows import NoRoomError, Windows
+from discreet.methods.perturbation.windows import NoSlackError, Windows
 from discreet.problem import Problem, Status
 from discreet.secret import Secret
 
@@ -176,7 +176,7 @@ def _announced(method: Perturbation | Adjustment, problem: Problem, public: Publ
         for one in announcements(problem, method.percent, method.margin, multiple_at(float(number))):
             said[one].append(float(number))
     for one, numbers in said.items():
-        with suppress(NoRoomError):
+        with suppress(NoSlackError):
             windows = Windows.announced(problem, one)
             if _within(windows, public):
                 return _Announced(windows, len(numbers) / MULTIPLES, numbers[len(numbers) // 2])
@@ -187,7 +187,7 @@ def _within(windows: Windows, public: Public) -> bool:
     """Whether the values of a table may be published as they were, with the same intervals."""
     change = _change(windows, public)
     lower, upper = windows.intervals(windows.published(change.astype(np.int64)))
-    told = windows.problem.status != Status.HIDDEN
+    told = windows.problem.status != Status.SUPPRESSED
     possible = (change >= windows.low) & (change <= windows.high)
     same = [
         np.isclose(mine, theirs, rtol=SAME, atol=SAME)
@@ -197,7 +197,7 @@ def _within(windows: Windows, public: Public) -> bool:
 
 
 def _change(windows: Windows, public: Public) -> FloatArray:
-    """By how many units published values differ from the table's; hidden ones by none."""
+    """By how many units published values differ from the table's; suppressed ones by none."""
     return np.nan_to_num(np.rint((public.published - windows.problem.table.value) / windows.unit))
 
 

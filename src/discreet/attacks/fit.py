@@ -1,4 +1,4 @@
-"""Filling in hidden cells: iterative proportional fitting, from nothing or from the midpoints of the exact intervals."""
+"""Filling in suppressed cells: iterative proportional fitting, from nothing or from the midpoints of the exact intervals."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def fit(
     tolerance: float = 1e-9,
     progress: Progress | None = None,
 ) -> Fitted:
-    """Scale hidden cells until all relations hold.
+    """Scale suppressed cells until all relations hold.
 
     In a relation P − N = t of cells that count positively and negatively, the former are multiplied by s and the latter
-    divided by it, with P·s − N/s = t: without hidden totals (N = 0) that is iterative proportional fitting. Starting from the
+    divided by it, with P·s − N/s = t: without suppressed totals (N = 0) that is iterative proportional fitting. Starting from the
     midpoints of the exact intervals makes these additive ("adjusted midpoints").
     """
     if start not in get_args(Start):
@@ -70,7 +70,9 @@ def fit(
     unclaimed = np.full(len(system.cells), np.nan)
     return Fitted(
         attack="fit" if start == "equal" else "midpoint-fit",
-        assumes="hidden cells are in proportion to their margins" if start == "equal" else "midpoints are nearly right",
+        assumes="suppressed cells are in proportion to their margins"
+        if start == "equal"
+        else "midpoints are nearly right",
         public=public,
         cell=system.cells,
         lower=unclaimed,

@@ -121,7 +121,7 @@ def bisect_p(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> PercentBound:
-    """A lower bound of p by trial and error: protect a fitted table with some p; where that hides less, the true p is larger.
+    """A lower bound of p by trial and error: protect a fitted table with some p; if that suppresses less, the true p is larger.
 
     A guess: the fitted table is not the true one, and the agency's method and costs (here: the values) must be known. ``least``
     stays 0 where the trials say nothing.
@@ -129,16 +129,18 @@ def bisect_p(
     progress = progress or Silent()
     above = bound_p(public)
     surrogate = _surrogate(public)
-    hidden = np.isnan(public.published)
+    suppressed = np.isnan(public.published)
     few = np.zeros(len(public), dtype=bool)
     few[above.cell] = True
 
     def hides_less(p: float) -> bool:
-        return _hides_less(surrogate, few, p, hidden, lambda problem: protect(problem, method, seed=seed).hidden)
+        return _hides_less(
+            surrogate, few, p, suppressed, lambda problem: protect(problem, method, seed=seed).suppressed
+        )
 
     least, most = 0.0, above.greatest
     progress.stage("bisect-p", steps)
-    # Where not even the largest p makes the method hide what is hidden, it was another method, or another table.
+    # Where not even the largest p makes the method suppress what is suppressed, it was another method, or another table.
     for step in range(0 if hides_less(most) else steps):
         trial = (least + most) / 2
         if hides_less(trial):
@@ -166,7 +168,7 @@ def _surrogate(public: Public) -> Problem:
 
 
 def _hides_less(
-    surrogate: Problem, few: BoolArray, p: float, hidden: BoolArray, pattern: Callable[[Problem], BoolArray]
+    surrogate: Problem, few: BoolArray, p: float, suppressed: BoolArray, pattern: Callable[[Problem], BoolArray]
 ) -> bool:
     value = surrogate.table.value
     level = np.where(few, p / 100 * value, 0.0)
@@ -174,7 +176,7 @@ def _hides_less(
     least, endless = np.minimum(value, 0.0), np.full(len(value), np.inf)
     asked = surrogate.with_columns(status=status, lower=level, upper=level, prior_lower=least, prior_upper=endless)
     try:
-        return bool(np.any(hidden & ~pattern(asked)))
+        return bool(np.any(suppressed & ~pattern(asked)))
     except NoSafePatternError:
         return False
 

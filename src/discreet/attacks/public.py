@@ -1,4 +1,4 @@
-"""What the public sees, and what an intruder knows beside it. There is no place here for a hidden value."""
+"""What the public sees, and what an intruder knows beside it. There is no place here for a suppressed value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from discreet.release import Release
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Public:
-    """A table as a reader has it: labels, relations, published values (NaN where hidden), and bounds.
+    """A table as a reader has it: labels, relations, published values (NaN where suppressed), and bounds.
 
     ``told_lower`` and ``told_upper`` are published intervals, infinite where there are none; ``lower`` and ``upper`` also take in
     what the intruder knows beforehand. ``count`` is the number of respondents of each cell, if that is published.
@@ -59,7 +59,7 @@ class Public:
         lower, upper = limits(protection, who)
         # Cells behind linked tables are not published, and neither is how many respondents they have.
         respondents = None if table.count is None else table.count * (np.arange(len(table)) < table.n_listed)
-        told = ~protection.hidden & (protection.lower == protection.upper)
+        told = ~protection.suppressed & (protection.lower == protection.upper)
         return cls(
             labels=tuple(table.labels()),
             relations=table.relations,
@@ -106,7 +106,7 @@ class Public:
             for end in (release.lower, release.upper)
         ]
         low, high = np.nan_to_num(ends[0], nan=-np.inf), np.nan_to_num(ends[1], nan=np.inf)
-        told = ~release.hidden & (low == high)
+        told = ~release.suppressed & (low == high)
         return cls(
             labels=tuple(
                 BETWEEN.join(where) for where in zip(*(release.codes[name] for name in dimensions), strict=True)

@@ -297,7 +297,7 @@ def _hopeless(independent: float, tried: int, tries: int, budget: Budget, begun:
 def _impossible(public: Public, problem: Problem) -> bool:
     """Whether statuses alone rule the publication out, so that the method need not be run."""
     suppressed, value = np.isnan(public.published), problem.table.value
-    must, never = problem.status == Status.PUBLISHED, problem.status == Status.HIDDEN
+    must, never = problem.status == Status.PUBLISHED, problem.status == Status.SUPPRESSED
     changed = ~suppressed & ~np.isclose(public.published, value, rtol=SAME, atol=SAME)
     return bool(np.any(must & (suppressed | changed)) or np.any(never & ~suppressed))
 

@@ -66,7 +66,7 @@ def _no_p(public: Public, knows: Knowledge) -> str | None:
 
 def _no_intervals(public: Public, knows: Knowledge) -> str | None:
     told = np.isnan(public.published) & np.isfinite(public.told_lower) & np.isfinite(public.told_upper)
-    return None if told.any() else "no intervals of hidden cells are published"
+    return None if told.any() else "no intervals of suppressed cells are published"
 
 
 def _negative(public: Public, knows: Knowledge) -> str | None:
@@ -98,9 +98,9 @@ def _shrink(public: Public, knows: Knowledge, progress: Progress) -> Finding:
 
 
 ATTACKS: Mapping[str, Attack] = {
-    "exact": Attack("the exact interval of every hidden cell", lambda p, k, g: exact(p, progress=g)),
+    "exact": Attack("the exact interval of every suppressed cell", lambda p, k, g: exact(p, progress=g)),
     "cycles": Attack(
-        "what bounds each hidden cell, and which single cell would reveal it", lambda p, k, g: cycles(p, progress=g)
+        "what bounds each suppressed cell, and which single cell would reveal it", lambda p, k, g: cycles(p, progress=g)
     ),
     "shrink": Attack("intervals of cells with one or two respondents, shrunk by a known p", _shrink, _no_p),
     "bound-p": Attack(
@@ -112,7 +112,7 @@ ATTACKS: Mapping[str, Attack] = {
         _too_many,
     ),
     "symmetric": Attack("values and q from symmetric intervals", lambda p, k, g: recover(p), _no_intervals),
-    "fit": Attack("hidden cells filled in in proportion", lambda p, k, g: fit(p, progress=g), _negative),
+    "fit": Attack("suppressed cells filled in in proportion", lambda p, k, g: fit(p, progress=g), _negative),
     "midpoint-fit": Attack(
         "midpoints of the exact intervals, made additive", lambda p, k, g: fit(p, "midpoint", progress=g), _negative
     ),

@@ -1,4 +1,4 @@
-"""Congruent tables drawn at random: how likely each value of a hidden cell is, if all tables that agree are equally so."""
+"""Congruent tables drawn at random: how likely each value of a suppressed cell is, if all tables that agree are equally so."""
 
 from __future__ import annotations
 

@@ -33,12 +33,12 @@ class Recovered(Finding):
 
 
 def recover(public: Public, *, tolerance: float = 1e-9) -> Recovered:
-    """Take midpoints of the intervals of hidden cells for values where these add up.
+    """Take midpoints of the intervals of suppressed cells for values where these add up.
 
     Exact intervals that were worked out from symmetric prior knowledge are symmetric around the true values, whatever the
     table (Proposition 1 and Theorem 1 of Cox), so their midpoints keep all relations. That they do is no proof: in a single
     alternating cycle those of any exact intervals do. Where an interval ends at zero, that cells are not negative explains it
-    as well, so nothing is claimed. Where only some hidden cells have intervals, such as x ± r in place of each sensitive
+    as well, so nothing is claimed. Where only some suppressed cells have intervals, such as x ± r in place of each sensitive
     value, their midpoints are claimed if the others can make up for them. The cell whose interval is widest in proportion has
     a radius of q times its value: q = max (u − l)/(u + l).
     """
@@ -58,10 +58,10 @@ def recover(public: Public, *, tolerance: float = 1e-9) -> Recovered:
         here = np.diff(sparse.csr_array(system.rows[:, members]).indptr) > 0
         value = np.where(told[members], middle[members], 0.0)
         # Ends that were rounded to some digits let each midpoint be off by half of the last one.
-        room = tolerance * (abs(relations) @ np.abs(value)) + grain / 2 * np.diff(relations.indptr)
+        slack = tolerance * (abs(relations) @ np.abs(value)) + grain / 2 * np.diff(relations.indptr)
         rest = ~told[members]
         left = system.rhs[here] - relations @ value
-        fits[mine] = _possible(relations[:, rest], left, room, least[members][rest], most[members][rest])
+        fits[mine] = _possible(relations[:, rest], left, slack, least[members][rest], most[members][rest])
         checks[mine] = relations.shape[0]
     return Recovered(
         attack="symmetric",
@@ -78,13 +78,13 @@ def recover(public: Public, *, tolerance: float = 1e-9) -> Recovered:
     )
 
 
-def _possible(rows: sparse.csr_array, rhs: FloatArray, room: FloatArray, lower: FloatArray, upper: FloatArray) -> bool:
+def _possible(rows: sparse.csr_array, rhs: FloatArray, slack: FloatArray, lower: FloatArray, upper: FloatArray) -> bool:
     """Whether cells without an interval can make up for what is left of the relations."""
     if not rows.shape[1]:
-        return bool(np.all(np.abs(rhs) <= room))
+        return bool(np.all(np.abs(rhs) <= slack))
     unit = unit_of(rhs, lower, upper)
     model = new_model()
-    ends = (rhs - room) / unit, (rhs + room) / unit
+    ends = (rhs - slack) / unit, (rhs + slack) / unit
     model.load(np.zeros(rows.shape[1]), lower / unit, upper / unit, sparse.csr_array(rows), *ends)
     return model.solve().optimal
 

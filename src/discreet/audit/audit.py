@@ -346,7 +346,7 @@ class _Job:
         """Survey every component, then settle what is left in pieces of the same size, wherever they are worked on."""
         found, left = [], []
         told = self.protection
-        loose = told.only_hides or bool(np.mean(told.lower < told.upper) < 0.5)
+        loose = told.only_suppresses or bool(np.mean(told.lower < told.upper) < 0.5)
         begun = [(part, self._from_parts(part) if is_vast(part, loose) else None) for part in whole]
         for part, one in zip(whole, in_order(self.executor, _survey, begun), strict=True):
             found.append(one)

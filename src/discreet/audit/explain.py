@@ -20,23 +20,23 @@ def explain(
     cell: int,
     levels: Sequence[Fraction],
     limits: Mapping[int, Combination],
-    missed: Sequence[str],
+    violated: Sequence[str],
 ) -> list[str]:
     """What an exposed cell lacks, then how that can be inferred; ``limits`` says what bounds it down (0) and up (1).
 
     Confidential: it tells values and levels.
     """
     who, value = repr(table.label(cell)), decimal(table.value[cell])
-    if "published" in missed:
+    if "published" in violated:
         return [f"{who} is sensitive, and published as it is."]
     ends = {side: value + SIGN[side] * limit.bound for side, limit in limits.items()}
     said, used = [], set()
     for side, name in enumerate(("lower", "upper")):
-        if name in missed:
+        if name in violated:
             needed = text(value + SIGN[side] * levels[side])
             said.append(f"{who} is {LIMIT[side]} {text(ends[side])}, but should be possible {REACHES[side]} {needed}.")
             used.add(side)
-    if "sliding" in missed:
+    if "sliding" in violated:
         width = text(ends[UP] - ends[DOWN])
         said.append(f"{who} is known to within {width}, but should be uncertain by {text(levels[2])}.")
         used |= {DOWN, UP}
@@ -56,7 +56,7 @@ def _inference(table: Table, program: ExactProgram, cell: int, side: int, combin
     relations = [_term(sign * y, f"[{_relation(table, program, row)}]") for row, y in multipliers]
     terms = [_term(sign * weight, repr(table.label(i))) for i, weight in combination.remaining.items()]
     bounds = [
-        f"{table.label(i)!r} is {LIMIT[weight > 0]} {text(decimal(table.value[i]) + program.room(i)[weight > 0])}"
+        f"{table.label(i)!r} is {LIMIT[weight > 0]} {text(decimal(table.value[i]) + program.slack(i)[weight > 0])}"
         for i, weight in combination.remaining.items()
     ]
     left = f" {_list(terms, ' ')}, and {_list(bounds)}" if terms else ""

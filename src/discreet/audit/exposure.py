@@ -1,8 +1,8 @@
 """Which protected cells are exposed, how a reader gets at them, and which of them need protecting at all.
 
 The words are those of Serpell, Smith, Clark and Staggemeier (2013), who ask what a reader can infer when only the
-primaries are hidden. Their formulas are for cells that are not negative and weights of ±1; here they hold for any
-bounds and weights, for totals that are primaries, for cells that are hidden without being primary, and for levels that
+primaries are suppressed. Their formulas are for cells that are not negative and weights of ±1; here they hold for any
+bounds and weights, for totals that are primaries, for cells that are suppressed without being primary, and for levels that
 differ from attacker to attacker.
 """
 
@@ -38,7 +38,7 @@ FACTOR = 3  # of K_s
 class Exposure:
     """How each protected cell is exposed, one entry a cell; against several attackers, by any of them.
 
-    Let P be the cells that must be protected: primaries, and free ones that are hidden and have levels; ``M x = b`` the
+    Let P be the cells that must be protected: primaries, and free ones that are suppressed and have levels; ``M x = b`` the
     relations, and ``a`` the true values; each cell needs room: its lower level down, its upper level up, its sliding level in
     all. Symbols and numbers in brackets are those of Serpell et al. (2013), sections 2 and 3.
 
@@ -50,10 +50,10 @@ class Exposure:
       (C): the rest of E_u. The paper's examples are those of the first round; a later round belongs here too if it only
       goes through cells that are not exposed.
     - ``together`` (K_n = E ∖ E_u): several relations are needed at once.
-    - ``alone`` (K_1): no other cell is hidden in one of its relations.
+    - ``alone`` (K_1): no other cell is suppressed in one of its relations.
     - ``k_pl``: in some relation the others, each moving by no more than its own level, do not give the cell its room:
       the interval ``[assured_lower, assured_upper]`` of (6) and (7) is too narrow. An attacker's bounds count where they
-      are tighter than the levels, and hidden cells that are not in P count as known, since nothing keeps them apart.
+      are tighter than the levels, and suppressed cells that are not in P count as known, since nothing keeps them apart.
     - ``k_nv``: |a_p| + level > Σ |M_ij| |a_i| / |M_pj| over the other cells i of P in some relation j (9). The words of
       section 3.1 compare the protection range instead, which would leave hardly a cell that is not in ``k_pl``.
     - ``k_s``: the protection range, or |a_p|, is larger than three times that sum.
@@ -116,7 +116,7 @@ class Exposure:
         return self.problem.table.labels(self.cell[getattr(self, flag)])
 
     def counts(self) -> dict[str, int]:
-        """How many primaries there are, how many others are protected because they are hidden, and how many in each set."""
+        """How many primaries there are, how many others are protected because they are suppressed, and how many in each set."""
         primaries = len(self.problem.primaries)
         counted = {"primaries": primaries, "conditional": len(self.cell) - primaries}
         return counted | {flag: int(getattr(self, flag).sum()) for flag in FLAGS}
@@ -155,11 +155,11 @@ def exposure(
 ) -> Exposure:
     """How a reader gets at the protected cells: one relation at a time, or all relations together.
 
-    Without ``protection`` only the primaries, and cells hidden already, are hidden. ``checked`` saves the linear
+    Without ``protection`` only the primaries, and cells suppressed already, are suppressed. ``checked`` saves the linear
     programs if an exact audit of all protected cells is at hand.
     """
     if protection is None:
-        protection = suppress(problem, np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN)))
+        protection = suppress(problem, np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED)))
     whom = problem.attackers()
     mine = np.zeros((len(whom), len(problem)), dtype=bool)
     for protected, who in zip(mine, whom, strict=True):
@@ -236,20 +236,22 @@ def _view(problem: Problem, protection: Protection, who: Attacker, mine: BoolArr
     need = required(problem, protection, who) * mine
     low, high = known_floats(problem, protection, who)
     told = (problem.status == Status.PRIMARY) & (protection.lower == protection.upper)
-    hidden = np.flatnonzero(low < high)
-    relations = sparse.csr_array(problem.table.relations[:, hidden])
+    suppressed = np.flatnonzero(low < high)
+    relations = sparse.csr_array(problem.table.relations[:, suppressed])
 
     turn = np.where(told | _short(low, high, need), 0, NEVER)
     initially = turn == 0
-    turn[hidden] = _unpick(relations, low[hidden], high[hidden], need[:, hidden], pass_on=True)
-    initially[hidden] = _unpick(relations, low[hidden], high[hidden], need[:, hidden], pass_on=False) != NEVER
+    turn[suppressed] = _unpick(relations, low[suppressed], high[suppressed], need[:, suppressed], pass_on=True)
+    initially[suppressed] = (
+        _unpick(relations, low[suppressed], high[suppressed], need[:, suppressed], pass_on=False) != NEVER
+    )
 
     entries = relations.tocoo()
-    row, cell, weight = entries.row, hidden[entries.col], entries.data
+    row, cell, weight = entries.row, suppressed[entries.col], entries.data
     alone = np.zeros(len(value), dtype=bool)
     alone[cell[np.bincount(row, minlength=relations.shape[0])[row] == 1]] = True
-    room = np.minimum(need[:2], np.stack([-low, high]))
-    down, up = _assured(row, cell, weight, room, np.stack([-low, high]))
+    slack = np.minimum(need[:2], np.stack([-low, high]))
+    down, up = _assured(row, cell, weight, slack, np.stack([-low, high]))
     # In units of the cell itself: what the other protected cells of a relation amount to, where that is least.
     amount = np.abs(weight) * (np.abs(value) * mine)[cell]
     others = np.full(len(value), np.inf)
@@ -294,13 +296,13 @@ def _unpick(
 
 
 def _assured(
-    row: NDArray[np.int64], cell: NDArray[np.int64], weight: FloatArray, room: FloatArray, own: FloatArray
+    row: NDArray[np.int64], cell: NDArray[np.int64], weight: FloatArray, slack: FloatArray, own: FloatArray
 ) -> FloatArray:
     """How far, down and up, each cell moves at most if in one relation all others keep to their ``room``: (6) and (7)."""
     relations = int(row.max(initial=-1)) + 1
     size = np.abs(weight)
     # Others with the same sign must go the other way, those with the opposite sign the same way.
-    giving = np.where(weight > 0, room[:, cell], room[::-1, cell]) * size
+    giving = np.where(weight > 0, slack[:, cell], slack[::-1, cell]) * size
     sums = np.stack([np.bincount(row, side, relations)[row] for side in giving])
     others = np.maximum(sums - giving, 0.0) / size
     assured = own.copy()

@@ -70,14 +70,14 @@ def audit_respondents(
     """
     if protection.problem.digest != problem.digest:
         raise TableError("The protection belongs to another problem. Audit it with the problem it was made for.")
-    if not protection.only_hides:
+    if not protection.only_suppresses:
         raise InputError("Aggregations are audited where cells are published or suppressed, not as intervals.")
     exposed: list[Exposed] = []
     targets, programs = set[int](), 0
     for measure in measures(problem):
         found = Insiders(problem, measure).targets()
         targets |= set(found)
-        chunks = in_chunks(problem, protection.hidden, measure, found)
+        chunks = in_chunks(problem, protection.suppressed, measure, found)
         for worst, solved in look(chunks, Chunk.worst, executor, progress or Silent()):
             exposed += worst
             programs += solved
@@ -90,24 +90,24 @@ class Chunk:
     """Some respondents to look at, in another process perhaps."""
 
     problem: Problem
-    hidden: BoolArray
+    suppressed: BoolArray
     measure: Measure
     targets: list[int]
 
     def worst(self) -> tuple[list[Exposed], int]:
         """Of each of them who is exposed, to somebody who learns most; and how many programs that took."""
-        search = RespondentSearch(self.problem, self.hidden, self.measure)
+        search = RespondentSearch(self.problem, self.suppressed, self.measure)
         found = [search.worst(target) for target in self.targets]
         return [one for one in found if one is not None], search.programs
 
     def all(self) -> tuple[list[Exposed], int]:
         """Everybody who learns too much about them."""
-        search = RespondentSearch(self.problem, self.hidden, self.measure)
+        search = RespondentSearch(self.problem, self.suppressed, self.measure)
         return [one for target in self.targets for one in search.exposures(target)], search.programs
 
 
-def in_chunks(problem: Problem, hidden: BoolArray, measure: Measure, targets: list[int]) -> list[Chunk]:
-    return [Chunk(problem, hidden, measure, targets[k : k + CHUNK]) for k in range(0, len(targets), CHUNK)]
+def in_chunks(problem: Problem, suppressed: BoolArray, measure: Measure, targets: list[int]) -> list[Chunk]:
+    return [Chunk(problem, suppressed, measure, targets[k : k + CHUNK]) for k in range(0, len(targets), CHUNK)]
 
 
 def look(

@@ -19,7 +19,7 @@ from discreet.jobs.job import (
 @click.command("assess")
 @click.argument("table", type=ExistingFile)
 @click.option("--rule", "rules", multiple=True, metavar="RULE", help="E.g. P(10); repeat for more.")
-@click.option("--cost", default="value", show_default=True, help="What hiding a cell costs; see `discreet rules`.")
+@click.option("--cost", default="value", show_default=True, help="What suppressing a cell costs; see `discreet rules`.")
 @click.option(
     "--boundary",
     type=click.Choice(["strict", "inclusive"]),
@@ -41,7 +41,7 @@ from discreet.jobs.job import (
     help="Protection of cells made primary by hand, in percent.",
 )
 @click.option(
-    "--statuses", type=ExistingFile, help="CSV cell,status[,reason]: primary, free, published or hidden by hand."
+    "--statuses", type=ExistingFile, help="CSV cell,status[,reason]: primary, free, published or suppressed by hand."
 )
 @click.option("--waivers", type=ExistingFile, help="CSV respondent or respondent,cell: who consents to publication.")
 @click.option(

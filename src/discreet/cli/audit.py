@@ -84,7 +84,7 @@ def audit_command(
     keep_apart(problem, pattern, attackers, intervals, report, proof)
     given = problem_against(problem, attackers)
     found = read_pattern(given, pattern)
-    in_force = level_of(given, found.only_hides, level)
+    in_force = level_of(given, found.only_suppresses, level)
     files: dict[Path, Callable[[Path], None]] = {}
     with on_terminal(quiet) as progress, spread(workers) as executor:
         exact = counts or intervals is not None
@@ -165,9 +165,9 @@ def verify_command(certificate: Path, problem: Path, pattern: Path, attackers: P
 
 @click.command("attack")
 @problem_argument
-@click.option("--pattern", type=ExistingFile, help="The pattern; without it only the sensitive cells are hidden.")
+@click.option("--pattern", type=ExistingFile, help="The pattern; without it only the sensitive cells are suppressed.")
 @attackers_option
-@click.option("--out", type=NewFile(), help="Interval of every hidden cell to write (.csv). Confidential.")
+@click.option("--out", type=NewFile(), help="Interval of every suppressed cell to write (.csv). Confidential.")
 @lab_options
 @quiet_option
 def attack_command(
@@ -180,14 +180,14 @@ def attack_command(
     details: Path | None,
     **lab: Any,
 ) -> int:
-    """Attack a pattern as a reader would: the exact interval of every hidden cell, and how sensitive ones are exposed."""
+    """Attack a pattern as a reader would: the exact interval of every suppressed cell, and how sensitive ones are exposed."""
     keep_apart(problem, pattern, attackers, out, earlier, details)
     names = chosen_attacks(earlier=earlier, details=details, **lab)
     given = problem_against(problem, attackers)
-    must = np.isin(given.status, (Status.PRIMARY, Status.HIDDEN))
+    must = np.isin(given.status, (Status.PRIMARY, Status.SUPPRESSED))
     found = read_pattern(given, pattern) if pattern else suppress(given, must)
     with on_terminal(quiet) as progress:
-        asked = (found.hidden | (given.status == Status.PRIMARY))[: given.table.n_listed]
+        asked = (found.suppressed | (given.status == Status.PRIMARY))[: given.table.n_listed]
         seen = audit(given, found, cells=np.flatnonzero(asked), progress=progress)
         how = exposure(given, found, checked=seen, progress=progress)
         report = attack_as(found, names, earlier, progress=progress, **lab) if names else None
@@ -199,13 +199,13 @@ def attack_command(
         files[details] = lambda draft: write_details(report, draft, details.suffix)
     write_together(files)
     exactly = seen.upper - seen.lower <= 1e-9 * np.maximum(given.table.magnitude[seen.cell], 1e-300)
-    hidden, pinned = np.unique(seen.cell), np.unique(seen.cell[exactly])
+    suppressed, pinned = np.unique(seen.cell), np.unique(seen.cell[exactly])
     sensitive = int(np.isin(pinned, given.primaries).sum())
     what = "protected" if how.counts()["conditional"] else "sensitive"
-    console.print(f"{len(hidden):,} hidden cells: {len(pinned):,} can be computed exactly,")
+    console.print(f"{len(suppressed):,} suppressed cells: {len(pinned):,} can be computed exactly,")
     needed = np.concatenate([due(given, found, who) for who in given.attackers()])
-    missed = np.isin(np.unique(seen.cell[~seen.safe]), needed)
-    console.print(f"  {sensitive:,} of them sensitive; {int(missed.sum()):,} {what} cells miss their protection")
+    violated = np.isin(np.unique(seen.cell[~seen.safe]), needed)
+    console.print(f"  {sensitive:,} of them sensitive; {int(violated.sum()):,} {what} cells miss their protection")
     _exposed(how)
     if report:
         show_lab(report)

@@ -162,12 +162,12 @@ def _say(one: MethodOutcome) -> None:
 def _show(found: Comparison) -> None:
     grid = Grid(box=None, pad_edge=False)
     grid.add_column("method", overflow="fold")
-    for heading in ("audit", "adjusted", "interval", "hidden", "width", "guessed", "off by"):
+    for heading in ("audit", "adjusted", "interval", "suppressed", "width", "guessed", "off by"):
         grid.add_column(heading, justify="right", no_wrap=True)
     for one in found.outcomes:
         if one.loss and one.risk:
             loss = one.loss
-            shares = (loss.adjusted, loss.interval, loss.hidden, loss.width, one.risk.guessed)
+            shares = (loss.adjusted, loss.interval, loss.suppressed, loss.width, one.risk.guessed)
             verdict = "[green]safe[/]" if one.safe else "[red]exposed[/]"
             grid.add_row(escape(one.method), verdict, *map(words.percent, (*shares, loss.deviation_relative)))
         else:

@@ -114,7 +114,7 @@ def protect_command(
             )
             checked = audit(given, found, intervals=False, executor=executor, progress=progress)
             seen = None
-            in_force = level_of(given, found.only_hides, level)
+            in_force = level_of(given, found.only_suppresses, level)
             if in_force.covers_respondents:
                 seen = audit_respondents(given, found, executor=executor, progress=progress)
         passed = all_passed(checked, seen)
@@ -124,7 +124,7 @@ def protect_command(
         write_together(files)
         if kept and passed:
             kept.finish(found.report.status)
-    # The cost is for the report: where it is the value hidden, it is confidential.
+    # The cost is for the report: where it is the value suppressed, it is confidential.
     console.print(f"{found!r}, {found.report.seconds:,.1f} s, audit: {verdict(checked, found)}", markup=False)
     if found.report.note:
         console.print(found.report.note, markup=False)

@@ -38,7 +38,7 @@ from discreet.release import SYMBOL, publish
 @pattern_option
 @level_option
 @attackers_option
-@click.option("--symbol", default=SYMBOL, show_default=True, help="What stands in hidden cells.")
+@click.option("--symbol", default=SYMBOL, show_default=True, help="What stands in suppressed cells.")
 @click.option("--decimals", type=click.IntRange(-MOST_DECIMALS, MOST_DECIMALS), help="Round published values.")
 @method_option
 @click.option("--no-attacks", is_flag=True, help="Try no attacks beforehand; it is said so.")
@@ -65,7 +65,7 @@ def publish_command(
     found = read_pattern(given, pattern)
     with on_terminal(quiet) as progress:
         checked = audit(given, found, intervals=False, progress=progress)
-        in_force = level_of(given, found.only_hides, level)
+        in_force = level_of(given, found.only_suppresses, level)
         seen = audit_respondents(given, found, progress=progress) if in_force.covers_respondents else None
         style: dict[str, Any] = {
             "symbol": symbol,

@@ -59,7 +59,7 @@ def report_command(
     keep_apart(problem, pattern, attackers, out)
     given = problem_against(problem, attackers)
     found = read_pattern(given, pattern)
-    in_force = level_of(given, found.only_hides, level)
+    in_force = level_of(given, found.only_suppresses, level)
     with on_terminal(quiet) as progress:
         checked = audit(given, found, intervals=not share, progress=progress)
         seen = audit_respondents(given, found, progress=progress) if in_force.covers_respondents else None

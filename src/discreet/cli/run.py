@@ -66,15 +66,17 @@ def _say(line: str) -> None:
 def _summary(result: Result) -> None:
     report, table = result.protection.report, result.problem.table.listed
     base = table.is_base
-    shown = table.magnitude[base & ~result.protection.listed.hidden].sum() / max(table.magnitude[base].sum(), 1e-300)
+    shown = table.magnitude[base & ~result.protection.listed.suppressed].sum() / max(
+        table.magnitude[base].sum(), 1e-300
+    )
     grid = Grid(box=None, show_header=False, pad_edge=False)
     grid.add_column(justify="right")
     grid.add_column()
-    hidden = report.n_primary + report.n_secondary
+    suppressed = report.n_primary + report.n_secondary
     grid.add_row(f"{len(table):,}", "cells")
-    grid.add_row(f"{report.n_primary:,}", "hidden because they are sensitive")
+    grid.add_row(f"{report.n_primary:,}", "suppressed because they are sensitive")
     grid.add_row(
-        f"{report.n_secondary:,}", f"hidden to protect those; {hidden / max(len(table), 1):.1%} of cells in all"
+        f"{report.n_secondary:,}", f"suppressed to protect those; {suppressed / max(len(table), 1):.1%} of cells in all"
     )
     if report.n_adjusted:
         grid.add_row(f"{report.n_adjusted:,}", "published with values that stand for an interval")

@@ -14,7 +14,7 @@ from discreet.inference.requirements import withheld
 from discreet.problem import Problem, Status
 from discreet.progress import Progress
 from discreet.protection import Decision, Protection
-from discreet.report.intervals import rooms
+from discreet.report.intervals import slacks
 
 WIDEST = 2.0  # a cell known to within 100 percent of its value either way, or less closely: there is no more to lose
 CLOSE = 0.1  # a guess this near to the value, as a share of it, is a close one
@@ -30,11 +30,11 @@ class Loss:
     exact: float | None  # shares of all cells: published as they are,
     adjusted: float | None  # with another value that stands for an interval,
     interval: float | None  # as an interval alone,
-    hidden: float | None  # and not told at all
+    suppressed: float | None  # and not told at all
     value_exact: float | None  # the same of the value at the finest level
     value_adjusted: float | None
     value_interval: float | None
-    value_hidden: float | None
+    value_suppressed: float | None
     deviation: float  # of published values from the true ones, in all
     deviation_mean: float | None
     deviation_share: float | None  # in all, as a share of the published cells' true values
@@ -52,7 +52,7 @@ class Risk:
     attacker: str
     protected: int  # cells that need protection from this attacker
     exposed: int
-    room: float | None  # how many times the required distance is left open where it is tightest
+    slack: float | None  # how many times the required distance is left open where it is tightest
     guess_error: float | None  # median relative error of the middle of the inferred interval, sensitive cells
     guessed: float | None  # share of the sensitive cells for which it is a close guess
     told_error: float | None  # median relative error of the published value, of sensitive cells that have one
@@ -141,13 +141,13 @@ def guess_errors(value: FloatArray, lower: FloatArray, upper: FloatArray) -> Flo
 
 
 def _told(protection: Protection) -> dict[str, BoolArray]:
-    """Which cells are published as they are, adjusted, told as an interval alone, and hidden."""
+    """Which cells are published as they are, adjusted, told as an interval alone, and suppressed."""
     bounded = np.isfinite(protection.lower) | np.isfinite(protection.upper)
     return {
         "exact": protection.decision == Decision.PUBLISHED,
         "adjusted": protection.decision == Decision.ADJUSTED,
-        "interval": protection.hidden & bounded,
-        "hidden": protection.hidden & ~bounded,
+        "interval": protection.suppressed & bounded,
+        "suppressed": protection.suppressed & ~bounded,
     }
 
 
@@ -188,13 +188,13 @@ def _broken(protection: Protection) -> tuple[int, int]:
 def _risk(seen: Audit, rows: IntArray, attacker: str, told_error: float | None) -> Risk:
     """From these rows of the audit; where several are about a cell, the attacker counts who comes closest to it."""
     # Where nothing is asked for but not to be told, a cell that is told has no room all the same.
-    room = np.where(seen.safe | seen.required.any(axis=0), rooms(seen), 0.0)[rows]
+    slack = np.where(seen.safe | seen.required.any(axis=0), slacks(seen), 0.0)[rows]
     error = _closest_guesses(seen, rows)
     return Risk(
         attacker=attacker,
         protected=len(np.unique(seen.cell[rows])),
         exposed=len(np.unique(seen.cell[rows][~seen.safe[rows]])),
-        room=float(room.min()) if len(rows) else None,
+        slack=float(slack.min()) if len(rows) else None,
         guess_error=float(np.median(error)) if len(error) else None,
         guessed=float((error <= CLOSE).mean()) if len(error) else None,
         told_error=told_error,

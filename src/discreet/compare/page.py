@@ -22,7 +22,7 @@ from discreet.report import words
 
 TITLE = "Methods compared"
 MOST_RISKS = 200  # rows of the table by attacker
-KINDS = ("exact", "adjusted", "interval", "hidden")
+KINDS = ("exact", "adjusted", "interval", "suppressed")
 
 
 def write_comparison(
@@ -43,7 +43,7 @@ def render_comparison(comparison: Comparison, *, title: str = TITLE, settings: M
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(number=_number, percent=words.percent, seconds=words.seconds, room=_room, error=_error)
+    environment.filters.update(number=_number, percent=words.percent, seconds=words.seconds, slack=_slack, error=_error)
     now = datetime.now().astimezone()
     done = [one for one in comparison.outcomes if one.loss]
     problem = comparison.problem
@@ -84,8 +84,8 @@ def _lead(comparison: Comparison) -> str:
 def _tightest(done: list[MethodOutcome]) -> list[tuple[str, Risk]]:
     """By method and attacker; of very many, those with the least room."""
     rows = [(one.method, risk) for one in done for risk in one.risks]
-    room = [math.inf if risk.room is None else risk.room for _, risk in rows]
-    order = sorted(range(len(rows)), key=room.__getitem__)
+    slack = [math.inf if risk.slack is None else risk.slack for _, risk in rows]
+    order = sorted(range(len(rows)), key=slack.__getitem__)
     return [rows[k] for k in sorted(order[:MOST_RISKS])]
 
 
@@ -129,11 +129,11 @@ def _number(x: float | None) -> str:
     return "–" if x is None else words.number(x)
 
 
-def _room(risk: Risk) -> str:
+def _slack(risk: Risk) -> str:
     """How many times the required distance is left open. Rounding never contradicts the verdict: 0.999 reads 0.99."""
-    if risk.room is None:
+    if risk.slack is None:
         return "–"
-    times = min(math.floor(risk.room * 100) / 100, 0.99) if risk.exposed else max(risk.room, 1.0)
+    times = min(math.floor(risk.slack * 100) / 100, 0.99) if risk.exposed else max(risk.slack, 1.0)
     return "∞" if math.isinf(times) else f"{times:,.0f} ×" if times >= 100 else f"{times:.2f} ×"
 
 

@@ -115,13 +115,13 @@ def _pairs(rows: Expr, plan: AggregationPlan, sums: Sequence[str]) -> Expr:
 
 def _levels(pairs: Expr, plan: AggregationPlan, rows: int) -> Iterator[Expr]:
     """Pairs for the cells of every level, in portions."""
-    room = ROWS_AT_ONCE / max(rows, 1)
+    slack = ROWS_AT_ONCE / max(rows, 1)
     portions: list[list[pd.DataFrame | None]] = []  # per dimension: the ways up, or None for the leaves as they are
     for ancestry in plan.ancestries:
         levels = len(ancestry.above) / len(ancestry.leaves)
-        at_once = max(int(room), 1)  # layers
-        portions.append([ancestry.above] if levels <= room else [None, *_joined(ancestry.layers, at_once)])
-        room /= min(levels, at_once)
+        at_once = max(int(slack), 1)  # layers
+        portions.append([ancestry.above] if levels <= slack else [None, *_joined(ancestry.layers, at_once)])
+        slack /= min(levels, at_once)
 
     def climbed(pairs: Expr, d: int) -> Iterator[Expr]:
         if d == len(portions):

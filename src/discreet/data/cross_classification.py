@@ -114,12 +114,12 @@ def numbered(one: Sequence[IntArray] | IntArray, two: Sequence[IntArray] | IntAr
     columns = [np.concatenate([a, b]) for a, b in zip(one, two, strict=True)]
     n = len(one[0]) if len(one) else 0
     number = np.zeros(len(columns[0]) if columns else 0, dtype=np.int64)
-    room = 1
+    slack = 1
     for column in columns:
         size = int(column.max(initial=0)) + 2
-        room *= size
-        if room >= 2**62:  # renumber before the product overflows
+        slack *= size
+        if slack >= 2**62:  # renumber before the product overflows
             number = np.unique(number, return_inverse=True)[1].astype(np.int64)
-            room = (int(number.max(initial=0)) + 1) * size
+            slack = (int(number.max(initial=0)) + 1) * size
         number = number * size + column + 1
     return number[:n], number[n:]

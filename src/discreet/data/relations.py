@@ -81,14 +81,14 @@ def _refuse_duplicates(hierarchies: Sequence[Hierarchy], codes: NDArray[np.int32
 def _rank_of_other_dimensions(hierarchies: Sequence[Hierarchy], codes: NDArray[np.int32], d: int) -> NDArray[np.int64]:
     """A number for each combination of codes in all dimensions but ``d``."""
     rank = np.zeros(codes.shape[1], dtype=np.int64)
-    room = 1
+    slack = 1
     for other, hierarchy in enumerate(hierarchies):
         if other == d:
             continue
-        room *= len(hierarchy)
-        if room * len(hierarchies[d]) >= 2**62:  # renumber before the product overflows
+        slack *= len(hierarchy)
+        if slack * len(hierarchies[d]) >= 2**62:  # renumber before the product overflows
             rank = np.unique(rank, return_inverse=True)[1].astype(np.int64)
-            room = max(codes.shape[1], 1) * len(hierarchy)
+            slack = max(codes.shape[1], 1) * len(hierarchy)
         rank = rank * len(hierarchy) + codes[other]
     return rank
 

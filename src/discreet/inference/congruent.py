@@ -124,15 +124,15 @@ class CongruentTables:
         Few cells move, and by simple fractions: where corners of many cells are too intricate to be proven, these are not.
         """
         n, at = len(self.low), cell if sign > 0 else len(self.low) + cell
-        room, least = self._room[at], np.ceil(goal * self.grid.scale) / self._unit
+        slack, least = self._slack[at], np.ceil(goal * self.grid.scale) / self._unit
         still = Push(np.zeros(n), True, False, np.zeros(0))
-        if least > room:
+        if least > slack:
             return still
         back = cell if sign < 0 else n + cell
         self._short.restart()
-        self._short.set_bounds(np.array([at, back]), np.array([least, 0.0]), np.array([room, 0.0]))
+        self._short.set_bounds(np.array([at, back]), np.array([least, 0.0]), np.array([slack, 0.0]))
         solution = self._short.solve(self._patience)
-        self._short.set_bounds(np.array([at, back]), np.zeros(2), self._room[[at, back]])
+        self._short.set_bounds(np.array([at, back]), np.zeros(2), self._slack[[at, back]])
         if not solution.optimal:
             return still
         primal, both = solution.primal.reshape(2, n), self._short.correction
@@ -142,7 +142,7 @@ class CongruentTables:
         return still if difference is None else Push(difference, True, False, np.zeros(0))
 
     @cached_property
-    def _room(self) -> FloatArray:
+    def _slack(self) -> FloatArray:
         """How far each cell may go up, then how far down."""
         return np.concatenate([self._upper, -self._lower])
 
@@ -151,9 +151,9 @@ class CongruentTables:
         """All cells twice, up and down, at the same cost."""
         rows = sparse.csr_array(self.grid.relations, dtype=float)
         model = new_model("dual")
-        zero, room = np.zeros(rows.shape[0]), self._room
+        zero, slack = np.zeros(rows.shape[0]), self._slack
         both = sparse.csr_array(sparse.hstack([rows, -rows], format="csr"))
-        model.load(np.ones(len(room)), np.zeros(len(room)), room, both, zero, zero)
+        model.load(np.ones(len(slack)), np.zeros(len(slack)), slack, both, zero, zero)
         return model
 
     def here(self, push: Push) -> Start:
@@ -227,16 +227,16 @@ def endless(relations: sparse.csr_array, low: FloatArray, high: FloatArray, cell
     A direction without end keeps all relations and only uses cells without a bound on that side. Asking for one of length
     at most one makes a small program whose numbers are all of the same size, whatever the sizes in the table.
     """
-    room = np.stack([np.where(np.isinf(low), -1.0, 0.0), np.where(np.isinf(high), 1.0, 0.0)])
-    if not room[:, cells].any():
+    slack = np.stack([np.where(np.isinf(low), -1.0, 0.0), np.where(np.isinf(high), 1.0, 0.0)])
+    if not slack[:, cells].any():
         return
-    grid = IntegerSystem.of(relations, *room)
+    grid = IntegerSystem.of(relations, *slack)
     if not grid.is_whole:
         return
     found = np.zeros((2, len(low)), dtype=bool)
     model = new_model("primal")
     zero = np.zeros(relations.shape[0])
-    model.load(np.zeros(len(low)), room[0], room[1], sparse.csr_array(grid.relations, dtype=float), zero, zero)
+    model.load(np.zeros(len(low)), slack[0], slack[1], sparse.csr_array(grid.relations, dtype=float), zero, zero)
     model.maximize(True)
 
     def ask(aim: FloatArray) -> FloatArray | None:
@@ -252,7 +252,7 @@ def endless(relations: sparse.csr_array, low: FloatArray, high: FloatArray, cell
         return direction if found.sum() > before else None
 
     for side, sign in enumerate((-1.0, 1.0)):
-        open_cells = cells[room[side, cells] != 0]
+        open_cells = cells[slack[side, cells] != 0]
         while True:  # many cells at once, as long as that finds any
             aim = np.zeros(len(low))
             aim[open_cells[~found[side, open_cells]]] = sign
@@ -260,7 +260,7 @@ def endless(relations: sparse.csr_array, low: FloatArray, high: FloatArray, cell
             if direction is None:
                 break
             yield direction
-        if room[1 - side, open_cells].any():  # cells free to both sides may cancel out in a sum: ask one by one
+        if slack[1 - side, open_cells].any():  # cells free to both sides may cancel out in a sum: ask one by one
             for i in open_cells:
                 if not found[side, i]:
                     aim = np.zeros(len(low))

@@ -62,10 +62,10 @@ class ExactProgram:
     """
 
     def __init__(self, relations: sparse.csr_array, low: Sequence[Bound], high: Sequence[Bound]) -> None:
-        rooms = [[b if isinstance(b, Fraction) or math.isinf(b) else decimal(b) for b in side] for side in (low, high)]
+        slacks = [[b if isinstance(b, Fraction) or math.isinf(b) else decimal(b) for b in side] for side in (low, high)]
         # Bounds are held as whole multiples of 1/unit, which is much faster than fractions; None: no bound.
-        self.unit = math.lcm(*{bound.denominator for side in rooms for bound in side if isinstance(bound, Fraction)})
-        self.low, self.high = ([_whole(bound, self.unit) for bound in side] for side in rooms)
+        self.unit = math.lcm(*{bound.denominator for side in slacks for bound in side if isinstance(bound, Fraction)})
+        self.low, self.high = ([_whole(bound, self.unit) for bound in side] for side in slacks)
         self._rows, self._columns = sparse.csr_array(relations), sparse.csc_array(relations)
         self._row_weights, self._column_weights = (_weights(part.data) for part in (self._rows, self._columns))
         self._seen: dict[int, list[tuple[int, Rational]]] = {}
@@ -81,7 +81,7 @@ class ExactProgram:
             self._seen[cell] = _entries(self._columns, self._column_weights, cell)
         return self._seen[cell]
 
-    def room(self, cell: int) -> tuple[Bound, Bound]:
+    def slack(self, cell: int) -> tuple[Bound, Bound]:
         """How far a cell may move down (a negative number) and up."""
         low, high = self.low[cell], self.high[cell]
         return (
@@ -106,9 +106,9 @@ class ExactProgram:
         if way not in fits:
             least, share = -1, 1  # the least room for its move so far, as least/unit for share/over; −1: no bound yet
             for cell, move in difference.moves.items():
-                room = self.high[cell] if move * way > 0 else self.low[cell]
-                if room is not None and (least < 0 or abs(room) * share < least * abs(move)):
-                    least, share = abs(room), abs(move)
+                slack = self.high[cell] if move * way > 0 else self.low[cell]
+                if slack is not None and (least < 0 or abs(slack) * share < least * abs(move)):
+                    least, share = abs(slack), abs(move)
             fits[way] = math.inf if least < 0 else Fraction(least * difference.over, share * self.unit)
         return fits[way]
 
@@ -133,8 +133,8 @@ class ExactProgram:
         most: Rational | None = 0
         for i in sorted(i for i, weight in left.items() if weight and self.moves(i)):
             remaining[i] = Fraction(left[i]) / over
-            room = self.high[i] if left[i] > 0 else self.low[i]
-            most = None if room is None or most is None else most + left[i] * room
+            slack = self.high[i] if left[i] > 0 else self.low[i]
+            most = None if slack is None or most is None else most + left[i] * slack
         bound = math.inf if most is None else Fraction(most) / (over * self.unit)
         return Combination(dict(multipliers), remaining, bound)
 

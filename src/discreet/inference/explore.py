@@ -255,10 +255,10 @@ class _Explorer:
         if not push.proven and self.open()[side, k]:  # an intricate corner: a simple table may go as far
             self._go(tables, k, column, side, float(min(goal, self.edge[side, column])))
         stake = max(c.level[side, k], c.sliding[k] / 2)
-        for unit, room in _ladder(stake, self.edge[side, column]):
+        for unit, slack in _ladder(stake, self.edge[side, column]):
             if not self.open()[side, k]:
                 return
-            near = np.maximum(c.low, -room), np.minimum(c.high, room)
+            near = np.maximum(c.low, -slack), np.minimum(c.high, slack)
             self.learn(CongruentTables(c.relations, *near, unit).push(column, SIGN[side], goal))
 
     def _go(self, tables: CongruentTables, k: int, column: int, side: int, goal: float) -> None:

@@ -51,9 +51,9 @@ class _Component:
         self.rows, index = np.unique(columns.indices, return_inverse=True)
         shape = (len(self.rows), len(cells))
         self.relations = sparse.csr_array(sparse.csc_array((columns.data, index, columns.indptr), shape=shape))
-        room = np.concatenate([-low, high])
-        room = room[np.isfinite(room) & (room > 0)]
-        self.unit = float(np.median(room)) if len(room) else 1.0
+        slack = np.concatenate([-low, high])
+        slack = slack[np.isfinite(slack) & (slack > 0)]
+        self.unit = float(np.median(slack)) if len(slack) else 1.0
         self._aim = 0
 
     @cached_property

@@ -136,17 +136,17 @@ def _simplest(number: float, noise: float) -> int:
         rest = 1 / (rest - whole)
 
 
-def multiples(room: FloatArray, fine: float | None = None) -> tuple[FloatArray, float]:
+def multiples(slack: FloatArray, fine: float | None = None) -> tuple[FloatArray, float]:
     """Rooms in whole units, and how many units make one: a power of ten if rooms are round, else of two.
 
     Rooms that were worked out may be a hair off a round number. What a cell can move by is a sum of rooms, so that a share of
     each makes no larger share of it. Rooms that are not round are cut, never widened; units are then no larger than ``fine``, or
     a tiny share of the smallest room, if that is possible.
     """
-    finite = np.isfinite(room)
-    sizes = room[finite & (room > 0)]
+    finite = np.isfinite(slack)
+    sizes = slack[finite & (slack > 0)]
     if not len(sizes):
-        return room, 1.0
+        return slack, 1.0
     with np.errstate(over="ignore"):
         total = min(float(sizes.sum()), END)
     for places in range(PLACES + 1):
@@ -155,9 +155,9 @@ def multiples(room: FloatArray, fine: float | None = None) -> tuple[FloatArray, 
             break
         near = np.rint(sizes * scale)
         if np.all(np.abs(sizes * scale - near) <= np.minimum(HAIR * near, SHORT)):
-            return np.where(finite, np.rint(room * scale), room), scale
+            return np.where(finite, np.rint(slack * scale), slack), scale
     scale = 2.0 ** -math.ceil(math.log2(max(fine or float(sizes.min()) * FINE, total / SUM, 1e-300)))
-    return np.where(finite, np.floor(room * scale), room), scale
+    return np.where(finite, np.floor(slack * scale), slack), scale
 
 
 def whole(relations: sparse.csr_array) -> sparse.csr_array:

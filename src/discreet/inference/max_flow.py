@@ -89,7 +89,7 @@ class _Pieces:
     """Relations joined to blocks, and the columns cut into pieces, one for each block they are in.
 
     A piece with two ends is an arc of its block; one with a loose end goes on to the ground of the block. Mostly there is one
-    block. But when two hidden cells in the total of a group were merged, their column runs through the group, which may hang
+    block. But when two suppressed cells in the total of a group were merged, their column runs through the group, which may hang
     together by nothing else with the rest of the table, and once more through the rest.
     """
 
@@ -235,16 +235,16 @@ def _joined(tail: IntArray, head: IntArray, nodes: int) -> tuple[int, IntArray]:
 
 def fits(low: FloatArray, high: FloatArray) -> bool:
     """Whether bounds can be whole numbers, which flows add up without loss: if they are round, or not too different."""
-    room = np.stack([-low, high])
-    size = room[np.isfinite(room) & (room > 0)]
-    bound, scale = multiples(room)
-    return not _cut(room, bound / scale) or bool(size.max(initial=0.0) <= SPAN * size.min(initial=np.inf))
+    slack = np.stack([-low, high])
+    size = slack[np.isfinite(slack) & (slack > 0)]
+    bound, scale = multiples(slack)
+    return not _cut(slack, bound / scale) or bool(size.max(initial=0.0) <= SPAN * size.min(initial=np.inf))
 
 
-def _cut(room: FloatArray, rounded: FloatArray) -> float:
+def _cut(slack: FloatArray, rounded: FloatArray) -> float:
     """The largest share that rounding took off a room."""
-    at = np.isfinite(room) & (room > 0)
-    share = 1 - rounded[at] / room[at]
+    at = np.isfinite(slack) & (slack > 0)
+    share = 1 - rounded[at] / slack[at]
     return float(np.where(share <= HAIR, 0.0, share).max(initial=0.0))
 
 
@@ -267,11 +267,11 @@ def explore_network(
         explore,
     )
 
-    room = np.stack([-low, high])
-    room[:, net.pinned] = 0.0
-    bound, scale = multiples(room)
+    slack = np.stack([-low, high])
+    slack[:, net.pinned] = 0.0
+    bound, scale = multiples(slack)
     if intervals:
-        level, sliding = np.full(room.shape, np.inf), np.zeros(len(low))
+        level, sliding = np.full(slack.shape, np.inf), np.zeros(len(low))
     else:  # large moves first: they show much about small ones
         targets = targets[np.argsort(-np.maximum(level.max(axis=0), sliding / 2)[targets], kind="stable")]
     needed = np.ascontiguousarray(level * scale), np.ascontiguousarray(sliding * scale)
@@ -279,12 +279,12 @@ def explore_network(
         bound, _knots(net, bound), np.array(targets, dtype=np.int64), *needed, tolerances.REACH, max(scale, 1.0)
     )
     shown, (begin, column, move) = explore(net.tail, net.head, net.nodes, task, keep=certify)
-    move = np.clip(move / scale, -room[DOWN][column], room[UP][column])
-    reach = np.minimum(shown.reach / scale, room)
+    move = np.clip(move / scale, -slack[DOWN][column], slack[UP][column])
+    reach = np.minimum(shown.reach / scale, slack)
     # What stops a flow is a sum of bounds: if each lost no more than a share in rounding, so did the sum.
-    cut = _cut(room, bound / scale)
-    most = np.minimum(reach / (1 - cut), room) if cut < 1 else room
-    edge = np.where(shown.farthest | (shown.reach >= bound), most, room)
+    cut = _cut(slack, bound / scale)
+    most = np.minimum(reach / (1 - cut), slack) if cut < 1 else slack
+    edge = np.where(shown.farthest | (shown.reach >= bound), most, slack)
     used = np.unique(shown.by[shown.by >= 0]) if certify else np.zeros(0, dtype=np.int64)
     number = np.full(shown.by.max(initial=-1) + 2, -1)  # the last place stands for none
     number[used] = np.arange(len(used))

@@ -23,7 +23,7 @@ class Lanes(NamedTuple):
     mate: SmallIntArray
     arc: SmallIntArray
     way: SmallIntArray  # 1 along the arc, that is up; 0 against it, down
-    room: FloatArray
+    slack: FloatArray
     of: SmallIntArray  # (2, arcs): the lanes of an arc, down and up; -1 for loops
 
 
@@ -109,7 +109,7 @@ def _lanes(tail: IntArray, head: IntArray, nodes: int, bound: FloatArray) -> Lan
         mate=np.r_[place[k:], place[:k]][order],
         arc=np.r_[arc, arc][order].astype(np.int32),
         way=(order >= k).astype(np.int32),
-        room=bound[:, arc].ravel()[order],
+        slack=bound[:, arc].ravel()[order],
         of=of,
     )
 
@@ -186,16 +186,16 @@ def _move(lanes: Lanes, marks: FlowMarks, task: Task, k: int, side: int, aim: fl
     if lanes.of[side, k] < 0:  # a loop: nothing else need move
         return own, True
     source, sink = lanes.to[lanes.of[side, k]], lanes.to[lanes.of[1 - side, k]]
-    lanes.room[lanes.of[0, k]] = 0.0
-    lanes.room[lanes.of[1, k]] = 0.0
+    lanes.slack[lanes.of[0, k]] = 0.0
+    lanes.slack[lanes.of[1, k]] = 0.0
     if own == np.inf and task.knot[source] == task.knot[sink] and _find(lanes, marks, source, sink, np.inf):
         _push(lanes, marks, task, task.unit)
         return np.inf, True
     leaving, arriving = 0.0, 0.0
     for lane in range(lanes.start[source], lanes.start[source + 1]):
-        leaving += lanes.room[lane]
+        leaving += lanes.slack[lane]
     for lane in range(lanes.start[sink], lanes.start[sink + 1]):
-        arriving += lanes.room[lanes.mate[lane]]
+        arriving += lanes.slack[lanes.mate[lane]]
     most = min(own, leaving, arriving)
     goal = min(aim, most)
     if goal < np.inf and _find(lanes, marks, source, sink, goal):  # most often one path will do
@@ -215,7 +215,7 @@ def _find(lanes: Lanes, marks: FlowMarks, source: int, sink: int, least: float) 
     marks.number[0] += 1
     now = marks.number[0]
     for lane in range(lanes.start[sink], lanes.start[sink + 1]):
-        if lanes.room[lanes.mate[lane]] >= least:
+        if lanes.slack[lanes.mate[lane]] >= least:
             marks.near[lanes.to[lane]] = now
             marks.last[lanes.to[lane]] = lanes.mate[lane]
     marks.seen[source] = now
@@ -235,7 +235,7 @@ def _find(lanes: Lanes, marks: FlowMarks, source: int, sink: int, least: float) 
         first += 1
         for lane in range(lanes.start[node], lanes.start[node + 1]):
             there = lanes.to[lane]
-            if lanes.room[lane] >= least and marks.seen[there] != now:
+            if lanes.slack[lane] >= least and marks.seen[there] != now:
                 marks.seen[there] = now
                 marks.by[there] = lane
                 marks.queue[last] = there
@@ -262,7 +262,7 @@ def _block(
         first += 1
         for lane in range(lanes.start[node], lanes.start[node + 1]):
             there = lanes.to[lane]
-            if lanes.room[lane] > 0 and marks.seen[there] != now:
+            if lanes.slack[lane] > 0 and marks.seen[there] != now:
                 marks.seen[there] = now
                 marks.depth[there] = marks.depth[node] + 1
                 marks.by[there] = lanes.start[there]
@@ -285,7 +285,7 @@ def _block(
         stuck = True
         while marks.by[node] < lanes.start[node + 1]:
             there, lane = lanes.to[marks.by[node]], lanes.mate[marks.by[node]]
-            if marks.seen[there] == now and marks.depth[there] == marks.depth[node] - 1 and lanes.room[lane] > 0:
+            if marks.seen[there] == now and marks.depth[there] == marks.depth[node] - 1 and lanes.slack[lane] > 0:
                 marks.path[marks.length[0]] = lane
                 marks.length[0] += 1
                 node = there
@@ -305,7 +305,7 @@ def _push(lanes: Lanes, marks: FlowMarks, task: Task, most: float) -> float:
     """Push as much as fits along the path written down; how much."""
     amount = most
     for i in range(marks.length[0]):
-        amount = min(amount, lanes.room[marks.path[i]])
+        amount = min(amount, lanes.slack[marks.path[i]])
     for i in range(marks.length[0]):
         lane = marks.path[i]
         arc, way = lanes.arc[lane], lanes.way[lane]
@@ -314,9 +314,9 @@ def _push(lanes: Lanes, marks: FlowMarks, task: Task, most: float) -> float:
             marks.touched[marks.touches[0]] = arc
             marks.touches[0] += 1
         marks.moved[arc] += amount * (2 * way - 1)
-        lanes.room[lanes.mate[lane]] += amount
-        if lanes.room[lane] < np.inf:
-            lanes.room[lane] -= amount
+        lanes.slack[lanes.mate[lane]] += amount
+        if lanes.slack[lane] < np.inf:
+            lanes.slack[lane] -= amount
     return amount
 
 
@@ -348,6 +348,6 @@ def _reset(lanes: Lanes, marks: FlowMarks, task: Task, k: int) -> None:
         marks.is_touched[arc] = False
         marks.moved[arc] = 0.0
         if lanes.of[0, arc] >= 0:
-            lanes.room[lanes.of[0, arc]] = task.bound[0, arc]
-            lanes.room[lanes.of[1, arc]] = task.bound[1, arc]
+            lanes.slack[lanes.of[0, arc]] = task.bound[0, arc]
+            lanes.slack[lanes.of[1, arc]] = task.bound[1, arc]
     marks.touches[0] = 0

@@ -139,7 +139,7 @@ def _solved(program: ExactProgram, cells: Sequence[int], move: FloatArray, noise
     for cell, step in zip(cells, move.tolist(), strict=True):
         if abs(step) <= noise:
             continue
-        bound = program.room(cell)[step > 0]
+        bound = program.slack(cell)[step > 0]
         if abs(step - float(bound)) <= max(noise, 1e-10 * abs(step)):
             fixed[cell] = Fraction(bound)
         else:

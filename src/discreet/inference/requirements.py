@@ -33,13 +33,13 @@ def against(problem: Problem, attackers: Sequence[Attacker] | None) -> tuple[Att
 
 
 def withheld(protection: Protection) -> BoolArray:
-    """Cells that are not simply told: hidden, or published as an interval or as a value that stands for one."""
-    return np.asarray(protection.hidden | (protection.lower < protection.upper))
+    """Cells that are not simply told: suppressed, or published as an interval or as a value that stands for one."""
+    return np.asarray(protection.suppressed | (protection.lower < protection.upper))
 
 
 def suppressed(protection: Protection) -> BoolArray:
     """Cells about which nothing is published. Those behind linked tables are not among them."""
-    nothing = protection.hidden & np.isinf(protection.lower) & np.isinf(protection.upper)
+    nothing = protection.suppressed & np.isinf(protection.lower) & np.isinf(protection.upper)
     behind = protection.problem.table.behind
     return np.asarray(nothing if behind is None else nothing & ~behind)
 
@@ -51,7 +51,7 @@ def due(problem: Problem, protection: Protection, attacker: Attacker) -> IntArra
     """
     found = problem.protected(attacker, withheld(protection))
     if attacker.levels is None:
-        found |= suppressed(protection) & (problem.status == Status.HIDDEN) & (problem.least > 0)
+        found |= suppressed(protection) & (problem.status == Status.SUPPRESSED) & (problem.least > 0)
     return np.flatnonzero(found)
 
 
@@ -85,20 +85,20 @@ def floor(protection: Protection) -> FloatArray:
 def known(problem: Problem, protection: Protection, attacker: Attacker) -> tuple[list[Bound], list[Bound]]:
     """How far below and above its true value an attacker must hold each cell possible, exactly."""
     value = problem.table.value
-    rooms: tuple[list[Bound], list[Bound]] = ([Fraction(0)] * len(value), [Fraction(0)] * len(value))
-    for room, (end, beyond) in zip(rooms, _ends(problem, protection, attacker), strict=True):
+    slacks: tuple[list[Bound], list[Bound]] = ([Fraction(0)] * len(value), [Fraction(0)] * len(value))
+    for slack, (end, beyond) in zip(slacks, _ends(problem, protection, attacker), strict=True):
         for i in beyond.tolist():
-            room[i] = difference(float(end[i]), float(value[i]))
-    return rooms
+            slack[i] = difference(float(end[i]), float(value[i]))
+    return slacks
 
 
 def known_floats(problem: Problem, protection: Protection, attacker: Attacker) -> tuple[FloatArray, FloatArray]:
     """The same as floats: audits and certificates must not start from different numbers."""
     value = problem.table.value
-    rooms = np.zeros((2, len(value)))
-    for room, (end, beyond) in zip(rooms, _ends(problem, protection, attacker), strict=True):
-        room[beyond] = differences(end[beyond], value[beyond])
-    return rooms[0], rooms[1]
+    slacks = np.zeros((2, len(value)))
+    for slack, (end, beyond) in zip(slacks, _ends(problem, protection, attacker), strict=True):
+        slack[beyond] = differences(end[beyond], value[beyond])
+    return slacks[0], slacks[1]
 
 
 def limits(protection: Protection, attacker: Attacker) -> tuple[FloatArray, FloatArray]:

@@ -66,7 +66,7 @@ class _Tableau:
             self._make_basic(min(row, key=lambda i: (self._at_bound(i), len(self.holding[i]))), row)
 
     def _at_bound(self, i: int) -> bool:
-        return self.x[i] in self.program.room(i)
+        return self.x[i] in self.program.slack(i)
 
     def _make_basic(self, i: int, row: dict[int, Rational]) -> None:
         weight = row.pop(i)
@@ -83,7 +83,9 @@ class _Tableau:
     def improve(self) -> bool:
         """Move one cell that is not basic, for the good of the one to be pushed; False if none can, or without end."""
         gains = self._gains()
-        entering = next((i for i in sorted(gains) if self._room(i, gains[i])), None)  # the lowest, so as never to cycle
+        entering = next(
+            (i for i in sorted(gains) if self._slack(i, gains[i])), None
+        )  # the lowest, so as never to cycle
         if entering is None:
             return False
         way = 1 if gains[entering] > 0 else -1
@@ -104,17 +106,17 @@ class _Tableau:
             return {self.cell: self.sign}
         return {i: -self.sign * weight for i, weight in self.rows[self.cell].items()}
 
-    def _room(self, i: int, way: Rational) -> Bound:
-        low, high = self.program.room(i)
+    def _slack(self, i: int, way: Rational) -> Bound:
+        low, high = self.program.slack(i)
         return high - self.x[i] if way > 0 else self.x[i] - low
 
     def _ratio(self, entering: int, way: int) -> tuple[Bound, int]:
         """How far a cell can go, and which cell meets its bound then; of several the lowest."""
-        best: tuple[Bound, int] = (self._room(entering, way), entering)
+        best: tuple[Bound, int] = (self._slack(entering, way), entering)
         for basic in self.holding[entering]:
             move = -way * self.rows[basic][entering]
-            room = self._room(basic, move)
-            far = room if isinstance(room, float) else room / abs(Fraction(move))
+            slack = self._slack(basic, move)
+            far = slack if isinstance(slack, float) else slack / abs(Fraction(move))
             best = min(best, (far, basic))
         return best
 

@@ -29,11 +29,11 @@ def unguarded(text: str) -> str:
 
 
 def release_text(release: Release) -> str:
-    """The release as CSV: one row a cell; hidden values are written as the suppression symbol."""
+    """The release as CSV: one row a cell; suppressed values are written as the suppression symbol."""
     frame = release.frame(symbols=True)
     codes = {name: [guarded(code) for code in column] for name, column in release.codes.items()}
     symbol = release.symbol if release.symbol in FORMULA else guarded(release.symbol)  # a sign alone is no formula
-    frame = frame.assign(**codes, **{release.response: frame[release.response].where(~release.hidden, symbol)})
+    frame = frame.assign(**codes, **{release.response: frame[release.response].where(~release.suppressed, symbol)})
     frame.columns = frame.columns.map(guarded)
     texts = [symbol, *frame.columns, *(code for column in codes.values() for code in column)]
     is_quoted = any(sign in text for text in texts for sign in OTHER_DELIMITERS)

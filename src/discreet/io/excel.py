@@ -63,7 +63,7 @@ def _shown(value: float | None, symbol: str) -> float | str | None:
 
 
 def _append(sheet: Any, row: Iterable[Any]) -> list[Cell]:
-    shown = [None if v is pd.NA else v for v in row]  # hidden cells without an interval beside others that have one
+    shown = [None if v is pd.NA else v for v in row]  # suppressed cells without an interval beside others that have one
     cells = [Cell(sheet, value=ILLEGAL_CHARACTERS_RE.sub("", v) if isinstance(v, str) else v) for v in shown]
     for cell in cells:
         if cell.data_type in "fe":  # a code such as "=1+1" or "#N/A" is text, neither a formula nor an error

@@ -26,7 +26,7 @@ from discreet.problem import Problem, Status, smallest_width
 
 SUFFIXES = (".jj", ".jj.gz")
 
-LETTERS = {"s": Status.FREE, "u": Status.PRIMARY, "z": Status.PUBLISHED, "m": Status.HIDDEN}
+LETTERS = {"s": Status.FREE, "u": Status.PRIMARY, "z": Status.PUBLISHED, "m": Status.SUPPRESSED}
 
 ROUNDING = 1e-6  # JJ files are written with few decimals: totals may be off by this share of the values involved
 
@@ -80,7 +80,7 @@ def read_problem(path: str | Path) -> Problem:
         prior_lower=np.where(low <= -UNBOUNDED, -np.inf, low),
         prior_upper=np.where(high >= UNBOUNDED, np.inf, high),
         # Cells of status m ask for nothing: they may be published elsewhere, or lie behind linked tables.
-        least=np.where(statuses == Status.HIDDEN, 0.0, smallest_width(table)),
+        least=np.where(statuses == Status.SUPPRESSED, 0.0, smallest_width(table)),
         unrecorded=True,
     )
 

@@ -9,8 +9,8 @@ from discreet.release import Release
 
 
 def write_release(release: Release, path: str | Path) -> None:
-    """One row a cell; hidden values are null, and the column ``suppressed`` says so."""
+    """One row a cell; suppressed values are null, and the column ``suppressed`` says so."""
     frame = release.frame()
     if "suppressed" in frame:
-        raise FormatError("A column is called 'suppressed', as is the one that marks hidden cells: rename it.")
-    frame.assign(suppressed=release.hidden).to_parquet(path, index=False)
+        raise FormatError("A column is called 'suppressed', as is the one that marks suppressed cells: rename it.")
+    frame.assign(suppressed=release.suppressed).to_parquet(path, index=False)

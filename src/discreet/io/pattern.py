@@ -27,12 +27,12 @@ def write_pattern(protection: Protection, path: str | Path) -> None:
         protection.problem.table.labels(),
         [Decision(decision).word for decision in protection.decision],
     ]
-    if not protection.only_hides:
+    if not protection.only_suppresses:
         columns += [_texts(column) for column in (protection.published, protection.lower, protection.upper)]
     create_private(path)
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(HEADER if protection.only_hides else TOLD)
+        writer.writerow(HEADER if protection.only_suppresses else TOLD)
         writer.writerows(zip(*columns, strict=True))
 
 
@@ -55,7 +55,7 @@ def read_pattern(problem: Problem, path: str | Path) -> Protection:
         raise FormatError(f"{path}: a pattern begins with the line 'cell,status', or with {','.join(TOLD)!r}.")
     index = {label: i for i, label in enumerate(problem.table.listed.labels())}
     words = {decision.word for decision in (SUPPRESSION if header == HEADER else Decision)}
-    hidden, seen = (
+    suppressed, seen = (
         np.arange(len(problem)) >= len(index) for _ in range(2)
     )  # cells behind linked tables are not listed
     told = np.array([[math.nan], [-math.inf], [math.inf]]) * np.ones(len(problem))
@@ -67,18 +67,18 @@ def read_pattern(problem: Problem, path: str | Path) -> Protection:
         i = index[row[0]]
         if seen[i]:
             raise FormatError(f"{path}, line {number}: cell {row[0]!r} occurs twice.", [row[0]])
-        seen[i], hidden[i] = True, row[1] in (Decision.PRIMARY.word, Decision.SECONDARY.word)
+        seen[i], suppressed[i] = True, row[1] in (Decision.PRIMARY.word, Decision.SECONDARY.word)
         for k, text in enumerate(row[2:]):
             if text:
                 told[k, i] = _number(text, f"{path}, line {number}")
-        if header == TOLD and hidden[i] != math.isnan(told[0, i]):
-            raise FormatError(f"{path}, line {number}: cells have a value unless they are hidden.", [row[0]])
+        if header == TOLD and suppressed[i] != math.isnan(told[0, i]):
+            raise FormatError(f"{path}, line {number}: cells have a value unless they are suppressed.", [row[0]])
     if not seen.all():
         missing = problem.table.labels(np.flatnonzero(~seen))
         raise FormatError(f"{path}: {len(missing)} cells of the problem are missing, e.g. {some(missing)}.", missing)
     if header == HEADER:
-        return suppress(problem, hidden)
-    return tell(problem, *told, cost=float(problem.cost[hidden].sum()))
+        return suppress(problem, suppressed)
+    return tell(problem, *told, cost=float(problem.cost[suppressed].sum()))
 
 
 def _number(text: str, where: str) -> float:

@@ -33,7 +33,7 @@ def _check_csv(release: Release, path: Path) -> None:
 def _check_parquet(release: Release, path: Path) -> None:
     frame = pd.read_parquet(path)
     marked = frame.pop("suppressed")
-    if not np.array_equal(marked.to_numpy(bool), release.hidden):
+    if not np.array_equal(marked.to_numpy(bool), release.suppressed):
         _refuse(path.suffix, ["suppressed"])
     _check_rows(release, list(frame.columns), frame.itertuples(index=False, name=None), _from_number)
 

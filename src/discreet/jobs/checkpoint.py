@@ -31,7 +31,7 @@ def _nobody(_: str) -> None:
 
 @final
 class Checkpoint:
-    """What a run has hidden so far. Confidential, although it holds no values.
+    """What a run has suppressed so far. Confidential, although it holds no values.
 
     ``start`` is what the file held in the beginning, None if there was none; ``keep`` is for the run to call. In a ``with``
     statement what was kept last is written at the end, also if that is an error or Ctrl-C. After a call of ``finish`` with
@@ -45,10 +45,10 @@ class Checkpoint:
         self._written = False
         self._tried = -inf
         if self.start is not None:
-            say(f"going on from {self.path}, which hides {int(self.start.sum()):,} cells")
+            say(f"going on from {self.path}, which suppresses {int(self.start.sum()):,} cells")
 
-    def keep(self, hidden: BoolArray) -> None:
-        self._kept = hidden.copy()
+    def keep(self, suppressed: BoolArray) -> None:
+        self._kept = suppressed.copy()
         if time.monotonic() - self._tried >= EVERY:
             self._write()
 
@@ -67,7 +67,7 @@ class Checkpoint:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._write()
         if error is not None and self._written:
-            self.say(f"what is hidden so far is in {self.path}; another run goes on from it")
+            self.say(f"what is suppressed so far is in {self.path}; another run goes on from it")
 
     def _write(self) -> None:
         """A file that cannot be written now is not worth the work of hours: it is tried again."""
@@ -115,9 +115,9 @@ class Checkpoint:
             raise FormatError(f"Cannot write the checkpoint {self.path}: the folder {folder} is not yours to write to.")
 
 
-def _pack(problem: str, hidden: BoolArray) -> bytes:
+def _pack(problem: str, suppressed: BoolArray) -> bytes:
     """One line says what it is, one of which problem, one that the rest is whole; then a bit a cell."""
-    digest, bits = problem.encode(), np.packbits(hidden).tobytes()
+    digest, bits = problem.encode(), np.packbits(suppressed).tobytes()
     return b"\n".join([_FIRST.strip(), digest, _check(digest, bits), bits])
 
 

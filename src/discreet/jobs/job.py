@@ -94,7 +94,7 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
         release, passed = None, all_passed(checked, respondents, lab)
         if passed:
             release = publish(problem, protection, checked, respondents, **_style(job))
-        level = level_of(problem, protection.only_hides, job.level)
+        level = level_of(problem, protection.only_suppresses, job.level)
         files = _write(job, problem, protection, checked, level, respondents, lab, release)
         old = [name for name in job.writes() if job.folder / name not in files and (job.folder / name).exists()]
         if old:
@@ -124,11 +124,11 @@ def _protect(
         )
         report = protection.report
         adjusted = f", {report.n_adjusted:,} get other values" if report.n_adjusted else ""
-        say(f"protected: {report.n_secondary:,} further cells are hidden{adjusted}")
+        say(f"protected: {report.n_secondary:,} further cells are suppressed{adjusted}")
         checked = audit(problem, protection, executor=executor, progress=progress)
         say(f"audited: {safe(protection) if checked.passed else f'{len(checked.exposed):,} cells exposed'}")
         respondents = None
-        if level_of(problem, protection.only_hides, job.level).covers_respondents:
+        if level_of(problem, protection.only_suppresses, job.level).covers_respondents:
             respondents = audit_respondents(problem, protection, executor=executor, progress=progress)
     if respondents is not None:
         found = "safe" if respondents.passed else f"{len(respondents.respondents):,} exposed"
@@ -391,7 +391,7 @@ def _exposed(table: Table, one: Exposed) -> dict[str, Any]:
             {"relation": row, "total": table.relation_label(row), "times": text(times)}
             for row, times in found.multipliers.items()
         ],
-        "hidden": {table.label(cell): text(weight) for cell, weight in found.hidden.items()},
+        "hidden": {table.label(cell): text(weight) for cell, weight in found.suppressed.items()},
         "published": {table.label(cell): text(weight) for cell, weight in found.published.items()},
     }
 

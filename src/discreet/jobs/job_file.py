@@ -304,7 +304,9 @@ def _check_method(job: Job) -> None:
     if job.protect.method not in SUPPRESSION:
         for entry, given in (("checkpoint", job.protect.checkpoint), ("level", job.level == "contributions")):
             if given:
-                raise JobError(f"{path}: {entry} is for suppression; the method {job.protect.method!r} hides no cells.")
+                raise JobError(
+                    f"{path}: {entry} is for suppression; the method {job.protect.method!r} suppresses no cells."
+                )
 
 
 def _check_level(job: Job) -> None:

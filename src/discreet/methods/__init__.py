@@ -139,7 +139,7 @@ def protect(
         method = with_options(method)
     in_force = level_of(problem, type(method) in SUPPRESSION.values(), level)
     if type(method) in OTHERS.values() and (start is not None or in_force.covers_respondents):
-        raise InputError(f"The method {method.name!r} hides no cells: start= and level= are for suppression.")
+        raise InputError(f"The method {method.name!r} suppresses no cells: start= and level= are for suppression.")
     if type(method) in SUPPRESSION.values() and getattr(method, "at_most", None) is None:
         method = InPieces(method)
     suppresses = type(method) not in OTHERS.values()
@@ -159,5 +159,5 @@ def protect(
         return replace(found, report=replace(found.report, secret=run.secret.digits))
     found = method.protect(problem, run if keep is None else replace(run, keep=keep))
     if keep is not None:
-        keep(found.hidden)
+        keep(found.suppressed)
     return found

@@ -54,7 +54,7 @@ class Run:
 
 
 def beginning_with(problem: Problem, start: BoolArray) -> BoolArray | None:
-    """What a pattern to begin with hides of its own accord; None if only what must be hidden anyway.
+    """What a pattern to begin with suppresses of its own accord; None if only what must be suppressed anyway.
 
     Cells in it that must be published are left out.
     """

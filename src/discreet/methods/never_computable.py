@@ -47,7 +47,7 @@ class NeverComputable:
                 break
             posed = _raised(posed, checked)
             try:
-                found = found_for(problem, self.method.protect(posed, run.beginning(found.hidden)))
+                found = found_for(problem, self.method.protect(posed, run.beginning(found.suppressed)))
             except NoSafePatternError:
                 break
         return _reported(_with_neighbours(problem, found, checked), first.bound)
@@ -67,7 +67,7 @@ def _published(problem: Problem, found: Protection, cells: NDArray[np.int64]) ->
     """The pattern without secondary cells whose value follows from what is published anyway."""
     if not len(cells):
         return found
-    suppressed = found.hidden
+    suppressed = found.suppressed
     suppressed[cells] = False
     return _pattern(problem, suppressed, found)
 
@@ -109,7 +109,7 @@ def _raised(posed: Problem, checked: Audit) -> Problem:
 
 def _with_neighbours(problem: Problem, found: Protection, checked: Audit) -> Protection:
     """The pattern with all neighbours of exposed cells, and theirs, until the audit passes."""
-    suppressed, relations = found.hidden, problem.table.relations
+    suppressed, relations = found.suppressed, problem.table.relations
     free = problem.status == Status.FREE
     while not checked.safe.all():
         near = np.zeros(len(problem))

@@ -1,4 +1,4 @@
-"""Safe interval release: intervals in place of hidden values that are not symmetric, but whose midpoints are right on average."""
+"""Safe interval release: intervals for suppressed values, not symmetric, but with midpoints that are right on average."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def draw_bounds(
     2a − l′, cut off where the nearer of a + r and a + R is reached and as far on the other side, so that the midpoint is
     right on average for every l′. ``independent``: u′ is uniform between a + r and a + R, so it is right on average over all l′.
     """
-    room = radius - level
-    lower = value - radius + rng.random(len(value)) * room
+    slack = radius - level
+    lower = value - radius + rng.random(len(value)) * slack
     if draw == "independent":
-        return lower, value + level + rng.random(len(value)) * room
+        return lower, value + level + rng.random(len(value)) * slack
     reach = np.minimum(value - level - lower, lower - (value - radius))
     tail = ndtr(-WIDE)  # scipy.stats has this distribution ready, but takes half a second to load
     noise = ndtri(tail + rng.random(len(value)) * (1 - 2 * tail)) / WIDE
@@ -84,10 +84,10 @@ def safe_intervals(
     rng = of_all.generator(f"safe-intervals {problem.digest}")
     for k in range(tries):
         if draw == "uniform":
-            room = np.maximum(level, ROOM * radius)
+            slack = np.maximum(level, ROOM * radius)
             known = sign_bounds(problem)
             bounds = drawn_ends(
-                value, np.stack([room, room, 0 * room]), known, None if digits is None else 10.0**-digits, rng
+                value, np.stack([slack, slack, 0 * slack]), known, None if digits is None else 10.0**-digits, rng
             )
         else:
             bounds = draw_bounds(value, np.minimum(level, radius), radius, rng, draw)
@@ -111,13 +111,13 @@ def safe_intervals(
 def _told(
     problem: Problem, found: Protection, lower: FloatArray, upper: FloatArray, secret: Secret, seed: int, draws: int
 ) -> Protection:
-    value, hidden = problem.table.value, found.hidden
+    value, suppressed = problem.table.value, found.suppressed
     return tell(
         problem,
-        np.where(hidden, np.nan, value),
-        np.where(hidden, lower, value),
-        np.where(hidden, upper, value),
-        cost=float(problem.cost[hidden].sum()),
+        np.where(suppressed, np.nan, value),
+        np.where(suppressed, lower, value),
+        np.where(suppressed, upper, value),
+        cost=float(problem.cost[suppressed].sum()),
         method="safe-intervals",
         seconds=found.report.seconds,
         solver=found.report.solver,
@@ -136,8 +136,8 @@ def _levels(problem: Problem) -> FloatArray:
 
 def _radius(problem: Problem, share: float) -> FloatArray:
     value = problem.table.value
-    room = np.minimum(value - problem.prior_lower, problem.prior_upper - value)
-    return np.maximum(np.minimum(room, share * problem.table.magnitude), 0.0)
+    slack = np.minimum(value - problem.prior_lower, problem.prior_upper - value)
+    return np.maximum(np.minimum(slack, share * problem.table.magnitude), 0.0)
 
 
 def _outwards(

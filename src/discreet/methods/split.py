@@ -27,7 +27,7 @@ WORSE = ("optimal", "within_gap", "heuristic", "time_limit")  # the whole is as 
 class InPieces:
     """Another method, for cells that no relation ties to others: costs and protection simply add up.
 
-    It does not go with limits on the whole, such as a number of cells to hide at most.
+    It does not go with limits on the whole, such as a number of cells to suppress at most.
     """
 
     method: Method
@@ -37,21 +37,21 @@ class InPieces:
         found = bundles(problem)
         if len(found) < 2:
             return self.method.protect(problem, run)
-        hidden = problem.status == Status.HIDDEN
+        suppressed = problem.status == Status.SUPPRESSED
         if run.start is not None:  # until their turn comes
             concerned = np.concatenate(found)
-            hidden[concerned] |= run.start[concerned]
+            suppressed[concerned] |= run.start[concerned]
         reports: list[SolveReport] = []
         run.progress.stage("tables", len(found))
-        for cells, protection in self._protected(problem, run, found, hidden):
-            hidden[cells] = protection.hidden
+        for cells, protection in self._protected(problem, run, found, suppressed):
+            suppressed[cells] = protection.suppressed
             reports.append(protection.report)
-            run.progress.update(len(reports), f"{int(hidden.sum()):,} hidden")
-            run.keep(hidden)
-        return _merged(problem, hidden, reports, run)
+            run.progress.update(len(reports), f"{int(suppressed.sum()):,} suppressed")
+            run.keep(suppressed)
+        return _merged(problem, suppressed, reports, run)
 
     def _protected(
-        self, problem: Problem, run: Run, found: list[IntArray], hidden: BoolArray
+        self, problem: Problem, run: Run, found: list[IntArray], suppressed: BoolArray
     ) -> Iterator[tuple[IntArray, Protection]]:
         """Small bundles by the executor, if there is one. The others here, where they may use it themselves.
 
@@ -72,7 +72,7 @@ class InPieces:
             cells = here.pop(0) if in_time else late.pop(0)
 
             def keep(part: BoolArray, cells: IntArray = cells) -> None:
-                so_far = hidden.copy()
+                so_far = suppressed.copy()
                 so_far[cells] = part
                 run.keep(so_far)
 
@@ -141,8 +141,10 @@ def _of(cells: IntArray, left: list[IntArray], run: Run) -> Run:
     return Run(run.seed, budget, start=None if run.start is None else run.start[cells], secret=run.secret)
 
 
-def _merged(problem: Problem, hidden: BoolArray, reports: list[SolveReport], run: Run) -> Protection:
-    counted = float(problem.cost[hidden].sum()) - sum(report.cost for report in reports)  # elsewhere, and hidden anyway
+def _merged(problem: Problem, suppressed: BoolArray, reports: list[SolveReport], run: Run) -> Protection:
+    counted = float(problem.cost[suppressed].sum()) - sum(
+        report.cost for report in reports
+    )  # elsewhere, and suppressed anyway
     bounds = [report.bound for report in reports]
     worst = max(reports, key=lambda report: WORSE.index(report.status))
     work: dict[str, int] = {}
@@ -151,7 +153,7 @@ def _merged(problem: Problem, hidden: BoolArray, reports: list[SolveReport], run
             work[name] = work.get(name, 0) + times
     return suppress(
         problem,
-        hidden,
+        suppressed,
         method=reports[0].method,
         status=worst.status,
         bound=None if None in bounds else counted + sum(bound for bound in bounds if bound is not None),

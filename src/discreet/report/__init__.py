@@ -129,9 +129,9 @@ def render_shareable(
     level: Level | None = None,
     accept_symmetric: bool = False,
 ) -> str:
-    """The report for readers of the release: which cells are hidden, and that it was checked. Refused unless it may be published.
+    """The report for readers of the release: which cells are suppressed, and that it was checked. Refused unless publishable.
 
-    It is made from the release, which holds no hidden value, and does not tell sensitive cells from others. What limits the
+    It is made from the release, which holds no suppressed value, and does not tell sensitive cells from others. What limits the
     promise is said beside it, see :func:`~discreet.promise.shareable_promise`.
     """
     _check(problem, protection, audit, respondents)

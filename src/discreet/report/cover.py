@@ -1,4 +1,4 @@
-"""Which hidden cells stand by which sensitive ones: those in the same sums, as far as the relations tell."""
+"""Which suppressed cells stand by which sensitive ones: those in the same sums, as far as the relations tell."""
 
 from __future__ import annotations
 

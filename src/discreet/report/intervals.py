@@ -27,10 +27,10 @@ def exposed(audit: Audit) -> Row:
 
 def tightest(audit: Audit) -> NDArray[np.intp]:
     """For each audited cell the entry of the attacker who comes closest; the tightest cells first."""
-    room = rooms(audit)
-    order = np.lexsort((room, audit.safe))
+    slack = slacks(audit)
+    order = np.lexsort((slack, audit.safe))
     rows = order[np.unique(audit.cell[order], return_index=True)[1]]
-    return np.asarray(rows[np.lexsort((room[rows], audit.safe[rows]))])
+    return np.asarray(rows[np.lexsort((slack[rows], audit.safe[rows]))])
 
 
 def intervals(audit: Audit, closest: NDArray[np.intp]) -> Row:
@@ -40,26 +40,26 @@ def intervals(audit: Audit, closest: NDArray[np.intp]) -> Row:
 
 def _intervals(audit: Audit, rows: NDArray[np.intp], most: int) -> Row:
     """The tightest first."""
-    room = rooms(audit)
-    rows = rows[np.lexsort((room[rows], audit.safe[rows]))]
+    slack = slacks(audit)
+    rows = rows[np.lexsort((slack[rows], audit.safe[rows]))]
     return {
-        "rows": [_interval(audit, row, float(room[row])) for row in rows[:most].tolist()],
+        "rows": [_interval(audit, row, float(slack[row])) for row in rows[:most].tolist()],
         "of": len(rows),
         "attackers": len(audit.attackers) > 1,
         "sliding": bool(audit.required[2, rows].any()),
     }
 
 
-def rooms(audit: Audit) -> FloatArray:
+def slacks(audit: Audit) -> FloatArray:
     """How many times the required distance is left open, where it is tightest; infinite if none is required."""
     value = audit.problem.table.value[audit.cell]
     reach = np.stack([value - audit.lower, audit.upper - value, audit.upper - audit.lower])
     level = audit.required
-    room: FloatArray = np.divide(reach, level, out=np.full(reach.shape, np.inf), where=level > 0)
-    return np.asarray(room.min(axis=0))
+    slack: FloatArray = np.divide(reach, level, out=np.full(reach.shape, np.inf), where=level > 0)
+    return np.asarray(slack.min(axis=0))
 
 
-def _interval(audit: Audit, row: int, room: float) -> Row:
+def _interval(audit: Audit, row: int, slack: float) -> Row:
     problem, cell, safe = audit.problem, int(audit.cell[row]), bool(audit.safe[row])
     value = float(problem.table.value[cell])
     # Float noise around zero is not a bound.
@@ -72,7 +72,7 @@ def _interval(audit: Audit, row: int, room: float) -> Row:
         if reach < level * (1 - tolerances.REACH)
     ]
     # Rounding never contradicts the verdict: 0.999 times what is required reads 0.99, not 1.00.
-    times = max(room, 1.0) if safe else min(np.floor(room * 100) / 100, 0.99)
+    times = max(slack, 1.0) if safe else min(np.floor(slack * 100) / 100, 0.99)
     finite = f"{times:,.0f} ×" if times >= 100 else f"{times:.2f} ×"
     return {
         "label": problem.table.label(cell),
@@ -83,7 +83,7 @@ def _interval(audit: Audit, row: int, room: float) -> Row:
         "needed_lower": value - levels[0],
         "needed_upper": value + levels[1],
         "sliding": levels[2],
-        "room": finite if np.isfinite(times) else "∞" if any(levels) else "–",
+        "slack": finite if np.isfinite(times) else "∞" if any(levels) else "–",
         "safe": safe,
         "short": "known exactly" if reaches[2] <= 1e-6 * max(levels) else ", ".join(short),
         "bar": _bar(reaches, levels),

@@ -23,7 +23,7 @@ def maps(
     dimensions: Mapping[str, Hierarchy],
     codes: NDArray[np.integer],
     describe: Describe,
-    hidden: NDArray[np.bool_],
+    suppressed: NDArray[np.bool_],
     *,
     empty: str,
     response: str,
@@ -48,9 +48,9 @@ def maps(
             continue
         cells = np.flatnonzero((codes[others] == np.array(picked, dtype=int)[:, None]).all(axis=0))
         title = ", ".join(f"{names[d]} {trees[d].codes[c]}" for d, c in zip(others, picked, strict=True))
-        drawn = _grid([trees[d] for d in axes], codes[axes][:, cells], cells, describe, hidden, empty)
+        drawn = _grid([trees[d] for d in axes], codes[axes][:, cells], cells, describe, suppressed, empty)
         squares += len(drawn["columns"]) * sum(len(group["rows"]) for group in drawn["groups"])
-        slices.append({"title": title, "cells": len(cells), "hidden": int(hidden[cells].sum()), **drawn})
+        slices.append({"title": title, "cells": len(cells), "suppressed": int(suppressed[cells].sum()), **drawn})
     return {
         "down": names[axes[0]],
         "across": names[axes[1]],
@@ -73,7 +73,7 @@ def _grid(
     codes: NDArray[np.integer],
     cells: NDArray[np.integer],
     describe: Describe,
-    hidden: NDArray[np.bool_],
+    suppressed: NDArray[np.bool_],
     empty: str,
 ) -> Row:
     """Rows in groups of a code right below the total and what belongs to it."""
@@ -96,9 +96,9 @@ def _grid(
     groups: list[Row] = []
     for row in rows:
         if not groups or down.depth[row] <= 1:
-            groups.append({"rows": [], "hidden": 0})
+            groups.append({"rows": [], "suppressed": 0})
         squares = [square(row, column) for column in columns]
-        groups[-1]["hidden"] += sum(bool(hidden[at[row, c]]) for c in columns if (row, c) in at)
+        groups[-1]["suppressed"] += sum(bool(suppressed[at[row, c]]) for c in columns if (row, c) in at)
         groups[-1]["rows"].append((down.codes[row], int(down.depth[row]), not down.is_leaf[row], squares))
     return {
         "columns": [(across.codes[c], not across.is_leaf[c]) for c in columns],

@@ -2,7 +2,7 @@
 
 Nothing here reads a value, a level, a cost or a status of the problem. Digests are missing on purpose: whoever has all but one
 value could try out which one gives the digest. So are the seed, which repeats random choices, and whether the pattern is the
-cheapest, which tells that no cell was hidden in vain.
+cheapest, which tells that no cell was suppressed in vain.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from discreet.protection import MANUAL
 from discreet.release import Release
 from discreet.report import words
 from discreet.report.maps import maps
-from discreet.report.view import hidden_by_code, versions
+from discreet.report.view import suppressed_by_code, versions
 
 Row = dict[str, Any]
 
@@ -43,34 +43,35 @@ def public(
     codes = np.array(
         [[hierarchy.index(code) for code in release.codes[name]] for name, hierarchy in dimensions.items()], dtype=int
     ).reshape(len(dimensions), len(release))
-    hidden, interval = release.hidden, _intervals(release)
-    adjusted = interval & ~hidden
+    suppressed, interval = release.suppressed, _intervals(release)
+    adjusted = interval & ~suppressed
 
     def describe(i: int) -> tuple[str, str]:
-        if hidden[i]:
-            return ("h i", "hidden, interval published") if interval[i] else ("h", "hidden")
+        if suppressed[i]:
+            return ("h i", "suppressed, interval published") if interval[i] else ("h", "suppressed")
         return ("a", "published, stands for an interval") if interval[i] else ("o", "published")
 
     drawn = maps(
         dimensions,
         codes,
         describe,
-        hidden,
+        suppressed,
         empty="empty, or zero" if release.complete else "no cell, or zero",
         response=release.response,
     )
     losses = [
-        hidden_by_code(name, hierarchy, codes[d], hidden) for d, (name, hierarchy) in enumerate(dimensions.items())
+        suppressed_by_code(name, hierarchy, codes[d], suppressed)
+        for d, (name, hierarchy) in enumerate(dimensions.items())
     ]
     return {
         "response": release.response,
         "dimensions": list(dimensions),
-        "tiles": _tiles(release, hidden, interval),
-        "why": _why(rules, bool(hidden.any()), bool(adjusted.any())),
+        "tiles": _tiles(release, suppressed, interval),
+        "why": _why(rules, bool(suppressed.any()), bool(adjusted.any())),
         "respondents": respondents,
-        "kinds": [k for k, seen in (("h", hidden), ("i", interval & hidden), ("a", adjusted)) if seen.any()],
+        "kinds": [k for k, seen in (("h", suppressed), ("i", interval & suppressed), ("a", adjusted)) if seen.any()],
         "map": drawn,
-        "losses": losses if hidden.any() else [],
+        "losses": losses if suppressed.any() else [],
         "facts": {
             **_method(method),
             "Versions": versions(),
@@ -87,16 +88,16 @@ def _intervals(release: Release) -> np.ndarray:
     return np.asarray(one_end | (release.lower < release.upper))
 
 
-def _tiles(release: Release, hidden: np.ndarray, interval: np.ndarray) -> list[tuple[str, str, str]]:
-    n, gone, told = len(release), int(hidden.sum()), int((interval & ~hidden).sum())
-    ends = int((interval & hidden).sum())
+def _tiles(release: Release, suppressed: np.ndarray, interval: np.ndarray) -> list[tuple[str, str, str]]:
+    n, gone, told = len(release), int(suppressed.sum()), int((interval & ~suppressed).sum())
+    ends = int((interval & suppressed).sum())
     exact = n - gone - told
     found = [
         ("Cells", f"{n:,}", "listed in the release"),
         ("Published", words.percent(exact / n if n else None), f"{exact:,} with their values"),
         ("Hidden", words.percent(gone / n if n else None), f"{gone:,} of {n:,}"),
     ]
-    found += [("Intervals", f"{ends:,}", "of the hidden cells have an interval")] if ends else []
+    found += [("Intervals", f"{ends:,}", "of the suppressed cells have an interval")] if ends else []
     found += [("Adjusted", f"{told:,}", "have a value that stands for an interval")] if told else []
     return found
 
@@ -109,18 +110,18 @@ def _method(name: str) -> dict[str, str]:
     return {"Method": f"{name}: {told[0].replace('``', '')}" if told else name}
 
 
-def _why(rules: tuple[str, ...], hides: bool, adjusts: bool) -> str:
+def _why(rules: tuple[str, ...], suppresses: bool, adjusts: bool) -> str:
     """Which kinds of rules there are, never their numbers."""
-    if not hides and not adjusts:
+    if not suppresses and not adjusts:
         return "Every cell is published with its value."
     names = [found[1].upper() for rule in rules if (found := re.match(r"\s*(\w+)\s*\(", rule))]
     kinds = [RULES[name] for name in dict.fromkeys(names) if name in RULES]
     by = f" by {words.listed(kinds)}" if kinds and len(names) == len(rules) else ""
     text = f"Some cells would say too much about single respondents, judged{by or ' by rules of the office'}."
-    if hides:
+    if suppresses:
         text += (
-            " Such cells are hidden, and others with them, so that no hidden value can be worked out from totals. Which cells"
-            " are hidden for which reason is not told, nor are the numbers of the rules."
+            " Such cells are suppressed, and others with them, so that none can be computed from totals. Which cells"
+            " are suppressed for which reason is not told, nor are the numbers of the rules."
         )
     if adjusts:
         text += " Values of some cells are replaced by others, which stand for an interval that holds the true one."

@@ -51,7 +51,7 @@ def verdict(problem: Problem, protection: Protection, audit: Audit) -> tuple[str
         return "open", "Not fully audited", f"The audit left out {pairs}. Audit all of them before publishing."
     n, n_primary = len({cell for _, cell in every}), len(problem.primaries)
     what = "primary cell" if n == n_primary else "protected cell"
-    which = "" if n == n_primary else f" ({n_primary:,} primary, {n - n_primary:,} because hidden)"
+    which = "" if n == n_primary else f" ({n_primary:,} primary, {n - n_primary:,} because suppressed)"
     kept = f"Each of the {n:,} {what}s{which}" if n > 1 else f"The only {what}{which}"
     sentence = (
         f"{kept} keeps the protection it requires." if n else "No cell is sensitive: there is nothing to protect."
@@ -99,24 +99,24 @@ def decisions(problem: Problem) -> list[Row]:
 def tiles(protection: Protection) -> list[tuple[str, str, str]]:
     """Label, figure and note."""
     problem, report = protection.problem, protection.report
-    n, base, hidden = len(problem), int(problem.table.is_base.sum()), int(protection.hidden.sum())
-    before = int((problem.status == Status.HIDDEN).sum())
+    n, base, suppressed = len(problem), int(problem.table.is_base.sum()), int(protection.suppressed.sum())
+    before = int((problem.status == Status.SUPPRESSED).sum())
     primary_cost = words.number(problem.cost[problem.primaries].sum())
-    others = f"{before:,} fixed beforehand" if before else "hidden to protect others"
+    others = f"{before:,} fixed beforehand" if before else "suppressed to protect others"
     # Of drawn values and distances everything is proven for these draws: with others something safe may cost less.
     drawn = " with what was drawn" if report.method in ("perturb", "adjust") and not report.symmetric else ""
     least = None if report.bound is None else words.number(report.bound)
     bound = "no bound is known" if least is None else f"nothing safe{drawn} costs less than {least}"
     time = (words.seconds(report.seconds), "to find the pattern") if report.seconds else ("–", "not recorded")
     worth = _worth(protection)
-    value = worth[protection.hidden].sum() / worth.sum() if worth.any() else None
+    value = worth[protection.suppressed].sum() / worth.sum() if worth.any() else None
     return [
         ("Cells", f"{n:,}", f"{base:,} at the finest level, {words.plural(n - base, 'total')}"),
-        ("Primary", f"{report.n_primary:,}", "hidden because sensitive"),
+        ("Primary", f"{report.n_primary:,}", "suppressed because sensitive"),
         ("Secondary", f"{report.n_secondary:,}", others),
         *([("Adjusted", f"{report.n_adjusted:,}", "published with other values")] if report.n_adjusted else []),
-        ("Cells hidden", words.percent(hidden / n if n else None), f"{hidden:,} of {n:,}"),
-        ("Value hidden", words.percent(value), "of the value at the finest level"),
+        ("Cells suppressed", words.percent(suppressed / n if n else None), f"{suppressed:,} of {n:,}"),
+        ("Value suppressed", words.percent(value), "of the value at the finest level"),
         ("Cost", words.number(report.cost), f"of which primary cells {primary_cost}"),
         ("Gap", words.percent(report.gap), bound),
         ("Time", *time),
@@ -126,7 +126,7 @@ def tiles(protection: Protection) -> list[tuple[str, str, str]]:
 
 def kinds(protection: Protection) -> list[str]:
     """What a map may show besides published cells."""
-    interval = protection.hidden & (np.isfinite(protection.lower) | np.isfinite(protection.upper))
+    interval = protection.suppressed & (np.isfinite(protection.lower) | np.isfinite(protection.upper))
     found = [MARKS[Decision(d)] for d in np.unique(protection.decision).tolist() if d != Decision.PUBLISHED]
     return [*found, "i"] if interval.any() else found
 
@@ -136,7 +136,7 @@ def status_map(protection: Protection, audit: Audit) -> Row | None:
     table = protection.problem.table
     unsafe = np.zeros(len(table), dtype=bool)
     unsafe[audit.cell[~audit.safe]] = True
-    interval = protection.hidden & (np.isfinite(protection.lower) | np.isfinite(protection.upper))
+    interval = protection.suppressed & (np.isfinite(protection.lower) | np.isfinite(protection.upper))
 
     def describe(i: int) -> tuple[str, str]:
         decision = Decision(protection.decision[i])
@@ -149,26 +149,26 @@ def status_map(protection: Protection, audit: Audit) -> Row | None:
         return mark, said + ", exposed" * bool(unsafe[i])
 
     empty = "empty" if table.complete else "no cell"
-    return maps(table.dimensions, table.codes, describe, protection.hidden, empty=empty, response=table.response)
+    return maps(table.dimensions, table.codes, describe, protection.suppressed, empty=empty, response=table.response)
 
 
 def losses(protection: Protection) -> list[Row]:
-    """Per dimension and code right below the total: how much of what belongs to it is hidden."""
+    """Per dimension and code right below the total: how much of what belongs to it is suppressed."""
     table = protection.problem.table
     return [
-        hidden_by_code(name, hierarchy, table.codes[d], protection.hidden, _worth(protection))
+        suppressed_by_code(name, hierarchy, table.codes[d], protection.suppressed, _worth(protection))
         for d, (name, hierarchy) in enumerate(table.dimensions.items())
     ]
 
 
-def hidden_by_code(
+def suppressed_by_code(
     name: str,
     hierarchy: Hierarchy,
     codes: NDArray[np.integer],
-    hidden: NDArray[np.bool_],
+    suppressed: NDArray[np.bool_],
     worth: FloatArray | None = None,
 ) -> Row:
-    """For each code right below the total, how many cells belong to it, how many of them are hidden, and what these are worth."""
+    """For each code right below the total, how many cells belong to it, how many are suppressed, and their value."""
     rows: dict[int, Row] = {}
     for parent in hierarchy.parents:
         top = np.arange(len(hierarchy))
@@ -182,17 +182,17 @@ def hidden_by_code(
             return np.asarray(np.bincount(group[of], weight[of], len(hierarchy)), dtype=np.float64)
 
         one = np.ones(len(group))
-        cells, gone = add_up(inside, one), add_up(inside & hidden, one)
+        cells, gone = add_up(inside, one), add_up(inside & suppressed, one)
         for c in np.flatnonzero(cells).tolist():
             row = {
                 "code": hierarchy.codes[c],
                 "cells": int(cells[c]),
-                "hidden": int(gone[c]),
+                "suppressed": int(gone[c]),
                 "share": gone[c] / cells[c],
             }
             rows.setdefault(c, row)
         if worth is not None:
-            whole, lost = add_up(inside, worth), add_up(inside & hidden, worth)
+            whole, lost = add_up(inside, worth), add_up(inside & suppressed, worth)
             for c in np.flatnonzero(cells).tolist():
                 rows[c].setdefault("value", lost[c] / whole[c] if whole[c] > 0 else None)
     # Where not all can be shown, those that lose most are.

@@ -142,15 +142,15 @@ def attack(cells: Table, rule: Rule, waived: BoolArray | None) -> tuple[FloatArr
     others. If it is attacked in vain, so is everybody smaller.
     """
     top = contributions(cells, rule)
-    candidate, hidden = targets(cells, waived)
+    candidate, suppressed = targets(cells, waived)
     candidate = np.pad(candidate, ((0, 0), (0, top.shape[1] - candidate.shape[1])))
     found, row = candidate.any(axis=1), np.arange(len(top))
     place = candidate.argmax(axis=1)
     # Somebody who is not stored may be as large as the smallest who is.
-    target = np.where(found, top[row, place], np.where(hidden, top[:, -1], 0.0))
+    target = np.where(found, top[row, place], np.where(suppressed, top[:, -1], 0.0))
     others = top[:, : rule.depth].copy()
     others[row, np.where(found, np.minimum(place, rule.depth - 1), rule.depth - 1)] = 0.0
-    return target, others.sum(axis=1), found | hidden
+    return target, others.sum(axis=1), found | suppressed
 
 
 def targets(cells: Table, waived: BoolArray | None) -> tuple[BoolArray, BoolArray]:

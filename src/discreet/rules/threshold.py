@@ -21,7 +21,7 @@ class Threshold(Written):
     counts the reader must not be able to tell where between 0 and n the count lies: the levels reach down to 0 and up
     to n. In a table of magnitudes, of weighted counts, or where a respondent is counted more than once, they are
     ``margin`` percent of T; how much is a matter of policy, 20 a usual choice. With a ``width`` the reader's interval must
-    only be so wide, wherever it lies: that is what counts can have that are rounded or perturbed, and not hidden, as
+    only be so wide, wherever it lies: that is what counts can have that are rounded or perturbed, and not suppressed, as
     whoever is shown more than 0 is known to be there.
 
     A cell is let go if all its contributors are known and have waived protection.
@@ -51,8 +51,8 @@ class Threshold(Written):
         number = self._number(cells)
         sensitive = (cells.count > 0) & (number < self.n)
         if waived is not None:
-            candidate, hidden = targets(cells, waived)
-            sensitive &= candidate.any(axis=1) | hidden
+            candidate, suppressed = targets(cells, waived)
+            sensitive &= candidate.any(axis=1) | suppressed
         missing = self.n - number
         score = np.where(sensitive, missing, np.minimum(missing, 0.0))
         if self.width is not None:

@@ -48,8 +48,8 @@ class Zero(Written):
             )
         sensitive = (cells.count > 0) & (cells.magnitude == 0)
         if waived is not None:
-            candidate, hidden = targets(cells, waived)
-            sensitive &= candidate.any(axis=1) | hidden
+            candidate, suppressed = targets(cells, waived)
+            sensitive &= candidate.any(axis=1) | suppressed
         score = np.where(sensitive, self.range, -cells.magnitude)
         nothing = np.zeros(len(cells))
         return Sensitivity.of(score, sensitive, lower=nothing, upper=np.full(len(cells), float(self.range)))

@@ -18,13 +18,13 @@ MANY = 6  # cells that are still named one by one
 
 @dataclass(frozen=True, eq=False)
 class Aggregation:
-    """Relations times multipliers leave a sum of hidden base cells on one side and published cells on the other.
+    """Relations times multipliers leave a sum of suppressed base cells on one side and published cells on the other.
 
     So anybody can work out its value. That, and what it says about a respondent, can be checked by adding up.
     """
 
     multipliers: Mapping[int, Fraction]  # of relations
-    hidden: Mapping[int, Fraction]  # base cells, and how often each is in the sum
+    suppressed: Mapping[int, Fraction]  # base cells, and how often each is in the sum
     published: Mapping[int, Fraction]  # cells, and how often to add each to get the sum
     target: Fraction  # what the target contributes to it, in absolute value
     known: Fraction  # what the insiders do
@@ -35,7 +35,7 @@ class Aggregation:
     def of(
         cls, insiders: Insiders, group: Group, multipliers: Mapping[int, Fraction], in_play: BoolArray
     ) -> Aggregation:
-        """What relations times multipliers leave; in play are hidden base cells."""
+        """What relations times multipliers leave; in play are suppressed base cells."""
         relations = insiders.problem.table.relations
         left: defaultdict[int, Rational] = defaultdict(int)
         for row, y in multipliers.items():
@@ -45,9 +45,9 @@ class Aggregation:
         largest = max((abs(weight) for cell, weight in weights.items() if in_play[cell]), default=Fraction(1))
         first = next((weight for cell, weight in weights.items() if in_play[cell]), Fraction(1))
         scale = (1 if first > 0 else -1) / largest
-        hidden = {cell: scale * weight for cell, weight in weights.items() if in_play[cell]}
+        suppressed = {cell: scale * weight for cell, weight in weights.items() if in_play[cell]}
         published = {cell: -scale * weight for cell, weight in weights.items() if not in_play[cell]}
-        return cls._judged(insiders, group, {row: scale * y for row, y in multipliers.items()}, hidden, published)
+        return cls._judged(insiders, group, {row: scale * y for row, y in multipliers.items()}, suppressed, published)
 
     @classmethod
     def of_cell(cls, insiders: Insiders, group: Group, cell: int) -> Aggregation:
@@ -60,19 +60,21 @@ class Aggregation:
         insiders: Insiders,
         group: Group,
         multipliers: Mapping[int, Fraction],
-        hidden: Mapping[int, Fraction],
+        suppressed: Mapping[int, Fraction],
         published: Mapping[int, Fraction],
     ) -> Aggregation:
         def share(who: int) -> Fraction:
             mine = zip(*(part.tolist() for part in insiders.given.of(who)), strict=True)
-            return sum((abs(hidden[cell]) * decimal(amount) for cell, amount in mine if cell in hidden), Fraction(0))
+            return sum(
+                (abs(suppressed[cell]) * decimal(amount) for cell, amount in mine if cell in suppressed), Fraction(0)
+            )
 
         target, known = share(group.target), sum(map(share, group.insiders), Fraction(0))
         magnitude = insiders.problem.table.magnitude
-        total = sum((abs(weight) * decimal(float(magnitude[cell])) for cell, weight in hidden.items()), Fraction(0))
+        total = sum((abs(weight) * decimal(float(magnitude[cell])) for cell, weight in suppressed.items()), Fraction(0))
         measure = insiders.measure
         score = ratio(measure.lead) * target + ratio(measure.other) * known - total
-        return cls(multipliers, hidden, published, target, known, total - target - known, score > 0)
+        return cls(multipliers, suppressed, published, target, known, total - target - known, score > 0)
 
     def precision(self, measure: Measure) -> Fraction:
         """To within which share of its contribution the target can be told; under dominance, what share others make."""
@@ -82,7 +84,7 @@ class Aggregation:
 
     def words(self, table: Table, respondent: str, insiders: tuple[str, ...], measure: Measure) -> str:
         """What somebody can do with it, in a sentence. Confidential."""
-        told = f"{_sum(table, self.hidden)} is {text(self._value(table))}"
+        told = f"{_sum(table, self.suppressed)} is {text(self._value(table))}"
         if self.multipliers:
             told += f", which is {_sum(table, self.published)}"
         if not measure.has_target:
@@ -95,7 +97,9 @@ class Aggregation:
         return f"{told}: {who} {learns} what {respondent} contributes {within}."
 
     def _value(self, table: Table) -> Fraction:
-        return sum((weight * decimal(float(table.value[cell])) for cell, weight in self.hidden.items()), Fraction(0))
+        return sum(
+            (weight * decimal(float(table.value[cell])) for cell, weight in self.suppressed.items()), Fraction(0)
+        )
 
 
 def _sum(table: Table, weights: Mapping[int, Fraction]) -> str:

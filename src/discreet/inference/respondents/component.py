@@ -1,4 +1,4 @@
-"""A component of hidden cells as programs, and the part of it around one of them."""
+"""A component of suppressed cells as programs, and the part of it around one of them."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ class RespondentComponent:
     def places(self, columns: IntArray) -> IntArray:
         return np.searchsorted(self.members, columns)
 
-    def least(self, column: IntArray, room: FloatArray) -> FloatArray:
+    def least(self, column: IntArray, slack: FloatArray) -> FloatArray:
         """The room of each column of this component: that of the cell in it that has least."""
         least = np.full(len(self.members), np.inf)
         at = np.searchsorted(self.members, column)
         here = (at < len(self.members)) & (column >= 0)
         here[here] = self.members[at[here]] == column[here]
-        np.minimum.at(least, at[here], room[here])
+        np.minimum.at(least, at[here], slack[here])
         return np.asarray(np.minimum(least, self.high))
 
-    def bounds(self, column: IntArray, room: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    def bounds(self, column: IntArray, slack: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
         """The columns of this component that have less room than usual, and how much."""
-        least = self.least(column, room)
+        least = self.least(column, slack)
         narrow = np.flatnonzero((least < self.high) | (-least > self.low))
         return narrow, -least[narrow], least[narrow]

@@ -1,4 +1,4 @@
-"""Sums of hidden cells that tell most about one of them: a solver's proposal, to be checked in exact arithmetic."""
+"""Sums of suppressed cells that tell most about one of them: a solver's proposal, to be checked in exact arithmetic."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Telling:
         self._model.load(np.zeros(len(cells)), -bound, bound, sparse.csr_array(rows[self.rows]), zero, zero)
         self._aim = np.zeros(1, dtype=np.int64)
 
-    def multipliers(self, cell: int, level: float, room: FloatArray) -> dict[int, Fraction]:
+    def multipliers(self, cell: int, level: float, slack: FloatArray) -> dict[int, Fraction]:
         """How often to take each relation, to learn most about a cell that cannot move by its level; nothing if it can."""
-        room, at = room / level, np.searchsorted(self.cells, [cell])
-        room[at] = 2.0
-        self._model.set_bounds(np.arange(len(room)), -room, room)
+        slack, at = slack / level, np.searchsorted(self.cells, [cell])
+        slack[at] = 2.0
+        self._model.set_bounds(np.arange(len(slack)), -slack, slack)
         self._model.set_cost(self._aim, np.zeros(1))
         self._model.set_cost(at, -np.ones(1))
         self._aim = at

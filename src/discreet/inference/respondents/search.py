@@ -56,7 +56,7 @@ class Exposed:
 
 @dataclass(frozen=True, eq=False)
 class _Move:
-    """A way for the hidden base cells to move, all relations kept.
+    """A way for the suppressed base cells to move, all relations kept.
 
     Where several cells must move, there may be one way for each that leaves the others alone. Any signs of them then go
     together: ``by`` is what they add up to at most, and ``each`` are the cells.
@@ -73,25 +73,25 @@ class _Move:
 class RespondentSearch:
     """One pattern and one rule: whom can whom make out?
 
-    A respondent is safe from some insiders if hidden cells can move, all relations kept, so that its own contribution moves by
+    A respondent is safe from some insiders if suppressed cells can deviate, all relations kept, so that its contribution moves by
     what the rule asks for, and the others no more than their share: by duality no combination of published cells then
     tells more. Moves found once serve for all insiders who do not spoil them; only for those who do another one is sought.
     """
 
-    def __init__(self, problem: Problem, hidden: BoolArray, measure: Measure) -> None:
+    def __init__(self, problem: Problem, suppressed: BoolArray, measure: Measure) -> None:
         self.problem, self.measure = problem, measure
         table = problem.table
         self.insiders = Insiders(problem, measure)
-        self.base = np.flatnonzero(table.is_base & hidden)  # cells in play
+        self.base = np.flatnonzero(table.is_base & suppressed)  # cells in play
         self.place = np.full(len(table), -1)
         self.place[self.base] = np.arange(len(self.base))
         self.in_play = self.place >= 0
-        room = np.where(hidden, np.inf, 0.0)
-        room[self.base] = table.magnitude[self.base]
-        self.reduced = reduce(table.relations, -room, room, room > 0)
+        slack = np.where(suppressed, np.inf, 0.0)
+        slack[self.base] = table.magnitude[self.base]
+        self.reduced = reduce(table.relations, -slack, slack, slack > 0)
         self.programs = 0
-        self._together = np.full(len(table), -1)  # which component a hidden cell is in
-        for number, (members, _) in enumerate(components(table.relations, room > 0)):
+        self._together = np.full(len(table), -1)  # which component a suppressed cell is in
+        for number, (members, _) in enumerate(components(table.relations, slack > 0)):
             self._together[members] = number
         self._telling: dict[int, Telling] = {}
         self._parts: dict[int, RespondentComponent] = {}
@@ -118,7 +118,7 @@ class RespondentSearch:
         """Who else contributes most to an aggregation."""
         given = self.insiders.given
         weight = np.zeros(len(self.place))
-        weight[list(aggregation.hidden)] = [abs(float(times)) for times in aggregation.hidden.values()]
+        weight[list(aggregation.suppressed)] = [abs(float(times)) for times in aggregation.suppressed.values()]
         part = np.bincount(given.who, weight[given.cell] * given.amount, len(given.names))
         part[[group.target, *group.insiders]] = 0.0
         return int(part.argmax()) if part.any() else None
@@ -256,8 +256,8 @@ class RespondentSearch:
     def _reach(self, group: Group, at: IntArray, signs: FloatArray, rest: FloatArray) -> _Move | None:
         """A move of some cells, each in its direction and by what it needs, that few insiders spoil if possible."""
         for part in self._around(at):
-            for levels, room in self._ways(group, at, signs, rest, part):
-                move = self._push(at, signs, levels, room, part)
+            for levels, slack in self._ways(group, at, signs, rest, part):
+                move = self._push(at, signs, levels, slack, part)
                 if move is not None and self._holds(move, rest, at, tuple(signs.tolist())):
                     return move
         return None
@@ -315,7 +315,7 @@ class RespondentSearch:
         spared = np.zeros(len(part.members))
         np.maximum.at(spared, part.places(mine[at]), others[at])
         found = part.sparing.beyond(
-            goals, spared[goals.at], *(part.least(mine, np.maximum(room, 0.0)) for room in (wary, full))
+            goals, spared[goals.at], *(part.least(mine, np.maximum(slack, 0.0)) for slack in (wary, full))
         )
         self.programs += 1
         if found is None:
@@ -338,15 +338,15 @@ class RespondentSearch:
         return Goals(first, np.where(low < 0, -1.0, 1.0), high - low)
 
     def _push(
-        self, at: IntArray, signs: FloatArray, levels: FloatArray, room: FloatArray, part: RespondentComponent
+        self, at: IntArray, signs: FloatArray, levels: FloatArray, slack: FloatArray, part: RespondentComponent
     ) -> _Move | None:
         """A proven move of cells by their levels, others keeping to their room, and those elsewhere to their place."""
-        room = room.copy()
-        room[at] = np.inf  # what they need is no more than they can
+        slack = slack.copy()
+        slack[at] = np.inf  # what they need is no more than they can
         goals = self._goals(at, signs, levels, part)
         if goals is None:
             return None
-        columns, low, high = part.bounds(self.reduced.column[self.base], room)
+        columns, low, high = part.bounds(self.reduced.column[self.base], slack)
         self.programs += 1
         with part.tables.narrowed(columns, low, high):
             push = part.tables.together(goals.at, goals.sign, goals.level)
@@ -377,11 +377,13 @@ class RespondentSearch:
             self._telling[number] = Telling(self.problem.table.relations, members)
         telling = self._telling[number]
         self.programs += 1
-        room = np.full(len(self.place), np.inf)
-        room[self.base] = np.maximum(rest, 0.0)
-        multipliers = telling.multipliers(cell, float(-rest[self.place[cell]]), room[telling.cells])
+        slack = np.full(len(self.place), np.inf)
+        slack[self.base] = np.maximum(rest, 0.0)
+        multipliers = telling.multipliers(cell, float(-rest[self.place[cell]]), slack[telling.cells])
         found = Aggregation.of(self.insiders, group, multipliers, self.in_play)
-        leaks = any(self._together[other] >= 0 for other in found.published)  # hidden totals, by a rounded multiplier
+        leaks = any(
+            self._together[other] >= 0 for other in found.published
+        )  # suppressed totals, by a rounded multiplier
         return found if found.sensitive and not leaks else None
 
     def _exactly(self, group: Group, cells: list[int], signs: tuple[int, ...]) -> _Move | Aggregation | None:
@@ -390,12 +392,12 @@ class RespondentSearch:
         rest = dict(zip(self.base.tolist(), self.insiders.exact_rest(group, self.base), strict=True))
         inside = np.flatnonzero(np.isin(self._together, np.unique(self._together[cells])))
         relations = self.problem.table.relations[:, inside]
-        room: list[Bound] = [max(rest[cell], Fraction(0)) if cell in rest else np.inf for cell in inside.tolist()]
+        slack: list[Bound] = [max(rest[cell], Fraction(0)) if cell in rest else np.inf for cell in inside.tolist()]
         # One column stands for the target. It moves all its cells, each by what that needs, and each may move farther.
         needed = [-rest[cell] for cell in cells]
         unit, target = max(needed), len(inside) + len(cells)
         column = {int(cell): k for k, cell in enumerate(inside)}
-        low, high = [-most for most in room], room.copy()
+        low, high = [-most for most in slack], slack.copy()
         for cell, sign in zip(cells, signs, strict=True):
             low[column[cell]], high[column[cell]] = -np.inf, np.inf
             low.append(Fraction(0) if sign > 0 else -np.inf)

@@ -1,1 +1,1 @@
-"""Several ways to treat cells in one table: published, hidden, in intervals, rounded."""
+"""Several ways to treat cells in one table: published, suppressed, in intervals, rounded."""

@@ -85,8 +85,8 @@ class Combined:
 
     def _noted(self, result: Protection, symmetric: bool) -> Protection:
         """With a note how many cells are told which way."""
-        hidden = result.hidden & np.isinf(result.lower) & np.isinf(result.upper)
-        note = f"cells hidden: {int(hidden.sum()):,}, in intervals: {int((result.hidden & ~hidden).sum()):,}"
+        suppressed = result.suppressed & np.isinf(result.lower) & np.isinf(result.upper)
+        note = f"cells suppressed: {int(suppressed.sum()):,}, in intervals: {int((result.suppressed & ~suppressed).sum()):,}"
         if result.report.n_adjusted:
             note += f", rounded to multiples of {self.base:g}: {result.report.n_adjusted:,}"
         note = f"{note}; {result.report.note}" if result.report.note else note

@@ -68,21 +68,21 @@ class CellKey:
         low, high = self._interval(shown)
         exactly = fixed & (count > 0)
         low, high = np.where(exactly, count, low), np.where(exactly, count, high)
-        hidden = problem.status == Status.HIDDEN
+        suppressed = problem.status == Status.SUPPRESSED
         # Where counts add up, one that is not shown follows from the others.
-        unknown = hidden & (not self.restore)
+        unknown = suppressed & (not self.restore)
         return tell(
             problem,
-            published=np.where(hidden, np.nan, shown),
+            published=np.where(suppressed, np.nan, shown),
             lower=np.where(unknown, -np.inf, low),
             upper=np.where(unknown, np.inf, high),
-            cost=float(np.abs(shown - count)[~hidden].sum()),
+            cost=float(np.abs(shown - count)[~suppressed].sum()),
             method=self.name,
             status=status,
             seconds=run.budget.spent,
             solver=solver,
             seed=run.seed,
-            work={"changed": int((shown != count)[~hidden].sum())},
+            work={"changed": int((shown != count)[~suppressed].sum())},
             note=self._note(problem),
             secret_limit=self._told > self.deviation,
         )

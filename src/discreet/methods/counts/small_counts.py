@@ -43,12 +43,12 @@ class SmallCounts:
         stopped = rounding.search(run, run.random(self.name, problem))
         shown = sums.add_up((count + rounding.off).astype(float)).astype(np.int64)
         low, high = self._intervals(sums, shown, fixed)
-        hidden = problem.status == Status.HIDDEN
+        suppressed = problem.status == Status.SUPPRESSED
         change = np.abs(shown - count)
         totals = change[~problem.table.is_base & (count > 0)]
         return tell(
             problem,
-            published=np.where(hidden, np.nan, shown),
+            published=np.where(suppressed, np.nan, shown),
             lower=low,
             upper=high,
             cost=float((change.astype(float) ** 2).sum()),
@@ -63,7 +63,7 @@ class SmallCounts:
     def _intervals(self, sums: Totals, shown: IntArray, fixed: BoolArray) -> tuple[FloatArray, FloatArray]:
         """What a published table can stand for: 0 for 0 to b − 1, b for 1 to b; other counts of the finest cells are true.
 
-        Cells that are hidden follow from the others, so that they are told no less.
+        Cells that are suppressed follow from the others, so that they are told no less.
         """
         low = np.where((shown == self.base) & ~fixed, 1, shown).astype(float)
         high = np.where(shown == 0, self.base - 1, shown).astype(float)

@@ -155,7 +155,7 @@ class Choices:
 
     def _counted(self) -> str:
         treatment = self.s.treatment
-        return " (hidden and rounded cells count)" if (treatment.whole | treatment.fixed).any() else ""
+        return " (suppressed and rounded cells count)" if (treatment.whole | treatment.fixed).any() else ""
 
     def _separate(self, z: FloatArray, x: FloatArray, budget: Budget | None, snug: bool = False) -> list[WidthCut]:
         """Cuts that widths and choices miss; snug ones are for choices that are not whole, but help with others, too."""
@@ -164,7 +164,7 @@ class Choices:
         share[self.choices[whole]] = x[whole]
         chosen = set(self.choices[x > (SOME if snug else 0.5)].tolist())
         cuts: list[WidthCut] = []
-        for attack, own, more in zip(self.relaxed.attacks, self.s.demands, self.conditional, strict=True):
+        for attack, own, more in zip(self.relaxed.attacks, self.s.requirements, self.conditional, strict=True):
             asked = own + [one for one in more if one.cell in chosen]
             found = attack.separate(z, asked, budget, share, snug)
             cuts += found[0] if found is not None else []

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.methods.intervals.separator import ViolatedRequirement, WidthSeparator
-from discreet.methods.intervals.setting import Demand, IntervalSetting
+from discreet.methods.intervals.setting import IntervalSetting, WidthRequirement
 from discreet.methods.intervals.widen import Widener
 from discreet.progress import Budget
 
@@ -27,7 +27,7 @@ class Completer:
         attacks: Sequence[WidthSeparator],
         wideners: Sequence[Widener],
         choices: IntArray,
-        conditional: Sequence[Sequence[Demand]],
+        conditional: Sequence[Sequence[WidthRequirement]],
     ) -> None:
         self.s, self.attacks, self.wideners, self.conditional = setting, attacks, wideners, conditional
         self.open = np.zeros(len(setting.cells), dtype=bool)  # whole cells with a choice
@@ -36,38 +36,38 @@ class Completer:
     def complete(self, chosen: BoolArray, z: FloatArray, price: FloatArray, budget: Budget) -> BoolArray | None:
         """Which cells are not told exactly in the end, by their places in the setting; None if time was up.
 
-        ``price`` is what it costs to hide a whole cell, in units of the setting.
+        ``price`` is what it costs to suppress a whole cell, in units of the setting.
         """
         chosen, z = chosen & self.open, np.where(self.s.settled, 0.0, z)
         for _ in range(PASSES):
-            missed = 0
+            violated = 0
             for number in range(len(self.attacks)):
-                found = self._missed(number, chosen, z, budget)
+                found = self._violated(number, chosen, z, budget)
                 if found is None:
                     return None
-                missed += len(found)
-                for one in sorted(found, key=lambda one: -one.lacking * one.demand.level):
-                    wider = self._meet(number, chosen, z, one.demand, price)
+                violated += len(found)
+                for one in sorted(found, key=lambda one: -one.lacking * one.requirement.level):
+                    wider = self._meet(number, chosen, z, one.requirement, price)
                     if wider is None or budget.over:
                         return None
                     chosen = chosen | (self.open & wider.any(axis=0))
                     z = np.where(self.s.settled, 0.0, wider)
-            if not missed:
+            if not violated:
                 chosen = self._thin(chosen, z, price, budget)
                 break
         return np.asarray(chosen | z.any(axis=0))
 
-    def _missed(
+    def _violated(
         self, number: int, chosen: BoolArray, z: FloatArray, budget: Budget
     ) -> list[ViolatedRequirement] | None:
         """The demands against an attacker that choices and widths do not meet; None if time was up."""
         found = self.attacks[number].separate(z, self._asked(number, chosen, z), budget, share=self._share(chosen))
         return None if found is None else found[1]
 
-    def _asked(self, number: int, chosen: BoolArray, z: FloatArray) -> list[Demand]:
+    def _asked(self, number: int, chosen: BoolArray, z: FloatArray) -> list[WidthRequirement]:
         """All demands against an attacker: some are made only of cells that are not told exactly."""
         wide = chosen | z.any(axis=0)
-        return [*self.s.demands[number], *(one for one in self.conditional[number] if wide[one.cell])]
+        return [*self.s.requirements[number], *(one for one in self.conditional[number] if wide[one.cell])]
 
     def _share(self, chosen: BoolArray) -> FloatArray:
         """Of the room of settled cells, what counts: none where they are told after all."""
@@ -88,10 +88,10 @@ class Completer:
         return chosen
 
     def _meet(
-        self, number: int, chosen: BoolArray, z: FloatArray, demand: Demand, price: FloatArray
+        self, number: int, chosen: BoolArray, z: FloatArray, requirement: WidthRequirement, price: FloatArray
     ) -> FloatArray | None:
         widener, told = self.wideners[number], self.open & ~chosen
         widener.settled = self.s.settled & ~told
-        widener.weight = np.where(told, price / demand.level, self.s.weight)
-        far = widener.reach(z, demand)
+        widener.weight = np.where(told, price / requirement.level, self.s.weight)
+        far = widener.reach(z, requirement)
         return None if far is None else np.maximum(z, far)

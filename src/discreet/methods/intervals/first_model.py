@@ -13,7 +13,7 @@ from discreet.methods.context import Run
 from discreet.methods.intervals.intervals import check_sides
 from discreet.methods.intervals.plan import told
 from discreet.methods.intervals.prepare import prepared
-from discreet.methods.intervals.setting import Demand, IntervalSetting, Sides
+from discreet.methods.intervals.setting import IntervalSetting, Sides, WidthRequirement
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
 from discreet.solvers import Outcome, Solution, new_model
@@ -62,10 +62,10 @@ class _Model:
         self.head = 3 * c + len(self.choices)  # columns before the flows
         blocks: list[tuple[sparse.csr_array, sparse.csr_array, FloatArray, FloatArray]] = [self._frame()]
         bounds: list[tuple[FloatArray, FloatArray]] = []
-        for number, both in enumerate(zip(setting.demands, conditional, strict=True)):
-            for one in (demand for own in both for demand in own):
-                room = setting.rooms[number]
-                bounds += [(-room[DOWN], room[UP])] * len(one.sides)
+        for number, both in enumerate(zip(setting.requirements, conditional, strict=True)):
+            for one in (requirement for own in both for requirement in own):
+                slack = setting.slacks[number]
+                bounds += [(-slack[DOWN], slack[UP])] * len(one.sides)
                 blocks.append(self._flows(one, self._choice(one.cell)))
         self.model = new_model(seed=seed)
         head = [block[0] for block in blocks]
@@ -109,10 +109,12 @@ class _Model:
         low, high = np.r_[self.s.floor, np.full(2 * k, -np.inf)], np.r_[np.full(c, np.inf), np.zeros(2 * k)]
         return rows, sparse.csr_array((0, 0)), low, high
 
-    def _flows(self, one: Demand, choice: int) -> tuple[sparse.csr_array, sparse.csr_array, FloatArray, FloatArray]:
+    def _flows(
+        self, one: WidthRequirement, choice: int
+    ) -> tuple[sparse.csr_array, sparse.csr_array, FloatArray, FloatArray]:
         """Flows that keep all relations and intervals and move the cell far enough."""
         c, m, sides = len(self.s.cells), self.s.relations.shape[0], len(one.sides)
-        inside = np.flatnonzero(~self.s.settled)  # what is hidden anyway has no width
+        inside = np.flatnonzero(~self.s.settled)  # what is suppressed anyway has no width
         eye = sparse.csr_array(sparse.eye_array(c, format="csr")[inside])
         each = sparse.vstack([self.s.relations, eye, eye])
         zero, endless = np.zeros(len(inside)), np.full(len(inside), np.inf)

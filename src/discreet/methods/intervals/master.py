@@ -13,7 +13,7 @@ from discreet.errors import NoSafePatternError
 from discreet.methods.intervals.setting import IntervalSetting
 from discreet.solvers import Outcome, new_model
 
-MISSED = 1e-6  # bridges that are missed by less, in usual levels, are fulfilled
+VIOLATED = 1e-6  # bridges that are missed by less, in usual levels, are fulfilled
 SMALL = 1e-9  # widths below are none
 
 
@@ -110,13 +110,13 @@ class WidthMaster:
         both = z.sum(axis=0)[e.col] * np.abs(e.data)
         up, down = z[UP, e.col], z[DOWN, e.col]
         moving = np.stack([np.where(e.data > 0, up, down), np.where(e.data > 0, down, up)])
-        missed = (both - self.taken[:, e.row] > np.maximum(share * both, MISSED)) & (moving > SMALL)
+        violated = (both - self.taken[:, e.row] > np.maximum(share * both, VIOLATED)) & (moving > SMALL)
         # What is missed in one relation is likely to be missed in the next one, once widths give way.
         cells = np.zeros(self.c, dtype=bool)
-        cells[e.col[missed.any(axis=0)]] = True
-        # What is hidden anyway may be as wide as it likes.
+        cells[e.col[violated.any(axis=0)]] = True
+        # What is suppressed anyway may be as wide as it likes.
         side, at = np.nonzero((cells & ~self.s.settled)[e.col] & ~self.seen)
-        if not missed.any() or not len(at):
+        if not violated.any() or not len(at):
             return 0
         self.seen[side, at] = True
         k, weight = len(at), np.abs(e.data[at])

@@ -15,9 +15,9 @@ from scipy import sparse
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.audit import audit
 from discreet.data.table import digits_of
-from discreet.guesses import MIDDLE
+from discreet.guesses import MIDDLE, middle_hits
 from discreet.methods.context import Run
-from discreet.methods.intervals.positions import CLOSE, Ends, at_known_bounds, drawn_ends, sign_bounds
+from discreet.methods.intervals.positions import Ends, at_known_bounds, drawn_ends, sign_bounds
 from discreet.methods.intervals.prepare import open_table
 from discreet.methods.intervals.setting import Placement, Sides, Treatment
 from discreet.problem import Problem, Status
@@ -73,8 +73,8 @@ class Draw:
     def excess_of_hits(self, lower: FloatArray, upper: FloatArray) -> float:
         """The same of middles that are good guesses, or of the middle fifth where these are more."""
         cells = self.cells[self.problem.status[self.cells] == Status.PRIMARY]
-        hits, expected = _hits(self.problem.table.value[cells], lower[cells], upper[cells], self.tick)
-        return float(max(self.excess(lower, upper), hits - max(expected, 1.0) - TOLERATED * expected**0.5))
+        hits, expected = middle_hits(self.problem.table.value[cells], lower[cells], upper[cells], self.tick)
+        return float(max(self.excess(lower, upper), int(hits.sum()) - max(expected, 1.0) - TOLERATED * expected**0.5))
 
     def redrawn(self, found: Protection, treatment: Treatment, rounded: bool, rng: np.random.Generator) -> Draw | None:
         """With other intervals for some of the cells that came to lie in the middle of theirs; None if few enough did.
@@ -122,7 +122,7 @@ class Draw:
         wanted[cells] = np.clip((lower + upper) / 2 - value[cells], low[cells], high[cells])
         weight = sides.weights(problem).min(axis=0)
         usual = float(np.median(weight[weight > 0])) if np.any(weight > 0) else 1.0
-        weight = np.where(problem.status == Status.HIDDEN, ROAM, np.maximum(weight / usual, ROAM))
+        weight = np.where(problem.status == Status.SUPPRESSED, ROAM, np.maximum(weight / usual, ROAM))
         unit = float(np.median(upper - lower)) if len(cells) else 1.0
         weight[cells] = FIRST * float(weight.max()) * unit / (upper - lower)
         shift = _nearest(problem, low / unit, high / unit, wanted / unit, weight, run) * unit
@@ -143,8 +143,8 @@ class Draw:
         wanted = []
         for who in problem.attackers():
             own = problem.levels(who).copy()
-            room = np.stack([value - who.lower, who.upper - value])[:, self.cells]
-            own[:2, self.cells] = np.maximum(own[:2, self.cells], np.minimum(levels, room))
+            slack = np.stack([value - who.lower, who.upper - value])[:, self.cells]
+            own[:2, self.cells] = np.maximum(own[:2, self.cells], np.minimum(levels, slack))
             wanted.append(own)
         asked = _with_levels(problem, wanted)
         told = open_table(asked, treatment, barred)
@@ -173,22 +173,6 @@ def _limits(
         low, high = np.maximum(low, -widths[DOWN]), np.minimum(high, widths[UP])
     still = (problem.status == Status.PUBLISHED) | barred
     return np.where(still, 0.0, np.minimum(low, 0.0)), np.where(still, 0.0, np.maximum(high, 0.0))
-
-
-def _hits(value: FloatArray, lower: FloatArray, upper: FloatArray, tick: float | None) -> tuple[int, float]:
-    """How many middles are good guesses of values, and how many would be if values were uniform in their intervals."""
-    bounded = np.isfinite(upper - lower) & (lower < upper)
-    value, lower, upper = value[bounded], lower[bounded], upper[bounded]
-    middle = (lower + upper) / 2
-    ends = np.sort([middle / (1 + CLOSE), middle / (1 - CLOSE)], axis=0)
-    first, last = np.maximum(ends[0], lower), np.minimum(ends[1], upper)
-    if tick is None:
-        close, wide = last - first, upper - lower
-    else:  # as many multiples of it
-        close = np.floor(last / tick + STILL) - np.ceil(first / tick - STILL) + 1
-        wide = np.floor(upper / tick + STILL) - np.ceil(lower / tick - STILL) + 1
-    hits = np.abs(middle - value) <= CLOSE * np.abs(value)
-    return int(hits.sum()), float((np.maximum(close, 0.0) / np.maximum(wide, np.finfo(float).tiny)).sum())
 
 
 def strictest(problem: Problem) -> FloatArray:

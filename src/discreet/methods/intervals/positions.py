@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet.guesses import MIDDLE
+from discreet.guesses import CLOSE, MIDDLE
 from discreet.problem import Problem
 
 LEAST, MOST = 2.5, 5.0  # widths, in units of what is needed; drawn with a triangular density of their logarithm
-CLOSE = 0.01  # of the value: who guesses it as closely as that has hit it
 FAR = 0.1  # least share of an interval that lies between a known bound and the value, where it has room to be drawn
 FEW = (
     2  # last digits: levels that are no larger, as those of small counts, are nearly as large as the least possible one
@@ -33,8 +32,8 @@ def drawn_ends(
     Everybody knows that values lie between the two rows of ``known``. Where an interval might reach beyond one of these bounds
     it ends there, and the share of it between bound and value is drawn instead. With a ``tick`` ends are multiples of it.
     """
-    rooms = np.stack([value - known[0], known[1] - value])
-    down, up = (_ticks(np.minimum(level, room), tick) for level, room in zip(levels[:2], rooms, strict=True))
+    slacks = np.stack([value - known[0], known[1] - value])
+    down, up = (_ticks(np.minimum(level, slack), tick) for level, slack in zip(levels[:2], slacks, strict=True))
     size = np.abs(value)
     least = UNTOLD * np.where(size > 0, size, 1.0) if tick is None else np.full(len(value), 2 * tick)
     needed = np.maximum.reduce([2 * down, 2 * up, levels[2], least])
@@ -45,12 +44,12 @@ def drawn_ends(
     chance, other = rng.random((2, len(value)))
     below = drawn_place(chance, other, width, (down, up), np.maximum(MIDDLE * width, CLOSE * size), tick)
     lower, upper = value - below, value + width - below
-    beyond = np.stack([rooms[0] < width - up, rooms[1] < width - down])
+    beyond = np.stack([slacks[0] < width - up, slacks[1] < width - down])
     for side, sign, level in ((0, 1.0, up), (1, -1.0, down)):
         at = np.flatnonzero(beyond[side])
-        length = _from_bound(chance[at], other[at], rooms[side, at], width[at], level[at])
+        length = _from_bound(chance[at], other[at], slacks[side, at], width[at], level[at])
         if tick is not None:
-            length = _of_few_ticks(_ticks(length, tick), rooms[side, at], width[at], level[at], tick, rng)
+            length = _of_few_ticks(_ticks(length, tick), slacks[side, at], width[at], level[at], tick, rng)
         far = known[side, at] + sign * length
         near, opposite = (lower, upper) if side == 0 else (upper, lower)
         near[at], opposite[at] = known[side, at], far if tick is None else _outwards(far, sign, tick)
@@ -104,23 +103,23 @@ def drawn_place(
 
 
 def _from_bound(
-    chance: FloatArray, other: FloatArray, room: FloatArray, width: FloatArray, level: FloatArray
+    chance: FloatArray, other: FloatArray, slack: FloatArray, width: FloatArray, level: FloatArray
 ) -> FloatArray:
     """The width of an interval from a known bound on, of which the ``room`` up to the value takes a random share.
 
     The share is uniform from 0 to 1. Where it is so large that the ``level`` beyond the value would not fit, or below a tenth,
     it is drawn anew outside the middle. Values so near to the bound that they are always below the middle get the ``width``.
     """
-    most = room / np.maximum(room + level, np.finfo(float).tiny)
+    most = slack / np.maximum(slack + level, np.finfo(float).tiny)
     below, above = 0.5 - MIDDLE - FAR, np.maximum(most - 0.5 - MIDDLE, 0.0)
     again = other * (below + above)
     again = np.where(again <= below, FAR + again, most - (again - below))
     share = np.where((chance < FAR) | (chance > most), again, chance)
-    return np.where(most < BELOW, width, room / share)
+    return np.where(most < BELOW, width, slack / share)
 
 
 def _of_few_ticks(
-    length: FloatArray, room: FloatArray, width: FloatArray, level: FloatArray, tick: float, rng: np.random.Generator
+    length: FloatArray, slack: FloatArray, width: FloatArray, level: FloatArray, tick: float, rng: np.random.Generator
 ) -> FloatArray:
     """Intervals from a known bound on, those with levels of a few ticks one to two times as long as their drawn ``width``.
 
@@ -131,7 +130,7 @@ def _of_few_ticks(
     few = np.flatnonzero(level <= (FEW + HAIR) * tick)
     stretch, chance = rng.random((2, len(few)))
     longer = _ticks(width[few] * (1 + stretch), tick)
-    middle = np.abs(longer - 2 * room[few]) < tick / 2
+    middle = np.abs(longer - 2 * slack[few]) < tick / 2
     found = length.copy()
     found[few] = longer + np.where(middle & (chance < 0.5), tick, 0.0)
     return found

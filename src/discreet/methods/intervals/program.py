@@ -12,11 +12,11 @@ from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.inference.max_flow import network
 from discreet.inference.propagate import propagate
 from discreet.methods.intervals.master import WidthCut, WidthMaster
-from discreet.methods.intervals.setting import Demand
+from discreet.methods.intervals.setting import WidthRequirement
 from discreet.solvers import Model, Outcome, Solution, new_model
 
 FARTHER = 100.0  # levels that a cell moves by at most where relations are not those of a network
-MISSED = 1e-6  # cuts that are missed by less, in usual levels, are fulfilled
+VIOLATED = 1e-6  # cuts that are missed by less, in usual levels, are fulfilled
 
 
 class ChoiceProgram:
@@ -31,7 +31,7 @@ class ChoiceProgram:
         master: WidthMaster,
         choices: IntArray,
         fixed: FloatArray,
-        conditional: Sequence[Sequence[Demand]],
+        conditional: Sequence[Sequence[WidthRequirement]],
         at_most: int | None,
         seed: int,
     ) -> None:
@@ -75,7 +75,7 @@ class ChoiceProgram:
         """How far cells with a choice move at most."""
         s = self.s
         low, high = propagate(s.relations, -s.cap[DOWN], s.cap[UP])
-        levels = [one.level for one in (*(one for own in s.demands for one in own), *self.conditional)]
+        levels = [one.level for one in (*(one for own in s.requirements for one in own), *self.conditional)]
         far = max(levels, default=0.0) * (1.0 if network(s.relations) is not None else FARTHER)
         return np.asarray(np.minimum(np.stack([-low, high]), far)[:, self.choices])
 
@@ -98,7 +98,7 @@ class ChoiceProgram:
         rows, low = [], []
         for cut in cuts:
             row, least = self._row(cut)
-            if at is None or float((row @ at)[0]) < least - MISSED:
+            if at is None or float((row @ at)[0]) < least - VIOLATED:
                 rows.append(row)
                 low.append(least)
         if rows:
@@ -119,12 +119,12 @@ class ChoiceProgram:
         return self._rows(terms, one=True), least
 
     def bridge(self, at: FloatArray) -> int:
-        """Add what a solution misses: a relation in which one cell alone is hidden gives it away, so nothing is gained by it."""
+        """Add the inequalities that a solution violates: one that is suppressed alone in a relation can be computed."""
         e, m = self.master.entries, self.master.m
         column = self.of[e.col]
         share = np.where(column >= 0, at[column], 1.0)
         alone = (column >= 0) & self.s.whole[e.col]
-        alone &= 2 * share - np.bincount(e.row, share, minlength=m)[e.row] > MISSED
+        alone &= 2 * share - np.bincount(e.row, share, minlength=m)[e.row] > VIOLATED
         cells, k = np.flatnonzero(alone), int(alone.sum())
         if k:
             own = column >= 0

@@ -84,11 +84,11 @@ def _beyond(setting: IntervalSetting, wide: FloatArray, tick: float) -> FloatArr
     """
     problem, known, centre = setting.placement.problem, setting.placement.known, setting.centre
     value, drawn = setting.problem.table.value, setting.placement.drawn.any(axis=0)
-    room = np.stack([centre - problem.prior_lower, problem.prior_upper - centre])
+    slack = np.stack([centre - problem.prior_lower, problem.prior_upper - centre])
     assumed = np.stack([problem.prior_lower > known[0], problem.prior_upper < known[1]])
     whole = wide.sum(axis=0)
     noise = np.maximum(HAIR * whole, tick)
-    at_bound = assumed & (whole > 0) & (np.abs(wide - room) <= noise)
+    at_bound = assumed & (whole > 0) & (np.abs(wide - slack) <= noise)
     at_value = ~drawn & (whole > 0) & (np.abs(wide - np.stack([centre - value, value - centre])) <= noise)
     share = setting.placement.beyond
     some = np.floor(share * (whole / tick + 1)) * tick if tick else share * whole

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.methods.intervals.setting import Demand, IntervalSetting
+from discreet.methods.intervals.setting import IntervalSetting, WidthRequirement
 from discreet.methods.intervals.widen import Widener
 from discreet.progress import Budget
 
@@ -22,10 +22,10 @@ class Renewal:
         setting: IntervalSetting,
         least: FloatArray,
         wideners: Sequence[Widener],
-        demands: Sequence[Sequence[Demand]],
+        requirements: Sequence[Sequence[WidthRequirement]],
     ) -> None:
         self.s, self.least = setting, least
-        asked = [(one, k) for k, own in enumerate(demands) for one in own]
+        asked = [(one, k) for k, own in enumerate(requirements) for one in own]
         self.asked = sorted(asked, key=lambda one: -one[0].level)
         self.wideners = wideners
         # Columns of widths and how far they go, one entry per demand; empty where the move of another one is far enough.
@@ -36,11 +36,11 @@ class Renewal:
         z = self.least
         waiting = []
         farthest = [np.zeros(z.shape) for _ in self.wideners]  # of all moves, by attacker
-        for k, (demand, number) in enumerate(self.asked):
-            if float(farthest[number][list(demand.sides), demand.cell].sum()) >= demand.level:
+        for k, (requirement, number) in enumerate(self.asked):
+            if float(farthest[number][list(requirement.sides), requirement.cell].sum()) >= requirement.level:
                 waiting.append(k)
                 continue
-            far = None if budget.over else self.wideners[number].reach(z, demand)
+            far = None if budget.over else self.wideners[number].reach(z, requirement)
             if far is None:
                 return None
             z, farthest[number] = np.maximum(z, far), np.maximum(farthest[number], far)
@@ -64,8 +64,8 @@ class Renewal:
         return self._without(None)
 
     def _reach(self, k: int, z: FloatArray, budget: Budget) -> FloatArray | None:
-        demand, number = self.asked[k]
-        return None if budget.over else self.wideners[number].reach(z, demand)
+        requirement, number = self.asked[k]
+        return None if budget.over else self.wideners[number].reach(z, requirement)
 
     def _without(self, number: int | None) -> FloatArray:
         """The widths that all moves but one need."""

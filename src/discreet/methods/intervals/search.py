@@ -27,8 +27,8 @@ class WidthSearch:
         self.s = self.setting = setting
         self.conditional = conditional and setting.has_conditional  # whether demands of free cells count
         self.run = run
-        self.demands = [list(own) for own in setting.demands]
-        self.master = WidthMaster(setting, setting.least(self.demands), run.seed)
+        self.requirements = [list(own) for own in setting.requirements]
+        self.master = WidthMaster(setting, setting.least(self.requirements), run.seed)
         self.attacks = [WidthSeparator(setting, k) for k in range(len(setting.attackers))]
         self.wideners = [Widener(setting, k, run.seed) for k in range(len(setting.attackers))]
         self.chosen = np.zeros(len(setting.problem), dtype=bool)  # free cells whose demands count
@@ -48,10 +48,10 @@ class WidthSearch:
             found = self._separate(at)
             if found is None:
                 break
-            cuts, missed = found
-            self.alone = not any(missed) and not self.alone
-            self._offer(at, missed)
-            self.run.progress.update(self.rounds, f"{sum(map(len, missed)):,} demands missed")
+            cuts, violated = found
+            self.alone = not any(violated) and not self.alone
+            self._offer(at, violated)
+            self.run.progress.update(self.rounds, f"{sum(map(len, violated)):,} demands missed")
             again = bool(cuts)
             if self._near():
                 again = self._choose()
@@ -66,9 +66,9 @@ class WidthSearch:
 
     def work(self) -> dict[str, int]:
         """What it took."""
-        demands = sum(map(len, self.demands))
+        requirements = sum(map(len, self.requirements))
         return {
-            "demands": demands,
+            "demands": requirements,
             "cuts": len(self.master.cuts),
             "rounds": self.rounds,
             "programs": self.master.programs,
@@ -83,19 +83,19 @@ class WidthSearch:
         z = self._bridged(self.run.budget.share(FIRST), 0.0, None)
         if z is not None and self._misses_most(z):
             least = self.master.low[: z.size].reshape(z.shape)
-            renewed = Renewal(self.s, least, self.wideners, self.demands).renewed(self.run.budget)
+            renewed = Renewal(self.s, least, self.wideners, self.requirements).renewed(self.run.budget)
             if renewed is not None:
                 self._keep(renewed)
         return z
 
     def _misses_most(self, z: FloatArray) -> bool:
         """By a few of the demands."""
-        asked = missed = 0
-        for attack, demands in zip(self.attacks, self.demands, strict=True):
-            some = demands[:: max(len(demands) // TRIAL, 1)]
+        asked = violated = 0
+        for attack, requirements in zip(self.attacks, self.requirements, strict=True):
+            some = requirements[:: max(len(requirements) // TRIAL, 1)]
             found = attack.separate(z, some, self.run.budget)
-            asked, missed = asked + len(some), missed + (0 if found is None else len(found[1]))
-        return 2 * missed > asked
+            asked, violated = asked + len(some), violated + (0 if found is None else len(found[1]))
+        return 2 * violated > asked
 
     def _bridged(self, budget: Budget, share: float, passes: int | None) -> FloatArray | None:
         """The cheapest widths, with so many passes of bridges; the last ones if time is up, None if there are none."""
@@ -113,24 +113,24 @@ class WidthSearch:
         return best
 
     def _separate(self, z: FloatArray) -> tuple[list[WidthCut], list[list[ViolatedRequirement]]] | None:
-        cuts, missed = [], []
-        for attack, demands in zip(self.attacks, self.demands, strict=True):
-            found = attack.separate(z, demands, self.run.budget)
+        cuts, violated = [], []
+        for attack, requirements in zip(self.attacks, self.requirements, strict=True):
+            found = attack.separate(z, requirements, self.run.budget)
             if found is None:
                 return None
             cuts += found[0]
-            missed.append(found[1])
-        return cuts, missed
+            violated.append(found[1])
+        return cuts, violated
 
-    def _offer(self, z: FloatArray, missed: list[list[ViolatedRequirement]]) -> None:
+    def _offer(self, z: FloatArray, violated: list[list[ViolatedRequirement]]) -> None:
         """Widen intervals until they meet all demands, the largest first; keep the cheapest."""
-        if self.z is not None and 2 * sum(map(len, missed)) > sum(map(len, self.demands)):
+        if self.z is not None and 2 * sum(map(len, violated)) > sum(map(len, self.requirements)):
             return  # too far away to become better
-        for widener, own in zip(self.wideners, missed, strict=True):
-            for one in sorted(own, key=lambda one: -one.lacking * one.demand.level):
+        for widener, own in zip(self.wideners, violated, strict=True):
+            for one in sorted(own, key=lambda one: -one.lacking * one.requirement.level):
                 if self.run.budget.over:
                     return
-                far = widener.reach(z, one.demand)
+                far = widener.reach(z, one.requirement)
                 if far is None:
                     return
                 z = np.maximum(z, far)
@@ -160,7 +160,7 @@ class WidthSearch:
         if not any(new):
             return False
         self.chosen |= wide
-        self.demands = [old + more for old, more in zip(self.demands, new, strict=True)]
+        self.requirements = [old + more for old, more in zip(self.requirements, new, strict=True)]
         self.master.raise_least(self.s.least(new))
         self.z, self.cost = None, np.inf
         return True

@@ -11,7 +11,7 @@ from scipy.sparse import csgraph
 
 from discreet.arrays import DOWN, SIGN, UP, BoolArray, FloatArray, IntArray
 from discreet.methods.intervals.master import WidthCut
-from discreet.methods.intervals.setting import Demand, IntervalSetting
+from discreet.methods.intervals.setting import IntervalSetting, WidthRequirement
 from discreet.progress import Budget, OutOfTime
 from discreet.solvers import new_model
 
@@ -24,7 +24,7 @@ REACHED = 1e-8  # share of a level that may be missing
 class ViolatedRequirement:
     """A demand that widths do not meet, and by how much of its level."""
 
-    demand: Demand
+    requirement: WidthRequirement
     lacking: float
 
 
@@ -33,7 +33,7 @@ class WidthSeparator:
 
     def __init__(self, setting: IntervalSetting, number: int) -> None:
         self.s = setting
-        self.room = setting.rooms[number]
+        self.slack = setting.slacks[number]
         self.relations = setting.relations
         self.alone = np.bincount(self.relations.indices, minlength=self.relations.shape[1]) == 0
         self.whole = bool(np.all(self.relations.data == np.rint(self.relations.data)))
@@ -41,7 +41,7 @@ class WidthSeparator:
     def separate(
         self,
         z: FloatArray,
-        demands: Sequence[Demand],
+        requirements: Sequence[WidthRequirement],
         budget: Budget | None = None,
         share: FloatArray | None = None,
         snug: bool = False,
@@ -51,38 +51,47 @@ class WidthSeparator:
         Of the room of settled cells only a ``share`` counts, if given, and where that is ``snug`` only as much of the room as is
         demanded: what is missed then makes good cuts of choices that are not whole, though it need not really be missed.
         """
-        cuts, missed = [], []
+        cuts, violated = [], []
         try:
-            for unmet, rows, duals in self._unmet(z, demands, budget, share, snug):
-                missed.append(unmet)
-                cuts.append(self._cut(z, unmet.demand, rows, duals))
+            for unmet, rows, duals in self._unmet(z, requirements, budget, share, snug):
+                violated.append(unmet)
+                cuts.append(self._cut(z, unmet.requirement, rows, duals))
         except OutOfTime:
             return None
-        return cuts, missed
+        return cuts, violated
 
     def meets(
-        self, z: FloatArray, demands: Sequence[Demand], budget: Budget | None = None, share: FloatArray | None = None
+        self,
+        z: FloatArray,
+        requirements: Sequence[WidthRequirement],
+        budget: Budget | None = None,
+        share: FloatArray | None = None,
     ) -> bool | None:
         """Whether widths meet all demands; None if time was up. The first that is missed settles it."""
         try:
-            return next(self._unmet(z, demands, budget, share, False), None) is None
+            return next(self._unmet(z, requirements, budget, share, False), None) is None
         except OutOfTime:
             return None
 
     def _unmet(
-        self, z: FloatArray, demands: Sequence[Demand], budget: Budget | None, share: FloatArray | None, snug: bool
+        self,
+        z: FloatArray,
+        requirements: Sequence[WidthRequirement],
+        budget: Budget | None,
+        share: FloatArray | None,
+        snug: bool,
     ) -> Iterator[tuple[ViolatedRequirement, IntArray, list[FloatArray]]]:
         """The demands that widths do not meet, with relations and multipliers that show it; raises :class:`OutOfTime`."""
-        room = self.room if share is None else self.room * share
-        limit = np.where(self.s.settled, room, np.minimum(z, self.room))
-        by_cell: dict[int, list[Demand]] = {}
-        for demand in demands:
-            by_cell.setdefault(demand.cell, []).append(demand)
+        slack = self.slack if share is None else self.slack * share
+        limit = np.where(self.s.settled, slack, np.minimum(z, self.slack))
+        by_cell: dict[int, list[WidthRequirement]] = {}
+        for requirement in requirements:
+            by_cell.setdefault(requirement.cell, []).append(requirement)
         nothing = np.zeros(0, dtype=np.int64)
-        for demand in (demand for cell in by_cell if self.alone[cell] for demand in by_cell[cell]):
-            lacking = 1 - float(sum(limit[side, demand.cell] for side in demand.sides)) / demand.level
+        for requirement in (requirement for cell in by_cell if self.alone[cell] for requirement in by_cell[cell]):
+            lacking = 1 - float(sum(limit[side, requirement.cell] for side in requirement.sides)) / requirement.level
             if lacking > REACHED:  # in no relation: nothing but its width stops it
-                yield ViolatedRequirement(demand, lacking), nothing, [np.zeros(0)] * len(demand.sides)
+                yield ViolatedRequirement(requirement, lacking), nothing, [np.zeros(0)] * len(requirement.sides)
         asked = np.zeros(limit.shape[1], dtype=bool)
         asked[list(by_cell)] = True
         asked &= ~self.alone
@@ -93,34 +102,36 @@ class WidthSeparator:
             for cell in columns[asked[columns]].tolist():
                 if budget is not None and budget.over:
                     raise OutOfTime
-                for demand in by_cell[cell]:
-                    reach, duals = program.reach(demand)
-                    lacking = 1 - reach / demand.level
+                for requirement in by_cell[cell]:
+                    reach, duals = program.reach(requirement)
+                    lacking = 1 - reach / requirement.level
                     if lacking > REACHED:
-                        yield ViolatedRequirement(demand, lacking), rows, duals
+                        yield ViolatedRequirement(requirement, lacking), rows, duals
 
-    def _cut(self, z: FloatArray, demand: Demand, rows: IntArray, duals: Sequence[FloatArray]) -> WidthCut:
+    def _cut(
+        self, z: FloatArray, requirement: WidthRequirement, rows: IntArray, duals: Sequence[FloatArray]
+    ) -> WidthCut:
         """What widths must add up to, as the multipliers of the relations tell; any multipliers tell the truth."""
         c = len(self.s.cells)
         total: dict[int, float] = {}
         stopped: dict[int, float] = {}
-        for side, dual in zip(demand.sides, duals, strict=True):
-            cells, pull = self._pulls(demand.cell, side, rows, dual)
+        for side, dual in zip(requirement.sides, duals, strict=True):
+            cells, pull = self._pulls(requirement.cell, side, rows, dual)
             way = np.where(pull > 0, UP, DOWN)
-            by_room = self.s.settled[cells] | (self.room[way, cells] < z[way, cells])
-            amount = np.abs(pull) * self.room[way, cells]
-            for cell, far in zip(cells[by_room].tolist(), amount[by_room].tolist(), strict=True):
+            by_slack = self.s.settled[cells] | (self.slack[way, cells] < z[way, cells])
+            amount = np.abs(pull) * self.slack[way, cells]
+            for cell, far in zip(cells[by_slack].tolist(), amount[by_slack].tolist(), strict=True):
                 stopped[cell] = stopped.get(cell, 0.0) + far
             for column, weight in zip(
-                (way * c + cells)[~by_room].tolist(), np.abs(pull)[~by_room].tolist(), strict=True
+                (way * c + cells)[~by_slack].tolist(), np.abs(pull)[~by_slack].tolist(), strict=True
             ):
                 total[column] = total.get(column, 0.0) + weight
-        if len(demand.sides) == 1 and not stopped and not self.s.settled[demand.cell]:
+        if len(requirement.sides) == 1 and not stopped and not self.s.settled[requirement.cell]:
             # Whoever stops a cell at some width stops it there whatever is demanded of it.
-            own = demand.sides[0] * c + demand.cell
+            own = requirement.sides[0] * c + requirement.cell
             total[own] = total.get(own, 0.0) - 1.0
-            return WidthCut(*_columns(total), *_columns(stopped), 0.0, 0.0, demand.cell)
-        return WidthCut(*_columns(total), *_columns(stopped), demand.level, demand.level, demand.cell)
+            return WidthCut(*_columns(total), *_columns(stopped), 0.0, 0.0, requirement.cell)
+        return WidthCut(*_columns(total), *_columns(stopped), requirement.level, requirement.level, requirement.cell)
 
     def _pulls(self, cell: int, side: int, rows: IntArray, dual: FloatArray) -> tuple[IntArray, FloatArray]:
         """By how much each cell helps the demanding one along, as the multipliers tell."""
@@ -159,15 +170,15 @@ class _Program:
         """Of these columns no more counts than a share of what is demanded."""
         self.part, self.share = part, share[self.columns[part]]
 
-    def reach(self, demand: Demand) -> tuple[float, list[FloatArray]]:
+    def reach(self, requirement: WidthRequirement) -> tuple[float, list[FloatArray]]:
         """How far a cell gets, and the multipliers that stop it there, one set a side."""
         if len(self.part):
-            snug = np.minimum(self.limit[:, self.part], self.share * demand.level)
+            snug = np.minimum(self.limit[:, self.part], self.share * requirement.level)
             self.model.set_bounds(self.part, -snug[DOWN], snug[UP])
         far, duals = 0.0, []
-        for side in demand.sides:
+        for side in requirement.sides:
             self.model.set_cost(self.aim, np.zeros(1))
-            self.aim = np.searchsorted(self.columns, [demand.cell])
+            self.aim = np.searchsorted(self.columns, [requirement.cell])
             self.model.set_cost(self.aim, np.array([SIGN[side]]))
             solution = self.model.solve()
             if not solution.optimal:

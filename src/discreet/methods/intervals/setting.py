@@ -18,7 +18,7 @@ from discreet.problem import Problem, Status
 AMPLE = 1e3  # this many times the largest level are as good as endless
 SPREAD = 1e9  # cells that cost less than the dearest by this factor cost as good as nothing
 WIDEST = 9e14  # usual levels: the solver takes no larger numbers
-UNTOLD = 1e-6  # of its value a primary without levels is hidden in, where values are not round
+UNTOLD = 1e-6  # of its value a primary without levels is suppressed in, where values are not round
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Sides:
     down: float = 1.0
 
     def weights(self, problem: Problem) -> FloatArray:
-        """By side and cell; an interval as wide as the value costs what hiding the value costs."""
+        """By side and cell; an interval as wide as the value costs what suppressing the value costs."""
         size = np.abs(problem.table.value)
         weight = problem.cost / np.where(size > 0, size, 1.0)
         return np.stack([self.down * weight, self.up * weight])
@@ -88,7 +88,7 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class Demand:
+class WidthRequirement:
     """How far a cell must be able to move, down, up, or down and up together (sliding)."""
 
     cell: int  # by its place in the setting
@@ -100,7 +100,7 @@ class IntervalSetting:
     """Over the cells that may get an interval, lengths in units of a usual level, costs in those of a usual weight.
 
     ``floor`` is how wide an interval must be, one a cell; cells that are ``barred`` are told exactly, those ``chosen`` are not.
-    How far cells can go that are ``settled`` is no matter of widths: they are hidden, may be as a whole, or have fixed intervals.
+    Of cells that are ``settled`` widths do not limit the deviation: they are suppressed, may be, or have fixed intervals.
     Levels of the problem are distances from true values; here all lengths are counted from the table of the ``placement``.
     """
 
@@ -123,29 +123,29 @@ class IntervalSetting:
         status = problem.status
         self.barred = barred = np.zeros(len(problem), dtype=bool) if barred is None else barred
         levels = np.array([_around(problem.levels(who), placement.shift) for who in self.attackers])
-        primary, hidden = status == Status.PRIMARY, status == Status.HIDDEN
-        withheld = primary | hidden if chosen is None else primary | hidden | chosen
-        self.untold = hidden | (treatment.whole & withheld)
+        primary, suppressed = status == Status.PRIMARY, status == Status.SUPPRESSED
+        withheld = primary | suppressed if chosen is None else primary | suppressed | chosen
+        self.untold = suppressed | (treatment.whole & withheld)
         self.constant = treatment.loss + float(problem.cost[treatment.whole & withheld].sum())
         needed = np.where(primary | ((status == Status.FREE) & ~barred), levels.max(axis=0), 0.0)
         asked = needed[needed > 0]
         self.unit = float(np.median(asked)) if len(asked) else 1.0
         most = AMPLE * float(asked.max()) if len(asked) else 0.0
-        rooms = [np.stack([centre - who.lower, who.upper - centre]) for who in self.attackers]
+        slacks = [np.stack([centre - who.lower, who.upper - centre]) for who in self.attackers]
         fixed = np.where(treatment.fixed, np.stack([centre - treatment.lower, treatment.upper - centre]), np.inf)
-        rooms = [np.clip(np.minimum(room, fixed), 0.0, most) for room in rooms]
-        for room in rooms:
-            room[:, (status == Status.PUBLISHED) | barred] = 0.0
-        self.cells = np.flatnonzero(rooms[0].any(axis=0) | primary)  # the outsider knows least
+        slacks = [np.clip(np.minimum(slack, fixed), 0.0, most) for slack in slacks]
+        for slack in slacks:
+            slack[:, (status == Status.PUBLISHED) | barred] = 0.0
+        self.cells = np.flatnonzero(slacks[0].any(axis=0) | primary)  # the outsider knows least
         self.place = np.full(len(problem), -1)
         self.place[self.cells] = np.arange(len(self.cells))
-        self.rooms = [room[:, self.cells] / self.unit for room in rooms]
-        self.cap = self.rooms[0]
-        settled = hidden | treatment.whole | treatment.fixed
+        self.slacks = [slack[:, self.cells] / self.unit for slack in slacks]
+        self.cap = self.slacks[0]
+        settled = suppressed | treatment.whole | treatment.fixed
         self._cover = np.where(settled, 0.0, placement.cover)[:, self.cells] / self.unit
         relations = sparse.csr_array(problem.table.relations[:, self.cells])
         self.relations = sparse.csr_array(relations[np.diff(relations.indptr) > 0])
-        self.settled, self.whole = settled[self.cells], (treatment.whole & ~hidden)[self.cells]
+        self.settled, self.whole = settled[self.cells], (treatment.whole & ~suppressed)[self.cells]
         self.true_weight = np.where(settled, 0.0, sides.weights(problem))
         weight = self.true_weight[:, self.cells]
         each = np.r_[weight.ravel(), problem.cost[self.cells][self.whole] / self.unit]
@@ -161,14 +161,14 @@ class IntervalSetting:
             )
         asked = treatment.fixed if chosen is None else treatment.fixed | (treatment.whole & chosen)
         self.unconditional = primary | ((status == Status.FREE) & asked)
-        self.demands = [self._demands(level, np.flatnonzero(self.unconditional)) for level in levels]
+        self.requirements = [self._requirements(level, np.flatnonzero(self.unconditional)) for level in levels]
         self._levels = levels
         least = np.where(primary, np.maximum(self.width, self._untold()), 0.0)
         least = least if chosen is None else np.where(chosen, np.maximum(self.width, least), least)
         self.floor = np.where(settled, 0.0, least)[self.cells]
 
     def _untold(self) -> FloatArray:
-        """The least that a primary without levels is hidden in."""
+        """The least that a primary without levels is suppressed in."""
         value, digits = self.problem.table.value, digits_of(self.problem.table.value)
         return (
             np.where(value != 0, np.abs(value), 1.0) * UNTOLD / self.unit
@@ -176,21 +176,21 @@ class IntervalSetting:
             else np.full(len(value), 10.0**-digits / self.unit)
         )
 
-    def _demands(self, levels: FloatArray, cells: IntArray) -> list[Demand]:
+    def _requirements(self, levels: FloatArray, cells: IntArray) -> list[WidthRequirement]:
         found = []
         for cell in cells.tolist():
             lower, upper, sliding = (levels[:, cell] / self.unit).tolist()
             at = int(self.place[cell])
-            found += [Demand(at, (side,), level) for side, level in ((DOWN, lower), (UP, upper)) if level > 0]
+            found += [WidthRequirement(at, (side,), level) for side, level in ((DOWN, lower), (UP, upper)) if level > 0]
             if sliding > lower + upper:  # else the other two imply it
-                found.append(Demand(at, (DOWN, UP), sliding))
+                found.append(WidthRequirement(at, (DOWN, UP), sliding))
         return found
 
-    def conditional(self, chosen: BoolArray) -> list[list[Demand]]:
+    def conditional(self, chosen: BoolArray) -> list[list[WidthRequirement]]:
         """What free cells demand by attacker, of which these are not told exactly."""
         free = (self.problem.status == Status.FREE) & ~self.unconditional
         cells = np.flatnonzero(chosen & free & (self.place >= 0))
-        return [self._demands(level, cells) for level in self._levels]
+        return [self._requirements(level, cells) for level in self._levels]
 
     @cached_property
     def has_conditional(self) -> bool:
@@ -207,10 +207,10 @@ class IntervalSetting:
         """Cells that turn out to need no interval need no width."""
         self.floor = np.where(self.primary | z.any(axis=0), self.floor, 0.0)
 
-    def least(self, demands: Sequence[Sequence[Demand]]) -> FloatArray:
+    def least(self, requirements: Sequence[Sequence[WidthRequirement]]) -> FloatArray:
         """How far the intervals of the demanding cells must reach by themselves."""
         least = self._cover.copy()
-        for one in (demand for own in demands for demand in own):
+        for one in (requirement for own in requirements for requirement in own):
             if len(one.sides) == 1:
                 least[one.sides[0], one.cell] = max(least[one.sides[0], one.cell], one.level)
         return np.minimum(least, self.cap)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import DOWN, UP, FloatArray, IntArray
-from discreet.methods.intervals.setting import Demand, IntervalSetting
+from discreet.methods.intervals.setting import IntervalSetting, WidthRequirement
 from discreet.solvers import new_model
 
 NEAR = 800  # cells around the demanding one that are tried first
@@ -20,14 +20,14 @@ class Widener:
 
     def __init__(self, setting: IntervalSetting, number: int, seed: int) -> None:
         self.settled, self.weight, self.seed = setting.settled, setting.weight, seed
-        self.room = setting.rooms[number]
+        self.slack = setting.slacks[number]
         self.relations = setting.relations
         self.by_column = self.relations.tocsc()
 
-    def reach(self, z: FloatArray, demand: Demand) -> FloatArray | None:
+    def reach(self, z: FloatArray, requirement: WidthRequirement) -> FloatArray | None:
         """How far cells go, by side, where the demand is met at the least cost beyond these widths; None if it cannot be met."""
-        for cells in self._circles(demand.cell):
-            found = self._reach(z, demand, cells)
+        for cells in self._circles(requirement.cell):
+            found = self._reach(z, requirement, cells)
             if found is not None:
                 return found
         return None
@@ -49,25 +49,25 @@ class Widener:
     def _rows(self, cell: int) -> IntArray:
         return np.asarray(self.by_column.indices[self.by_column.indptr[cell] : self.by_column.indptr[cell + 1]])
 
-    def _reach(self, z: FloatArray, demand: Demand, cells: IntArray) -> FloatArray | None:
-        n, at, sides = len(cells), int(np.searchsorted(cells, demand.cell)), len(demand.sides)
-        room = np.minimum(self.room[:, cells] / demand.level, AMPLE)
-        inside = np.where(self.settled[cells], room, np.minimum(z[:, cells] / demand.level, room))
+    def _reach(self, z: FloatArray, requirement: WidthRequirement, cells: IntArray) -> FloatArray | None:
+        n, at, sides = len(cells), int(np.searchsorted(cells, requirement.cell)), len(requirement.sides)
+        slack = np.minimum(self.slack[:, cells] / requirement.level, AMPLE)
+        inside = np.where(self.settled[cells], slack, np.minimum(z[:, cells] / requirement.level, slack))
         rows = sparse.csr_array(self.relations[:, cells])
         rows = sparse.csr_array(rows[np.diff(rows.indptr) > 0])
         # For each side four blocks of columns: up within the interval and beyond, then down.
         both = sparse.csr_array(sparse.hstack([rows, rows, -rows, -rows]))
-        most = np.concatenate([inside[UP], (room - inside)[UP], inside[DOWN], (room - inside)[DOWN]])
+        most = np.concatenate([inside[UP], (slack - inside)[UP], inside[DOWN], (slack - inside)[DOWN]])
         weight = self.weight[:, cells]
         cost = np.concatenate([ROAM * weight[UP], weight[UP], ROAM * weight[DOWN], weight[DOWN]])
         own = np.zeros((1, 4 * n * sides))
-        for k, side in enumerate(demand.sides):
+        for k, side in enumerate(requirement.sides):
             first = 4 * n * k + (0 if side == UP else 2 * n)
             own[0, [first + at, first + n + at]] = 1.0
         blocks = sparse.block_diag([both] * sides) if rows.shape[0] else sparse.csr_array((0, 4 * n * sides))
         program = sparse.csr_array(sparse.vstack([blocks, sparse.csr_array(own)]))
         most = np.tile(most, sides)
-        for k, side in enumerate(demand.sides):  # the cell itself goes its way and not back
+        for k, side in enumerate(requirement.sides):  # the cell itself goes its way and not back
             back = 4 * n * k + (2 * n if side == UP else 0)
             most[[back + at, back + n + at]] = 0.0
         model = new_model("dual", seed=self.seed)
@@ -81,5 +81,5 @@ class Widener:
             move = primal[0] + primal[1] - primal[2] - primal[3]
             move[np.abs(move) < STILL] = 0.0
             for side, way in ((UP, move), (DOWN, -move)):
-                far[side, cells] = np.maximum(far[side, cells], way * demand.level)
+                far[side, cells] = np.maximum(far[side, cells], way * requirement.level)
         return far

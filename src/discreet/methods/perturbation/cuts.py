@@ -58,27 +58,27 @@ class TableSeparator:
         """What is missed of the levels of some cells; one column of ``required`` a cell: down, up and in all."""
         value = self.windows.problem.table.value
         lower, upper = self.windows.intervals(self.windows.published(change))
-        hidden = self.windows.problem.status == Status.HIDDEN
-        lower, upper = np.where(hidden, -np.inf, lower), np.where(hidden, np.inf, upper)
-        room = np.stack(
+        suppressed = self.windows.problem.status == Status.SUPPRESSED
+        lower, upper = np.where(suppressed, -np.inf, lower), np.where(suppressed, np.inf, upper)
+        slack = np.stack(
             [value - np.maximum(lower, self.attacker.lower), np.minimum(upper, self.attacker.upper) - value]
         )
-        room = np.maximum(room, 0.0)
+        slack = np.maximum(slack, 0.0)
         knows = np.stack([self.attacker.lower >= lower, self.attacker.upper <= upper])
         for cell, (down, up, sliding) in zip(cells.tolist(), required.T.tolist(), strict=True):
-            found = {side: self._push(cell, side, room, max(down, up, sliding)) for side in SIDES}
+            found = {side: self._push(cell, side, slack, max(down, up, sliding)) for side in SIDES}
             for sides, level in (((-1.0,), down), ((1.0,), up), (SIDES, sliding)):
                 if sum(found[side][0] for side in sides) >= level * (1 - LEAST):
                     continue
                 pull = [found[side][1] for side in sides]
-                cut = self._cut(pull, room, knows, level)
+                cut = self._cut(pull, slack, knows, level)
                 short = cut.lacking(change.astype(float))
-                # Where float noise hides what is lacking, ask for a hair more.
+                # Where float noise suppresses what is lacking, ask for a hair more.
                 yield cut if short > HAIR else TableCut(cut.cells, cut.weight, cut.least - short + HAIR)
 
-    def _push(self, cell: int, side: float, room: FloatArray, level: float) -> tuple[float, FloatArray]:
+    def _push(self, cell: int, side: float, slack: FloatArray, level: float) -> tuple[float, FloatArray]:
         """How far a cell gets, and how hard each cell stops it: positive where its upper bound does."""
-        far = np.minimum(room / level, AMPLE)
+        far = np.minimum(slack / level, AMPLE)
         self._model.set_bounds(self._columns, -far[0], far[1])
         self._model.set_cost(np.array([cell]), np.array([side]))
         solution = self._model.solve()
@@ -95,7 +95,7 @@ class TableSeparator:
         pull[np.abs(pull) < NOISE] = 0.0
         return solution.objective * level, pull
 
-    def _cut(self, pulls: list[FloatArray], room: FloatArray, knows: BoolArray, level: float) -> TableCut:
+    def _cut(self, pulls: list[FloatArray], slack: FloatArray, knows: BoolArray, level: float) -> TableCut:
         """Rooms that stop the cell must add up to its level: ``UB`` or ``d + r`` above, ``LB`` or ``r − d`` below."""
         windows = self.windows
         value = windows.problem.table.value
@@ -105,7 +105,7 @@ class TableSeparator:
             at = np.flatnonzero(pull)
             up, size = pull[at] > 0, np.abs(pull[at])
             known = np.where(up, knows[1, at], knows[0, at])
-            own = np.where(up, room[1, at], room[0, at])
+            own = np.where(up, slack[1, at], slack[0, at])
             fixed += float((size * np.where(known, own, far[at])).sum())
             weight[at] += np.where(known, 0.0, size * np.where(up, 1.0 + windows.slope[at], windows.slope[at] - 1.0))
         cells = np.flatnonzero(weight)
@@ -113,7 +113,9 @@ class TableSeparator:
         return TableCut(cells, weight[cells] * windows.unit / level, 1.0 - fixed / level)
 
 
-def missed(windows: Windows, checked: Audit, change: IntArray, separators: dict[str, TableSeparator]) -> list[TableCut]:
+def violated(
+    windows: Windows, checked: Audit, change: IntArray, separators: dict[str, TableSeparator]
+) -> list[TableCut]:
     """Cuts for all cells that an audit found exposed."""
     cuts: list[TableCut] = []
     for k, who in enumerate(windows.problem.attackers()):

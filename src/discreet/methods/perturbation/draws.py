@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.guesses import MIDDLE
-from discreet.methods.intervals.positions import CLOSE, drawn_place
+from discreet.guesses import CLOSE, MIDDLE
+from discreet.methods.intervals.positions import drawn_place
 from discreet.methods.perturbation.announcement import strictest
 from discreet.methods.perturbation.cuts import TableCut
 from discreet.methods.perturbation.master import TableMaster

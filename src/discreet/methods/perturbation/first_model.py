@@ -69,7 +69,7 @@ def _refuse_large(windows: Windows) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Demand:
+class _Requirement:
     """Flows of one protected cell and attacker, and what they must do for it: ``need @ flows ≥ least``."""
 
     who: Attacker
@@ -79,15 +79,15 @@ class _Demand:
     least: FloatArray
 
 
-def _demands(windows: Windows) -> Iterator[_Demand]:
+def _requirements(windows: Windows) -> Iterator[_Requirement]:
     problem = windows.problem
-    told = (windows.reach(problem.table.value) > 0) | (problem.status == Status.HIDDEN)
+    told = (windows.reach(problem.table.value) > 0) | (problem.status == Status.SUPPRESSED)
     for who in problem.attackers():
         levels = problem.levels(who)
         for cell in np.flatnonzero(problem.protected(who, told)).tolist():
             lower, upper, sliding = levels[:, cell].tolist()
             need = np.array([[-1.0, 0.0], [0.0, 1.0], [-1.0, 1.0]])
-            yield _Demand(who, 2, cell, need, np.array([lower, upper, sliding]))
+            yield _Requirement(who, 2, cell, need, np.array([lower, upper, sliding]))
 
 
 class _Model:
@@ -96,10 +96,10 @@ class _Model:
     def __init__(self, windows: Windows, at_most: int | None, seed: int) -> None:
         self.windows, self.at_most = windows, at_most
         table = windows.problem.table
-        n, demands = len(table), list(_demands(windows))
+        n, requirements = len(table), list(_requirements(windows))
         counted = n if at_most is not None else 0
         head = 2 * n + counted
-        self.total = head + n * sum(demand.flows for demand in demands)
+        self.total = head + n * sum(requirement.flows for requirement in requirements)
         low, high = windows.low, windows.high
         lower = [np.maximum(low, 0.0), np.maximum(-high, 0.0), np.zeros(counted)]
         upper = [np.maximum(high, 0.0), np.maximum(-low, 0.0), np.ones(counted)]
@@ -109,28 +109,28 @@ class _Model:
         self._most: list[FloatArray] = []
         zero, endless = np.zeros(table.relations.shape[0]), np.full(n, np.inf)
         self._add([(0, table.relations), (n, -table.relations)], zero, zero)
-        hidden = windows.problem.status == Status.HIDDEN
+        suppressed = windows.problem.status == Status.SUPPRESSED
         if at_most is not None:
             for first, far in ((0, upper[0]), (n, upper[1])):
                 cap = sparse.diags_array(np.where(np.isfinite(far), -far, -1e9), format="csr")
                 self._add([(first, one), (2 * n, cap)], -endless, np.zeros(n))
-            count = sparse.csr_array((~hidden).astype(float)[None, :])
+            count = sparse.csr_array((~suppressed).astype(float)[None, :])
             self._add([(2 * n, count)], np.array([-np.inf]), np.array([float(at_most)]))
         far = windows.reach(table.value) / windows.unit
         above, below = (sparse.diags_array(part, format="csr") for part in (1 + windows.slope, windows.slope - 1))
         at = head
-        for demand in demands:
+        for requirement in requirements:
             first = at
-            for _ in range(demand.flows):
-                lower.append(np.minimum((demand.who.lower - table.value) / windows.unit, 0.0))
-                upper.append(np.maximum((demand.who.upper - table.value) / windows.unit, 0.0))
+            for _ in range(requirement.flows):
+                lower.append(np.minimum((requirement.who.lower - table.value) / windows.unit, 0.0))
+                upper.append(np.maximum((requirement.who.upper - table.value) / windows.unit, 0.0))
                 self._add([(at, table.relations)], zero, zero)
                 # f ≤ d + r(v) and −f ≤ r(v) − d, except for cells of which nothing is told
                 for way, move in ((1.0, above), (-1.0, below)):
-                    self._add([(at, way * one), (0, -move), (n, move)], -endless, np.where(hidden, np.inf, far))
+                    self._add([(at, way * one), (0, -move), (n, move)], -endless, np.where(suppressed, np.inf, far))
                 at += n
-            for row, least in zip(demand.need, demand.least, strict=True):
-                picks = [(first + k * n, self._pick(demand.cell, weight)) for k, weight in enumerate(row)]
+            for row, least in zip(requirement.need, requirement.least, strict=True):
+                picks = [(first + k * n, self._pick(requirement.cell, weight)) for k, weight in enumerate(row)]
                 self._add(picks, np.array([least / windows.unit * (1 - PROVEN)]), np.array([np.inf]))
         self.model = new_model(seed=seed)
         integer = np.arange(self.total) < head

@@ -23,7 +23,7 @@ SMALL = 60  # cells up to which whole numbers are asked for at once, so that the
 FAR = 1e6  # units that a cell may change by, beyond which solvers lose themselves in whole numbers
 AROUND = (1.0, 3.0, np.inf)  # units that cells may be off the solution with fractions, one after the other
 NEAR = 1e-6  # of a unit: solvers mean whole numbers
-MISSED = 5e-8  # share of a level: less than what audits let pass
+VIOLATED = 5e-8  # share of a level: less than what audits let pass
 BATCH = 0.3  # share of the fractions that are rounded at a time
 PROVEN = 1e-6  # share of the cost that a solver may leave open
 
@@ -76,8 +76,8 @@ class TableMaster:
         usual = np.median(sizes) if len(sizes) else 1.0
         self.whole = self.n <= SMALL and sizes.max(initial=0.0) <= FAR and not squares and not plain
         self.scale = 1.0 if self.whole else 10.0 ** max(0.0, np.floor(np.log10(usual)) - 1)
-        dear = weight[self.cells]
-        self.money = float(np.median(dear[dear > 0])) if np.any(dear > 0) else 1.0
+        costly = weight[self.cells]
+        self.money = float(np.median(costly[costly > 0])) if np.any(costly > 0) else 1.0
         self._load()
 
     def _load(self, relaxed: bool = False) -> None:
@@ -105,7 +105,7 @@ class TableMaster:
             binaries += len(self.senses.cells)
         self.first_change = 2 * n + binaries
         if self.at_most is not None:
-            left = self.at_most - int(np.count_nonzero(self.fixed[self.windows.problem.status != Status.HIDDEN]))
+            left = self.at_most - int(np.count_nonzero(self.fixed[self.windows.problem.status != Status.SUPPRESSED]))
             block, count_least, count_most = count_rows(
                 low / self.scale, high / self.scale, ref / self.scale, self.weight[self.cells] > 0, left
             )
@@ -232,7 +232,7 @@ class TableMaster:
         off = np.abs(change - near) > NEAR * np.maximum(self.scale, 1.0)
         done = near.astype(np.int64)
         relations = sparse.csr_array(self.relations, dtype=np.int64)
-        if not np.any(relations @ done) and not any(cut.lacking(near) > MISSED for cut in self.cuts):
+        if not np.any(relations @ done) and not any(cut.lacking(near) > VIOLATED for cut in self.cuts):
             return done
         limits = self._limits(solution)
         found = self._round(near, np.flatnonzero(off), 1.0, limits, budget)

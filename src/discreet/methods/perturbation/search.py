@@ -13,9 +13,9 @@ from discreet.audit import audit
 from discreet.errors import NoSafePatternError, some
 from discreet.methods.context import Run
 from discreet.methods.perturbation.announcement import Announcement, announcements
-from discreet.methods.perturbation.cuts import TableCut, TableSeparator, missed
+from discreet.methods.perturbation.cuts import TableCut, TableSeparator, violated
 from discreet.methods.perturbation.master import PROVEN, FoundTable, Infeasible, TableMaster
-from discreet.methods.perturbation.windows import NoRoomError, Windows
+from discreet.methods.perturbation.windows import NoSlackError, Windows
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, tell
 from discreet.solvers import solver_name
@@ -36,7 +36,7 @@ class TableSearch:
         master.add(self.cuts)
         while True:
             found = master.solve(self.run.budget, start)
-            new = self.missed(found.change)
+            new = self.violated(found.change)
             if not new:
                 return found
             if self.run.budget.over:
@@ -47,11 +47,11 @@ class TableSearch:
 
     def is_safe(self, change: IntArray) -> bool:
         """Whether a table leaves every cell its room; what it misses is known from then on."""
-        new = self.missed(change)
+        new = self.violated(change)
         self.cuts += new
         return not new
 
-    def missed(self, change: IntArray) -> list[TableCut]:
+    def violated(self, change: IntArray) -> list[TableCut]:
         """Cuts that a table misses; none if it is safe."""
         problem = self.windows.problem
         told = self.windows.tell(change)
@@ -59,7 +59,7 @@ class TableSearch:
         checked = audit(problem, told, intervals=False, executor=self.run.executor)
         note = f"{len(checked.exposed):,} cells with too little room, {len(self.cuts):,} conditions"
         self.run.progress.update(self.rounds, note)
-        cuts = missed(self.windows, checked, change, self._separators)
+        cuts = violated(self.windows, checked, change, self._separators)
         if not checked.passed and not cuts:
             raise NoSafePatternError(f"It cannot be decided how to protect {some(checked.exposed)}.", checked.exposed)
         return cuts
@@ -108,7 +108,7 @@ def first_feasible(offered: Sequence[Offer], protect: Callable[[Windows, str], P
     """The protection within the first windows that hold one; if none do, what is wrong with the last."""
     *others, last = offered
     for offer in others:
-        with suppress(Infeasible, NoRoomError):
+        with suppress(Infeasible, NoSlackError):
             return protect(*offer())
     windows, note = last()
     try:
@@ -120,10 +120,10 @@ def first_feasible(offered: Sequence[Offer], protect: Callable[[Windows, str], P
 def hopeless(windows: Windows) -> NoSafePatternError:
     """Why there is no table: cells that even the widest intervals do not protect, or else all sensitive ones together."""
     problem = windows.problem
-    hidden = problem.status == Status.HIDDEN
-    far = [np.where(hidden, 0.0, bound) * windows.unit for bound in (windows.low, windows.high)]
+    suppressed = problem.status == Status.SUPPRESSED
+    far = [np.where(suppressed, 0.0, bound) * windows.unit for bound in (windows.low, windows.high)]
     ends = [windows.intervals(problem.table.value + bound) for bound in far]
-    lower, upper = np.where(hidden, -np.inf, ends[0][0]), np.where(hidden, np.inf, ends[1][1])
+    lower, upper = np.where(suppressed, -np.inf, ends[0][0]), np.where(suppressed, np.inf, ends[1][1])
     exposed = _exposed(windows, lower, upper)
     advice = "Let figures be off by more, free cells that must stay as they are, or ask for less protection."
     if exposed:

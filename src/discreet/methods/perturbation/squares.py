@@ -24,7 +24,7 @@ def least_squares(search: TableSearch, windows: Windows, start: FoundTable) -> t
         found, finished = master.settle(search)
         if found is None:
             return best, False
-        new = search.missed(found)
+        new = search.violated(found)
         if not new:
             return (found if master.distance(found) <= master.distance(best) else best), finished
         search.cuts += new

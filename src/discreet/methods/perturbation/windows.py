@@ -23,7 +23,7 @@ LARGEST = 2.0**53  # units: floats hold no larger whole numbers without loss
 CHEAP = 1e-6  # what changes of cells that cost nothing count, as a share of the usual
 
 
-class NoRoomError(NoSafePatternError):
+class NoSlackError(NoSafePatternError):
     """What readers would be told is too close to some cells."""
 
 
@@ -31,7 +31,7 @@ class NoRoomError(NoSafePatternError):
 class Windows:
     """Changes of cells, ``low`` to ``high`` in units, and how far from the published value ``v`` readers hold cells possible.
 
-    That is ``base + slope · v``, where ``slope`` has the sign of the cell; hidden cells have no window and nothing is told.
+    That is ``base + slope · v``, where ``slope`` has the sign of the cell; suppressed cells have no window and nothing is told.
     """
 
     problem: Problem
@@ -76,10 +76,10 @@ class Windows:
             raise RuleError(
                 "Relations have weights that are no simple fractions: changes cannot be made to add up exactly."
             )
-        fixed, hidden = status == Status.PUBLISHED, status == Status.HIDDEN
-        base, slope = (np.where(fixed | hidden, 0.0, part) for part in (base, slope))
-        low = np.maximum(np.where(hidden, -np.inf, low), problem.prior_lower) - table.value
-        high = np.minimum(np.where(hidden, np.inf, high), problem.prior_upper) - table.value
+        fixed, suppressed = status == Status.PUBLISHED, status == Status.SUPPRESSED
+        base, slope = (np.where(fixed | suppressed, 0.0, part) for part in (base, slope))
+        low = np.maximum(np.where(suppressed, -np.inf, low), problem.prior_lower) - table.value
+        high = np.minimum(np.where(suppressed, np.inf, high), problem.prior_upper) - table.value
         unit, digits = unit_of(table.value)
         if np.abs(table.value).max(initial=0.0) > LARGEST * unit:
             raise RuleError(
@@ -90,17 +90,17 @@ class Windows:
             raise RuleError(
                 "Windows are too wide beside the last digit of the table for sums to be exact. Narrow them."
             )
-        cost = np.where(hidden, 0.0, problem.cost) / np.maximum(np.abs(table.value), unit)
+        cost = np.where(suppressed, 0.0, problem.cost) / np.maximum(np.abs(table.value), unit)
         usual = float(np.median(cost[cost > 0])) if np.any(cost > 0) else 1.0
-        weight = np.where(hidden, 0.0, np.maximum(cost, CHEAP * usual)) * unit
-        still = fixed | (~hidden & (base == 0) & ((slope == 0) | (table.value == 0)))
+        weight = np.where(suppressed, 0.0, np.maximum(cost, CHEAP * usual)) * unit
+        still = fixed | (~suppressed & (base == 0) & ((slope == 0) | (table.value == 0)))
         low, high = (
             np.where(still, 0.0, part)
             for part in (np.minimum(np.ceil(low / unit - HAIR), 0.0), np.maximum(np.floor(high / unit + HAIR), 0.0))
         )
-        return cls(problem, unit, digits, low, high, base, slope, weight)._with_room()
+        return cls(problem, unit, digits, low, high, base, slope, weight)._with_slack()
 
-    def _with_room(self) -> Windows:
+    def _with_slack(self) -> Windows:
         """Only values whose own interval leaves room for the levels of the cell, whatever others do."""
         problem, value = self.problem, self.problem.table.value
         lower, upper = (np.where(self._due(), level, 0.0) for level in strictest(problem))
@@ -113,7 +113,7 @@ class Windows:
         stuck = np.flatnonzero((low > high) | told)
         if len(stuck):
             labels = problem.table.labels(stuck)
-            raise NoRoomError(
+            raise NoSlackError(
                 f"No published value leaves {some(labels)} room for their protection levels: what readers are told is too "
                 "close. Let figures be off by more, or ask for less protection.",
                 labels,
@@ -159,15 +159,15 @@ class Windows:
 
     def tell(self, change: IntArray, *, cost: float = 0.0, **report: Any) -> Protection:
         """The protection that publishes these changes."""
-        hidden = self.problem.status == Status.HIDDEN
+        suppressed = self.problem.status == Status.SUPPRESSED
         published = self.published(change)
         lower, upper = self.intervals(published)
         exactly = lower == upper
         return tell(
             self.problem,
-            np.where(hidden, np.nan, np.where(exactly, self.problem.table.value, published)),
-            np.where(hidden, -np.inf, lower),
-            np.where(hidden, np.inf, upper),
+            np.where(suppressed, np.nan, np.where(exactly, self.problem.table.value, published)),
+            np.where(suppressed, -np.inf, lower),
+            np.where(suppressed, np.inf, upper),
             cost=cost,
             **report,
         )

@@ -48,7 +48,7 @@ class ForRespondents:
     def protect(self, problem: Problem, run: Run) -> Protection:
         posed = Posed(problem)
         keep = run.keep
-        run = replace(run, keep=lambda hidden: keep(hidden[: len(problem)]))
+        run = replace(run, keep=lambda suppressed: keep(suppressed[: len(problem)]))
         try:
             return self._protect(posed, run)
         except NoSafePatternError as error:
@@ -58,18 +58,18 @@ class ForRespondents:
         found = self.quick.protect(posed.problem, replace(run, start=posed.extended(run.start)))
         if _stopped(found, run):
             raise KeyboardInterrupt
-        repaired = self._repaired(posed, run, found, posed.exposed(found.hidden, run))
+        repaired = self._repaired(posed, run, found, posed.exposed(found.suppressed, run))
         best, bound = repaired if self._allows(repaired) else None, None
         while self.method != self.quick and not run.budget.over and not _stopped(repaired, run):
             # What is left of the time is for a pattern that still lets somebody learn too much.
-            limited = replace(run, budget=run.budget.share(SHARE), start=posed.extended(repaired.hidden))
+            limited = replace(run, budget=run.budget.share(SHARE), start=posed.extended(repaired.suppressed))
             found = self._found(posed, limited.unkept())
             if _stopped(found, limited):
                 break
             bound = found.report.bound if bound is None else max(bound, found.report.bound or bound)
-            exposed = posed.exposed(found.hidden, run)
+            exposed = posed.exposed(found.suppressed, run)
             if not exposed:
-                best = _cheaper(posed.protection(found, run, found.hidden, found.report.status), best)
+                best = _cheaper(posed.protection(found, run, found.suppressed, found.report.status), best)
                 break
             repaired = self._repaired(posed, run, found, exposed, repaired)
             best = _cheaper(repaired, best) if self._allows(repaired) else best
@@ -85,8 +85,8 @@ class ForRespondents:
         return getattr(self.method, "at_most", None)
 
     def _allows(self, found: Protection) -> bool:
-        """Whether the method may hide so many cells: the quick one does not count."""
-        return self._at_most is None or int(found.hidden.sum()) <= self._at_most
+        """Whether the method may suppress so many cells: the quick one does not count."""
+        return self._at_most is None or int(found.suppressed.sum()) <= self._at_most
 
     def _found(self, posed: Posed, run: Run) -> Protection:
         """What the method finds; where it may suppress so many cells, the further ones of the problem posed do not count."""
@@ -99,9 +99,9 @@ class ForRespondents:
         except NoSafePatternError as error:
             if len(error.offenders) < len(posed.problem.primaries) or run.budget.over:  # it is not about all of them
                 raise
-            anyway = int(np.isin(posed.original.status, (Status.PRIMARY, Status.HIDDEN)).sum())
+            anyway = int(np.isin(posed.original.status, (Status.PRIMARY, Status.SUPPRESSED)).sum())
             raise NoSafePatternError(
-                f"No safe pattern hides {self._at_most:,} cells or fewer ({anyway:,} are hidden anyway). Allow more.",
+                f"No safe pattern suppresses {self._at_most:,} cells or fewer ({anyway:,} must be). Allow more.",
                 posed.original.table.labels(posed.original.primaries),
             ) from None
 
@@ -110,22 +110,22 @@ class ForRespondents:
     ) -> Protection:
         """A pattern that withstands all attackers known before, made safe from all others; the best so far if time ends."""
         if not exposed:
-            return posed.protection(found, run, found.hidden, found.report.status)
-        hidden = self._grown(posed, run, found.hidden[: len(posed.original)], exposed)
-        if hidden is None and best is not None:
+            return posed.protection(found, run, found.suppressed, found.report.status)
+        suppressed = self._grown(posed, run, found.suppressed[: len(posed.original)], exposed)
+        if suppressed is None and best is not None:
             return best
-        if hidden is None:
+        if suppressed is None:
             raise NoSafePatternError(
                 f"The time limit ended with {len({one.respondent for one in exposed}):,} respondents exposed: there is no "
                 "safe pattern yet. Allow more time."
             )
-        trimmed, status = posed.trimmed(hidden, run)
+        trimmed, status = posed.trimmed(suppressed, run)
         if status != "time_limit":  # what was published again may expose somebody else
             smaller = self._grown(posed, run, trimmed, posed.exposed(trimmed, run))
-            hidden, status = (hidden, "time_limit") if smaller is None else (smaller, status)
-        return posed.protection(found, run, hidden, status)
+            suppressed, status = (suppressed, "time_limit") if smaller is None else (smaller, status)
+        return posed.protection(found, run, suppressed, status)
 
-    def _grown(self, posed: Posed, run: Run, hidden: BoolArray, exposed: list[Exposed]) -> BoolArray | None:
+    def _grown(self, posed: Posed, run: Run, suppressed: BoolArray, exposed: list[Exposed]) -> BoolArray | None:
         """A pattern and what it takes besides for nobody to be exposed; None if there is no time for that.
 
         Whoever is safe stays so when more is suppressed: only those who are exposed are looked at again.
@@ -133,9 +133,9 @@ class ForRespondents:
         while exposed:
             if run.budget.over:
                 return None
-            hidden = grown(posed.add(exposed), hidden, run)
-            exposed = posed.exposed(hidden, run, {one.group.target for one in exposed})
-        return hidden
+            suppressed = grown(posed.add(exposed), suppressed, run)
+            exposed = posed.exposed(suppressed, run, {one.group.target for one in exposed})
+        return suppressed
 
 
 def _cheaper(found: Protection, best: Protection | None) -> Protection:
@@ -169,14 +169,14 @@ class Posed:
             self._known = self._problem([*self._by_rules, *self._single(self.attackers)], self.joint)
         return self._known
 
-    def exposed(self, hidden: BoolArray, run: Run, among: set[int] | None = None) -> list[Exposed]:
+    def exposed(self, suppressed: BoolArray, run: Run, among: set[int] | None = None) -> list[Exposed]:
         """Everybody, or of some respondents all those, who still learn too much."""
         found: list[Exposed] = []
         for measure in self.measures:
             targets = self.insiders[measure.rule].targets()
             if among is not None:
                 targets = [target for target in targets if target in among]
-            chunks = in_chunks(self.original, hidden[: len(self.original)], measure, targets)
+            chunks = in_chunks(self.original, suppressed[: len(self.original)], measure, targets)
             for exposed, _ in look(chunks, Chunk.all, run.executor, run.progress):
                 found += exposed
         return found
@@ -197,7 +197,7 @@ class Posed:
                 joint[rule, one.group, one.signs] = one
         if not single and not joint:
             labels = self.original.table.labels(exposed[0].cells)
-            why = "who can be told in spite of all that was hidden"
+            why = "who can be told in spite of all that was suppressed"
             if exposed[0].aggregation is None:
                 why = f"who dominates {len(labels)} cells: too many to find out what sums of them tell"
             raise NoSafePatternError(f"No way was found to protect a respondent of {some(labels)}, {why}.", labels)
@@ -207,12 +207,12 @@ class Posed:
         self._known = None
         return self._problem([*self._conditional, *self._single(single)], joint)
 
-    def trimmed(self, hidden: BoolArray, run: Run) -> tuple[BoolArray, str]:
+    def trimmed(self, suppressed: BoolArray, run: Run) -> tuple[BoolArray, str]:
         """A pattern that withstands all attackers known so far without what it suppresses without need."""
-        longer = np.isin(self.problem.status, (Status.PRIMARY, Status.HIDDEN))
-        longer[: len(hidden)] |= hidden
+        longer = np.isin(self.problem.status, (Status.PRIMARY, Status.SUPPRESSED))
+        longer[: len(suppressed)] |= suppressed
         smaller, status = trimmed(self.problem, longer, run)
-        return smaller[: len(hidden)], status
+        return smaller[: len(suppressed)], status
 
     def hopeless(self, error: NoSafePatternError) -> NoSafePatternError:
         """Why there is no safe pattern, in terms of the original problem, without names of respondents."""
@@ -224,7 +224,7 @@ class Posed:
         labels = named or self.original.table.labels(joint)
         return NoSafePatternError(
             f"No pattern keeps what somebody in {some(labels)} contributes from others who know what they contribute themselves, "
-            "even if all cells that may be hidden are. Let more cells be hidden, or protect cells instead: level cells.",
+            "even if all cells that may be suppressed are. Let more cells be suppressed, or protect cells instead: level cells.",
             labels,
         )
 
@@ -236,12 +236,12 @@ class Posed:
         longer[: len(self.original)] = start[: len(self.original)] & (self.original.status == Status.FREE)
         return longer
 
-    def protection(self, found: Protection, run: Run, hidden: BoolArray, status: str) -> Protection:
+    def protection(self, found: Protection, run: Run, suppressed: BoolArray, status: str) -> Protection:
         """A pattern that was made of what was found for the problem posed, as an answer to the original one."""
         report = found.report
         return suppress(
             self.original,
-            hidden[: len(self.original)],
+            suppressed[: len(self.original)],
             method=report.method,
             status=status,
             bound=report.bound,
@@ -280,11 +280,11 @@ class Posed:
         """Insiders whose targets make one cell each sensitive."""
         found = []
         for number, ((rule, group, target), levels) in enumerate(attackers.items()):
-            room = self._room(rule, Group(target, group) if target >= 0 else None, group)
+            slack = self._slack(rule, Group(target, group) if target >= 0 else None, group)
             need = np.zeros(len(self.original))
             need[list(levels)] = list(levels.values())
-            room = np.maximum(room, need)
-            found.append(_attacker(f"insider {number + 1}", self.original.table.value, room, room, need))
+            slack = np.maximum(slack, need)
+            found.append(_attacker(f"insider {number + 1}", self.original.table.value, slack, slack, need))
         return found
 
     def _problem(self, attackers: Sequence[Attacker], joint: Joint) -> Problem:
@@ -324,19 +324,19 @@ class Posed:
     def _rule(self, measure: Measure) -> Attacker:
         """The largest contributors to each cell attack it, as the rule says of single cells."""
         need = self.insiders[measure.rule].levels()
-        room = np.maximum(self._room(measure.rule, None, ()), need)  # a cell may have to move by more than it is
+        slack = np.maximum(self._slack(measure.rule, None, ()), need)  # a cell may have to move by more than it is
         return _attacker(
-            f"insider by rule {self.measures.index(measure) + 1}", self.original.table.value, room, room, need
+            f"insider by rule {self.measures.index(measure) + 1}", self.original.table.value, slack, slack, need
         )
 
-    def _room(self, rule: str, group: Group | None, known: tuple[int, ...]) -> FloatArray:
+    def _slack(self, rule: str, group: Group | None, known: tuple[int, ...]) -> FloatArray:
         """How far cells can move for all that somebody knows: base cells by what is left of them, totals as those do."""
         table, insiders = self.original.table, self.insiders[rule]
-        room = np.full(len(table), np.inf)
+        slack = np.full(len(table), np.inf)
         base = np.flatnonzero(table.is_base)
         left = insiders.known_less(known, base) if group is None else insiders.rest(group, base)
-        room[base] = np.maximum(left, 0.0)
-        return room
+        slack[base] = np.maximum(left, 0.0)
+        return slack
 
     def _with_joint(self, problem: Problem, joint: Joint) -> Problem:
         """Further cells for respondents who dominate several: one stands for what such a respondent contributes to all.
@@ -360,25 +360,25 @@ class Posed:
         rhs = np.append(table.rhs, np.zeros(k))
         wide = Table({}, np.zeros((0, n + k + 1), dtype=np.int32), value, relations, names=names, rhs=rhs)
         # Everybody else holds all possible for how far cells move of their own accord, and nothing for the respondent.
-        room = np.append(np.full(k, np.inf), 0.0)
+        slack = np.append(np.full(k, np.inf), 0.0)
 
         def longer(who: Attacker) -> Attacker:
             levels = None if who.levels is None else np.pad(who.levels, ((0, 0), (0, k + 1)))
             new = value[n:]
-            return Attacker(who.name, np.append(who.lower, new - room), np.append(who.upper, new + room), levels)
+            return Attacker(who.name, np.append(who.lower, new - slack), np.append(who.upper, new + slack), levels)
 
         others = tuple(map(longer, problem.others))
-        room = np.full(n + k + 1, np.inf)
-        room[: len(self.original)] = self._room(rule, group, ())
-        room[cells] = np.inf
-        low, high = room.copy(), room.copy()
+        slack = np.full(n + k + 1, np.inf)
+        slack[: len(self.original)] = self._slack(rule, group, ())
+        slack[cells] = np.inf
+        low, high = slack.copy(), slack.copy()
         low[n : n + k], high[n : n + k] = (np.where(signs * way > 0, 0.0, np.inf) for way in (1, -1))
         low[-1] = high[-1] = unit
         levels = np.zeros(n + k + 1)
         levels[-1] = unit
         name = f"insiders with {n} cells"
         nothing = np.zeros(k + 1)
-        status = np.append(np.full(k, Status.HIDDEN), Status.PRIMARY).astype(np.int8)
+        status = np.append(np.full(k, Status.SUPPRESSED), Status.PRIMARY).astype(np.int8)
         return replace(
             problem,
             table=wide,

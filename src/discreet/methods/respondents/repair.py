@@ -17,28 +17,28 @@ from discreet.protection import suppress
 FEW = 3  # targets of an attacker: to seek a deviation for each is quicker than an audit (benchmarks/respondents.py)
 
 
-def grown(problem: Problem, hidden: BoolArray, run: Run) -> BoolArray:
+def grown(problem: Problem, suppressed: BoolArray, run: Run) -> BoolArray:
     """A pattern and what it takes besides to withstand the attackers of this problem; nothing of it is published again."""
     longer = np.zeros(len(problem), dtype=bool)
-    longer[: len(hidden)] = hidden  # further cells of the problem have a status of their own
-    status = np.where(longer & (problem.status == Status.FREE), Status.HIDDEN, problem.status).astype(np.int8)
+    longer[: len(suppressed)] = suppressed  # further cells of the problem have a status of their own
+    status = np.where(longer & (problem.status == Status.FREE), Status.SUPPRESSED, problem.status).astype(np.int8)
     pattern = Pattern(problem.with_columns(status=status), run.seed, few=True)
     pattern.grow(run)
-    return np.asarray(pattern.hidden[: len(hidden)])
+    return np.asarray(pattern.suppressed[: len(suppressed)])
 
 
-def trimmed(problem: Problem, hidden: BoolArray, run: Run) -> tuple[BoolArray, str]:
+def trimmed(problem: Problem, suppressed: BoolArray, run: Run) -> tuple[BoolArray, str]:
     """A safe pattern without what it suppresses without need, and how that ended."""
     whom = problem.attackers()
     evidence = [KnownDeviations(problem, who) for who in whom]
     # Dense primaries protect each other. Of attackers with few targets it is quicker to ask for each when it matters.
     many = [number for number, who in enumerate(whom) if _targets(problem, who) > FEW]
     if many:
-        forced = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
+        forced = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
         seen = audit(problem, suppress(problem, forced), attackers=[whom[number] for number in many], intervals=False)
         for k, number in enumerate(many):
             evidence[number].settle(seen.cell[(seen.attacker == k) & seen.safe])
-    return eliminate(problem, hidden, evidence, run)
+    return eliminate(problem, suppressed, evidence, run)
 
 
 def _targets(problem: Problem, who: Attacker) -> int:

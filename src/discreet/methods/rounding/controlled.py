@@ -9,7 +9,7 @@ from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods.context import Run
 from discreet.methods.rounding.grid import Base, RoundingGrid, check, refuse_relations
 from discreet.methods.rounding.search import RoundingSearch
-from discreet.methods.rounding.separator import missed, protection
+from discreet.methods.rounding.separator import protection, violated
 from discreet.methods.rounding.unbiased import unbiased
 from discreet.problem import Problem
 from discreet.progress import Budget
@@ -104,7 +104,7 @@ class ControlledRounding:
         refuse_relations(grid)
         grid.narrowed()
         steps = unbiased(grid, run)
-        exposed = sorted({one.cell for one in missed(grid, steps, run.progress)})
+        exposed = sorted({one.cell for one in violated(grid, steps, run.progress)})
         if exposed:
             labels = problem.table.labels(exposed)
             raise NoSafePatternError(

@@ -110,7 +110,7 @@ def _require(
 ) -> None:
     """Two tables that an attacker cannot rule out, in which the cell is as high and as low as its levels ask."""
     problem, n, blocks = grid.problem, len(grid.problem), len(bounds[0])
-    value, near = problem.table.value, problem.status != Status.HIDDEN
+    value, near = problem.table.value, problem.status != Status.SUPPRESSED
     base, part = grid.multiples.base[near], grid.multiples.part[near]
     eye = sparse.eye_array(n, format="csr")[near]
     steps = sparse.csr_array(sparse.diags_array(-base) @ eye)

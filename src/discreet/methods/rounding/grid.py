@@ -84,7 +84,7 @@ class Multiples:
 class RoundingGrid:
     """For every cell: from ``least`` to ``most`` steps above the multiple below it, and how far the truth is from there.
 
-    Cells that must be published keep their values, which are a part of a step up; cells that are hidden already are not
+    Cells that must be published keep their values, which are a part of a step up; cells that are suppressed already are not
     told, and may be any multiple so that the others add up.
     """
 
@@ -106,7 +106,7 @@ class RoundingGrid:
         # Nothing is published that everybody knows to be impossible, such as negative counts.
         least = np.maximum(least, np.minimum(np.floor(problem.prior_lower / each + NOISE) - floor, 0.0))
         most = np.minimum(most, np.maximum(np.ceil(problem.prior_upper / each - NOISE) - floor, np.ceil(part)))
-        for kind, low, high in ((Status.PUBLISHED, part, part), (Status.HIDDEN, -np.inf, np.inf)):
+        for kind, low, high in ((Status.PUBLISHED, part, part), (Status.SUPPRESSED, -np.inf, np.inf)):
             least, most = np.where(status == kind, low, least), np.where(status == kind, high, most)
         # Whole numbers less than so many steps apart are one less apart at most.
         radius = steps * each - (1.0 if multiples.is_whole and zero_restricted else 0.0)
@@ -119,11 +119,13 @@ class RoundingGrid:
 
     def published(self, steps: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """What readers are told, and between which values they know the truth to be."""
-        value, hidden = self.problem.table.value, self.problem.status == Status.HIDDEN
+        value, suppressed = self.problem.table.value, self.problem.status == Status.SUPPRESSED
         known = [
             np.where(self.told, self.multiples.amount(steps, plus), value) for plus in (0.0, -self.radius, self.radius)
         ]
-        told, lower, upper = (np.where(hidden, other, column) for column, other in zip(known, _NOTHING, strict=True))
+        told, lower, upper = (
+            np.where(suppressed, other, column) for column, other in zip(known, _NOTHING, strict=True)
+        )
         return told, np.minimum(lower, value), np.maximum(upper, value)
 
     def deviation(self, steps: FloatArray) -> float:
@@ -131,14 +133,14 @@ class RoundingGrid:
         found = np.abs(differences(self.multiples.amount(steps), self.problem.table.value))
         return float(found[self.told].sum())
 
-    def room(self, who: Attacker, steps: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def slack(self, who: Attacker, steps: FloatArray) -> tuple[FloatArray, FloatArray]:
         """How far below and above the truth an attacker must hold each cell possible, with these steps."""
-        value, hidden = self.problem.table.value, self.problem.status == Status.HIDDEN
+        value, suppressed = self.problem.table.value, self.problem.status == Status.SUPPRESSED
         off = self.multiples.base * (self.multiples.part - np.where(np.isfinite(steps), steps, 0.0))
         down, up = np.maximum(value - who.lower, 0.0), np.maximum(who.upper - value, 0.0)
         return (
-            np.where(hidden, down, np.minimum(down, np.maximum(self.radius + off, 0.0))),
-            np.where(hidden, up, np.minimum(up, np.maximum(self.radius - off, 0.0))),
+            np.where(suppressed, down, np.minimum(down, np.maximum(self.radius + off, 0.0))),
+            np.where(suppressed, up, np.minimum(up, np.maximum(self.radius - off, 0.0))),
         )
 
     def due(self, who: Attacker) -> BoolArray:
@@ -152,13 +154,13 @@ class RoundingGrid:
         for who in self.problem.attackers():
             due, (lower, upper, sliding) = self.due(who), self.problem.levels(who) * (1 - REACH)
             for step in self._steps(least, most, due):
-                down, up = self.room(who, np.full(len(least), step))
+                down, up = self.slack(who, np.full(len(least), step))
                 short = due & ((down < lower) | (up < upper) | (down + up < sliding))
                 # Room is concave in the step, so that those that suffice are next to each other.
                 below = short & (least == step)
                 least[below] = step + 1
             for step in reversed(list(self._steps(least, most, due))):
-                down, up = self.room(who, np.full(len(least), step))
+                down, up = self.slack(who, np.full(len(least), step))
                 short = due & ((down < lower) | (up < upper) | (down + up < sliding)) & (least <= most)
                 most[short & (most == step)] = step - 1
         hopeless = self.problem.table.labels(np.flatnonzero(least > most))

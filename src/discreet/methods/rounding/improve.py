@@ -60,7 +60,7 @@ def _around(relations: sparse.csr_array, movable: BoolArray, cell: int, rng: np.
         near = np.zeros(len(movable), dtype=bool)
         near[size[touched].indices] = True
         new = np.flatnonzero(near & movable & ~found)
-        room = PIECE - int(found.sum())
-        if not len(new) or room <= 0:
+        slack = PIECE - int(found.sum())
+        if not len(new) or slack <= 0:
             return found
-        found[new if len(new) <= room else rng.choice(new, room, replace=False)] = True
+        found[new if len(new) <= slack else rng.choice(new, slack, replace=False)] = True

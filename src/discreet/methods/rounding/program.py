@@ -50,9 +50,9 @@ class RoundingProgram:
 
     def __init__(self, grid: RoundingGrid, cells: BoolArray | None = None, start: FloatArray | None = None) -> None:
         self.grid, table, base, part = grid, grid.problem.table, grid.multiples.base, grid.multiples.part
-        hidden = grid.problem.status == Status.HIDDEN
+        suppressed = grid.problem.status == Status.SUPPRESSED
         least, most = grid.least, grid.most
-        self.origin = np.where(hidden, 0.0, least)
+        self.origin = np.where(suppressed, 0.0, least)
         if cells is not None and start is not None:
             self.origin = np.where(cells, self.origin, start)
             least, most = (np.where(cells, end, start) for end in (least, most))
@@ -61,9 +61,9 @@ class RoundingProgram:
             (np.clip(most, 0.0, 1.0) - np.clip(least, 0.0, 1.0), np.where(part > 0, 1 - 2 * part, 1.0)),
             (np.maximum(most, 1.0) - np.maximum(least, 1.0), np.ones(len(part))),
         ]
-        rounded = ~hidden & (least < most)
+        rounded = ~suppressed & (least < most)
         at = [np.flatnonzero(rounded & (length > 0)) for length, _ in runs]
-        free = np.flatnonzero(hidden & (least < most))
+        free = np.flatnonzero(suppressed & (least < most))
         self.cell: IntArray = np.concatenate([*at, free])
         self.unit = float(base[self.cell].max(initial=0.0)) or 1.0
         slopes = [slope[where] for (_, slope), where in zip(runs, at, strict=True)]

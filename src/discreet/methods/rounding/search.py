@@ -12,7 +12,7 @@ from discreet.methods.rounding.anneal import annealed
 from discreet.methods.rounding.grid import RoundingGrid
 from discreet.methods.rounding.improve import one_pass, renewed
 from discreet.methods.rounding.program import WHOLE, FoundRounding, RoundingProgram
-from discreet.methods.rounding.separator import MOST, RoundingSeparator, ViolatedLevel, missed
+from discreet.methods.rounding.separator import MOST, RoundingSeparator, ViolatedLevel, violated
 from discreet.solvers import Outcome
 
 EXACT = 1_500  # columns of an integer program that is solved as a whole
@@ -53,16 +53,16 @@ class RoundingSearch:
         if steps is None and not self.patient:
             raise NoSafePatternError("No rounding of this kind was found. Another kind may be easier.")
         while steps is not None and rounds < ROUNDS:
-            exposed = self._missed(steps)
+            exposed = self._violated(steps)
             if not exposed:
                 return steps
             steps, rounds = self._mended(steps, self._learn(steps, exposed)), rounds + 1
         return self._safe(self._any)
 
-    def _missed(self, steps: FloatArray) -> list[ViolatedLevel]:
+    def _violated(self, steps: FloatArray) -> list[ViolatedLevel]:
         """What the audit says; it takes about as long as the last time."""
         begun = self.run.budget.spent
-        found = missed(self.grid, steps, self.run.progress)
+        found = violated(self.grid, steps, self.run.progress)
         self.audit_seconds = self.run.budget.spent - begun
         return found
 
@@ -114,7 +114,7 @@ class RoundingSearch:
                     "No rounding was found before time, or the solver, gave out. Allow more time, or more roundings: "
                     "more steps, zero_restricted=false, or relax=true."
                 )
-            exposed = self._missed(found.steps)
+            exposed = self._violated(found.steps)
             if not exposed:
                 self.bound = max(self.bound, found.bound)
                 return found.steps
@@ -161,7 +161,7 @@ class RoundingSearch:
             for _ in range(ROUNDS):
                 before = self.grid.deviation(safe)
                 better = one_pass(self.grid, self.program.cuts, safe, wish, self._before_the_audit())
-                exposed = self._missed(better)
+                exposed = self._violated(better)
                 if exposed:  # once more, knowing what not to do
                     self._learn(better, exposed)
                 else:

@@ -30,7 +30,7 @@ class ViolatedLevel:
     cell: int
 
 
-def missed(grid: RoundingGrid, steps: FloatArray, progress: Progress | None = None) -> list[ViolatedLevel]:
+def violated(grid: RoundingGrid, steps: FloatArray, progress: Progress | None = None) -> list[ViolatedLevel]:
     """What the audit says about a rounding."""
     problem = grid.problem
     # Where nobody asks for a level, nothing needs to be asked.
@@ -62,7 +62,7 @@ class RoundingSeparator:
         return found
 
     def _against(self, who: Attacker, steps: FloatArray, cells: list[int]) -> Cuts:
-        down, up = self.grid.room(who, steps)
+        down, up = self.grid.slack(who, steps)
         relations, n = self.grid.problem.table.relations, len(steps)
         model, none = new_model(), np.zeros(relations.shape[0])
         model.load(np.zeros(n), -down, up, relations, none, none)
@@ -99,7 +99,7 @@ class RoundingSeparator:
         grid, least = self.grid, level * (1 - REACH)
 
         def worth(at: FloatArray) -> FloatArray:
-            down, up = grid.room(who, at)
+            down, up = grid.slack(who, at)
             with np.errstate(invalid="ignore"):  # no price on endless room
                 parts = np.where(prices > 0, prices * up, np.where(prices < 0, -prices * down, 0.0))
             return np.asarray(np.minimum(parts.sum(axis=0) / least, 1.0))

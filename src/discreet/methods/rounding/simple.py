@@ -68,16 +68,17 @@ def _rounded(
     base: Base,
     choose: Callable[[Multiples], tuple[FloatArray, FloatArray]],
 ) -> Protection:
-    """Steps up and how near the truth is known to be, for cells that are neither hidden nor must stay as they are."""
+    """Steps up and how near the truth is known to be, for cells that are neither suppressed nor must stay as they are."""
     value, status = problem.table.value, problem.status
     run.progress.stage("round", 1)
     multiples = Multiples.of(value, bases(base, len(problem)))
     steps, radius = choose(multiples)
     told = np.isin(status, (Status.FREE, Status.PRIMARY))
-    hidden = status == Status.HIDDEN
+    suppressed = status == Status.SUPPRESSED
     columns = [np.where(told, multiples.amount(steps, plus), value) for plus in (0.0, -radius, radius)]
     published, lower, upper = (
-        np.where(hidden, nothing, column) for column, nothing in zip(columns, (np.nan, -np.inf, np.inf), strict=True)
+        np.where(suppressed, nothing, column)
+        for column, nothing in zip(columns, (np.nan, -np.inf, np.inf), strict=True)
     )
     run.progress.update(1)
     return tell(

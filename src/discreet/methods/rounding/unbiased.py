@@ -33,7 +33,7 @@ def unbiased(grid: RoundingGrid, run: Run) -> FloatArray:
         raise RuleError(
             "Unbiased rounding counts in the last decimal of values and base, of which there are too many here."
         )
-    hidden = problem.status == Status.HIDDEN
+    suppressed = problem.status == Status.SUPPRESSED
     fixed = np.flatnonzero((part > 0) & ((problem.status == Status.PUBLISHED) | net.pinned))
     if len(fixed):
         labels = problem.table.labels(fixed)
@@ -42,9 +42,9 @@ def unbiased(grid: RoundingGrid, run: Run) -> FloatArray:
             labels,
         )
     # What is not told takes up what others leave over: the nodes at its ends count as one.
-    ends = (np.ones(int(hidden.sum())), (net.tail[hidden], net.head[hidden]))
+    ends = (np.ones(int(suppressed.sum())), (net.tail[suppressed], net.head[suppressed]))
     _, node = csgraph.connected_components(sparse.csr_array(ends, shape=(net.nodes, net.nodes)), directed=False)
-    moving = np.flatnonzero((part > 0) & ~hidden)
+    moving = np.flatnonzero((part > 0) & ~suppressed)
     run.progress.stage("round", 1)
     full = round(float(grid.multiples.base[0]) * scale) if len(part) else 1
     grains = np.rint(part[moving] * full).astype(np.int64)

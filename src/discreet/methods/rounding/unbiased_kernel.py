@@ -83,8 +83,8 @@ def _turn(
     for k in range(begin + 1, length + 2):
         arc = last if k > length else by[k]
         forth = tail[arc] == path[k - 1]
-        room = full - grains[arc] if forth else grains[arc]
-        up, down = min(up, room), min(down, full - room)
+        slack = full - grains[arc] if forth else grains[arc]
+        up, down = min(up, slack), min(down, full - slack)
     move = up if chance * (up + down) < down else -down
     for k in range(begin + 1, length + 2):
         arc = last if k > length else by[k]

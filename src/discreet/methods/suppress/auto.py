@@ -46,7 +46,7 @@ def _climb(problem: Problem, run: Run, found: Protection) -> tuple[Protection, s
         search.settle()
         if run.start is not None:
             search.accept(search.forced | (run.start & search.free))
-        search.accept(found.hidden)
+        search.accept(found.suppressed)
     except KeyboardInterrupt:
         return replace(found, report=replace(found.report, status="time_limit")), NO_TIME
     used, stopped = ["kelly"], False

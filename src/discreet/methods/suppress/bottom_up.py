@@ -37,49 +37,49 @@ class _Region:
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """What to hide in a region, which sensitive cells that does not protect, and moves that show it of the others."""
+    """What to suppress in a region, which sensitive cells that does not protect, and moves that show it of the others."""
 
-    hidden: BoolArray
+    suppressed: BoolArray
     stuck: IntArray
     moves: list[list[Difference]]  # by attacker who matters there
 
 
 def apart(problem: Problem, run: Run) -> tuple[BoolArray, Moves]:
-    """Protect what can be protected without hiding totals of the table it is in, or else of the next larger part.
+    """Protect what can be protected without suppressing totals of the table it is in, or else of the next larger part.
 
     A move that changes no total of a region is one in the whole hierarchy as well: regions without common tables can be taken
     one by one, in any order or at the same time, by small programs. Most sensitive cells of a large hierarchy are protected
     that way in their own table. Those that nothing protects there, often its largest cells, come to the next region.
-    What is hidden is told, and moves that show which cells that protects, by attacker.
+    What is suppressed is told, and moves that show which cells that protects, by attacker.
     """
-    hidden = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
+    suppressed = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
     if run.start is not None:
-        hidden |= run.start & (problem.status == Status.FREE)
+        suppressed |= run.start & (problem.status == Status.FREE)
     place = {who.name: number for number, who in enumerate(problem.attackers())}
     moves: list[list[Difference]] = [[] for _ in place]
     # Flows are as quick in all of a hierarchy as in a part of it.
     tables = [] if network(problem.table.relations) is not None else subtables(problem.table.relations)
     if len(tables) < 2:
-        return hidden, moves
+        return suppressed, moves
     stuck = problem.status == Status.PRIMARY
     if run.start is not None:  # what that protects is left as it is
-        seen = audit(problem, suppress(problem, hidden), intervals=False)
+        seen = audit(problem, suppress(problem, suppressed), intervals=False)
         stuck &= np.isin(np.arange(len(problem)), seen.cell[~seen.safe])
     regions = _Regions(problem, tables)
     run.progress.stage("tables", int(stuck.sum()))
     while not run.budget.over and (batch := regions.batch(stuck)):
         left = None if run.budget.seconds is None else run.budget.seconds - run.budget.spent
-        work = [_region(problem, hidden, stuck, *one, run.seed, left) for one in batch]
+        work = [_region(problem, suppressed, stuck, *one, run.seed, left) for one in batch]
         for region, found in zip(work, in_order(run.executor, _protect, work), strict=True):
             cells = region.cells
-            hidden[cells] |= found.hidden
+            suppressed[cells] |= found.suppressed
             stuck[cells] = False
             stuck[cells[found.stuck]] = True
             for who, new in zip(region.problem.attackers(), found.moves, strict=True):
                 moves[place[who.name]] += [Difference(cells[move.cells], move.move) for move in new]
-        run.progress.update(int((~stuck[problem.primaries]).sum()), f"{int(hidden.sum()):,} hidden")
-        run.keep(hidden)
-    return hidden, moves
+        run.progress.update(int((~stuck[problem.primaries]).sum()), f"{int(suppressed.sum()):,} suppressed")
+        run.keep(suppressed)
+    return suppressed, moves
 
 
 class _Regions:
@@ -143,17 +143,17 @@ def _below(tables: Sequence[Subtable], home: IntArray) -> list[set[int]]:
 
 def _region(
     problem: Problem,
-    hidden: BoolArray,
+    suppressed: BoolArray,
     stuck: BoolArray,
     cells: IntArray,
     rows: IntArray,
     seed: int,
     seconds: float | None,
 ) -> _Region:
-    """What is protected already is only hidden; what was hidden for that stays so."""
+    """What is protected already is only suppressed; what was suppressed for that stays so."""
     part = restrict(problem, cells, rows)
-    done = hidden[cells] & ~stuck[cells]
-    status = np.where(done & (part.status != Status.PUBLISHED), Status.HIDDEN, part.status).astype(np.int8)
+    done = suppressed[cells] & ~stuck[cells]
+    status = np.where(done & (part.status != Status.PUBLISHED), Status.SUPPRESSED, part.status).astype(np.int8)
     return _Region(part.with_columns(status=status), cells, seed, seconds)
 
 
@@ -162,9 +162,9 @@ def _protect(region: _Region) -> _Found:
     run = Run(region.seed, Budget(region.seconds))
     try:
         pattern.grow(run)
-        hidden, status = pattern.trim(run)
+        suppressed, status = pattern.trim(run)
     except NoSafePatternError:  # not in time
-        hidden, status = pattern.hidden, ""
+        suppressed, status = pattern.suppressed, ""
     if status == "time_limit" and not run.budget.over:  # somebody stopped it, who means all of this
         raise KeyboardInterrupt
-    return _Found(hidden, pattern.lacking(), pattern.moves(hidden))
+    return _Found(suppressed, pattern.lacking(), pattern.moves(suppressed))

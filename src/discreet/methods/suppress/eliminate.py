@@ -1,4 +1,4 @@
-"""Publish again what is hidden without need, most expensive first."""
+"""Publish again what is suppressed without need, most expensive first."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from discreet.methods.suppress.unpick import Unpicked
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 
-VAST = 20_000  # hidden cells, from which on other evidence is only sought
+VAST = 20_000  # suppressed cells, from which on other evidence is only sought
 NEAR = (300, 2_000)  # that near
 
 
 def eliminate(
-    problem: Problem, hidden: BoolArray, evidence: Sequence[KnownDeviations], run: Run
+    problem: Problem, suppressed: BoolArray, evidence: Sequence[KnownDeviations], run: Run
 ) -> tuple[BoolArray, str]:
     """Drop every redundant secondary; the pattern stays safe after each, so it can be stopped at any time.
 
@@ -29,43 +29,45 @@ def eliminate(
     it. KnownDeviations is sought that moves as little as possible of what may still go, so most drops need no search at all. Once
     needed, always needed, as the pattern only shrinks: one pass is enough, unless it drops a cell that needed others.
 
-    In vast patterns evidence is only sought near a cell, and what is not found to be redundant that way stays hidden.
+    In vast patterns evidence is only sought near a cell, and what is not found to be redundant that way stays suppressed.
     """
-    hidden = hidden.copy()
+    suppressed = suppressed.copy()
     price = np.where(problem.status == Status.FREE, problem.cost, 0.0)
     fares = FARES[-2:]  # which evidence is found does not matter, only whether
     try:
-        found = movers(problem, hidden, price, run.seed, fares)
+        found = movers(problem, suppressed, price, run.seed, fares)
         sides = [_Side(*both) for both in zip(evidence, found, strict=True)]
-        if not all(side.shows_all(hidden, run.budget) for side in sides):
-            return hidden, "time_limit" if run.budget.over else "heuristic"
-        if hidden.sum() > VAST:
+        if not all(side.shows_all(suppressed, run.budget) for side in sides):
+            return suppressed, "time_limit" if run.budget.over else "heuristic"
+        if suppressed.sum() > VAST:
             for mover in found:
                 if isinstance(mover, Mover):
                     mover.stay_near(*NEAR)
         again = True
         while again:
             again = False
-            candidates = np.flatnonzero(hidden & (problem.status == Status.FREE))
+            candidates = np.flatnonzero(suppressed & (problem.status == Status.FREE))
             candidates = candidates[np.lexsort((candidates, -problem.cost[candidates]))]
-            left = int(hidden.sum())
+            left = int(suppressed.sum())
             run.progress.stage("clean up", len(candidates))
             for done, i in enumerate(candidates.tolist(), start=1):
                 if run.budget.over:
-                    return hidden, "time_limit"
-                asked = [side for side in sides if side.publish(i, hidden)]
-                if not any(side.ruled_out(i, hidden) for side in asked) and all(s.has_other(i, hidden) for s in asked):
-                    hidden[i] = False
+                    return suppressed, "time_limit"
+                asked = [side for side in sides if side.publish(i, suppressed)]
+                if not any(side.ruled_out(i, suppressed) for side in asked) and all(
+                    s.has_other(i, suppressed) for s in asked
+                ):
+                    suppressed[i] = False
                     left -= 1
-                    run.keep(hidden)
+                    run.keep(suppressed)
                     again |= any(e.is_protected[i] for e in evidence)
                 else:
                     for side in sides:
                         side.hide(i)
-                run.progress.update(done, f"{left:,} hidden")
+                run.progress.update(done, f"{left:,} suppressed")
     except KeyboardInterrupt:  # every drop made so far was proven safe
-        return hidden, "time_limit"
-    return hidden, "heuristic"
+        return suppressed, "time_limit"
+    return suppressed, "heuristic"
 
 
 class _Side:
@@ -81,24 +83,24 @@ class _Side:
         """A flow is found, or not, as quickly as single relations are looked at."""
         return Unpicked(self.mover, self.evidence) if isinstance(self.mover, Mover) else None
 
-    def shows_all(self, hidden: BoolArray, budget: Budget) -> bool:
+    def shows_all(self, suppressed: BoolArray, budget: Budget) -> bool:
         """Find evidence for every cell that lacks it; False if there is no time, or if only the audit can tell."""
-        for p in np.flatnonzero(self.evidence.is_protected & hidden).tolist():
+        for p in np.flatnonzero(self.evidence.is_protected & suppressed).tolist():
             if not self.evidence.suffices(p) and (budget.over or seek(self.mover, self.evidence, p) is None):
                 return False
         return True
 
-    def publish(self, i: int, hidden: BoolArray) -> bool:
+    def publish(self, i: int, suppressed: BoolArray) -> bool:
         """Take a cell out of play; whether there is evidence that moves it."""
         self.mover.bar(i, True)
         self.looked = False
         _, p = self.evidence.relying_on(i)
-        return bool(self.evidence.counts(p, hidden, i).any())
+        return bool(self.evidence.counts(p, suppressed, i).any())
 
-    def ruled_out(self, i: int, hidden: BoolArray) -> bool:
+    def ruled_out(self, i: int, suppressed: BoolArray) -> bool:
         """Whether single relations already forbid to publish a cell, which is much quicker to see than by a linear program."""
         self.looked = True
-        return self.unpicked is not None and self.unpicked.rules_out(i, hidden)
+        return self.unpicked is not None and self.unpicked.rules_out(i, suppressed)
 
     def hide(self, i: int) -> None:
         """Put the cell back that was published last."""
@@ -106,11 +108,11 @@ class _Side:
         if self.looked and self.unpicked is not None:
             self.unpicked.undo()
 
-    def has_other(self, i: int, hidden: BoolArray) -> bool:
+    def has_other(self, i: int, suppressed: BoolArray) -> bool:
         """Whether all cells whose evidence moves cell ``i`` are safe without it."""
         evidence = self.evidence
         side, p = evidence.relying_on(i)
-        counts = evidence.counts(p, hidden, i)
+        counts = evidence.counts(p, suppressed, i)
         side, p = side[counts], p[counts]
         before = evidence.reach[side, p], evidence.shown_by[side, p]
         evidence.reach[side, p], evidence.shown_by[side, p] = 0.0, -1
@@ -118,7 +120,7 @@ class _Side:
         for cell in sorted(set(p.tolist()), key=lambda q: (-max(evidence.lower[q], evidence.upper[q]), q)):
             if evidence.suffices(cell) or seek(self.mover, evidence, cell) is not None:
                 continue
-            # New evidence holds with the cell hidden too; only what is weaker than the old falls back on it.
+            # New evidence holds with the cell suppressed too; only what is weaker than the old falls back on it.
             weaker = evidence.reach[side, p] < before[0]
             evidence.reach[side[weaker], p[weaker]] = before[0][weaker]
             evidence.shown_by[side[weaker], p[weaker]] = before[1][weaker]

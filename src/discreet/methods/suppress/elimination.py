@@ -1,4 +1,4 @@
-"""From a large pattern down: publish what is hidden without need."""
+"""From a large pattern down: publish what is suppressed without need."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.protection import Protection, suppress
 
 @dataclass(frozen=True)
 class Elimination:
-    """Serpell et al. (2013), by itself: hide all that may be hidden, then publish one cell after the other, dearest first.
+    """Serpell et al. (2013), by itself: suppress all that may be suppressed, then publish cells one by one, costliest first.
 
     A cell is published again if everything else stays safe without it. After that no secondary is there without need.
     """
@@ -29,12 +29,12 @@ class Elimination:
 
 
 def _largest(problem: Problem) -> BoolArray:
-    """All cells that a safe pattern can hide: one that is not safe with all others hidden is not safe with fewer."""
-    hidden = problem.status != Status.PUBLISHED
+    """All cells that a safe pattern can suppress: one that is not safe with all others suppressed is not safe with fewer."""
+    suppressed = problem.status != Status.PUBLISHED
     while True:
-        seen = audit(problem, suppress(problem, hidden), intervals=False)
+        seen = audit(problem, suppress(problem, suppressed), intervals=False)
         exposed = seen.cell[~seen.safe]
         exposed = exposed[problem.status[exposed] == Status.FREE]
         if not len(exposed):
-            return np.asarray(hidden)
-        hidden[exposed] = False
+            return np.asarray(suppressed)
+        suppressed[exposed] = False

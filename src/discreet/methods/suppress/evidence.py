@@ -25,9 +25,9 @@ class KnownDeviations:
     def __init__(self, problem: Problem, attacker: Attacker) -> None:
         value = problem.table.value
         self.relations = problem.table.relations.tocsc()
-        self.room = np.stack([value - attacker.lower, attacker.upper - value]).clip(min=0.0)
+        self.slack = np.stack([value - attacker.lower, attacker.upper - value]).clip(min=0.0)
         self.lower, self.upper, self.sliding = problem.levels(attacker)
-        # Free cells that would need protection if they were hidden count as well.
+        # Free cells that would need protection if they were suppressed count as well.
         self.is_protected = problem.protected(attacker, np.ones(len(value), dtype=bool))
         self.may_go = problem.status == Status.FREE
         self.reach = np.zeros((2, len(problem)))
@@ -44,9 +44,9 @@ class KnownDeviations:
         wide_enough = self.reach[:, p].sum() >= self.sliding[p] * (1 - REACH)
         return bool(wide_enough and self.reaches(p, DOWN, self.lower[p]) and self.reaches(p, UP, self.upper[p]))
 
-    def counts(self, cells: IntArray, hidden: BoolArray, without: int) -> BoolArray:
+    def counts(self, cells: IntArray, suppressed: BoolArray, without: int) -> BoolArray:
         """Whether cells need protection in a pattern without one of its cells."""
-        return np.asarray(self.is_protected[cells] & hidden[cells] & (cells != without))
+        return np.asarray(self.is_protected[cells] & suppressed[cells] & (cells != without))
 
     def settle(self, cells: IntArray) -> None:
         """Take cells for safe that are so without any secondary."""
@@ -65,7 +65,7 @@ class KnownDeviations:
             return
         size, up = np.abs(move), move > 0
         with np.errstate(over="ignore"):  # room without end for a tiny move
-            multiple = [(self.room[np.where(up, way, 1 - way), support] / size).min() for way in (DOWN, UP)]
+            multiple = [(self.slack[np.where(up, way, 1 - way), support] / size).min() for way in (DOWN, UP)]
         at = np.flatnonzero(self.is_protected[support] & (size * RESIDUAL >= self._residual(support, move)))
         # Each goes its own way, or all go back.
         side = np.concatenate([np.where(up[at], UP, DOWN), np.where(up[at], DOWN, UP)])
@@ -81,17 +81,17 @@ class KnownDeviations:
         self.tables.append(difference)
         self.shows.append((side, cell))
 
-    def in_use(self, hidden: BoolArray) -> list[Difference]:
-        """The tables that show hidden cells to be safe."""
-        ids = np.unique(self.shown_by[:, self.is_protected & hidden])
+    def in_use(self, suppressed: BoolArray) -> list[Difference]:
+        """The tables that show suppressed cells to be safe."""
+        ids = np.unique(self.shown_by[:, self.is_protected & suppressed])
         return [self.tables[k] for k in ids[ids >= 0].tolist()]
 
     def _residual(self, cells: IntArray, move: FloatArray) -> float:
         """By how much relations are missed at most, by moves of these cells alone."""
         at, length = terms(self.relations, cells)
         rows, row = np.unique(self.relations.indices[at], return_inverse=True)
-        missed = np.bincount(row, self.relations.data[at] * np.repeat(move, length), len(rows))
-        return float(np.abs(missed).max(initial=0.0))
+        violated = np.bincount(row, self.relations.data[at] * np.repeat(move, length), len(rows))
+        return float(np.abs(violated).max(initial=0.0))
 
     def relying_on(self, cell: int) -> tuple[IntArray, IntArray]:
         """The (side, protected cell) pairs whose evidence moves ``cell``."""

@@ -30,10 +30,10 @@ PROVEN = 1e-6  # share of the cheapest cost that a solver may leave open
 class FirstModel:
     """Salazar-González (2002), figure 3: an oracle for small problems and for teaching; hopeless beyond about 10 × 10.
 
-    A binary ``x`` says for each cell whether it is hidden. For each attacker, each protected cell ``p`` and each side there
+    A binary ``x`` says for each cell whether it is suppressed. For each attacker, each protected cell ``p`` and each side there
     are flows ``f`` over all cells, the difference between the true table and one that the attacker must hold possible:
     ``A f = 0`` and ``−LB x ≤ f ≤ UB x``, with ``f_p`` as large as the protection level. Two flows of opposite sides together
-    reach the sliding level. The level of a free cell counts only if it is hidden: ``f_p ≥ level · x_p``.
+    reach the sliding level. The level of a free cell counts only if it is suppressed: ``f_p ≥ level · x_p``.
 
     ``LB`` and ``UB`` must be finite, although attackers may know no bounds. A flow that moves ``p`` by its level is a sum of
     elementary flows with the same signs (Rockafellar 1969); those that do not move ``p`` can be left out, and what is left
@@ -43,30 +43,30 @@ class FirstModel:
     relations imply are used where they are tighter.
 
     A solver takes a binary for 0 that is only nearly so, and lets a little flow through. So every pattern is looked at
-    again, one linear program a requirement. If it is too small for one, the model is told that it must hide some other cell.
+    again, one linear program a requirement. If it is too small for one, the model is told that it must suppress some other cell.
     """
 
     name = "first-model"
 
     def protect(self, problem: Problem, run: Run) -> Protection:
-        demands = [demand for who in problem.attackers() for demand in _demands(problem, who)]
-        _refuse_hopeless(problem, demands)
-        model = _Model(problem, demands, run.seed)
+        requirements = [requirement for who in problem.attackers() for requirement in _requirements(problem, who)]
+        _refuse_hopeless(problem, requirements)
+        model = _Model(problem, requirements, run.seed)
         run.progress.stage("solve", 1)
         while True:
             solution = model.solve(run.budget)
-            hidden = model.pattern(solution)
-            missed = [demand for demand in demands if not demand.met(hidden)]
-            if not missed:
+            suppressed = model.pattern(solution)
+            violated = [requirement for requirement in requirements if not requirement.met(suppressed)]
+            if not violated:
                 break
             if solution.outcome is Outcome.STOPPED:
                 raise NoSafePatternError("The time limit ended before there was a safe pattern. Allow more time.")
-            model.enlarge(hidden, missed)
+            model.enlarge(suppressed, violated)
         run.progress.update(1)
-        status, bound = model.proven(solution, hidden)
+        status, bound = model.proven(solution, suppressed)
         return suppress(
             problem,
-            hidden,
+            suppressed,
             method=self.name,
             status=status,
             bound=bound,
@@ -77,24 +77,24 @@ class FirstModel:
 
 
 @dataclass(frozen=True, eq=False)
-class _Demand:
+class _Requirement:
     """What one attacker must hold possible of one cell, as flows in units of the level; two flows for a sliding level."""
 
     cell: int
-    conditional: bool  # only if the cell is hidden
-    cells: NDArray[np.int64]  # which may be hidden; each flow has a column for each
+    conditional: bool  # only if the cell is suppressed
+    cells: NDArray[np.int64]  # which may be suppressed; each flow has a column for each
     keep: sparse.csr_array  # times flows: nothing gained or lost in any relation
     need: sparse.csr_array  # times flows: how far the cell moves
     least: FloatArray  # how far it must
     down: FloatArray  # room of each flow and cell
     up: FloatArray
 
-    def met(self, hidden: BoolArray) -> bool:
+    def met(self, suppressed: BoolArray) -> bool:
         """Whether this pattern leaves the cell its room."""
-        if not hidden[self.cell]:
+        if not suppressed[self.cell]:
             return self.conditional
         model = new_model()
-        moves = np.tile(hidden[self.cells], len(self.up) // len(self.cells))
+        moves = np.tile(suppressed[self.cells], len(self.up) // len(self.cells))
         rows = sparse.csr_array(sparse.vstack([self.keep, self.need]))
         zero, endless = np.zeros(self.keep.shape[0]), np.full(len(self.least), np.inf)
         model.load(
@@ -108,7 +108,7 @@ class _Demand:
         return model.solve().optimal
 
 
-def _demands(problem: Problem, who: Attacker) -> Iterator[_Demand]:
+def _requirements(problem: Problem, who: Attacker) -> Iterator[_Requirement]:
     """All protection levels against one attacker."""
     value, cells = problem.table.value, np.flatnonzero(problem.status != Status.PUBLISHED)
     relations = sparse.csr_array(problem.table.relations[:, cells])
@@ -119,7 +119,7 @@ def _demands(problem: Problem, who: Attacker) -> Iterator[_Demand]:
     ample = 1.0 if network(relations) is not None else AMPLE
     levels = problem.levels(who)
     for place, cell in enumerate(cells.tolist()):
-        if problem.status[cell] == Status.HIDDEN:
+        if problem.status[cell] == Status.SUPPRESSED:
             continue
         lower, upper, sliding = levels[:, cell].tolist()
         asked = [[(-1.0, lower)], [(1.0, upper)]]
@@ -137,7 +137,7 @@ def _demands(problem: Problem, who: Attacker) -> Iterator[_Demand]:
             least = np.array([level for _, level in sides])
             if width:
                 rows, least = sparse.csr_array(sparse.vstack([rows, rows.sum(axis=0)[None, :]])), np.r_[least, width]
-            yield _Demand(
+            yield _Requirement(
                 cell=cell,
                 conditional=bool(problem.status[cell] == Status.FREE),
                 cells=cells,
@@ -149,48 +149,49 @@ def _demands(problem: Problem, who: Attacker) -> Iterator[_Demand]:
             )
 
 
-def _refuse_hopeless(problem: Problem, demands: Sequence[_Demand]) -> None:
+def _refuse_hopeless(problem: Problem, requirements: Sequence[_Requirement]) -> None:
     everything = problem.status != Status.PUBLISHED
-    for demand in demands:
-        if not demand.conditional and not demand.met(everything):
-            label = problem.table.label(demand.cell)
+    for requirement in requirements:
+        if not requirement.conditional and not requirement.met(everything):
+            label = problem.table.label(requirement.cell)
             raise NoSafePatternError(
-                f"No pattern protects {some([label])}: even hiding every cell that may be hidden does not give it room. "
-                "Let more cells be hidden, widen the bounds people are said to know, or lower its protection level.",
+                f"No pattern protects {some([label])}: even suppressing every cell that may be suppressed does not give it room. "
+                "Let more cells be suppressed, widen the bounds people are said to know, or lower its protection level.",
                 [label],
             )
 
 
 class _Model:
-    """Figure 3: first a column for each cell that may be hidden, then the flows."""
+    """Figure 3: first a column for each cell that may be suppressed, then the flows."""
 
-    def __init__(self, problem: Problem, demands: Sequence[_Demand], seed: int) -> None:
+    def __init__(self, problem: Problem, requirements: Sequence[_Requirement], seed: int) -> None:
         self.problem = problem
         self.cells = np.flatnonzero(problem.status != Status.PUBLISHED)
         self.free = problem.status[self.cells] == Status.FREE
         n, cost = len(self.cells), problem.cost[self.cells]
         # Solvers stop at an absolute gap, too: it must be small beside the cheapest cell.
-        dearest = float(cost.max(initial=0.0))
-        self.unit = max(float(cost[cost > 0].min()), dearest / SPREAD) if dearest > 0 else 1.0
+        costliest = float(cost.max(initial=0.0))
+        self.unit = max(float(cost[cost > 0].min()), costliest / SPREAD) if costliest > 0 else 1.0
         lower, upper = [np.where(self.free, 0.0, 1.0)], [np.ones(n)]
         pattern: list[sparse.csr_array] = [sparse.csr_array((0, n))]  # the part of the rows that is about x
         flows: list[sparse.csr_array] = [sparse.csr_array((0, 0))]  # and the part about flows, a block a demand
         least, most = [np.zeros(0)], [np.zeros(0)]
-        for demand in demands:
-            lower.append(-demand.down)
-            upper.append(demand.up)
-            m, linked = demand.keep.shape[0], np.flatnonzero(np.tile(self.free, len(demand.up) // n))
-            link = sparse.eye_array(len(demand.up), format="csr")[linked]
+        for requirement in requirements:
+            lower.append(-requirement.down)
+            upper.append(requirement.up)
+            m, linked = requirement.keep.shape[0], np.flatnonzero(np.tile(self.free, len(requirement.up) // n))
+            link = sparse.eye_array(len(requirement.up), format="csr")[linked]
             x, rows = linked % n, np.arange(len(linked))
             down, up = (
-                sparse.csr_array((r[linked], (rows, x)), shape=(len(rows), n)) for r in (demand.down, demand.up)
+                sparse.csr_array((r[linked], (rows, x)), shape=(len(rows), n))
+                for r in (requirement.down, requirement.up)
             )
-            flows.append(sparse.csr_array(sparse.vstack([demand.keep, link, link, demand.need])))
-            at = np.searchsorted(self.cells, demand.cell)
-            level = sparse.csr_array(np.outer(demand.least, np.arange(n) == at) * demand.conditional)
+            flows.append(sparse.csr_array(sparse.vstack([requirement.keep, link, link, requirement.need])))
+            at = np.searchsorted(self.cells, requirement.cell)
+            level = sparse.csr_array(np.outer(requirement.least, np.arange(n) == at) * requirement.conditional)
             pattern.append(sparse.csr_array(sparse.vstack([sparse.csr_array((m, n)), down, -up, -level])))
             endless = np.full(len(linked), np.inf)
-            floor = np.zeros(len(demand.least)) if demand.conditional else demand.least
+            floor = np.zeros(len(requirement.least)) if requirement.conditional else requirement.least
             least.append(np.r_[np.zeros(m), np.zeros(len(linked)), -endless, floor])
             most.append(np.r_[np.zeros(m), endless, np.zeros(len(linked)), np.full(len(floor), np.inf)])
         rows = sparse.csr_array(sparse.hstack([sparse.vstack(pattern), sparse.block_diag(flows)]))
@@ -213,8 +214,8 @@ class _Model:
         if solution.outcome is Outcome.INFEASIBLE:
             labels = self.problem.table.labels(self.problem.primaries)
             raise NoSafePatternError(
-                f"No pattern protects {some(labels)} and all cells that would have to be hidden for it. Let more cells be "
-                "hidden, widen the bounds people are said to know, or lower the protection levels.",
+                f"No pattern protects {some(labels)} and all cells that would have to be suppressed for it. Let more cells be "
+                "suppressed, widen the bounds people are said to know, or lower the protection levels.",
                 labels,
             )
         if solution.outcome not in (Outcome.OPTIMAL, Outcome.STOPPED):
@@ -222,24 +223,24 @@ class _Model:
         return solution
 
     def pattern(self, solution: Solution) -> BoolArray:
-        """What the solution hides; if there is none, only what must be hidden."""
-        hidden = np.isin(self.problem.status, (Status.PRIMARY, Status.HIDDEN))
+        """What the solution suppresses; if there is none, only what must be suppressed."""
+        suppressed = np.isin(self.problem.status, (Status.PRIMARY, Status.SUPPRESSED))
         if len(solution.primal) == self.total:
-            hidden[self.cells] |= self.free & (solution.primal[: len(self.cells)] > 0.5)
-        return hidden
+            suppressed[self.cells] |= self.free & (solution.primal[: len(self.cells)] > 0.5)
+        return suppressed
 
-    def enlarge(self, hidden: BoolArray, missed: Sequence[_Demand]) -> None:
-        """With this pattern or fewer cells these demands are not met: hide some other cell, or not the one that demands."""
-        others = np.zeros((len(missed), self.total))
-        others[:, : len(self.cells)] = self.free & ~hidden[self.cells]
-        for row, demand in zip(others, missed, strict=True):
-            row[np.searchsorted(self.cells, demand.cell)] -= demand.conditional
-        least = np.array([0.0 if demand.conditional else 1.0 for demand in missed])
-        self.model.add_rows(sparse.csr_array(others), least, np.full(len(missed), np.inf))
+    def enlarge(self, suppressed: BoolArray, violated: Sequence[_Requirement]) -> None:
+        """With this pattern or fewer cells these demands are not met: suppress some other cell, or not the one that demands."""
+        others = np.zeros((len(violated), self.total))
+        others[:, : len(self.cells)] = self.free & ~suppressed[self.cells]
+        for row, requirement in zip(others, violated, strict=True):
+            row[np.searchsorted(self.cells, requirement.cell)] -= requirement.conditional
+        least = np.array([0.0 if requirement.conditional else 1.0 for requirement in violated])
+        self.model.add_rows(sparse.csr_array(others), least, np.full(len(violated), np.inf))
 
-    def proven(self, solution: Solution, hidden: BoolArray) -> tuple[str, float]:
+    def proven(self, solution: Solution, suppressed: BoolArray) -> tuple[str, float]:
         """How good the pattern is, and what no safe pattern can be cheaper than."""
-        cost = float(self.problem.cost[hidden].sum())
+        cost = float(self.problem.cost[suppressed].sum())
         forced = float(self.problem.cost[self.cells[~self.free]].sum())
         bound = min(max(solution.bound * self.unit, forced), cost)
         if solution.outcome is Outcome.STOPPED:

@@ -12,10 +12,10 @@ from discreet.protection import Protection
 
 @dataclass(frozen=True)
 class Guided:
-    """Fischetti & Salazar-González (2000): a pattern with fractions tells which cells are worth hiding.
+    """Fischetti & Salazar-González (2000): a pattern with fractions tells which cells are worth suppressing.
 
     The linear program of ``optimal`` is solved, and primaries are protected as ``kelly`` does it, where a cell is the cheaper
-    the more of it that program hides. Of a few such patterns the cheapest is taken; the program is a bound on its cost.
+    the more of it that program suppresses. Of a few such patterns the cheapest is taken; the program is a bound on its cost.
     """
 
     name = "guided"
@@ -27,7 +27,7 @@ class Guided:
             search.begin(run.start)
             search.follow()
         except KeyboardInterrupt:
-            if search.hidden is None:
+            if search.suppressed is None:
                 raise
             stopped = True
         return search.protection(self.name, "time_limit" if stopped or run.budget.over else "heuristic")

@@ -25,7 +25,7 @@ ROOM = 1 + 1e-9  # a box has so much more than the level
 class Hypercube:
     """Repsilber (1994), Giessing (2001): a sensitive cell is one corner of a box whose corners move up and down in turn.
 
-    The cheapest such box is hidden, table by table from the top down. What boxes cannot do is left to ``kelly``.
+    The cheapest such box is suppressed, table by table from the top down. What boxes cannot do is left to ``kelly``.
     """
 
     name = "hypercube"
@@ -33,7 +33,7 @@ class Hypercube:
     def protect(self, problem: Problem, run: Run) -> Protection:
         parts = Parts(problem, run)
         parts.protect(by_boxes, run.budget.share(HALF))
-        return together(problem, self.name, run.beginning(parts.hidden))
+        return together(problem, self.name, run.beginning(parts.suppressed))
 
 
 def by_boxes(part: Subproblem) -> Answer:
@@ -42,8 +42,8 @@ def by_boxes(part: Subproblem) -> Answer:
     everybody = problem.attackers()
     done = np.zeros(len(problem), dtype=bool)
     stuck = False
-    while True:  # cells hidden on the way may need protection, too
-        protected = np.any([problem.protected(who, boxes.hidden) for who in everybody], axis=0)
+    while True:  # cells suppressed on the way may need protection, too
+        protected = np.any([problem.protected(who, boxes.suppressed) for who in everybody], axis=0)
         left = np.flatnonzero(protected & ~done)
         if not len(left):
             break
@@ -51,17 +51,17 @@ def by_boxes(part: Subproblem) -> Answer:
             stuck |= not boxes.protect(p)
             done[p] = True
     if not stuck:
-        return Answer(boxes.hidden, boxes.need)
-    pattern = Pattern(problem, part.seed, start=boxes.hidden)
+        return Answer(boxes.suppressed, boxes.need)
+    pattern = Pattern(problem, part.seed, start=boxes.suppressed)
     try:
         pattern.grow(Run(budget=Budget(part.seconds)))
     except NoSafePatternError:  # not in this table or in time, perhaps in all together
-        return Answer(boxes.hidden, boxes.need)
-    return Answer(pattern.hidden, np.maximum(boxes.need, needs(part, pattern.hidden)))
+        return Answer(boxes.suppressed, boxes.need)
+    return Answer(pattern.suppressed, np.maximum(boxes.need, needs(part, pattern.suppressed)))
 
 
 class _Boxes:
-    """A table as a grid, and what is hidden in it so far."""
+    """A table as a grid, and what is suppressed in it so far."""
 
     def __init__(self, part: Subproblem) -> None:
         problem, everybody = part.problem, part.problem.attackers()
@@ -69,12 +69,12 @@ class _Boxes:
         self.columns = sparse.csc_array(problem.table.relations)
         value = problem.table.value
         # Down and up: what the best informed attacker leaves, and what the most demanding levels ask for.
-        self.room = np.min([[value - who.lower, who.upper - value] for who in everybody], axis=0)
-        self.room[:, problem.status == Status.PUBLISHED] = 0.0
+        self.slack = np.min([[value - who.lower, who.upper - value] for who in everybody], axis=0)
+        self.slack[:, problem.status == Status.PUBLISHED] = 0.0
         lower, upper, sliding = np.max([problem.levels(who) for who in everybody], axis=0)
         self.level = np.stack([lower, np.maximum(upper, sliding - lower)]) * ROOM
-        self.hidden = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
-        self.price = np.where(self.hidden, 0.0, problem.cost)
+        self.suppressed = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
+        self.price = np.where(self.suppressed, 0.0, problem.cost)
         self.need = np.zeros((2, len(problem)))
         shape = self.at.max(axis=1) + 1
         self.is_grid = bool(np.prod(shape, dtype=float) <= SPARSE * len(problem))
@@ -85,8 +85,8 @@ class _Boxes:
     def protect(self, p: int) -> bool:
         """Hide the cheapest box around a cell; False if there is none with enough room."""
         down, up = self.level[:, p]
-        with_it = (self.room[UP] >= up) & (self.room[DOWN] >= down)
-        against = (self.room[DOWN] >= up) & (self.room[UP] >= down)
+        with_it = (self.slack[UP] >= up) & (self.slack[DOWN] >= down)
+        against = (self.slack[DOWN] >= up) & (self.slack[UP] >= down)
         if not with_it[p] or not self.is_grid:
             return False
         # The last entry stands for cells that are not there.
@@ -117,7 +117,7 @@ class _Boxes:
         cells, sign = np.array(corners), np.array(signs)
         if np.any(self.columns[:, cells] @ sign):
             return False
-        self.hidden[cells] = True
+        self.suppressed[cells] = True
         self.price[cells] = 0.0
         along = sign > 0
         down, up = self.level[:, p]

@@ -40,7 +40,7 @@ class Improve:
             search.follow()
             Neighbourhoods(search).descend()
         except KeyboardInterrupt:
-            if search.hidden is None:
+            if search.suppressed is None:
                 raise
             stopped = True
         return search.protection(self.name, "time_limit" if stopped or run.budget.over else "heuristic")
@@ -60,19 +60,19 @@ class Neighbourhoods:
         """Until there is no cheaper pattern in any neighbourhood, or time is up."""
         search, everywhere = self.search, np.ones(len(self.tried), dtype=bool)
         while not search.done():
-            before = search.hidden
+            before = search.suppressed
             self._decide(everywhere, disputed=True)
             for region in self.regions():
                 self._decide(region)
-            if search.hidden is before:
+            if search.suppressed is before:
                 return
             search.converge(np.inf)  # with the cuts that were learnt
 
     def regions(self) -> Iterator[BoolArray]:
         """Around the dearest secondary that was in none so far, until each was in one; again where something changed."""
         search = self.search
-        while search.hidden is not None and not search.done():
-            left = np.flatnonzero(search.hidden & search.free & ~self.tried)
+        while search.suppressed is not None and not search.done():
+            left = np.flatnonzero(search.suppressed & search.free & ~self.tried)
             if not len(left):
                 return
             region = self.around(int(left[np.argmax(search.cost[left])]))
@@ -80,7 +80,7 @@ class Neighbourhoods:
             yield region
 
     def around(self, cell: int) -> BoolArray:
-        """A cell, those it shares relations with, those that they do, and so on, until there are enough that may be hidden."""
+        """A cell, those it shares relations with, those that they do, and so on, up to so many that may be suppressed."""
         inside = np.zeros(len(self.tried), dtype=bool)
         inside[cell] = True
         known = np.zeros(self.rows.shape[0], dtype=bool)
@@ -106,13 +106,13 @@ class Neighbourhoods:
     def _decide(self, region: BoolArray, disputed: bool = False) -> None:
         """Look for a cheaper pattern that differs from the best one in a region alone.
 
-        First one that follows the linear program there; then the cheapest, of those that hide what both hide, and publish what
+        First one that follows the linear program there; then the cheapest, of those that suppress what both do, and publish what
         both publish, if only what is ``disputed`` between the two is open.
         """
-        search, before = self.search, self.search.hidden
+        search, before = self.search, self.search.suppressed
         if before is None or search.relaxed is None or search.done():
             return
         search.grow(np.where(region, search.relaxed.x, before), NOISE)
         search.decide(region & search.disputed() if disputed else region, PROGRAMS)
-        if search.hidden is not before:
-            self.changed(np.flatnonzero(search.hidden != before))
+        if search.suppressed is not before:
+            self.changed(np.flatnonzero(search.suppressed != before))

@@ -16,7 +16,7 @@ class Kelly:
     """Kelly, Golden & Assad (1992), as restated by Serpell et al. (2013).
 
     For the primary with the largest requirement, find the cheapest way to move it by its level while all relations
-    hold, where cells hidden already move for free; hide every cell that moves. The congruent tables found on the way
+    hold, where cells suppressed already move for free; suppress every cell that moves. The congruent tables found on the way
     often show other primaries safe, which then need no move of their own. Where relations form a network, as in tables of two
     dimensions with at most one hierarchy, moves are flows along cheapest paths; elsewhere linear programs.
     """
@@ -24,5 +24,5 @@ class Kelly:
     name = "kelly"
 
     def protect(self, problem: Problem, run: Run) -> Protection:
-        hidden, moves = apart(problem, run)
-        return together(problem, self.name, run.beginning(hidden), moves)
+        suppressed, moves = apart(problem, run)
+        return together(problem, self.name, run.beginning(suppressed), moves)

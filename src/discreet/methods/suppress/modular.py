@@ -30,10 +30,10 @@ class Modular:
 
 
 def table_by_table(problem: Problem, run: Run, share: float) -> BoolArray:
-    """What single tables hide, in a share of the time: cheap, and not quite safe perhaps."""
+    """What single tables suppress, in a share of the time: cheap, and not quite safe perhaps."""
     parts = Parts(problem, run)
     parts.protect(exactly, run.budget.share(share))
-    return parts.hidden
+    return parts.suppressed
 
 
 def exactly(part: Subproblem) -> Answer | None:
@@ -43,6 +43,6 @@ def exactly(part: Subproblem) -> Answer | None:
         search.run()
     except NoSafePatternError:
         return None
-    if search.hidden is None:
+    if search.suppressed is None:
         return None
-    return Answer(search.hidden, needs(part, search.hidden))
+    return Answer(search.suppressed, needs(part, search.suppressed))

@@ -51,8 +51,8 @@ class Mover:
         self.column = np.full(len(problem), -1)
         self.column[self.cells] = np.arange(len(self.cells))
         self.price = price[self.cells]
-        self.room = rooms(problem, attacker, self.cells)
-        self.left = self.room.copy()
+        self.slack = slacks(problem, attacker, self.cells)
+        self.left = self.slack.copy()
         self.relations = relations
         cost = problem.cost[self.cells]
         self.typical = float(np.median(cost[cost > 0])) if np.any(cost > 0) else 1.0
@@ -66,7 +66,7 @@ class Mover:
     def bar(self, i: int, barred: bool) -> None:
         """Take a cell out of play, as if it were published, or put it back."""
         at = self.column[i]
-        self.left[:, at] = 0.0 if barred else self.room[:, at]
+        self.left[:, at] = 0.0 if barred else self.slack[:, at]
 
     def release(self, cells: IntArray) -> None:
         """These cells cost nothing any more."""
@@ -96,8 +96,8 @@ class Mover:
         """Ever larger ones that move ``p``: the cells, and which of them it is."""
         at = int(self.column[p])
         if self.near:
-            room = np.minimum(self.left.min(axis=0) / level, 1.0)
-            length = np.where(self.left.any(axis=0), (self.price / level + STEP) / np.maximum(room, SLIGHT), np.inf)
+            slack = np.minimum(self.left.min(axis=0) / level, 1.0)
+            length = np.where(self.left.any(axis=0), (self.price / level + STEP) / np.maximum(slack, SLIGHT), np.inf)
         for size in self.near:
             near = np.sort(self._vicinity.around(at, length, size))
             if len(near):
@@ -147,18 +147,18 @@ class _Program:
         every cell is charged a fare on top of its price, a higher one each time, which makes short ways attractive.
         """
         # In units of the level, so that small levels beside large values stay exact.
-        room = np.minimum(self.left / level, AMPLE)
-        room[1 - side, at], room[side, at] = 0.0, 1.0
+        slack = np.minimum(self.left / level, AMPLE)
+        slack[1 - side, at], slack[side, at] = 0.0, 1.0
         lower = np.zeros(len(self.columns))
         lower[at + (0 if side == UP else len(self.price))] = 1.0
-        self.model.set_bounds(self.columns, lower, np.concatenate([room[UP], room[DOWN]]))
+        self.model.set_bounds(self.columns, lower, np.concatenate([slack[UP], slack[DOWN]]))
         again, self.asked = self.asked == (at, side, level), (at, side, level)
         if again:  # with other cells barred than before: the last answer is a good start
             solution = self.model.solve(steps=STEPS)
             if solution.outcome is not Outcome.STOPPED:
                 return self._net(solution.primal, level) if solution.optimal else None
         for fare in self.fares:
-            self.model.set_cost(self.columns, _slopes(self.price + fare * self.typical, room))
+            self.model.set_cost(self.columns, _slopes(self.price + fare * self.typical, slack))
             self.model.restart()  # slacks are dual feasible and far closer than the last basis
             solution = self.model.solve(steps=None if fare == self.fares[-1] else STEPS)
             if solution.outcome is not Outcome.STOPPED:
@@ -167,11 +167,11 @@ class _Program:
 
     def stretch(self, at: int, lower: float, upper: float, sliding: float) -> tuple[FloatArray, FloatArray] | None:
         unit = max(sliding, lower, upper)
-        room = np.minimum(self.left / unit, AMPLE)
+        slack = np.minimum(self.left / unit, AMPLE)
         n = len(self.price)
         # Four blocks of columns: moves up and down of the upper table, then of the lower one.
         least = np.zeros(4 * n)
-        most = np.tile(np.concatenate([room[UP], room[DOWN]]), 2)
+        most = np.tile(np.concatenate([slack[UP], slack[DOWN]]), 2)
         least[at], least[3 * n + at] = upper / unit, lower / unit
         most[n + at] = most[2 * n + at] = 0.0
         if np.any(least > most):
@@ -183,7 +183,7 @@ class _Program:
         row_upper = np.zeros(rows.shape[0])
         row_upper[-1] = np.inf
         model = new_model("dual", seed=self.seed)
-        model.load(np.tile(_slopes(self.price, room), 2), least, most, rows, row_lower, row_upper)
+        model.load(np.tile(_slopes(self.price, slack), 2), least, most, rows, row_lower, row_upper)
         solution = model.solve()
         if not solution.optimal:
             return None
@@ -201,13 +201,13 @@ def _difference(cells: IntArray, move: FloatArray) -> Difference:
     return Difference(cells[moves], move[moves])
 
 
-def rooms(problem: Problem, attacker: Attacker, cells: IntArray) -> FloatArray:
+def slacks(problem: Problem, attacker: Attacker, cells: IntArray) -> FloatArray:
     """How far cells can move down and up for what an attacker knows."""
     value = problem.table.value[cells]
     return np.stack([value - attacker.lower[cells], attacker.upper[cells] - value]).clip(min=0.0)
 
 
-def _slopes(price: FloatArray, room: FloatArray) -> FloatArray:
+def _slopes(price: FloatArray, slack: FloatArray) -> FloatArray:
     """A cell with less room than the level carries only that much: its price is spread over what it can carry."""
-    slopes = np.concatenate([price / np.clip(room[side], SLIGHT, 1.0) for side in (UP, DOWN)])
+    slopes = np.concatenate([price / np.clip(slack[side], SLIGHT, 1.0) for side in (UP, DOWN)])
     return slopes / max(float(price.max(initial=0.0)), 1e-300)

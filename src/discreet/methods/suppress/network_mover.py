@@ -11,7 +11,7 @@ from discreet.attackers import Attacker
 from discreet.inference.evidence import Difference
 from discreet.inference.max_flow import Network
 from discreet.inference.tolerances import REACH
-from discreet.methods.suppress.mover import rooms
+from discreet.methods.suppress.mover import slacks
 from discreet.problem import Problem
 
 if TYPE_CHECKING:
@@ -39,14 +39,14 @@ class NetworkMover:
 
     def __init__(self, problem: Problem, attacker: Attacker, on: Map) -> None:
         self.map = on
-        self.room = rooms(problem, attacker, on.cells)
-        self.room[:, on.pinned] = 0.0
-        self.left = self.room.copy()
+        self.slack = slacks(problem, attacker, on.cells)
+        self.slack[:, on.pinned] = 0.0
+        self.left = self.slack.copy()
 
     def bar(self, i: int, barred: bool) -> None:
         """Take a cell out of play, as if it were published, or put it back."""
         at = self.map.column[i]
-        self.left[:, at] = 0.0 if barred else self.room[:, at]
+        self.left[:, at] = 0.0 if barred else self.slack[:, at]
 
     def release(self, cells: IntArray) -> None:
         """These cells cost nothing any more, whoever asks."""
@@ -87,7 +87,7 @@ class NetworkMover:
         return far * level, Difference(self.map.cells[arcs], move * level)
 
     def _price(self, pair: tuple[Difference, Difference]) -> float:
-        """What it costs to hide all that moves in one of two tables."""
+        """What it costs to suppress all that moves in one of two tables."""
         at = self.map.column[np.union1d(pair[0].cells, pair[1].cells)]
         streets = self.map.streets
         return float(streets.price[at[~streets.is_free[at]]].sum())

@@ -19,7 +19,7 @@ class Streets(NamedTuple):
     """Every arc as two lanes, number ``2 * arc`` against it and ``2 * arc + 1`` along it. Loops have none.
 
     Lanes that leave a node are in the order of their price, so that few are looked at. Those that cost nothing, because the
-    arc is hidden already, are listed once more.
+    arc is suppressed already, are listed once more.
     """
 
     tail: SmallIntArray
@@ -118,22 +118,22 @@ def _release(streets: Streets, arc: int) -> bool:
 
 @compiled
 def circulate(
-    streets: Streets, marks: MoverMarks, room: FloatArray, p: int, side: int, level: float, least: float
+    streets: Streets, marks: MoverMarks, slack: FloatArray, p: int, side: int, level: float, least: float
 ) -> tuple[float, IntArray, FloatArray]:
     """Move one arc by a level, or as far as it goes: by how much, the arcs that move, and how far; all in levels.
 
-    What goes through the arc comes back through the others, along one cheapest path after the other. What a path hides costs
+    What goes through the arc comes back through the others, along one cheapest path after the other. What a path suppresses costs
     the next one nothing. Where the ends of the arc show that it cannot move by ``least``, it is left where it is.
     """
-    goal = min(room[side, p] / level, 1.0)
+    goal = min(slack[side, p] / level, 1.0)
     tail, head = streets.tail[p], streets.head[p]
     source, sink = (head, tail) if side == 1 else (tail, head)
     far = goal if source == sink else 0.0
     if source != sink:
-        most = min(_around(streets, room, p, source, 0, level), _around(streets, room, p, sink, 1, level))
+        most = min(_around(streets, slack, p, source, 0, level), _around(streets, slack, p, sink, 1, level))
         goal = min(goal, most) if most >= least else 0.0
-    while goal - far > STILL and _find(streets, marks, room, p, source, sink, level, goal - far):
-        far += _push(streets, marks, room, source, sink, level, goal - far)
+    while goal - far > STILL and _find(streets, marks, slack, p, source, sink, level, goal - far):
+        far += _push(streets, marks, slack, source, sink, level, goal - far)
     arcs = np.empty(marks.touches[0] + 1, dtype=np.int64)
     moves = np.empty(marks.touches[0] + 1)
     arcs[0], moves[0] = p, far if side == 1 else -far
@@ -155,19 +155,19 @@ def circulate(
 
 
 @compiled
-def _around(streets: Streets, room: FloatArray, p: int, node: int, arriving: int, level: float) -> float:
+def _around(streets: Streets, slack: FloatArray, p: int, node: int, arriving: int, level: float) -> float:
     """What other arcs can take from a node, or bring there, in levels."""
     most = 0.0
     for i in range(streets.start[node], streets.start[node + 1]):
         lane = streets.lane[i] ^ arriving
         if lane >> 1 != p:
-            most += room[lane & 1, lane >> 1] / level
+            most += slack[lane & 1, lane >> 1] / level
     return most
 
 
 @compiled
 def _find(
-    streets: Streets, marks: MoverMarks, room: FloatArray, p: int, source: int, sink: int, level: float, rest: float
+    streets: Streets, marks: MoverMarks, slack: FloatArray, p: int, source: int, sink: int, level: float, rest: float
 ) -> bool:
     """The cheapest path for what is still to flow, by Dijkstra's algorithm; whether there is one.
 
@@ -195,7 +195,7 @@ def _find(
                 lane = free[i]
                 there = head[lane >> 1] if lane & 1 else tail[lane >> 1]
                 if here + streets.fare < distance[there] and lane >> 1 != p:
-                    far = here + _cost(room, moved, lane, streets.fare, level, rest)
+                    far = here + _cost(slack, moved, lane, streets.fare, level, rest)
                     if far < distance[there]:
                         distance[there], by[there] = far, lane
                         size = _put(heap, place, key, size, there, far)
@@ -210,7 +210,7 @@ def _find(
                     at[node] = i
                     size = _put(heap, place, key, size, node, far)
                     break
-                far = here + _cost(room, moved, lane, toll[i] + streets.fare, level, rest)
+                far = here + _cost(slack, moved, lane, toll[i] + streets.fare, level, rest)
                 if far < distance[there]:
                     distance[there], by[there] = far, lane
                     size = _put(heap, place, key, size, there, far)
@@ -219,29 +219,29 @@ def _find(
 
 
 @compiled
-def _cost(room: FloatArray, moved: FloatArray, lane: int, price: float, level: float, rest: float) -> float:
+def _cost(slack: FloatArray, moved: FloatArray, lane: int, price: float, level: float, rest: float) -> float:
     """A lane with less room than is still to flow carries only that much: its price is spread over what it can carry."""
-    left = _left(room, moved, lane, level)
+    left = _left(slack, moved, lane, level)
     return price / min(max(left / rest, SLIGHT), 1.0) if left > DROP else np.inf
 
 
 @compiled
-def _left(room: FloatArray, moved: FloatArray, lane: int, level: float) -> float:
+def _left(slack: FloatArray, moved: FloatArray, lane: int, level: float) -> float:
     """What a lane can still take, in levels."""
     arc, way = lane >> 1, lane & 1
-    return float(room[way, arc] / level - (moved[arc] if way == 1 else -moved[arc]))
+    return float(slack[way, arc] / level - (moved[arc] if way == 1 else -moved[arc]))
 
 
 @compiled
 def _push(
-    streets: Streets, marks: MoverMarks, room: FloatArray, source: int, sink: int, level: float, rest: float
+    streets: Streets, marks: MoverMarks, slack: FloatArray, source: int, sink: int, level: float, rest: float
 ) -> float:
     """Push as much as fits along the path to the sink; how much."""
     amount = rest
     node = sink
     while node != source:
         lane = marks.by[node]
-        amount = min(amount, _left(room, marks.moved, lane, level))
+        amount = min(amount, _left(slack, marks.moved, lane, level))
         node = streets.tail[lane >> 1] if lane & 1 else streets.head[lane >> 1]
     node = sink
     while node != source:

@@ -1,4 +1,4 @@
-"""A growing set of hidden cells, and what it is known to protect."""
+"""A growing set of suppressed cells, and what it is known to protect."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class _Defence:
 
 
 class Pattern:
-    """Cells hidden so far. ``price`` says what hiding another one costs, ``among`` which cells may be: if not given, the
-    costs of the problem, and all that it allows. It begins with cells that must be hidden, and others to ``start`` with.
+    """Cells suppressed so far. ``price`` says what suppressing another one costs, ``among`` which cells may be: if not given, the
+    costs of the problem, and all that it allows. It begins with cells that must be suppressed, and others to ``start`` with.
     ``moves`` among those, by attacker, may be known already. A ``lenient`` one leaves sensitive cells as they are that
     nothing protects. Where attackers have ``few`` targets each, deviations are sought at once instead of an audit first.
     """
@@ -61,20 +61,20 @@ class Pattern:
         self.known = moves
         self.lenient = lenient
         self.few = few
-        self.hopeless: list[int] = []  # cells that nothing protects once they are hidden
+        self.hopeless: list[int] = []  # cells that nothing protects once they are suppressed
         self._begin()
 
     def _begin(self) -> None:
         problem = self.problem
-        self.forced = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
-        self.hidden = self.forced | (self.start & self.among & (problem.status == Status.FREE))
-        self.size = int(self.hidden.sum())
+        self.forced = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
+        self.suppressed = self.forced | (self.start & self.among & (problem.status == Status.FREE))
+        self.size = int(self.suppressed.sum())
         self.defences = self._defences(self.among)
         self.solver = self.defences[0].mover.solver
 
     def _defences(self, among: BoolArray) -> list[_Defence]:
         problem = self.problem
-        found = movers(problem, among, np.where(self.hidden, 0.0, self.price), self.seed)
+        found = movers(problem, among, np.where(self.suppressed, 0.0, self.price), self.seed)
         return [
             _Defence(who, mover, KnownDeviations(problem, who))
             for who, mover in zip(problem.attackers(), found, strict=True)
@@ -86,7 +86,7 @@ class Pattern:
             pass
 
     def _grown(self, run: Run) -> bool:
-        """False if a cell was hidden that cannot be protected: it is left alone then, for another try."""
+        """False if a cell was suppressed that cannot be protected: it is left alone then, for another try."""
         problem = self.problem
         for number, cells in enumerate(
             [] if self.few else self._safe(self.forced)
@@ -95,16 +95,16 @@ class Pattern:
         done = np.zeros(len(problem), dtype=bool)
         for defence, moves in zip(self.defences, self.known, strict=False):
             for move in moves:
-                if self.hidden[move.cells].all():  # not if one of them turned out to be hopeless
+                if self.suppressed[move.cells].all():  # not if one of them turned out to be hopeless
                     defence.evidence.add(move)
         if self.start.any() and not any(self.known):
-            safe = self._safe(self.hidden)
+            safe = self._safe(self.suppressed)
             done[safe[0]] = True
             for cells in safe[1:]:
                 done &= np.isin(np.arange(len(done)), cells)
         count = int(done.sum())
         run.progress.stage("protect", len(problem.primaries))
-        while True:  # cells hidden on the way may need protection, too
+        while True:  # cells suppressed on the way may need protection, too
             left = np.flatnonzero(self._protected() & ~done)
             if not len(left):
                 return True
@@ -122,17 +122,17 @@ class Pattern:
                     return False
                 done[p] = True
                 count += 1
-                run.progress.update(min(count, len(problem.primaries)), f"{self.size:,} hidden")
-                run.keep(self.hidden)
+                run.progress.update(min(count, len(problem.primaries)), f"{self.size:,} suppressed")
+                run.keep(self.suppressed)
 
     def trim(self, run: Run) -> tuple[BoolArray, str]:
-        """Publish again what is hidden without need."""
+        """Publish again what is suppressed without need."""
         evidence = [defence.evidence for defence in self.defences]
-        return eliminate(self.problem, self.hidden, evidence, replace(run, seed=self.seed))
+        return eliminate(self.problem, self.suppressed, evidence, replace(run, seed=self.seed))
 
-    def moves(self, hidden: BoolArray) -> list[list[Difference]]:
+    def moves(self, suppressed: BoolArray) -> list[list[Difference]]:
         """What shows cells of a pattern to be safe, by attacker."""
-        return [defence.evidence.in_use(hidden) for defence in self.defences]
+        return [defence.evidence.in_use(suppressed) for defence in self.defences]
 
     def lacking(self) -> IntArray:
         """Sensitive cells that are not shown to be safe."""
@@ -142,15 +142,15 @@ class Pattern:
         )
 
     def _protected(self) -> BoolArray:
-        return np.asarray(np.any([self.problem.protected(d.attacker, self.hidden) for d in self.defences], axis=0))
+        return np.asarray(np.any([self.problem.protected(d.attacker, self.suppressed) for d in self.defences], axis=0))
 
-    def _safe(self, hidden: BoolArray) -> list[IntArray]:
-        """The cells that an audit finds safe where these are hidden, by attacker."""
-        seen = audit(self.problem, suppress(self.problem, hidden), intervals=False)
+    def _safe(self, suppressed: BoolArray) -> list[IntArray]:
+        """The cells that an audit finds safe where these are suppressed, by attacker."""
+        seen = audit(self.problem, suppress(self.problem, suppressed), intervals=False)
         return [seen.cell[(seen.attacker == number) & seen.safe] for number in range(len(self.defences))]
 
     def _protect(self, p: int, defence: _Defence) -> bool:
-        """Hide what it takes to give ``p`` its protection against one attacker; False if it need not be hidden itself."""
+        """Hide what it takes to give ``p`` its protection against one attacker; False if it need not be suppressed itself."""
         if defence.evidence.suffices(p):
             return True
         known = len(defence.evidence.tables)
@@ -161,12 +161,12 @@ class Pattern:
             defence.evidence.give_up(p)
             moves = defence.evidence.tables[
                 known:
-            ]  # what they show of other cells holds only where all they move is hidden
+            ]  # what they show of other cells holds only where all they move is suppressed
         if moves is None:
             raise self._error(p, defence.attacker)
         for move in moves:
-            new = move.cells[~self.hidden[move.cells]]
-            self.hidden[new] = True
+            new = move.cells[~self.suppressed[move.cells]]
+            self.suppressed[new] = True
             self.size += len(new)
             for each in self.defences:
                 each.mover.release(new)
@@ -179,13 +179,13 @@ class Pattern:
         if others:
             return NoSafePatternError(
                 f"No pattern protects {some([label])}{whom}: it takes cells that cannot be protected themselves once they are "
-                f"hidden, {some(others)}. Lower their protection levels or that of {label!r}, let more cells be hidden, or "
+                f"suppressed, {some(others)}. Lower their protection levels or that of {label!r}, suppress more cells, or "
                 "widen the bounds people are said to know.",
                 [label, *others],
             )
         return NoSafePatternError(
-            f"No pattern protects {some([label])}{whom}: even hiding every cell that may be hidden does not give it "
-            "room. Let more cells be hidden, widen the bounds people are said to know, or lower its protection level.",
+            f"No pattern protects {some([label])}{whom}: even suppressing every cell that may be suppressed does not give it "
+            "room. Let more cells be suppressed, widen the bounds people are said to know, or lower its protection level.",
             [label],
         )
 
@@ -202,10 +202,16 @@ class Pattern:
 
 
 def together(problem: Problem, method: str, run: Run, moves: Moves = ()) -> Protection:
-    """Hide what it takes to make the pattern safe that a run starts with, and publish again what it hides without need."""
+    """Hide what it takes to make the pattern safe that a run starts with, and publish again what it suppresses without need."""
     pattern = Pattern(problem, run.seed, start=run.start, moves=moves)
     pattern.grow(run)
-    hidden, status = pattern.trim(run)
+    suppressed, status = pattern.trim(run)
     return suppress(
-        problem, hidden, method=method, status=status, seconds=run.budget.spent, solver=pattern.solver, seed=run.seed
+        problem,
+        suppressed,
+        method=method,
+        status=status,
+        seconds=run.budget.spent,
+        solver=pattern.solver,
+        seed=run.seed,
     )

@@ -1,4 +1,4 @@
-"""A hierarchy from the top down: one table without hierarchy at a time, and back where cells below had to be hidden."""
+"""A hierarchy from the top down: one table without hierarchy at a time, and back where cells below had to be suppressed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BATCH = 64  # tables that share no cell, at a time
 
 @dataclass(frozen=True, eq=False)
 class Subproblem:
-    """One table: what is hidden in it must be able to move as far as it does in others."""
+    """One table: what is suppressed in it must be able to move as far as it does in others."""
 
     problem: Problem
     at: IntArray  # (breakdown, cell): where a cell is, 0 the total
@@ -37,20 +37,20 @@ class Subproblem:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What to hide in one table, and how far each hidden cell moves to protect the others."""
+    """What to suppress in one table, and how far each suppressed cell moves to protect the others."""
 
-    hidden: BoolArray
+    suppressed: BoolArray
     need: FloatArray  # (side, cell)
 
 
 class Parts:
-    """What is hidden so far in all tables, and how far each hidden cell must be able to move."""
+    """What is suppressed so far in all tables, and how far each suppressed cell must be able to move."""
 
     def __init__(self, problem: Problem, run: Run) -> None:
         self.problem, self.run = problem, run
-        self.hidden = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
+        self.suppressed = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
         if run.start is not None:
-            self.hidden |= run.start & (problem.status == Status.FREE)
+            self.suppressed |= run.start & (problem.status == Status.FREE)
         self.need = np.where(problem.status == Status.PRIMARY, np.stack([problem.lower, problem.upper]), 0.0)
         self.tables = subtables(problem.table.relations)
         self.holders: list[list[int]] = [[] for _ in range(len(problem))]
@@ -58,12 +58,12 @@ class Parts:
             for cell in table.cells.tolist():
                 self.holders[cell].append(k)
         self.visits = np.zeros(len(self.tables), dtype=np.int64)
-        self.dirty = np.array([bool(self.hidden[table.cells].any()) for table in self.tables], dtype=bool)
-        if run.start is not None and audit(problem, suppress(problem, self.hidden), intervals=False).passed:
-            self.dirty[:] = False  # tables by themselves would only hide more
+        self.dirty = np.array([bool(self.suppressed[table.cells].any()) for table in self.tables], dtype=bool)
+        if run.start is not None and audit(problem, suppress(problem, self.suppressed), intervals=False).passed:
+            self.dirty[:] = False  # tables by themselves would only suppress more
 
     def protect(self, solve: Callable[[Subproblem], Answer | None], budget: Budget) -> None:
-        """Visit tables until each has what its hidden cells need, several at a time where they share no cell."""
+        """Visit tables until each has what its suppressed cells need, several at a time where they share no cell."""
         progress = self.run.progress
         progress.stage("tables", len(self.tables))
         while self.dirty.any() and not budget.over:
@@ -76,8 +76,8 @@ class Parts:
                 if answer is not None:
                     self._take(k, answer)
             self.dirty &= self.visits < VISITS
-            progress.update(int((~self.dirty).sum()), f"{int(self.hidden.sum()):,} hidden")
-            self.run.keep(self.hidden)
+            progress.update(int((~self.dirty).sum()), f"{int(self.suppressed.sum()):,} suppressed")
+            self.run.keep(self.suppressed)
 
     def _batch(self) -> Iterator[int]:
         """The first tables that have to be visited, of those that share no cell."""
@@ -92,14 +92,14 @@ class Parts:
     def _part(self, table: Subtable, seconds: float | None) -> Subproblem:
         cells = table.cells
         part = restrict(self.problem, cells, table.rows)
-        hidden = self.hidden[cells]
-        need = np.where(hidden, self.need[:, cells], 0.0)
+        suppressed = self.suppressed[cells]
+        need = np.where(suppressed, self.need[:, cells], 0.0)
         extra = np.vstack([need, np.zeros(len(cells))])
         others = [
             who if who.levels is None else replace(who, levels=np.maximum(who.levels, extra)) for who in part.others
         ]
         part = part.with_columns(
-            status=np.where(hidden & (part.status == Status.FREE), Status.PRIMARY, part.status),
+            status=np.where(suppressed & (part.status == Status.FREE), Status.PRIMARY, part.status),
             lower=np.maximum(part.lower, need[DOWN]),
             upper=np.maximum(part.upper, need[UP]),
             others=tuple(others),
@@ -111,22 +111,22 @@ class Parts:
         """Hide what was found; other tables of cells that are new, or must move farther, have to be visited."""
         cells = self.tables[k].cells
         old = self.need[:, cells]
-        more = (answer.hidden & ~self.hidden[cells]) | (answer.need > old * MORE).any(axis=0)
-        self.hidden[cells] |= answer.hidden
+        more = (answer.suppressed & ~self.suppressed[cells]) | (answer.need > old * MORE).any(axis=0)
+        self.suppressed[cells] |= answer.suppressed
         self.need[:, cells] = np.maximum(old, answer.need)
         for cell in cells[more].tolist():
             for other in self.holders[cell]:
                 self.dirty[other] |= other != k
 
 
-def needs(part: Subproblem, hidden: BoolArray) -> FloatArray:
-    """How far hidden cells move where each protected one moves by its level; rather those that are in no other table."""
+def needs(part: Subproblem, suppressed: BoolArray) -> FloatArray:
+    """How far suppressed cells move where each protected one moves by its level; rather those that are in no other table."""
     problem = part.problem
     need = np.zeros((2, len(problem)))
-    found = movers(problem, hidden, part.tables.astype(float), part.seed)
+    found = movers(problem, suppressed, part.tables.astype(float), part.seed)
     for who, mover in zip(problem.attackers(), found, strict=True):
         lower, upper, _ = problem.levels(who)
-        for p in np.flatnonzero(problem.protected(who, hidden)).tolist():
+        for p in np.flatnonzero(problem.protected(who, suppressed)).tolist():
             for side, level in ((DOWN, lower[p]), (UP, upper[p])):
                 move = mover.move(p, side, float(level)) if level > 0 else None
                 if move is not None:

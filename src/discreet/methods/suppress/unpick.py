@@ -1,4 +1,4 @@
-"""What single relations tell about hidden cells, kept up to date while some are published again."""
+"""What single relations tell about suppressed cells, kept up to date while some are published again."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ class Unpicked:
         self.mover = mover
         self.evidence = evidence
         self.by_column = mover.relations.tocsc()
-        self.low, self.high = propagate(mover.relations, -mover.room[DOWN], mover.room[UP], ROUNDS)
+        self.low, self.high = propagate(mover.relations, -mover.slack[DOWN], mover.slack[UP], ROUNDS)
         self.before: list[tuple[IntArray, FloatArray, FloatArray]] = []
 
-    def rules_out(self, i: int, hidden: BoolArray) -> bool:
+    def rules_out(self, i: int, suppressed: BoolArray) -> bool:
         """Publish cell ``i``: whether another one is unsafe then."""
-        return any(self._lacking(columns, hidden, i) for columns in self._publish(self.mover.column[i]))
+        return any(self._lacking(columns, suppressed, i) for columns in self._publish(self.mover.column[i]))
 
     def undo(self) -> None:
         """Hide the last one again."""
         for columns, low, high in reversed(self.before):
             self.low[columns], self.high[columns] = low, high
 
-    def _lacking(self, columns: IntArray, hidden: BoolArray, i: int) -> bool:
+    def _lacking(self, columns: IntArray, suppressed: BoolArray, i: int) -> bool:
         evidence, cells = self.evidence, self.mover.cells[columns]
         low, high, short = self.low[columns], self.high[columns], 1 - 2 * REACH
         lacking = (
@@ -43,7 +43,7 @@ class Unpicked:
             | (high < evidence.upper[cells] * short)
             | (high - low < evidence.sliding[cells] * short)
         )
-        return bool(np.any(lacking & evidence.counts(cells, hidden, i)))
+        return bool(np.any(lacking & evidence.counts(cells, suppressed, i)))
 
     def _publish(self, column: int) -> Iterator[IntArray]:
         """Round by round, the columns whose bounds get tighter without this one."""

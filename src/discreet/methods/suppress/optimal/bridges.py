@@ -1,4 +1,4 @@
-"""Cuts that hold for the cheapest patterns without regard to any level: a hidden cell must be able to move."""
+"""Cuts that hold for the cheapest patterns without regard to any level: a suppressed cell must be able to move."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from discreet.methods.suppress.optimal.separator import VIOLATED
 
 
 class Bridges:
-    """In each relation of a hidden cell another one must be hidden, too; else hiding it is of no use.
+    """In each relation of a suppressed cell another one must be suppressed, too; else suppressing it is of no use.
 
-    That is known before for relations with a cell that is hidden anyway.
+    That is known before for relations with a cell that is suppressed anyway.
     """
 
     def __init__(self, relations: sparse.csr_array, free: BoolArray, forced: BoolArray) -> None:

@@ -1,4 +1,4 @@
-"""Linear inequalities that every safe pattern fulfils: so much of these cells must be hidden."""
+"""Linear inequalities that every safe pattern fulfils: so much of these cells must be suppressed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FULL = 1 - 1e-9  # weights above this are 1
 
 @dataclass(frozen=True, eq=False)
 class PatternCut:
-    """``weight`` times whether ``cells`` are hidden adds up to at least ``least``."""
+    """``weight`` times whether ``cells`` are suppressed adds up to at least ``least``."""
 
     cells: IntArray  # in ascending order
     weight: FloatArray
@@ -28,11 +28,11 @@ class PatternCut:
 def capacity_cut(
     cells: IntArray, weight: FloatArray, free: BoolArray, forced: BoolArray, own: int
 ) -> PatternCut | None:
-    """What the free cells must add to protect a cell: all that those hidden anyway lack. None if they lack nothing.
+    """What the free cells must add to protect a cell: all that those suppressed anyway lack. None if they lack nothing.
 
-    ``weight`` is how much each of the cells adds if hidden, as a share of the level. No cell need add more than what is
+    ``weight`` is how much each of the cells adds if suppressed, as a share of the level. No cell need add more than what is
     lacking, so weights are cut down to that (Fischetti & Salazar-González 2000). A free cell ``own`` needs protection only
-    if hidden.
+    if suppressed.
     """
     conditional = bool(free[own])
     anyway = forced[cells] | ((cells == own) & conditional)
@@ -50,7 +50,7 @@ def capacity_cut(
 def cover_cut(cut: PatternCut, x: FloatArray) -> PatternCut | None:
     """Some cells do not add enough even together: then so many of the others are needed. The most violated one found.
 
-    Cells are left out by how much of them is hidden at ``x``, in themselves and for what they weigh.
+    Cells are left out by how much of them is suppressed at ``x``, in themselves and for what they weigh.
     """
     weight, at = cut.weight, x[cut.cells]
     if cut.least != 1.0 or np.all(weight == 1.0):

@@ -25,9 +25,7 @@ class Relaxed:
 
     cost: float
     x: FloatArray  # by cell
-    reduced: (
-        FloatArray  # by column: what it costs at least to hide a cell that is not, or to publish one that is hidden
-    )
+    reduced: FloatArray  # by column: what it costs at least to suppress a cell that is not, or to publish one that is suppressed
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +37,7 @@ class FoundPattern:
 
 
 class PatternMaster:
-    """All cuts found so far, over the cells that may be hidden.
+    """All cuts found so far, over the cells that may be suppressed.
 
     Rows that are fulfilled by far sit out until a pattern misses them, and dear columns until one might pay.
     """
@@ -86,10 +84,10 @@ class PatternMaster:
 
     def recall(self, x: FloatArray) -> int:
         """Bring back rows that sat out but that this pattern misses; how many."""
-        missed = self._pool @ x[self.columns] < self._least - 1e-6
-        missed[self._rows] = False
-        self._bring_in(np.flatnonzero(missed))
-        return int(missed.sum())
+        violated = self._pool @ x[self.columns] < self._least - 1e-6
+        violated[self._rows] = False
+        self._bring_in(np.flatnonzero(violated))
+        return int(violated.sum())
 
     def tidy(self, x: FloatArray) -> None:
         """Let rows sit out that this pattern fulfils by far, if there are many."""
@@ -194,7 +192,7 @@ class PatternMaster:
         return model.solve(time_limit, gap=gap, nodes=nodes)
 
     def pattern(self, columns: FloatArray) -> FloatArray:
-        """By cell: which share of it is hidden."""
+        """By cell: which share of it is suppressed."""
         x = self.forced.copy()
         x[self.columns] = columns
         return x

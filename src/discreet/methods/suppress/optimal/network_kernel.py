@@ -26,7 +26,7 @@ def stops(
     tail: IntArray,
     head: IntArray,
     nodes: int,
-    room: FloatArray,
+    slack: FloatArray,
     share: FloatArray,
     arcs: IntArray,
     side: IntArray,
@@ -41,14 +41,14 @@ def stops(
     first = np.searchsorted(ends[order], np.arange(nodes + 1))
     ways = Ways(tail, head, first, order % max(len(tail), 1), (order >= len(tail)).astype(np.int64))
     far, reached = np.zeros(len(arcs)), np.zeros((len(arcs), nodes), dtype=bool)
-    _stops(ways, room, share, arcs, side, level, far, reached)
+    _stops(ways, slack, share, arcs, side, level, far, reached)
     return far, reached
 
 
 @compiled
 def _stops(
     ways: Ways,
-    room: FloatArray,
+    slack: FloatArray,
     share: FloatArray,
     arcs: IntArray,
     side: IntArray,
@@ -57,12 +57,12 @@ def _stops(
     reached: BoolArray,
 ) -> None:
     nodes = len(ways.first) - 1
-    left = np.zeros(room.shape)
+    left = np.zeros(slack.shape)
     depth, queue, at, path = np.zeros((4, nodes), dtype=np.int64)
     for i in range(len(arcs)):
-        for a in range(room.shape[1]):
-            left[0, a] = min(room[0, a] / level[i], 1.0) * share[a]
-            left[1, a] = min(room[1, a] / level[i], 1.0) * share[a]
+        for a in range(slack.shape[1]):
+            left[0, a] = min(slack[0, a] / level[i], 1.0) * share[a]
+            left[1, a] = min(slack[1, a] / level[i], 1.0) * share[a]
         k = arcs[i]
         most = min(left[side[i], k], share[k])
         left[0, k] = 0.0

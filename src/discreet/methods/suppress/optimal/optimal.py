@@ -24,7 +24,7 @@ EXPLAIN = 60.0  # seconds to find out what would help where nothing does
 class Optimal:
     """Fischetti & Salazar-González (2000), Salazar-González (2002): the cheapest safe pattern, with a bound.
 
-    ``at_most`` limits the number of hidden cells, primaries included. ``fewest`` asks for as few as possible among the
+    ``at_most`` limits the number of suppressed cells, primaries included. ``fewest`` asks for as few as possible among the
     cheapest patterns.
     """
 
@@ -35,7 +35,7 @@ class Optimal:
 
     def __post_init__(self) -> None:
         if self.at_most is not None and self.at_most < 0:
-            raise RuleError(f"At most {self.at_most} cells cannot be hidden. Give a number of cells, 0 or more.")
+            raise RuleError(f"At most {self.at_most} cells cannot be suppressed. Give a number of cells, 0 or more.")
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         search = PatternSearch(problem, run, at_most=self.at_most, fewest=self.fewest)
@@ -44,9 +44,9 @@ class Optimal:
         except NoSafePatternError as error:
             raise _explained(problem, error, run.budget) from None
         except KeyboardInterrupt:
-            if search.hidden is None:
+            if search.suppressed is None:
                 raise
-        if search.hidden is None:
+        if search.suppressed is None:
             raise self._without(problem, search)
         return search.protection(self.name, "time_limit")
 
@@ -58,7 +58,7 @@ class Optimal:
         if not search.has_tables:
             return None
         found = Kelly().protect(problem, run)  # the quickest
-        search.accept(found.hidden)
+        search.accept(found.suppressed)
         if found.report.status == "time_limit" and not run.budget.over:  # somebody stopped it, who means all of this
             raise KeyboardInterrupt
         return table_by_table(problem, run.unkept(), FIRST) if search.easy else None
@@ -68,21 +68,21 @@ class Optimal:
         labels = problem.table.labels(problem.primaries)
         if np.isinf(search.lower) and self.at_most is not None:
             return NoSafePatternError(
-                f"No safe pattern hides {self.at_most:,} cells or fewer ({int(search.forced.sum()):,} are hidden anyway). "
+                f"No safe pattern suppresses {self.at_most:,} cells or fewer ({int(search.forced.sum()):,} must be). "
                 "Allow more.",
                 labels,
             )
         if np.isinf(search.lower):
             return NoSafePatternError(
-                "No pattern protects all cells at once. Let more cells be hidden, widen the bounds people are said to know, or "
-                "lower protection levels, also of cells that need protection only if hidden.",
+                "No pattern protects all cells at once. Let more cells be suppressed, widen the bounds attackers know, or "
+                "lower protection levels, also of cells that need protection only if suppressed.",
                 labels,
             )
         return NoSafePatternError("The time limit ended without a safe pattern. Allow more time.", labels)
 
 
 def _explained(problem: Problem, error: NoSafePatternError, budget: Budget) -> NoSafePatternError:
-    """The same error with the cheapest way out, if there is one: cells that must be published but would have to be hidden."""
+    """The same error with the cheapest way out, if there is one: cells that must be published but would have to be suppressed."""
     frozen = problem.status == Status.PUBLISHED
     left = EXPLAIN if budget.seconds is None else min(EXPLAIN, budget.seconds - budget.spent)
     if not frozen.any() or left <= 0:
@@ -101,7 +101,7 @@ def _explained(problem: Problem, error: NoSafePatternError, budget: Budget) -> N
         return NoSafePatternError(
             f"{error} Publishing none of the cells that must be published would not help.", error.offenders
         )
-    if search.hidden is None:
+    if search.suppressed is None:
         return error
-    labels = problem.table.labels(np.flatnonzero(search.hidden & frozen))
-    return NoSafePatternError(f"{error} The cheapest way out is to let {some(labels)} be hidden.", error.offenders)
+    labels = problem.table.labels(np.flatnonzero(search.suppressed & frozen))
+    return NoSafePatternError(f"{error} The cheapest way out is to let {some(labels)} be suppressed.", error.offenders)

@@ -20,14 +20,14 @@ from discreet.protection import Protection, suppress
 from discreet.solvers import solver_name
 
 LARGE = 30_000  # cells: there the first pattern is left to the integer program
-GUIDE = 0.999  # of the cost of a cell that the linear program hides is waived
+GUIDE = 0.999  # of the cost of a cell that the linear program suppresses is waived
 AGREED = 0.1  # the linear program and a pattern agree about a cell
 SLOW = 0.003  # of the gap: where programs for all requirements bring less, there are better ways to raise the bound
 FEW = 5  # requirements missed: time to ask all of them again
 PLENTY = 30_000  # cells in all cuts learnt from one pattern: more make integer programs slow
 NOISE = 0.2  # in prices, to get another pattern
 TRIES = 3  # patterns that follow the linear program
-DEAREST = 1e6  # what the dearest cell costs
+COSTLIEST = 1e6  # what the dearest cell costs
 WHOLE = 1e9  # and what it may cost where costs are whole numbers, which integer programs make use of
 PROGRAMS = 10  # integer programs to decide about some cells
 NODES = 1000  # of an integer program whose effort is counted, not timed
@@ -60,12 +60,12 @@ class PatternSearch:
             [attack.within(part) for part in parts if attack.net is None and attack.concerns(part)]
             for attack in self.attacks
         ]
-        self.forced = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
-        movable = np.any([attack.room.any(axis=0) for attack in self.attacks], axis=0)
+        self.forced = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
+        movable = np.any([attack.slack.any(axis=0) for attack in self.attacks], axis=0)
         self.free = (problem.status == Status.FREE) & movable
         # Solvers know tolerances, not units: the dearest cell costs the same in all problems, or all cost whole numbers.
-        grain, dearest = _grain(problem.cost[self.free]), float(problem.cost[self.free].max(initial=0.0))
-        self.unit = grain if 0 < dearest <= WHOLE * grain else dearest / DEAREST or 1.0
+        grain, costliest = _grain(problem.cost[self.free]), float(problem.cost[self.free].max(initial=0.0))
+        self.unit = grain if 0 < costliest <= WHOLE * grain else costliest / COSTLIEST or 1.0
         self.grain = grain / self.unit
         self.cost = _with_ties(problem.cost / self.unit, self.free, self.grain, fewest)
         self.ties = float((self.cost - problem.cost / self.unit)[self.free].sum())  # added to costs to break ties
@@ -76,8 +76,8 @@ class PatternSearch:
         if at_most is not None:
             cells = np.flatnonzero(self.free)
             self.master.add([PatternCut(cells, np.full(len(cells), -1.0), -float(self.at_most))])
-        self.hidden: BoolArray | None = None  # the cheapest safe pattern found
-        self.upper = np.inf  # its cost in these units, that of cells hidden anyway not counted
+        self.suppressed: BoolArray | None = None  # the cheapest safe pattern found
+        self.upper = np.inf  # its cost in these units, that of cells suppressed anyway not counted
         self.lower = 0.0
         self.relaxed: Relaxed | None = None
         self.chosen: FloatArray | None = None  # the last solution of the integer program
@@ -90,24 +90,24 @@ class PatternSearch:
 
     @property
     def gap(self) -> float:
-        """How far the bound is below the pattern, as a share of the cost of all that is hidden."""
+        """How far the bound is below the pattern, as a share of the cost of all that is suppressed."""
         if self.proven:
             return 0.0
         return (self.upper - self.lower) / (self.upper + self.anyway)
 
     @property
     def proven(self) -> bool:
-        return self.hidden is not None and self.lower >= self.upper * (1 - SAME)
+        return self.suppressed is not None and self.lower >= self.upper * (1 - SAME)
 
     @property
     def bound(self) -> float:
         """No safe pattern costs less; what was added to costs to break ties is taken off again."""
-        if self.proven and self.hidden is not None:
-            return float(self.problem.cost[self.hidden].sum())
+        if self.proven and self.suppressed is not None:
+            return float(self.problem.cost[self.suppressed].sum())
         return (self._next(max(self.lower - self.ties, 0.0)) + self.anyway) * self.unit
 
     def done(self) -> bool:
-        found = self.hidden is not None and (self.proven or self.gap <= self.budget.gap)
+        found = self.suppressed is not None and (self.proven or self.gap <= self.budget.gap)
         tired = self.work["integer_programs"] >= self.programs
         return found or tired or self.budget.over or np.isinf(self.lower)
 
@@ -115,27 +115,27 @@ class PatternSearch:
         self.lower = max(self.lower, min(bound if self.ties else self._next(bound), self.upper))
         self._tell()
 
-    def accept(self, hidden: BoolArray) -> bool:
+    def accept(self, suppressed: BoolArray) -> bool:
         """Take a pattern if it is cheaper than the best so far, and if the audit finds it safe."""
-        cost = self._costs(hidden.astype(float))
-        if cost >= self.upper * (1 - SAME) or (hidden & self.free).sum() > self.at_most:
+        cost = self._costs(suppressed.astype(float))
+        if cost >= self.upper * (1 - SAME) or (suppressed & self.free).sum() > self.at_most:
             return False
-        if not audit(self.problem, suppress(self.problem, hidden), intervals=False).passed:
+        if not audit(self.problem, suppress(self.problem, suppressed), intervals=False).passed:
             return False
-        self.hidden, self.upper = hidden.copy(), cost
+        self.suppressed, self.upper = suppressed.copy(), cost
         self.work["patterns"] += 1
-        self.keep(self.hidden)
+        self.keep(self.suppressed)
         self._tell()
         return True
 
     def protection(self, method: str, otherwise: str) -> Protection:
         """The best pattern with its bound, and how the search ended: ``otherwise`` if it is not near enough to the best."""
-        if self.hidden is None:
+        if self.suppressed is None:
             labels = self.problem.table.labels(self.problem.primaries)
             raise NoSafePatternError("The time limit ended without a safe pattern. Allow more time.", labels)
         return suppress(
             self.problem,
-            self.hidden,
+            self.suppressed,
             method=method,
             status="optimal" if self.proven else "within_gap" if self.gap <= self.budget.gap else otherwise,
             bound=self.bound,
@@ -153,8 +153,8 @@ class PatternSearch:
         return float(np.ceil(grains - max(1e-4, SAME * grains)) * self.grain)
 
     def _tell(self) -> None:
-        cost = f"cost {(self.upper + self.anyway) * self.unit:,.6g}, " if self.hidden is not None else ""
-        gap = f", gap {self.gap:.2%}" if self.hidden is not None else ""
+        cost = f"cost {(self.upper + self.anyway) * self.unit:,.6g}, " if self.suppressed is not None else ""
+        gap = f", gap {self.gap:.2%}" if self.suppressed is not None else ""
         self.progress.update(min(int(100 * (1 - self.gap)), 100) if gap else 0, f"{cost}bound {self.bound:,.6g}{gap}")
 
     # -- the search --------------------------------------------------------------------------------------------
@@ -167,12 +167,12 @@ class PatternSearch:
         self.settle()
         self.progress.stage("search", 100)
         if self.easy:
-            if self.hidden is None:
+            if self.suppressed is None:
                 self.grow(self.forced.astype(float))
             if first is not None:
                 self.grow(first.astype(float))
         self.follow()
-        if self.attacks[0].net is None and self.relaxed is not None and self.hidden is not None and not self.done():
+        if self.attacks[0].net is None and self.relaxed is not None and self.suppressed is not None and not self.done():
             self.decide(self.disputed(), PROGRAMS)
         self.rounds(20.0 if self.budget.seconds is None else max(min(20.0, self.budget.seconds / 10), 1.0))
 
@@ -200,11 +200,11 @@ class PatternSearch:
         """The linear program, and patterns that follow it."""
         self.converge(np.inf)
         for k in range(TRIES):
-            if not self.done() and self.hidden is not None and self.relaxed is not None:
+            if not self.done() and self.suppressed is not None and self.relaxed is not None:
                 self.grow(self.relaxed.x, NOISE * (k > 0))
 
     def settle(self) -> None:
-        """Leave out requirements of primaries that protect each other: hiding more cells takes nothing away."""
+        """Leave out requirements of primaries that protect each other: suppressing more cells takes nothing away."""
         seen = audit(self.problem, suppress(self.problem, self.forced), intervals=False)
         self.work["requirements"] = sum(len(attack.requirements) for attack in self.attacks)
         for number, attack in enumerate(self.attacks):
@@ -239,9 +239,9 @@ class PatternSearch:
                 if self.lower - before < SLOW * (self.upper - self.lower):
                     return
                 before = self.lower
-            cuts, missed = self._missed(x, asked, FEW)
+            cuts, violated = self._violated(x, asked, FEW)
             if self._add(cuts + self.bridges.cuts(x)):
-                asked = everything if sum(map(len, missed)) <= FEW else missed
+                asked = everything if sum(map(len, violated)) <= FEW else violated
             elif asked is everything:
                 return
             else:
@@ -252,7 +252,7 @@ class PatternSearch:
         # As long as cuts are missing, an exact solution is not worth the time.
         tolerance = 0.1 * (self.upper - self.lower) / self.upper if np.isfinite(self.upper) else 0.01
         tolerance *= self.learning
-        start = None if self.hidden is None else self.hidden.astype(float)
+        start = None if self.suppressed is None else self.suppressed.astype(float)
         found = self.master.solve(self._within(seconds), tolerance if tolerance > 1e-6 else 0.0, start)
         self.work["integer_programs"] += 1
         self.raise_bound(found.bound)
@@ -260,7 +260,7 @@ class PatternSearch:
         if self.done():
             return True
         if found.x is None:
-            if self.hidden is None and self.relaxed is not None:
+            if self.suppressed is None and self.relaxed is not None:
                 self.grow(self.relaxed.x)
             return False
         if self.master.recall(found.x):
@@ -275,14 +275,14 @@ class PatternSearch:
     def _learn(self, x: FloatArray) -> bool:
         """Whether cuts were found that a pattern without fractions misses; if not, it is safe, and taken if cheaper.
 
-        Many are found at once: where the cheapest cells are hidden that a cut asks for, others are still missed, and the
+        Many are found at once: where the cheapest cells are suppressed that a cut asks for, others are still missed, and the
         pattern as it was misses these, too.
         """
         more, found, terms = x.copy(), False, 0
         everything = [attack.requirements for attack in self.attacks]
         asked = everything
         while terms <= PLENTY and not self.budget.over:
-            cuts, missed = self._missed(more, asked)
+            cuts, violated = self._violated(more, asked)
             if cuts:
                 found = True
                 self._add(cuts + self.bridges.cuts(x))
@@ -290,9 +290,9 @@ class PatternSearch:
                 before = more.copy()
                 for cut in cuts:
                     _fulfil(cut, more, self.cost)
-                if np.array_equal(more, before):  # nothing protects a cell that was hidden on the way
+                if np.array_equal(more, before):  # nothing protects a cell that was suppressed on the way
                     break
-                asked = missed
+                asked = violated
             elif asked is everything:
                 break
             else:
@@ -301,30 +301,30 @@ class PatternSearch:
             found = self._add([self._otherwise(x > 0.5)]) > 0  # the audit is stricter than the programs
         return found
 
-    def _otherwise(self, hidden: BoolArray) -> PatternCut:
+    def _otherwise(self, suppressed: BoolArray) -> PatternCut:
         """Hide some other cell, or publish one of these."""
         cells = np.flatnonzero(self.free)
-        return PatternCut(cells, np.where(hidden[cells], -1.0, 1.0), 1.0 - float(hidden[cells].sum()))
+        return PatternCut(cells, np.where(suppressed[cells], -1.0, 1.0), 1.0 - float(suppressed[cells].sum()))
 
-    def _missed(
+    def _violated(
         self, x: FloatArray, asked: list[list[Requirement]], few: float = np.inf
     ) -> tuple[list[PatternCut], list[list[Requirement]]]:
         """Cuts that a pattern misses, and the requirements they are for: from single tables, if those are not ``few``."""
         cuts: list[PatternCut] = []
-        missed: list[list[Requirement]] = [[] for _ in asked]
+        violated: list[list[Requirement]] = [[] for _ in asked]
         for number, mine in enumerate(asked):
             cells = {one.cell for one in mine}
             for part in self.parts[number]:
                 some, left = part.cuts(x, [one for one in part.requirements if one.cell in cells])
                 cuts += some
-                missed[number] += left
+                violated[number] += left
         if len(cuts) > few:
-            return cuts, missed
+            return cuts, violated
         for number, (attack, mine) in enumerate(zip(self.attacks, asked, strict=True)):
             some, left = attack.cuts(x, mine)
             cuts += some
-            missed[number] = left
-        return cuts, missed
+            violated[number] = left
+        return cuts, violated
 
     def _add(self, cuts: list[PatternCut]) -> int:
         new = self.master.add(cuts)
@@ -334,12 +334,12 @@ class PatternSearch:
     # -- from above --------------------------------------------------------------------------------------------
 
     def grow(self, x: FloatArray, noise: float = 0.0, start: BoolArray | None = None) -> bool:
-        """A safe pattern that follows another one, maybe fractional or not safe: what that hides is cheap.
+        """A safe pattern that follows another one, maybe fractional or not safe: what that suppresses is cheap.
 
-        It begins with what is hidden at the ``start``, and cells that must be.
+        It begins with what is suppressed at the ``start``, and cells that must be.
         """
         price = self.cost * (1 - GUIDE * x) * self.rng.uniform(1 - noise, 1 + noise, len(x))
-        among = None if self.hidden is None else self.forced | self.hidden | (self.free & (x > 0))
+        among = None if self.suppressed is None else self.forced | self.suppressed | (self.free & (x > 0))
         pattern = Pattern(self.problem, self.seed, price, among, start)
         try:
             pattern.grow(self.inner)
@@ -347,8 +347,8 @@ class PatternSearch:
             if not self.budget.over:
                 raise
             return False
-        hidden, status = pattern.trim(self.inner)
-        better = self.accept(hidden)
+        suppressed, status = pattern.trim(self.inner)
+        better = self.accept(suppressed)
         self.failed = 0 if better else self.failed + 1
         if status == "time_limit" and not self.budget.over:  # somebody stopped it, who means all of this
             raise KeyboardInterrupt
@@ -359,12 +359,12 @@ class PatternSearch:
 
         Cells that cost next to nothing beside the linear program are open as well.
         """
-        if self.hidden is None or self.relaxed is None or self.done():
+        if self.suppressed is None or self.relaxed is None or self.done():
             return
         open_cells = self.disputed() | self.master.cheapest(self.relaxed, CHEAPEST)
         if self.chosen is not None:
-            open_cells |= self.hidden != (self.chosen > 0.5)
-        until, best = self.budget.spent + seconds, self.hidden
+            open_cells |= self.suppressed != (self.chosen > 0.5)
+        until, best = self.budget.spent + seconds, self.suppressed
         while self.budget.spent < until:
             x = self._cheaper(best, open_cells, until - self.budget.spent)
             if x is None or not self._learn(x):
@@ -372,17 +372,17 @@ class PatternSearch:
 
     def disputed(self) -> BoolArray:
         """Cells about which the best pattern and the linear program do not agree."""
-        assert self.hidden is not None
+        assert self.suppressed is not None
         assert self.relaxed is not None
-        return np.asarray(np.abs(self.hidden - self.relaxed.x) > AGREED)
+        return np.asarray(np.abs(self.suppressed - self.relaxed.x) > AGREED)
 
     def decide(self, open_cells: BoolArray, programs: int) -> bool:
         """The cheapest safe pattern that differs from the best one in open cells alone; whether it is cheaper.
 
         It is given up after so many integer ``programs``, and where one teaches no fewer cuts than the one before.
         """
-        assert self.hidden is not None
-        best, before = self.hidden, PLENTY
+        assert self.suppressed is not None
+        best, before = self.suppressed, PLENTY
         for _ in range(programs):
             x, known = self._cheaper(best, open_cells, np.inf, NODES), self.work["cuts"]
             if x is None or not self._learn(x):
@@ -391,7 +391,7 @@ class PatternSearch:
             if new > FEW and new >= before:
                 break
             before = new
-        return self.hidden is not best
+        return self.suppressed is not best
 
     def _cheaper(
         self, best: BoolArray, open_cells: BoolArray, seconds: float, nodes: int | None = None
@@ -440,7 +440,7 @@ def _grain(cost: FloatArray) -> float:
 def _with_ties(cost: FloatArray, free: BoolArray, grain: float, fewest: bool) -> FloatArray:
     """Costs with a little added, less in all than the difference between any two patterns, if costs have a grain.
 
-    A cell that costs nothing is then not hidden without need, and of equally cheap patterns the ``fewest`` cells are.
+    A cell that costs nothing is then not suppressed without need, and of equally cheap patterns the ``fewest`` cells are.
     """
     least = float(cost[cost > 0].min()) if np.any(cost > 0) else 1.0
     little = (grain or 1e-6 * least) / (4 * (int(free.sum()) + 1))

@@ -31,7 +31,7 @@ class Requirement:
 
 
 def requirements(problem: Problem, attacker: Attacker) -> list[Requirement]:
-    """All protection levels against one attacker. Those of free cells hold only once such a cell is hidden."""
+    """All protection levels against one attacker. Those of free cells hold only once such a cell is suppressed."""
     lower, upper, sliding = problem.levels(attacker)
     found = []
     for cell in np.flatnonzero(np.isin(problem.status, (Status.PRIMARY, Status.FREE))).tolist():
@@ -43,14 +43,14 @@ def requirements(problem: Problem, attacker: Attacker) -> list[Requirement]:
 
 
 class PatternSeparator:
-    """The programs of one attacker over all cells that may be hidden, and the cuts that follow from them."""
+    """The programs of one attacker over all cells that may be suppressed, and the cuts that follow from them."""
 
     def __init__(self, problem: Problem, attacker: Attacker) -> None:
         value = problem.table.value
-        self.room = np.stack([np.maximum(value - attacker.lower, 0.0), np.maximum(attacker.upper - value, 0.0)])
+        self.slack = np.stack([np.maximum(value - attacker.lower, 0.0), np.maximum(attacker.upper - value, 0.0)])
         self.free = problem.status == Status.FREE
-        self.forced = np.isin(problem.status, (Status.PRIMARY, Status.HIDDEN))
-        self.room[:, problem.status == Status.PUBLISHED] = 0.0
+        self.forced = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
+        self.slack[:, problem.status == Status.PUBLISHED] = 0.0
         self.requirements = requirements(problem, attacker)
         self._required = np.array([one.cell for one in self.requirements], dtype=np.int64)
         self._rng = np.random.default_rng(0)
@@ -58,9 +58,9 @@ class PatternSeparator:
 
     def _over(self, relations: sparse.csr_array) -> None:
         """Set up the programs over these relations, and over the cells in them that can move."""
-        inside = np.zeros(self.room.shape[1], dtype=bool)
+        inside = np.zeros(self.slack.shape[1], dtype=bool)
         inside[relations.indices] = True
-        self.cells = np.flatnonzero(inside & self.room.any(axis=0))
+        self.cells = np.flatnonzero(inside & self.slack.any(axis=0))
         relations = sparse.csr_array(relations[:, self.cells])
         self.relations = sparse.csr_array(relations[np.diff(relations.indptr) > 0])
         self.transposed = sparse.csr_array(self.relations.T)
@@ -101,15 +101,15 @@ class PatternSeparator:
         stuck = [requirement for requirement in asked if not self.can_move(requirement.cell)]
         asked = [requirement for requirement in asked if self.can_move(requirement.cell)]
         if self.net is not None:
-            cuts, missed = self._network_cuts(self.net, x, asked)
+            cuts, violated = self._network_cuts(self.net, x, asked)
         else:
             self._view = None
             found = [(some, requirement) for requirement in asked if (some := self._cuts(x, requirement))]
-            cuts, missed = [cut for some, _ in found for cut in some], [requirement for _, requirement in found]
-        for requirement in stuck:  # nothing helps, except not to hide it where that is possible
+            cuts, violated = [cut for some, _ in found for cut in some], [requirement for _, requirement in found]
+        for requirement in stuck:  # nothing helps, except not to suppress it where that is possible
             cut = capacity_cut(np.zeros(0, np.int64), np.zeros(0), self.free, self.forced, requirement.cell)
             cuts += [] if cut is None else [cut]
-        return cuts, missed + stuck
+        return cuts, violated + stuck
 
     def plain_cuts(self) -> list[PatternCut]:
         """What each relation by itself says about the cells in it."""
@@ -127,7 +127,7 @@ class PatternSeparator:
                 weight = np.zeros(len(cells))
                 for side in one.sides:
                     up, down = (UP, DOWN) if side == UP else (DOWN, UP)
-                    weight += np.abs(pull) * np.where(pull > 0, self.room[up, cells], self.room[down, cells])
+                    weight += np.abs(pull) * np.where(pull > 0, self.slack[up, cells], self.slack[down, cells])
                 if not self.free[one.cell]:
                     found += self._following(x, one, cells, weight / one.level)
         return found
@@ -170,9 +170,9 @@ class PatternSeparator:
     ) -> tuple[list[PatternCut], list[Requirement]]:
         """The same where relations are nodes of a network and cells its arcs: nodes that a flow gets to make a cut."""
         far, _ = self._stops_in(net, x, asked)
-        missed = [one for one, reach in zip(asked, far, strict=True) if reach < x[one.cell] * (1 - LEAST)]
-        some = missed if len(missed) <= MANY else [missed[i] for i in self._rng.permutation(len(missed))[:MANY]]
-        # Of cuts that are missed by the same, one of few cells is worth more. Where cells that are not hidden take part a
+        violated = [one for one, reach in zip(asked, far, strict=True) if reach < x[one.cell] * (1 - LEAST)]
+        some = violated if len(violated) <= MANY else [violated[i] for i in self._rng.permutation(len(violated))[:MANY]]
+        # Of cuts that are missed by the same, one of few cells is worth more. Where cells that are not suppressed take part a
         # little, flows are stopped where such cells are few.
         thin = np.where(self.free, np.minimum(x + THIN, 1.0), x)
         cuts = []
@@ -183,7 +183,7 @@ class PatternSeparator:
             some = [one for one, both in zip(some, found, strict=True) if not both]
         cuts.sort(key=lambda cut: len(cut.cells))
         total = np.cumsum([len(cut.cells) for cut in cuts])
-        return cuts[: max(int(np.searchsorted(total, HEAVY)), LIGHT)], missed
+        return cuts[: max(int(np.searchsorted(total, HEAVY)), LIGHT)], violated
 
     def _cuts_at(self, net: Network, x: FloatArray, requirement: Requirement, reached: BoolArray) -> list[PatternCut]:
         """The cuts between the nodes that flows get to and all others; one row of nodes a side."""
@@ -207,14 +207,14 @@ class PatternSeparator:
         at = np.flatnonzero(chosen & ~net.pinned)
         place = np.full(len(share), -1)
         place[self.cells[at]] = np.arange(len(at))
-        room = np.ascontiguousarray(self.room[:, self.cells[at]])
+        slack = np.ascontiguousarray(self.slack[:, self.cells[at]])
         far_all, reached_all = [], []
         for begin in range(0, len(asked), MANY):
             some = asked[begin : begin + MANY]
             single = [(place[one.cell], side, one.level) for one in some for side in one.sides]
             arcs, sides, levels = (np.array(part) for part in zip(*single, strict=True))
             far, reached = stops(
-                net.tail[at], net.head[at], net.nodes, room, share[self.cells[at]], arcs, sides, levels
+                net.tail[at], net.head[at], net.nodes, slack, share[self.cells[at]], arcs, sides, levels
             )
             k = 0
             for one in some:
@@ -229,21 +229,21 @@ class PatternSeparator:
         """Cells that could lead farther from the nodes reached, and what they would add."""
         own = requirement.cell
         if reached[net.tail[self.place(own)]] and reached[net.head[self.place(own)]]:  # it is stopped by its own room
-            return np.array([own]), self.room[side, [own]] / requirement.level
+            return np.array([own]), self.slack[side, [own]] / requirement.level
         few = np.flatnonzero(reached if 2 * reached.sum() <= len(reached) else ~reached)
         arcs = np.concatenate([self._arcs[self._first[node] : self._first[node + 1]] for node in few.tolist()])
         out, into = reached[net.tail[arcs]], reached[net.head[arcs]]
         cells = self.cells[arcs]
         leads = (out != into) & (cells != own) & ~net.pinned[arcs]
         cells, out = cells[leads], out[leads]
-        weight = np.where(out, self.room[UP, cells], self.room[DOWN, cells]) / requirement.level
+        weight = np.where(out, self.slack[UP, cells], self.slack[DOWN, cells]) / requirement.level
         order = np.argsort(cells)
         return cells[order], weight[order]
 
     def _push(self, view: _View, share: FloatArray, requirement: Requirement, most: float) -> tuple[float, FloatArray]:
-        """How far the cell gets, in units of the level, and what each cell would add if it were hidden altogether."""
+        """How far the cell gets, in units of the level, and what each cell would add if it were suppressed altogether."""
         cell, level = requirement.cell, requirement.level
-        bound = np.minimum(self.room[:, view.cells] / level, min(most, AMPLE)) * share[view.cells]
+        bound = np.minimum(self.slack[:, view.cells] / level, min(most, AMPLE)) * share[view.cells]
         reach, weight = 0.0, np.zeros(len(self.cells))
         for side in requirement.sides:
             solution = view.push(cell, SIGN[side], -bound[DOWN], bound[UP])
@@ -259,9 +259,9 @@ class PatternSeparator:
 
     def _shares(self, cells: IntArray, move: FloatArray) -> tuple[IntArray, FloatArray]:
         """Which cells move, and which share of their room they take."""
-        room = np.where(move > 0, self.room[UP, cells], self.room[DOWN, cells])
-        moving = np.flatnonzero((np.abs(move) > NOISE * np.minimum(room, np.abs(move).max())) & (room > 0))
-        return cells[moving], np.abs(move[moving]) / room[moving]
+        slack = np.where(move > 0, self.slack[UP, cells], self.slack[DOWN, cells])
+        moving = np.flatnonzero((np.abs(move) > NOISE * np.minimum(slack, np.abs(move).max())) & (slack > 0))
+        return cells[moving], np.abs(move[moving]) / slack[moving]
 
     def _stops(self, requirement: Requirement, side: int, dual: FloatArray) -> FloatArray:
         """What each cell adds by its room, as the multipliers of the relations tell; any multipliers tell the truth."""
@@ -274,9 +274,9 @@ class PatternSeparator:
             pull = -(self.transposed @ dual)
             pull[self.place(requirement.cell)] += SIGN[side]
             # Rounding errors count, except where room without end would make everything of them.
-            pull[(np.abs(pull) < NOISE) & np.isinf(self.room[:, self.cells]).any(axis=0)] = 0.0
+            pull[(np.abs(pull) < NOISE) & np.isinf(self.slack[:, self.cells]).any(axis=0)] = 0.0
         with np.errstate(invalid="ignore"):  # no pull on a cell with endless room
-            stops = np.where(pull > 0, pull * self.room[UP, self.cells], -pull * self.room[DOWN, self.cells])
+            stops = np.where(pull > 0, pull * self.slack[UP, self.cells], -pull * self.slack[DOWN, self.cells])
         return np.where(pull == 0, 0.0, stops) / requirement.level
 
     def _still_flows(self, x: FloatArray, requirement: Requirement) -> bool:
@@ -289,7 +289,7 @@ class PatternSeparator:
 
 
 class _View:
-    """The linear program over cells that a pattern hides, at least in part: others do not move."""
+    """The linear program over cells that a pattern suppresses, at least in part: others do not move."""
 
     def __init__(self, relations: sparse.csr_array, cells: IntArray, x: FloatArray) -> None:
         at = np.flatnonzero(x[cells] > 0)
@@ -317,5 +317,5 @@ MANY = 1000  # requirements at a time
 HEAVY = 1_000_000  # cells in all cuts found at a time; but so many cuts at least:
 LIGHT = 20
 WIDE = 50_000  # arcs: too many to look for cuts with few cells among them all
-THIN = 1e-5  # of a cell that is not hidden takes part: among cuts missed by the same, those of few cells are found
+THIN = 1e-5  # of a cell that is not suppressed takes part: among cuts missed by the same, those of few cells are found
 AMPLE = 1e6  # this many levels of room are as good as endless
