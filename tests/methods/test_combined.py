@@ -430,7 +430,7 @@ def test_single_cells_go_before_selections(tmp_path):
         ("cell,status\n", "begins with the line 'cell,way'"),
         ("cell,way\nI × A\n", "line 2: expected a cell"),
         ("cell,way\nI × A,round\nI × A,round\n", "line 3: the cell 'I × A' occurs twice"),
-        ("cell,way\nI × A,suppress\n", "line 2: 'suppress' is no way"),
+        ("cell,way\nI × A,hide\n", "line 2: 'hide' is no way"),
     ],
 )
 def test_a_file_of_ways_that_cannot_be_read_is_said_so(tmp_path, text, words):
