@@ -234,7 +234,7 @@ def test_the_files_and_registries_that_contributors_are_sent_to_are_there() -> N
     assert "tests/rules/test_rules_contract.py" in places
     assert not [place for place in places if not (ROOT / place).exists()]
     registries = re.findall(r"`([A-Z]+)`(?: or `[A-Z]+`)? in `([\w/]+\.py)`", text)
-    assert {name for name, _ in registries} >= {"RULES", "SUPPRESSION", "SOLVERS", "FORMATS", "ATTACKS", "COMMANDS"}
+    assert {name for name, _ in registries} >= {"RULES", "METHODS", "SOLVERS", "FORMATS", "ATTACKS", "COMMANDS"}
     for name, module in registries:
         assert re.search(rf"^{name}\b.* = ", (SOURCE / module).read_text(encoding="utf-8"), flags=re.M), name
 

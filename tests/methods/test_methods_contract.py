@@ -13,7 +13,7 @@ from tests.helpers.interrupt import Interrupt
 from discreet.audit import audit
 from discreet.data.table import Table
 from discreet.errors import InputError, NoSafePatternError, RuleError
-from discreet.methods import SUPPRESSION, protect
+from discreet.methods import METHODS, SUPPRESSION, protect
 from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection, suppress
 from discreet.testing import (
@@ -330,9 +330,9 @@ def test_an_unknown_method_is_refused():
 
 @pytest.mark.parametrize("name", SUPPRESSION)
 def test_methods_can_be_handed_in_and_are_documented(name):
-    chosen = SUPPRESSION[name]()
+    chosen = METHODS[name]()
     assert chosen.name == name
-    assert SUPPRESSION[name].__doc__
+    assert METHODS[name].__doc__
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 1.0})
     assert protect(problem, chosen).report.method == name
 

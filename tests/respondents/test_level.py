@@ -15,7 +15,6 @@ from discreet.inference.respondents.sensitivity import measures_of
 from discreet.jobs.job import run_job
 from discreet.jobs.job_file import read_job
 from discreet.level import level_of
-from discreet.methods import OTHERS, SUPPRESSION
 from discreet.testing import random_problem, random_table
 
 RULES = ("P(20)", "PQ(10,40)", "P(15)", "NK(2,85)")
@@ -130,7 +129,6 @@ def test_other_methods_cover_cells():
     problem = named(contributor="firm")
     found = protect(problem, "intervals", time_limit=20)
     assert publish(problem, found, audit(problem, found)) is not None
-    assert set(SUPPRESSION) & set(OTHERS) == set()
 
 
 def test_linked_tables_without_a_finest_one_cover_cells():

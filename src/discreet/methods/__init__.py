@@ -18,7 +18,7 @@ from discreet.methods.counts.small_counts import SmallCounts
 from discreet.methods.fallback import WithFallback, or_in_words
 from discreet.methods.intervals.first_model import IntervalsFirstModel
 from discreet.methods.intervals.intervals import Intervals
-from discreet.methods.method import Method
+from discreet.methods.method import Method, Traits, traits_of, uses_secret
 from discreet.methods.never_computable import NeverComputable, found_for
 from discreet.methods.perturbation.adjustment import Adjustment
 from discreet.methods.perturbation.first_model import PerturbationFirstModel
@@ -42,7 +42,7 @@ from discreet.progress import Budget, Progress, Silent
 from discreet.protection import Protection
 from discreet.secret import Secret
 
-SUPPRESSION: Mapping[str, type[Method]] = {
+METHODS: Mapping[str, type[Method]] = {
     "auto": Auto,
     "kelly": Kelly,
     "hypercube": Hypercube,
@@ -52,8 +52,6 @@ SUPPRESSION: Mapping[str, type[Method]] = {
     "improve": Improve,
     "optimal": Optimal,
     "first-model": FirstModel,
-}
-OTHERS: Mapping[str, type[Method]] = {  # that tell readers intervals, or other values
     "perturb": Perturbation,
     "perturb-first-model": PerturbationFirstModel,
     "adjust": Adjustment,
@@ -67,7 +65,40 @@ OTHERS: Mapping[str, type[Method]] = {  # that tell readers intervals, or other 
     "conventional-round": ConventionalRounding,
     "combined": Combined,
 }
-METHODS: Mapping[str, type[Method]] = {**SUPPRESSION, **OTHERS}
+SUPPRESSION = tuple(name for name, method in METHODS.items() if traits_of(method).suppresses)
+
+
+__all__ = [
+    "METHODS",
+    "SUPPRESSION",
+    "Adjustment",
+    "Auto",
+    "CellKey",
+    "Combined",
+    "ControlledRounding",
+    "ConventionalRounding",
+    "Elimination",
+    "FirstModel",
+    "Guided",
+    "Hypercube",
+    "Improve",
+    "Intervals",
+    "IntervalsFirstModel",
+    "Kelly",
+    "Method",
+    "Modular",
+    "Optimal",
+    "Perturbation",
+    "PerturbationFirstModel",
+    "RandomRounding",
+    "RoundingFirstModel",
+    "SmallCounts",
+    "Traits",
+    "protect",
+    "traits_of",
+    "uses_secret",
+    "with_options",
+]
 
 
 def with_options(name: str, **options: Any) -> Method:
@@ -79,11 +110,6 @@ def with_options(name: str, **options: Any) -> Method:
     if strange:
         raise RuleError(f"The method {name!r} has no option {some(strange)}. See `discreet methods`.", strange)
     return METHODS[name](**{option: _read(value, known[option]) for option, value in options.items()})
-
-
-def uses_secret(method: Method | type[Method]) -> bool:
-    """Whether a method draws at random to protect; all others are the same for the same seed."""
-    return bool(getattr(method, "uses_secret", False))
 
 
 def _read(value: Any, option: Field[Any]) -> Any:
@@ -137,13 +163,13 @@ def protect(
             raise InputError(f"{name} is a number from 0 on, not {number!r}.")
     if isinstance(method, str):
         method = with_options(method)
-    in_force = level_of(problem, type(method) in SUPPRESSION.values(), level)
-    if type(method) in OTHERS.values() and (start is not None or in_force.covers_respondents):
+    traits = traits_of(method)
+    in_force = level_of(problem, traits.suppresses, level)
+    if not traits.suppresses and (start is not None or in_force.covers_respondents):
         raise InputError(f"The method {method.name!r} suppresses no cells: start= and level= are for suppression.")
-    if type(method) in SUPPRESSION.values() and getattr(method, "at_most", None) is None:
+    if traits.splits and getattr(method, "at_most", None) is None:
         method = InPieces(method)
-    suppresses = type(method) not in OTHERS.values()
-    if suppresses:
+    if traits.suppresses:
         quick: Method = InPieces(Kelly())
         other = None if getattr(method, "at_most", None) is not None else quick
         if in_force.covers_respondents:
@@ -151,8 +177,8 @@ def protect(
         method = NeverComputable(WithFallback(method, other, in_force.covers_respondents))
     begin = None if start is None else beginning_with(problem, start)
     run = Run(seed, Budget(time_limit, gap), progress or Silent(), executor, begin, secret=Secret.of(secret))
-    if not suppresses:
-        posed = problem.posed(suppresses=False, lists_zeros=isinstance(method, Intervals))
+    if not traits.suppresses:
+        posed = problem.posed(suppresses=False, lists_zeros=traits.lists_zeros)
         found = found_for(problem, or_in_words(method, posed, run))
         if not uses_secret(method):
             return found

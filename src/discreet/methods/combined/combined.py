@@ -15,6 +15,7 @@ from discreet.methods.context import Run
 from discreet.methods.intervals.intervals import check_sides
 from discreet.methods.intervals.plan import IntervalPlan
 from discreet.methods.intervals.setting import Sides, Treatment
+from discreet.methods.method import Traits
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
 
@@ -47,6 +48,7 @@ class Combined:
     exact: bool = False
 
     name = "combined"
+    traits = Traits(kind="combined", proves_bound=True)
     uses_secret = True
     files: ClassVar[tuple[str, ...]] = ("ways",)
 

@@ -15,6 +15,7 @@ from discreet.methods.context import Run
 from discreet.methods.counts.ptable import PTable, perturbation_table
 from discreet.methods.counts.restore import restored
 from discreet.methods.counts.whole import counts_of
+from discreet.methods.method import Traits
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, tell
 
@@ -30,6 +31,7 @@ class CellKey:
     """
 
     name = "cell-key"
+    traits = Traits(kind="counts", needs_counts=True)
 
     deviation: int = 3  # largest change of a count
     variance: float = 1.0  # of the change

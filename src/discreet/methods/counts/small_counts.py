@@ -10,6 +10,7 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import RuleError, TableError, some
 from discreet.methods.context import Run
 from discreet.methods.counts.whole import counts_of
+from discreet.methods.method import Traits
 from discreet.methods.totals import Totals
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, tell
@@ -23,6 +24,7 @@ class SmallCounts:
     """
 
     name = "small-counts"
+    traits = Traits(kind="counts", needs_counts=True)
     uses_secret = True
 
     base: int = 3

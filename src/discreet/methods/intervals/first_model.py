@@ -14,6 +14,7 @@ from discreet.methods.intervals.intervals import check_sides
 from discreet.methods.intervals.plan import told
 from discreet.methods.intervals.prepare import prepared
 from discreet.methods.intervals.setting import IntervalSetting, Sides, WidthRequirement
+from discreet.methods.method import Traits
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
 from discreet.solvers import Outcome, Solution, new_model
@@ -34,6 +35,7 @@ class IntervalsFirstModel:
     rounded: bool = True
 
     name = "intervals-first-model"
+    traits = Traits(kind="intervals", proves_bound=True)
 
     def __post_init__(self) -> None:
         check_sides(self.up, self.down)

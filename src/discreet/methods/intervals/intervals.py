@@ -8,6 +8,7 @@ from discreet.errors import RuleError
 from discreet.methods.context import Run
 from discreet.methods.intervals.plan import IntervalPlan
 from discreet.methods.intervals.setting import Sides
+from discreet.methods.method import Traits
 from discreet.problem import Problem
 from discreet.protection import Protection
 
@@ -35,6 +36,7 @@ class Intervals:
     exact: bool = False
 
     name = "intervals"
+    traits = Traits(kind="intervals", proves_bound=True, lists_zeros=True)
 
     @property
     def uses_secret(self) -> bool:

@@ -11,6 +11,7 @@ from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.guesses import at_levels
 from discreet.methods.context import Run
+from discreet.methods.method import Traits
 from discreet.methods.perturbation.announcement import check, drawn_multiple, strictest
 from discreet.methods.perturbation.master import FoundTable, Infeasible, TableMaster
 from discreet.methods.perturbation.rows import Senses
@@ -40,6 +41,7 @@ class Adjustment:
     senses: str = "best"
     exact: bool = False
     name = "adjust"
+    traits = Traits(kind="perturbation", proves_bound=True)
 
     @property
     def uses_secret(self) -> bool:

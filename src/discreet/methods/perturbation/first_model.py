@@ -12,6 +12,7 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.attackers import Attacker
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods.context import Run
+from discreet.methods.method import Traits
 from discreet.methods.perturbation.master import PROVEN, FoundTable, Infeasible
 from discreet.methods.perturbation.perturbation import Perturbation
 from discreet.methods.perturbation.search import TableSearch, first_feasible
@@ -36,6 +37,7 @@ class PerturbationFirstModel:
     ceiling: FloatArray | None = None
     at_most: int | None = None
     name = "perturb-first-model"
+    traits = Traits(kind="perturbation", proves_bound=True)
     uses_secret = True
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.errors import NoSafePatternError, RuleError, some
 from discreet.methods.context import Run
+from discreet.methods.method import Traits
 from discreet.methods.perturbation.announcement import check, drawn_multiple
 from discreet.methods.perturbation.draws import Draws
 from discreet.methods.perturbation.large import Finest
@@ -36,6 +37,7 @@ class Perturbation:
     floor: FloatArray | None = None
     ceiling: FloatArray | None = None
     name = "perturb"
+    traits = Traits(kind="perturbation", proves_bound=True)
     uses_secret = True
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods.context import Run
+from discreet.methods.method import Traits
 from discreet.methods.rounding.grid import Base, RoundingGrid, check, refuse_relations
 from discreet.methods.rounding.search import RoundingSearch
 from discreet.methods.rounding.separator import protection, violated
@@ -37,6 +38,7 @@ class ControlledRounding:
     unbiased: bool = False
     relax: bool = False
     name = "round"
+    traits = Traits(kind="rounding", proves_bound=True)
 
     @property
     def uses_secret(self) -> bool:

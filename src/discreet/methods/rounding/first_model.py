@@ -12,6 +12,7 @@ from discreet.attackers import Attacker
 from discreet.errors import NoSafePatternError
 from discreet.inference.tolerances import REACH
 from discreet.methods.context import Run
+from discreet.methods.method import Traits
 from discreet.methods.rounding.grid import Base, RoundingGrid, check
 from discreet.methods.rounding.separator import protection
 from discreet.problem import Problem, Status
@@ -34,6 +35,7 @@ class RoundingFirstModel:
     zero_restricted: bool = True
     steps: int = 1
     name = "round-first-model"
+    traits = Traits(kind="rounding", proves_bound=True)
 
     def __post_init__(self) -> None:
         check(self.base, self.steps)

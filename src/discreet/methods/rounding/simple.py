@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.methods.context import Run
+from discreet.methods.method import Traits
 from discreet.methods.rounding.grid import Base, Multiples, bases, check
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, tell
@@ -23,6 +24,7 @@ class RandomRounding:
 
     base: float | Base = 5.0
     name = "random-round"
+    traits = Traits(kind="rounding")
     uses_secret = True
 
     def __post_init__(self) -> None:
@@ -47,6 +49,7 @@ class ConventionalRounding:
 
     base: float | Base = 5.0
     name = "conventional-round"
+    traits = Traits(kind="rounding")
 
     def __post_init__(self) -> None:
         check(self.base)

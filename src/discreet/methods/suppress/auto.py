@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from discreet.inference.max_flow import network
 from discreet.methods.context import Run
+from discreet.methods.method import Traits
 from discreet.methods.suppress.improve import Neighbourhoods
 from discreet.methods.suppress.kelly import Kelly
 from discreet.methods.suppress.modular import table_by_table
@@ -27,6 +28,7 @@ class Auto:
     """
 
     name = "auto"
+    traits = Traits(takes_start=True, splits=True, proves_bound=True)
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         found = Kelly().protect(problem, run)

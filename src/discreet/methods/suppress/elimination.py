@@ -9,6 +9,7 @@ import numpy as np
 from discreet.arrays import BoolArray
 from discreet.audit import audit
 from discreet.methods.context import Run
+from discreet.methods.method import Traits
 from discreet.methods.suppress.pattern import together
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
@@ -22,6 +23,7 @@ class Elimination:
     """
 
     name = "eliminate"
+    traits = Traits(takes_start=True, splits=True)
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         start = _largest(problem) if run.start is None else run.start

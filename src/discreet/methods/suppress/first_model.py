@@ -16,6 +16,7 @@ from discreet.inference.max_flow import network
 from discreet.inference.propagate import propagate
 from discreet.inference.tolerances import REACH
 from discreet.methods.context import Run
+from discreet.methods.method import Traits
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection, suppress
@@ -47,6 +48,7 @@ class FirstModel:
     """
 
     name = "first-model"
+    traits = Traits(splits=True, proves_bound=True)
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         requirements = [requirement for who in problem.attackers() for requirement in _requirements(problem, who)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from discreet.methods.context import Run
+from discreet.methods.method import Traits
 from discreet.methods.suppress.optimal.search import PatternSearch
 from discreet.problem import Problem
 from discreet.protection import Protection
@@ -19,6 +20,7 @@ class Guided:
     """
 
     name = "guided"
+    traits = Traits(takes_start=True, splits=True, proves_bound=True)
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         search = PatternSearch(problem, run)

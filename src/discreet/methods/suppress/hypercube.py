@@ -11,6 +11,7 @@ from scipy import sparse
 from discreet.arrays import DOWN, UP, IntArray
 from discreet.errors import NoSafePatternError
 from discreet.methods.context import Run
+from discreet.methods.method import Traits
 from discreet.methods.suppress.pattern import Pattern, together
 from discreet.methods.suppress.top_down import HALF, Answer, Parts, Subproblem, needs
 from discreet.problem import Problem, Status
@@ -29,6 +30,7 @@ class Hypercube:
     """
 
     name = "hypercube"
+    traits = Traits(takes_start=True, splits=True)
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         parts = Parts(problem, run)

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.methods.context import Run
+from discreet.methods.method import Traits
 from discreet.methods.suppress.modular import table_by_table
 from discreet.methods.suppress.nonzeros import terms
 from discreet.methods.suppress.optimal.search import NOISE, PROGRAMS, PatternSearch
@@ -30,6 +31,7 @@ class Improve:
     """
 
     name = "improve"
+    traits = Traits(takes_start=True, splits=True, proves_bound=True)
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         search = PatternSearch(problem, run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from discreet.methods.context import Run
+from discreet.methods.method import Traits
 from discreet.methods.suppress.bottom_up import apart
 from discreet.methods.suppress.pattern import together
 from discreet.problem import Problem
@@ -22,6 +23,7 @@ class Kelly:
     """
 
     name = "kelly"
+    traits = Traits(takes_start=True, splits=True)
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         suppressed, moves = apart(problem, run)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from discreet.arrays import BoolArray
 from discreet.errors import NoSafePatternError
 from discreet.methods.context import Run
+from discreet.methods.method import Traits
 from discreet.methods.suppress.optimal.search import PatternSearch
 from discreet.methods.suppress.pattern import together
 from discreet.methods.suppress.top_down import HALF, Answer, Parts, Subproblem, needs
@@ -24,6 +25,7 @@ class Modular:
     """HiTaS (de Wolf 2002): a hierarchy from the top down, table by table; then a look at all of it, which HiTaS lacks."""
 
     name = "modular"
+    traits = Traits(takes_start=True, splits=True)
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         return together(problem, self.name, run.beginning(table_by_table(problem, run, HALF)))

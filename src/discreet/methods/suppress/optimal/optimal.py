@@ -9,6 +9,7 @@ import numpy as np
 from discreet.arrays import BoolArray
 from discreet.errors import NoSafePatternError, RuleError, some
 from discreet.methods.context import Run
+from discreet.methods.method import Traits
 from discreet.methods.suppress.kelly import Kelly
 from discreet.methods.suppress.modular import table_by_table
 from discreet.methods.suppress.optimal.search import PatternSearch
@@ -32,6 +33,7 @@ class Optimal:
     fewest: bool = False
 
     name = "optimal"
+    traits = Traits(takes_start=True, splits=True, proves_bound=True)
 
     def __post_init__(self) -> None:
         if self.at_most is not None and self.at_most < 0:
