@@ -13,7 +13,7 @@ from discreet.arrays import FloatArray
 from discreet.errors import TableError
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Attacker:
     """Bounds on every cell that somebody knows without the publication.
 
@@ -25,6 +25,9 @@ class Attacker:
     lower: FloatArray
     upper: FloatArray
     levels: FloatArray | None = None
+
+    def __repr__(self) -> str:
+        return f"Attacker({self.name!r}, {len(self.lower):,} cells)"
 
     def __post_init__(self) -> None:
         put = object.__setattr__

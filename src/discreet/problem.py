@@ -29,7 +29,7 @@ class Status(IntEnum):
     SUPPRESSED = 3  # already suppressed, needs no protection of its own
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Override:
     """A decision against the rules: a sensitive cell that may be published all the same. Confidential."""
 

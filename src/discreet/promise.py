@@ -23,7 +23,7 @@ from discreet.protection import MANUAL, Decision, Protection
 from discreet.rules import WeightedThreshold
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class VerdictBasis:
     """What a verdict rests on; ``respondents`` is None at the level of cells."""
 

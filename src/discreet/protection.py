@@ -33,7 +33,7 @@ class Decision(IntEnum):
         return self.name.lower()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SolveReport:
     """How good a protection is. Whether it is safe is the audit's business."""
 
@@ -55,6 +55,9 @@ class SolveReport:
     )  # of randomness that protects; never shown, and in the confidential report alone
     symmetric: bool = False  # intervals are as narrow as levels allow: values are in their middles
     secret_limit: bool = False  # readers are told of larger changes than the method ever makes, and must not know
+
+    def __repr__(self) -> str:
+        return f"SolveReport({self.method}: {self.status}, {self.n_primary:,} primary, {self.n_secondary:,} secondary)"
 
     @property
     def gap(self) -> float | None:

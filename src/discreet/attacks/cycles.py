@@ -22,7 +22,7 @@ NOTHING = 1e-7  # multipliers below this are float noise
 DIRECTIONS = 4  # random moves that tell apart cells that do not move as one
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CycleSide:
     """Cells that stop a cell on one side: its distance from the end is Σ weight · (their distance from their own ends)."""
 
@@ -39,7 +39,7 @@ class CycleSide:
         return " + ".join(several)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cycle:
     """One suppressed cell: its exact interval, what bounds it, and the cells any one of which would reveal it.
 

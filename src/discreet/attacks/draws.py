@@ -31,7 +31,7 @@ SAME = 1e-9  # share by which what is told may differ and still be the same
 DIGITS = "0123456789abcdef" * 2  # of a secret that nothing is drawn from
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Drawing:
     """The ``chance`` that a sensitive cell is drawn to where it is published, as good as estimated from so many ``hits``.
 

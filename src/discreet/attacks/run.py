@@ -31,7 +31,7 @@ MANY = 5_000  # cells of a table that is not protected over and over again unask
 SECONDS = 60.0  # for an attack that draws tables; what is not settled by then is not claimed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Knowledge:
     """What the intruder is supposed to know or to have, beside the publication."""
 

@@ -30,7 +30,7 @@ SIDES = ("lower", "upper")
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ProvenSide:
     """Why a cell goes so far in one direction, and why no farther."""
 
@@ -39,7 +39,7 @@ class ProvenSide:
     multipliers: Mapping[int, Fraction] | None = None  # of the relations that bound it; None: nothing is said
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Proof:
     """What one attacker can infer about the audited cells."""
 

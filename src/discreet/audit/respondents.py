@@ -21,7 +21,7 @@ from discreet.protection import Protection
 CHUNK = 60  # respondents that are looked at in one go
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RespondentAudit:
     """The verdict: who is exposed, to whom, by which aggregation. Confidential: it tells names and amounts."""
 
@@ -31,6 +31,9 @@ class RespondentAudit:
     targets: int  # respondents who need protection
     programs: int  # linear programs it took
     exposed: tuple[Exposed, ...]  # for each respondent and rule one, the worst first
+
+    def __repr__(self) -> str:
+        return f"RespondentAudit({self.targets:,} respondents, {'safe' if self.passed else f'{len(self.respondents):,} exposed'})"
 
     @property
     def passed(self) -> bool:
@@ -85,7 +88,7 @@ def audit_respondents(
     return RespondentAudit(problem, protection.digest, problem.rules, len(targets), programs, tuple(exposed))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Chunk:
     """Some respondents to look at, in another process perhaps."""
 

@@ -29,7 +29,7 @@ NOT_RUN = "not run: the comparison was stopped before"
 STOPPED = "stopped before there was a result"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MethodOutcome:
     """What came of one method; without a result, why."""
 
@@ -40,6 +40,11 @@ class MethodOutcome:
     risk: Risk | None = None  # what at least one attacker finds out,
     risks: tuple[Risk, ...] = ()  # and what each does
     reason: str = ""
+
+    def __repr__(self) -> str:
+        return (
+            f"MethodOutcome({self.method}: {'no result' if self.safe is None else 'safe' if self.safe else 'exposed'})"
+        )
 
     @property
     def safe(self) -> bool | None:

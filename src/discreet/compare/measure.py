@@ -58,7 +58,7 @@ class Risk:
     told_error: float | None  # median relative error of the published value, of sensitive cells that have one
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sample:
     """Cells that are not sensitive, the same for all methods: those whose widths are worked out."""
 
@@ -75,7 +75,7 @@ class Sample:
         return cls(np.sort(chosen), len(every))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Meter:
     """Measures every protection of one problem on the same cells."""
 

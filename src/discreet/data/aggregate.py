@@ -28,7 +28,7 @@ from discreet.data.table import Weights
 from discreet.errors import HierarchyError, InputError, some
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ancestry:
     """Pairs (leaf, code that it counts towards) of one hierarchy, for the leaves that occur."""
 
@@ -106,7 +106,7 @@ class Condensed(NamedTuple):
     entries: pd.DataFrame
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Moving:
     """Respondents in several leaf cells."""
 
@@ -147,7 +147,7 @@ class Records(Protocol):
     def respondents(self) -> AbstractContextManager[Respondents]: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CellSums:
     """What the records add up to."""
 

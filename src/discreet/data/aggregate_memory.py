@@ -21,7 +21,7 @@ MOST_RECORDS = 5_000  # measured: half the time of the engine for 1,000 records,
 MOST_DIGITS = 18  # of sums, in whole numbers of 64 bits
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MemoryRecords:
     """Records as a data frame, with the decimal places of its columns of numbers."""
 
@@ -90,7 +90,7 @@ class MemoryRecords:
         return np.asarray(np.sign(number) * np.where(exact, size.astype(float) / float(unit), apart))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MemoryRespondents:
     """What each respondent contributes to each leaf cell, and one row per respondent."""
 

@@ -23,7 +23,7 @@ SECTIONS = {
 REGIONS = {"N": "North", "E": "East", "S": "South", "W": "West", "C": "Centre"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Survey:
     """Records ``firm, holding, industry, region, turnover, employees`` and the two classifications."""
 

@@ -52,7 +52,7 @@ def components(
         yield cells[by_cell[cell_at[k] : cell_at[k + 1]]], sparse.csr_array(block, shape=shape)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Push:
     """A table met on the way, as its difference from the true one.
 

@@ -10,7 +10,7 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.solvers import Basis
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Difference:
     """A congruent table minus the true one: how far some cells move (all others stay).
 
@@ -21,7 +21,7 @@ class Difference:
     move: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evidence:
     """For each audited cell and side, which congruent table shows how far it moves down (0) or up (1)."""
 
@@ -34,7 +34,7 @@ class Evidence:
         return Evidence((*self.tables, *other.tables), np.concatenate([self.shown, more], axis=1))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Start:
     """A corner that a solver has been to, as columns of one component, and the way back to it."""
 
@@ -42,7 +42,7 @@ class Start:
     basis: Basis
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ComponentFindings:
     """What was found out about the columns of one connected component.
 

@@ -18,7 +18,7 @@ from discreet.arrays import FloatArray
 from discreet.inference.numbers import Bound, Rational, decimal, ratio
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExactDifference:
     """A congruent table minus the true one: cell ``cells[k]`` moves by exactly ``move[k] / over``."""
 
@@ -41,7 +41,7 @@ class ExactDifference:
         return dict(zip(self.cells, self.move, strict=True))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Combination:
     """Relations, each times a multiplier, which together bound how far a cell goes in one direction.
 

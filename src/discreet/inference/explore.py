@@ -23,7 +23,7 @@ PARTS = (2520, 2**40)  # multipliers are simple fractions, and else rounded
 NETWORK = 10_000  # columns × targets from which on a compiled network algorithm is worth loading
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Component:
     """Columns that can only move together, and what is asked about them.
 

@@ -29,7 +29,7 @@ FITS = 2**62  # what sums in whole numbers must stay below
 Correction = Callable[[FloatArray], FloatArray | None]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class IntegerSystem:
     """Relations with whole weights and rooms that are whole multiples of a unit.
 

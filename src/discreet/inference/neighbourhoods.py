@@ -19,7 +19,7 @@ TRIAL = 12  # which so many targets then tell
 SHARE = 8  # one in so many of the smallest parts, the nearest, share it: what is far from the middle seldom moves in it
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Neighbourhood:
     """Some columns of a component, and what is asked about those in the middle, as a component of its own."""
 

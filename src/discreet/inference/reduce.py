@@ -15,7 +15,7 @@ from discreet.inference.grid import rough, whole
 from discreet.inference.propagate import propagate
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reduced:
     """A smaller system that says the same: cell ``i`` moves by ``sign[i]`` times its column, or not at all (column −1)."""
 

@@ -48,7 +48,7 @@ from discreet.rules import parse_rules
 from discreet.secret import Secret
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """Everything a job made, and where it was written. ``release`` is missing if an audit, or an attack, finds cells exposed."""
 
@@ -60,6 +60,9 @@ class Result:
     level: LevelInForce
     respondents: RespondentAudit | None = None  # at the level of contributions
     lab: LabReport | None = None  # where the job asks for attacks
+
+    def __repr__(self) -> str:
+        return f"Result({'published' if self.release is not None else 'not published'}, {len(self.files)} files)"
 
     @property
     def passed(self) -> bool:

@@ -16,7 +16,7 @@ from discreet.inference.respondents.sensitivity import Measure
 MANY = 6  # cells that are still named one by one
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Aggregation:
     """Relations times multipliers leave a sum of suppressed base cells on one side and published cells on the other.
 

@@ -14,7 +14,7 @@ from discreet.solvers import Model, new_model
 TINY = 1e-7  # of what somebody knows
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Goals:
     """Columns that must move, in which direction, and how far."""
 

@@ -30,7 +30,7 @@ from discreet.problem import Problem, Status
 SIGNS = 10  # cells that one respondent dominates: beyond that, signs are too many to try them all
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Exposed:
     """A respondent of whom an aggregation says too much to some insiders, or to everybody if there are none."""
 
@@ -41,6 +41,9 @@ class Exposed:
     respondent: str
     insiders: tuple[str, ...]
     aggregation: Aggregation | None  # None where it was not found out whether there is one
+
+    def __repr__(self) -> str:
+        return f"Exposed(a respondent in {len(self.cells):,} cells, to {len(self.insiders):,} insiders)"
 
     @property
     def precision(self) -> float:
