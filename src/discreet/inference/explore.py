@@ -95,7 +95,7 @@ def settle(component: Component, found: ComponentFindings, chosen: IntArray, nea
 
 
 def reaches(reach: FloatArray, level: FloatArray) -> BoolArray:
-    """Whether a reach is enough for a level: the line is drawn a hair below it."""
+    """Whether a reach is enough for a level: with the tolerance for rounding error."""
     return np.asarray(reach >= level * (1 - tolerances.REACH))
 
 
@@ -262,7 +262,7 @@ class _Explorer:
             self.learn(CongruentTables(c.relations, *near, unit).push(column, SIGN[side], goal))
 
     def _go(self, tables: CongruentTables, k: int, column: int, side: int, goal: float) -> None:
-        """Next to the truth, and if that does not go a hair nearer: levels are often what just fits."""
+        """The table nearest to the truth; if there is none, one for a level that is smaller by the tolerance: levels often just fit."""
         for far in (goal, goal * (1 - tolerances.REACH / 2)):
             if self.open()[side, k]:
                 self.learn(tables.shortest(column, SIGN[side], far))

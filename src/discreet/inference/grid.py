@@ -33,8 +33,8 @@ Correction = Callable[[FloatArray], FloatArray | None]
 class IntegerSystem:
     """Relations with whole weights and rooms that are whole multiples of a unit.
 
-    Rooms were rounded inwards, except where they are within a hair of a multiple. So of a table that keeps both to the
-    letter at least all but a hair is exactly congruent, whatever a solver's tolerance and whatever relations make of it.
+    Slacks were rounded inwards, except where they are within rounding error of a multiple. So of a table that keeps both to the
+    letter at least all but a rounding error is exactly congruent, whatever a solver's tolerance and whatever relations make of it.
     """
 
     relations: sparse.csr_array
@@ -139,7 +139,7 @@ def _simplest(number: float, noise: float) -> int:
 def multiples(slack: FloatArray, fine: float | None = None) -> tuple[FloatArray, float]:
     """Rooms in whole units, and how many units make one: a power of ten if rooms are round, else of two.
 
-    Rooms that were worked out may be a hair off a round number. What a cell can move by is a sum of rooms, so that a share of
+    Computed slacks may miss a round number by rounding error. The deviation of a cell is a sum of slacks, so that a share of
     each makes no larger share of it. Rooms that are not round are cut, never widened; units are then no larger than ``fine``, or
     a tiny share of the smallest room, if that is possible.
     """

@@ -30,7 +30,7 @@ def exactly(program: ExactProgram, cells: Sequence[int], move: FloatArray) -> Ex
 def congruent(program: ExactProgram, cells: Sequence[int], move: FloatArray) -> Iterator[ExactDifference]:
     """Exactly congruent differences near one that a solver found, those with simple numbers first.
 
-    They may stick out of the bounds by a hair, which :meth:`ExactProgram.multiple` takes off. First all moves are rounded to
+    They may violate bounds by rounding error, which :meth:`ExactProgram.multiple` takes off. First all moves are rounded to
     multiples of one simple fraction, and most often that is all. Otherwise moves next to a bound are put there, moves next
     to zero left out, and the others follow from the relations.
     """

@@ -54,7 +54,7 @@ class Run:
 
 
 def beginning_with(problem: Problem, start: BoolArray) -> BoolArray | None:
-    """What a pattern to begin with suppresses of its own accord; None if only what must be suppressed anyway.
+    """The free cells that a starting pattern suppresses; None if only what must be suppressed anyway.
 
     Cells in it that must be published are left out.
     """

@@ -87,7 +87,7 @@ class InPieces:
                 late.append(cells)
                 continue
             if done.report.status == "time_limit" and not own.budget.over and (here or late):
-                raise KeyboardInterrupt  # somebody stopped it, who means all pieces
+                raise KeyboardInterrupt  # interrupted: propagate
             yield cells, done
 
 

@@ -429,7 +429,7 @@ class RespondentSearch:
 
 
 def moves_with(relations: sparse.csr_array, columns: list[int], weights: list[float]) -> sparse.csr_array:
-    """Relations with a column more that moves some others by its weights, each plus what it moves of its own accord.
+    """Relations with a column more that moves some others by its weights, each plus a deviation of its own.
 
     The latter are columns, too, one each, before the last. Relations stay as they are: if some followed from others, they
     still do.

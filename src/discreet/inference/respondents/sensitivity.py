@@ -31,7 +31,7 @@ class Measure:
     known: float = 1.0  # share to within which everybody knows each contribution beforehand
 
     def inclusive(self) -> Measure:
-        """The same, for sums on the boundary to count as sensitive: by a hair stricter."""
+        """The same, slightly stricter, so that sums on the boundary count as sensitive."""
         return replace(self, lead=self.lead * HAIR, other=self.other * (1.0 if self.has_target else HAIR))
 
     @property

@@ -17,7 +17,7 @@ from discreet.protection import Protection, tell
 
 HAIR = 1e-7  # of a width, beyond a round number, is the solver's noise
 MOST_BEYOND = 0.5  # of a width that ends go beyond a bound that attackers are said to know
-WIDER = 1e-6  # share by which widths grow where an audit found them a hair too narrow
+WIDER = 1e-6  # share by which widths grow where an audit found them too narrow by rounding error
 
 
 def published(
@@ -98,7 +98,7 @@ def _beyond(setting: IntervalSetting, wide: FloatArray, tick: float) -> FloatArr
 
 
 def _round_up(width: FloatArray, hair: float) -> FloatArray:
-    """The next whole number, or the one just below if it is missed by a hair."""
+    """The next whole number, or the one just below if it is exceeded by rounding error only."""
     nearest = np.rint(width)
     return np.where(np.abs(width - nearest) <= hair * np.maximum(width, 1.0), nearest, np.ceil(width))
 

@@ -73,7 +73,7 @@ class TableSeparator:
                 pull = [found[side][1] for side in sides]
                 cut = self._cut(pull, slack, knows, level)
                 short = cut.lacking(change.astype(float))
-                # Where float noise suppresses what is lacking, ask for a hair more.
+                # Where float noise suppresses what is lacking, ask for slightly more.
                 yield cut if short > HAIR else TableCut(cut.cells, cut.weight, cut.least - short + HAIR)
 
     def _push(self, cell: int, side: float, slack: FloatArray, level: float) -> tuple[float, FloatArray]:

@@ -143,7 +143,7 @@ def _cheaper(found: Protection, best: Protection | None) -> Protection:
 
 
 def _stopped(found: Protection, run: Run) -> bool:
-    """Whether somebody stopped a step, who means all of it."""
+    """Whether a step was interrupted, and not by the time limit."""
     return found.report.status == "time_limit" and not run.budget.over
 
 

@@ -165,6 +165,6 @@ def _protect(region: _Region) -> _Found:
         suppressed, status = pattern.trim(run)
     except NoSafePatternError:  # not in time
         suppressed, status = pattern.suppressed, ""
-    if status == "time_limit" and not run.budget.over:  # somebody stopped it, who means all of this
+    if status == "time_limit" and not run.budget.over:  # interrupted: propagate
         raise KeyboardInterrupt
     return _Found(suppressed, pattern.lacking(), pattern.moves(suppressed))

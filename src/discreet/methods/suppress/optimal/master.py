@@ -39,7 +39,7 @@ class FoundPattern:
 class PatternMaster:
     """All cuts found so far, over the cells that may be suppressed.
 
-    Rows that are fulfilled by far sit out until a pattern misses them, and dear columns until one might pay.
+    Rows that are fulfilled by far sit out until a pattern misses them, and costly columns until one might pay.
     """
 
     def __init__(self, cost: FloatArray, free: BoolArray, forced: BoolArray, seed: int) -> None:

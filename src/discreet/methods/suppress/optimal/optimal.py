@@ -61,7 +61,7 @@ class Optimal:
             return None
         found = Kelly().protect(problem, run)  # the quickest
         search.accept(found.suppressed)
-        if found.report.status == "time_limit" and not run.budget.over:  # somebody stopped it, who means all of this
+        if found.report.status == "time_limit" and not run.budget.over:  # interrupted: propagate
             raise KeyboardInterrupt
         return table_by_table(problem, run.unkept(), FIRST) if search.easy else None
 

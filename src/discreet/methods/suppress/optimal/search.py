@@ -351,7 +351,7 @@ class PatternSearch:
         suppressed, status = pattern.trim(self.inner)
         better = self.accept(suppressed)
         self.failed = 0 if better else self.failed + 1
-        if status == "time_limit" and not self.budget.over:  # somebody stopped it, who means all of this
+        if status == "time_limit" and not self.budget.over:  # interrupted: propagate
             raise KeyboardInterrupt
         return better
 
