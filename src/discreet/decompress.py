@@ -14,7 +14,7 @@ from zipfile import ZipFile
 from discreet.errors import FormatError
 
 TIMES = 200  # text of tables compresses 5 to 50 times; zeros compress 1,000 times
-SMALL = 256 << 20  # bytes that any machine has room for, however well they were compressed
+SMALL = 256 << 20  # bytes that any machine has slack for, however well they were compressed
 CHUNK = 1 << 20
 
 

@@ -87,7 +87,7 @@ def test_for_two_respondents_the_sources_bound_of_p_is_too_sharp():
 
 
 def two_ways(p: float):
-    """X = 100 has a cheap cycle with room for 8 units, and a dear one with room for 40."""
+    """X = 100 has a cheap cycle with slack for 8 units, and a dear one with slack for 40."""
     table = cross_table("123", "123", [[100, 8, 40], [8, 8, 900], [40, 900, 40]])
     count = np.full(len(table), 20)
     count[table.index("1 × 1")] = 1

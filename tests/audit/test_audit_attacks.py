@@ -1,4 +1,4 @@
-"""Systems made to deceive a solver: chains that amplify its tolerance or make it vanish, rooms of all sizes, near-copies.
+"""Systems made to deceive a solver: chains that amplify its tolerance or make it vanish, slacks of all sizes, near-copies.
 
 Relations may blow up what a solver lets pass, or shrink what it must not. Nothing that is not so may be called safe. The truth
 comes from the simplex method in fractions below, which shares no code with the audit.
@@ -31,7 +31,7 @@ LINE = Fraction(1, 10**8)  # nearer to the line than this share the verdict is a
 
 
 class System:
-    """Hidden cells by name, each with a value, room below and above, and levels down and up if it is sensitive."""
+    """Hidden cells by name, each with a value, slack below and above, and levels down and up if it is sensitive."""
 
     def __init__(self) -> None:
         self.cells: dict[str, tuple[float, float, float]] = {}
@@ -213,7 +213,7 @@ def test_hidden_behind_a_large_group(seed):
 
 @pytest.mark.parametrize("seed", [*range(30), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(30, 60))])
 def test_gadgets(seed):
-    """Short chains of all kinds, closed in all ways, with rooms of all sizes."""
+    """Short chains of all kinds, closed in all ways, with slacks of all sizes."""
     rng = np.random.default_rng(seed)
     scale, system = power(rng, -6, 10), System()
     weights = ([2, 0.5], [10, 0.1], [2, 3, 5, 0.5, 1, 0.2, 10])[int(rng.integers(3))]
@@ -293,7 +293,7 @@ def test_relations_that_are_nearly_the_same_are_not_the_same(more):
 
 @pytest.mark.parametrize("slack", [1, 4, 40])
 def test_thirds_of_whole_rooms_are_not_rounded(slack):
-    """Three cells that move as one make up y: each goes a third as far, though all rooms and weights are whole."""
+    """Three cells that move as one make up y: each goes a third as far, though all slacks and weights are whole."""
     system = System()
     for name in ("a", "b", "c", "p"):
         system.cell(name, 50.0, value=20.0)

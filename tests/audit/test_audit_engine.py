@@ -117,7 +117,7 @@ def test_the_shortest_move_goes_as_far_as_it_must_and_others_as_little_as_they_c
 
 
 def test_a_move_that_just_fits_in_rooms_that_are_not_round_is_found_a_hair_before_its_end():
-    """Rooms are cut to a grid, by less than a level may miss. Here three cells a line make up for what one moves by."""
+    """Slacks are cut to a grid, by less than a level may miss. Here three cells a line make up for what one moves by."""
     table = random_table(np.random.default_rng(1), (4, 4, 4), values="integer")
     base = np.flatnonzero(table.is_base)
     width = np.where(np.arange(len(base)) == 0, 7.0, 7 / 3)
@@ -194,7 +194,7 @@ def test_decimals_beside_large_numbers_come_out_as_on_paper():
 
 
 def doubling(steps: int, slack: float, level: float, seed: int = 0):
-    """Each cell is twice the one before, by relations with weights of one; the first has hardly any room."""
+    """Each cell is twice the one before, by relations with weights of one; the first has hardly any slack."""
     rng = np.random.default_rng(seed)
     rows, n = [], 2 * steps + 1
     for i in range(steps):
@@ -252,7 +252,7 @@ def test_a_tolerance_that_is_amplified_is_no_way_without_end(slack, intervals):
         (11 / 13, [11 / 13, 1.0, 0.0], [11 / 13, 1, 0]),
         (1 + 1e-6, [1.0, 1 - 1e-6, 0.0], None),  # nearly, but no
         (1 + 1e-12, [1.0, 1.0, 0.0], None),
-        (1.0, [1.0, 0.5, 0.5], None),  # the last cell has no room
+        (1.0, [1.0, 0.5, 0.5], None),  # the last cell has no slack
         (1.0, [np.nan, 0.0, 0.0], None),
         (1.0, [1e30, 1e30, 0.0], None),
     ],

@@ -143,7 +143,7 @@ def test_shapes_that_do_not_fit(bundle, tmp_path, shape):
 
 
 def test_an_array_that_says_it_is_huge(bundle, tmp_path):
-    """Room for it would be made before anything is read."""
+    """Slack for it would be made before anything is read."""
     header = npy(np.zeros(8)).replace(b"(8,)", b"(9999999999999,)", 1)
     with pytest.raises(FormatError, match="damaged"):
         read_problem(changed(bundle, tmp_path / "p.discreet", rhs_npy=header))

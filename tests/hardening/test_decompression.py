@@ -107,7 +107,7 @@ def test_a_bundle_with_a_long_description(bundle, tmp_path, a_sixteenth):
 
 
 def test_a_bundle_with_equal_values_without_end(bundle, tmp_path, a_sixteenth):
-    """Parquet needs no room for a column of equal values, however long."""
+    """Parquet needs no slack for a column of equal values, however long."""
     cells = io.BytesIO()
     pd.DataFrame({"value": np.zeros(2_500_000)}).to_parquet(cells, index=False)
     assert len(cells.getvalue()) < 1 << 16

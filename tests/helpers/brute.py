@@ -100,7 +100,7 @@ def enough(reach: tuple[float, float], levels: FloatArray) -> bool:
 class Requirement:
     """The levels of one cell against one attacker, and which patterns are known to keep them up or to miss them.
 
-    Whether they do is monotone: what more is suppressed gives more room, and never less. That holds for conditional levels
+    Whether they do is monotone: what more is suppressed gives more slack, and never less. That holds for conditional levels
     as well; only whether they count is not monotone.
     """
 

@@ -207,7 +207,7 @@ def test_tables_in_floats_keep_the_relations_to_the_last_digit_too():
 
 
 def test_rooms_that_rounding_leaves_nothing_of_bound_nothing():
-    """Of a room of 3 beside one of 10¹⁹ nothing is left; nobody knows then how far its cell goes."""
+    """Of a slack of 3 beside one of 10¹⁹ nothing is left; nobody knows then how far its cell goes."""
     component = sparse.csr_array([[1.0, 1.0, 1.0]]), -np.array([np.pi, 3.0, 1e19]), np.array([np.pi, 3.0, 1e19])
     found = explore(network(component[0]), component)
     assert found.reach.tolist() == [[0, 0, 0], [0, 0, 0]]
@@ -377,7 +377,7 @@ def test_importing_the_package_does_not_load_the_compiler():
 
 @pytest.mark.parametrize("tiny", [1e-6, 1e-9, 1e-12, 1e-15])
 def test_hardly_any_room_is_not_none(tiny):
-    """Rounded to whole numbers of a millionth, room of a billionth would be none, and the cell beside it known."""
+    """Rounded to whole numbers of a millionth, slack of a billionth would be none, and the cell beside it known."""
     for _, (relations, low, high), net in cases("2-D", "whole"):
         low, high = np.where(np.arange(len(low)) % 3, low, -tiny), np.where(np.arange(len(low)) % 3, high, tiny)
         found = explore(net, (relations, low, high))

@@ -509,7 +509,7 @@ def test_without_a_safe_pattern_nothing_is_written_over(folder, text, statuses, 
 
 
 def test_a_job_writes_all_its_files_or_none(run, folder):
-    """Parquet has no room for a dimension called like the column that marks suppressed cells."""
+    """Parquet has no slack for a dimension called like the column that marks suppressed cells."""
     (folder / "table.csv").write_text(CELLS.replace("column", "suppressed"))
     (folder / "output").mkdir()
     (folder / "output" / "pattern.csv").write_bytes(KEEP)

@@ -30,7 +30,7 @@ TABLES = {
 
 
 def windows(rng, problem):
-    """Floors and ceilings some whole numbers away; sensitive cells have more room."""
+    """Floors and ceilings some whole numbers away; sensitive cells have more slack."""
     value, n = problem.table.value, len(problem)
     wide = np.where(problem.status == Status.PRIMARY, 3, 2)
     floor, ceiling = value - rng.integers(1, 3, n) * wide / 2 // 1, value + rng.integers(1, 3, n)

@@ -198,7 +198,7 @@ def test_a_box_is_the_cheapest_one_whose_corners_can_move(shape):
 
 
 def all_boxes(boxes: _Boxes, p: int) -> list[float]:
-    """What each box around a cell costs whose corners have room, one at a time."""
+    """What each box around a cell costs whose corners have slack, one at a time."""
     down, up = boxes.level[:, p]
     x, costs = boxes.at[:, p], []
     for y in product(*(range(n) for n in boxes.cell.shape)):

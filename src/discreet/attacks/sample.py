@@ -140,7 +140,7 @@ class _Polytope:
     """All moves away from a table in the middle: ``low <= basis @ z <= high``."""
 
     centre: FloatArray
-    shape: FloatArray  # (cells, freedom): directions, longer where there is more room
+    shape: FloatArray  # (cells, freedom): directions, longer where there is more slack
     low: FloatArray
     high: FloatArray
     starts: FloatArray

@@ -39,11 +39,11 @@ class Exposure:
     """How each protected cell is exposed, one entry a cell; against several attackers, by any of them.
 
     Let P be the cells that must be protected: primaries, and free ones that are suppressed and have levels; ``M x = b`` the
-    relations, and ``a`` the true values; each cell needs room: its lower level down, its upper level up, its sliding level in
+    relations, and ``a`` the true values; each cell needs slack: its lower level down, its upper level up, its sliding level in
     all. Symbols and numbers in brackets are those of Serpell et al. (2013), sections 2 and 3.
 
     - ``exposed`` (E): the interval of all x that fit, ``[min x_p, max x_p]`` by linear programming, does not give a cell
-      its room (2, 3). E = E_f ∪ E_p: ``fully`` exposed cells can be computed exactly, ``partially`` exposed ones cannot.
+      its slack (2, 3). E = E_f ∪ E_p: ``fully`` exposed cells can be computed exactly, ``partially`` exposed ones cannot.
     - ``unpicked`` (E_u): bounds that follow from one relation at a time, over and over, are enough. ``round`` says when:
       0 if the attacker knew too much beforehand or the cell is published, −1 if never.
     - ``initially`` (I_u): unpicked without using what unpicking found out about other exposed cells; ``consequently``
@@ -51,7 +51,7 @@ class Exposure:
       goes through cells that are not exposed.
     - ``together`` (K_n = E ∖ E_u): several relations are needed at once.
     - ``alone`` (K_1): no other cell is suppressed in one of its relations.
-    - ``k_pl``: in some relation the others, each moving by no more than its own level, do not give the cell its room:
+    - ``k_pl``: in some relation the others, each moving by no more than its own level, do not give the cell its slack:
       the interval ``[assured_lower, assured_upper]`` of (6) and (7) is too narrow. An attacker's bounds count where they
       are tighter than the levels, and suppressed cells that are not in P count as known, since nothing keeps them apart.
     - ``k_nv``: |a_p| + level > Σ |M_ij| |a_i| / |M_pj| over the other cells i of P in some relation j (9). The words of
@@ -60,7 +60,7 @@ class Exposure:
 
     The candidates for protection (figure 4), all within E: ``k1`` = K_1 ∪ K_s, ``k3`` = K_1 ∪ E_p ∪ K_n, and
     ``k5`` = K_1 ∪ K_pl ∪ K_nv ∪ K_n. Every initially exposed cell is in ``k5``: in the relation that exposes it, cells not
-    exposed so far still have the room of their levels, so that K_1 or K_pl holds. That protecting ``k5`` protects all of P
+    exposed so far still have the slack of their levels, so that K_1 or K_pl holds. That protecting ``k5`` protects all of P
     is the paper's experience and not proven; audit what comes out.
     """
 
@@ -270,7 +270,7 @@ def _view(problem: Problem, protection: Protection, who: Attacker, mine: BoolArr
 
 
 def _short(low: FloatArray, high: FloatArray, need: FloatArray) -> BoolArray:
-    """Whether the room between ``low`` and ``high`` is less than needed: down, up, or in all."""
+    """Whether the slack between ``low`` and ``high`` is less than needed: down, up, or in all."""
     down, up, width = need * (1 - tolerances.REACH)
     return np.asarray((-low < down) | (high < up) | (high - low < width))
 
@@ -298,7 +298,7 @@ def _unpick(
 def _assured(
     row: NDArray[np.int64], cell: NDArray[np.int64], weight: FloatArray, slack: FloatArray, own: FloatArray
 ) -> FloatArray:
-    """How far, down and up, each cell moves at most if in one relation all others keep to their ``room``: (6) and (7)."""
+    """How far, down and up, each cell moves at most if in one relation all others keep to their ``slack``: (6) and (7)."""
     relations = int(row.max(initial=-1)) + 1
     size = np.abs(weight)
     # Others with the same sign must go the other way, those with the opposite sign the same way.

@@ -187,7 +187,7 @@ def _broken(protection: Protection) -> tuple[int, int]:
 
 def _risk(seen: Audit, rows: IntArray, attacker: str, told_error: float | None) -> Risk:
     """From these rows of the audit; where several are about a cell, the attacker counts who comes closest to it."""
-    # Where nothing is asked for but not to be told, a cell that is told has no room all the same.
+    # Where nothing is asked for but not to be told, a cell that is told has no slack all the same.
     slack = np.where(seen.safe | seen.required.any(axis=0), slacks(seen), 0.0)[rows]
     error = _closest_guesses(seen, rows)
     return Risk(

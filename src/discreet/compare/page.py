@@ -82,7 +82,7 @@ def _lead(comparison: Comparison) -> str:
 
 
 def _tightest(done: list[MethodOutcome]) -> list[tuple[str, Risk]]:
-    """By method and attacker; of very many, those with the least room."""
+    """By method and attacker; of very many, those with the least slack."""
     rows = [(one.method, risk) for one in done for risk in one.risks]
     slack = [math.inf if risk.slack is None else risk.slack for _, risk in rows]
     order = sorted(range(len(rows)), key=slack.__getitem__)

@@ -187,7 +187,7 @@ def _readable(path: Path) -> Iterator[None]:
             raise KeyboardInterrupt from None  # which DuckDB makes an error of its own at times
         if isinstance(error, duckdb.OutOfMemoryException):
             raise InputError(
-                f"{path}: there is not enough memory, or room for drafts on disk, to tabulate it."
+                f"{path}: there is not enough memory, or space for drafts on disk, to tabulate it."
             ) from None
         line = re.search(r"CSV Error on Line: (\d+)", str(error))
         place = f"{path}, line {line[1]}" if line else str(path)

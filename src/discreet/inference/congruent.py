@@ -75,7 +75,7 @@ class CongruentTables:
 
     def __init__(self, relations: sparse.csr_array, low: FloatArray, high: FloatArray, scale: float = 1.0) -> None:
         self.low, self.high = (_modest(bound, scale) for bound in (low, high))  # differences: low <= 0 <= high
-        # Where rooms are not round, ties between them are not either: units are large enough for the solver to tell.
+        # Where slacks are not round, ties between them are not either: units are large enough for the solver to tell.
         self.grid = IntegerSystem.of(relations, self.low, self.high, scale * UNIT)
         # In a unit of about this size, and a power of two times that of the grid, so that nothing is lost in between.
         self._unit = 2.0 ** np.rint(np.log2(scale * self.grid.scale))
@@ -90,7 +90,7 @@ class CongruentTables:
 
     @contextmanager
     def narrowed(self, cells: IntArray, low: FloatArray, high: FloatArray) -> Iterator[None]:
-        """For a while, less room for some cells. What is congruent then is so anyway."""
+        """For a while, less slack for some cells. What is congruent then is so anyway."""
         before = [bound[cells] for bound in (self.low, self.high, self._lower, self._upper)]
         self.low[cells], self.high[cells] = np.maximum(before[0], low), np.minimum(before[1], high)
         on_grid = np.ceil(self.low[cells] * self.grid.scale), np.floor(self.high[cells] * self.grid.scale)
@@ -208,7 +208,7 @@ class CongruentTables:
 def fitting(move: FloatArray, low: FloatArray, high: FloatArray) -> float:
     """The largest multiple of some moves that fits between bounds."""
     at = np.flatnonzero(move)
-    with np.errstate(over="ignore"):  # room without end for a tiny move
+    with np.errstate(over="ignore"):  # slack without end for a tiny move
         multiples = np.where(move[at] > 0, high[at], -low[at]) / np.abs(move[at])
     return float(multiples.min(initial=np.inf))
 
@@ -276,6 +276,6 @@ IDLE = 20  # looks at a burst without any gain after which it ends
 
 
 def _modest(bound: FloatArray, scale: float) -> FloatArray:
-    """Finite bounds that the solver would take for infinite are cut: that only makes the room smaller."""
+    """Finite bounds that the solver would take for infinite are cut: that only makes the slack smaller."""
     most = min(1e15 * float(scale), np.finfo(float).max)
     return np.where(np.isfinite(bound), np.clip(bound, -most, most), bound)

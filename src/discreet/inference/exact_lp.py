@@ -104,7 +104,7 @@ class ExactProgram:
         """The largest multiple of the difference, or (``way`` −1) of its reverse, that keeps all bounds."""
         fits = self._fits.setdefault(difference, {})
         if way not in fits:
-            least, share = -1, 1  # the least room for its move so far, as least/unit for share/over; −1: no bound yet
+            least, share = -1, 1  # the least slack for its move so far, as least/unit for share/over; −1: no bound yet
             for cell, move in difference.moves.items():
                 slack = self.high[cell] if move * way > 0 else self.low[cell]
                 if slack is not None and (least < 0 or abs(slack) * share < least * abs(move)):

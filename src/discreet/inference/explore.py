@@ -262,7 +262,7 @@ class _Explorer:
             self.learn(CongruentTables(c.relations, *near, unit).push(column, SIGN[side], goal))
 
     def _go(self, tables: CongruentTables, k: int, column: int, side: int, goal: float) -> None:
-        """The table nearest to the truth; if there is none, one for a level that is smaller by the tolerance: levels often just fit."""
+        """The table nearest to the truth; if none reaches the level, one within the tolerance of it: levels often just fit."""
         for far in (goal, goal * (1 - tolerances.REACH / 2)):
             if self.open()[side, k]:
                 self.learn(tables.shortest(column, SIGN[side], far))
@@ -297,7 +297,7 @@ def _ladder(stake: float, edge: float) -> list[tuple[float, float]]:
 
 
 def _typical(needed: FloatArray, low: FloatArray, high: FloatArray) -> float:
-    """The unit of a program: the usual level, or where there are none the usual room."""
+    """The unit of a program: the usual level, or where there are none the usual slack."""
     sizes = needed if np.any(needed > 0) else np.concatenate([-low, high])
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
     return float(np.median(sizes)) if len(sizes) else 1.0

@@ -18,12 +18,12 @@ from discreet.inference.numbers import ratio
 
 LARGEST = 2.0**31  # of the whole numbers that weights are made
 NOISES = (2.0**-30, 2.0**-36, 2.0**-42, 2.0**-47)  # shares of the largest move that may be numerical error
-HAIR = 0.1 * tolerances.CLOSE  # share of a room that may be rounding error: less than what is decided again exactly
+HAIR = 0.1 * tolerances.CLOSE  # share of a slack that may be rounding error: less than what is decided again exactly
 SHORT = 1e-3  # of a unit; more than that is no rounding error
-PLACES = 15  # of decimals in rooms that are taken for round
-FINE = 2.0**-34  # share of the smallest room that rounding may take
-SUM = 2.0**52  # of all rooms in units: floats still add up without loss
-END = 1e300  # what rooms add up to at most: beyond that units only get finer than they need be
+PLACES = 15  # of decimals in slacks that are taken for round
+FINE = 2.0**-34  # share of the smallest slack that rounding may take
+SUM = 2.0**52  # of all slacks in units: floats still add up without loss
+END = 1e300  # what slacks add up to at most: beyond that units only get finer than they need be
 FITS = 2**62  # what sums in whole numbers must stay below
 
 Correction = Callable[[FloatArray], FloatArray | None]
@@ -31,10 +31,10 @@ Correction = Callable[[FloatArray], FloatArray | None]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IntegerSystem:
-    """Relations with whole weights and rooms that are whole multiples of a unit.
+    """Relations with whole weights and slacks that are whole multiples of a unit.
 
     Slacks were rounded inwards, except where they are within rounding error of a multiple. So of a table that keeps both to the
-    letter at least all but a rounding error is exactly congruent, whatever a solver's tolerance and whatever relations make of it.
+    letter at least all but a rounding error is exactly congruent, whatever a solver's tolerance.
     """
 
     relations: sparse.csr_array
@@ -55,7 +55,7 @@ class IntegerSystem:
     def congruent(self, near: FloatArray, correction: Correction | None = None) -> FloatArray | None:
         """The table next to one that a solver found that keeps all relations, in units; None if there it does not.
 
-        Cells without room stay. Others may stick out, so that only a multiple of the table is congruent.
+        Cells without slack stay. Others may stick out, so that only a multiple of the table is congruent.
 
         ``correction`` tells by how much columns should move to take up what relations are off: a guess, and made with floats,
         but of small numbers only, however large the table's are. What counts is that relations add up in the end.
@@ -137,11 +137,11 @@ def _simplest(number: float, noise: float) -> int:
 
 
 def multiples(slack: FloatArray, fine: float | None = None) -> tuple[FloatArray, float]:
-    """Rooms in whole units, and how many units make one: a power of ten if rooms are round, else of two.
+    """Slacks in whole units, and how many units make one: a power of ten if slacks are round, else of two.
 
     Computed slacks may miss a round number by rounding error. The deviation of a cell is a sum of slacks, so that a share of
-    each makes no larger share of it. Rooms that are not round are cut, never widened; units are then no larger than ``fine``, or
-    a tiny share of the smallest room, if that is possible.
+    each makes no larger share of it. Slacks that are not round are cut, never widened; units are then no larger than ``fine``, or
+    a tiny share of the smallest slack, if that is possible.
     """
     finite = np.isfinite(slack)
     sizes = slack[finite & (slack > 0)]

@@ -242,7 +242,7 @@ def fits(low: FloatArray, high: FloatArray) -> bool:
 
 
 def _cut(slack: FloatArray, rounded: FloatArray) -> float:
-    """The largest share that rounding took off a room."""
+    """The largest share that rounding took off a slack."""
     at = np.isfinite(slack) & (slack > 0)
     share = 1 - rounded[at] / slack[at]
     return float(np.where(share <= HAIR, 0.0, share).max(initial=0.0))

@@ -15,7 +15,7 @@ BUFFER = 1 << 16
 class Lanes(NamedTuple):
     """Every arc as two lanes, one a direction, in the order of the nodes they leave. Loops are left out.
 
-    ``room`` is what a lane can still take; what is pushed along a lane makes room on its mate.
+    ``slack`` is what a lane can still take; what is pushed along a lane makes slack on its mate.
     """
 
     start: SmallIntArray  # (nodes + 1): where the lanes leaving a node begin

@@ -47,7 +47,7 @@ def reduce(relations: sparse.csr_array, low: FloatArray, high: FloatArray, uncer
     low, high = low[uncertain], high[uncertain]
     rows = whole(_nonempty(relations[:, np.flatnonzero(uncertain)]))
     bounds = np.concatenate([low, high])
-    # However small, room is room: only what is exactly nothing may become nothing.
+    # However small, slack is slack: only what is exactly nothing may become nothing.
     digits = digits_of(bounds[np.isfinite(bounds)], nothing=0.0) if np.all(np.abs(rows.data) == 1) else None
     while True:
         low, high = propagate(rows, low, high)

@@ -110,7 +110,7 @@ def limits(protection: Protection, attacker: Attacker) -> tuple[FloatArray, Floa
 def _ends(
     problem: Problem, protection: Protection, attacker: Attacker
 ) -> tuple[tuple[FloatArray, IntArray], tuple[FloatArray, IntArray]]:
-    """The limits, and for which cells they leave room below and above the value."""
+    """The limits, and for which cells they leave slack below and above the value."""
     value = problem.table.value
     lower, upper = limits(protection, attacker)
     return (lower, np.flatnonzero(lower < value)), (upper, np.flatnonzero(upper > value))

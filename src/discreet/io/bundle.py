@@ -180,7 +180,7 @@ def _read(path: str | Path) -> tuple[Table, pd.DataFrame, dict[str, Any]]:
 
 
 def _held(file: parquet.ParquetFile) -> int:
-    """How many bytes a Parquet file takes in memory, at least: equal values take no room in the file."""
+    """How many bytes a Parquet file takes in memory, at least: equal values take no slack in the file."""
     found = file.metadata
     groups = sum(found.row_group(i).total_byte_size for i in range(found.num_row_groups))
     return int(max(8 * found.num_rows * found.num_columns, groups))

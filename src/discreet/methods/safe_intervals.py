@@ -75,7 +75,7 @@ def safe_intervals(
     if len(short):
         labels = table.labels(short)
         raise NoSafePatternError(
-            f"{len(labels)} cells need more protection than symmetric intervals around them leave room for, e.g. {some(labels)}. "
+            f"{len(labels)} cells need more protection than symmetric intervals around them leave, e.g. {some(labels)}. "
             "Use the method 'intervals', whose intervals reach as far on either side as levels ask.",
             labels,
         )

@@ -57,7 +57,7 @@ class RespondentComponent:
         return np.searchsorted(self.members, columns)
 
     def least(self, column: IntArray, slack: FloatArray) -> FloatArray:
-        """The room of each column of this component: that of the cell in it that has least."""
+        """The slack of each column of this component: that of the cell in it that has least."""
         least = np.full(len(self.members), np.inf)
         at = np.searchsorted(self.members, column)
         here = (at < len(self.members)) & (column >= 0)
@@ -66,7 +66,7 @@ class RespondentComponent:
         return np.asarray(np.minimum(least, self.high))
 
     def bounds(self, column: IntArray, slack: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
-        """The columns of this component that have less room than usual, and how much."""
+        """The columns of this component that have less slack than usual, and how much."""
         least = self.least(column, slack)
         narrow = np.flatnonzero((least < self.high) | (-least > self.low))
         return narrow, -least[narrow], least[narrow]

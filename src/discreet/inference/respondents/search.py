@@ -266,7 +266,7 @@ class RespondentSearch:
         return None
 
     def _each(self, group: Group, rest: FloatArray, at: IntArray) -> _Move | None:
-        """A move for each of several cells that leaves the others alone, all fitting into the room together."""
+        """A move for each of several cells that leaves the others alone, all fitting into the slack together."""
         left, total = np.maximum(rest, 0.0), np.zeros(len(rest))
         left[at] = 0.0
         for k in range(len(at)):
@@ -294,7 +294,7 @@ class RespondentSearch:
     def _ways(
         self, group: Group, at: IntArray, signs: FloatArray, rest: FloatArray, part: RespondentComponent
     ) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """How far to move cells and which room to leave to others: at first so that nobody spoils the move, then few."""
+        """How far to move cells and which slack to leave to others: at first so that nobody spoils the move, then few."""
         others = self._largest_others(group)
         if others.any():  # a move that hardly anybody spoils spares many others
             if not group.insiders:  # later it is known that there is none that nobody spoils
@@ -343,7 +343,7 @@ class RespondentSearch:
     def _push(
         self, at: IntArray, signs: FloatArray, levels: FloatArray, slack: FloatArray, part: RespondentComponent
     ) -> _Move | None:
-        """A proven move of cells by their levels, others keeping to their room, and those elsewhere to their place."""
+        """A proven move of cells by their levels, others keeping to their slack, and those elsewhere to their place."""
         slack = slack.copy()
         slack[at] = np.inf  # what they need is no more than they can
         goals = self._goals(at, signs, levels, part)

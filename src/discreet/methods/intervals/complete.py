@@ -70,7 +70,7 @@ class Completer:
         return [*self.s.requirements[number], *(one for one in self.conditional[number] if wide[one.cell])]
 
     def _share(self, chosen: BoolArray) -> FloatArray:
-        """Of the room of settled cells, what counts: none where they are told after all."""
+        """Of the slack of settled cells, what counts: none where they are told after all."""
         return np.where(self.open & ~chosen, 0.0, 1.0)
 
     def _thin(self, chosen: BoolArray, z: FloatArray, price: FloatArray, budget: Budget) -> BoolArray:

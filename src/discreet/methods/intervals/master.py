@@ -50,7 +50,7 @@ class WidthMaster:
         self.low = np.zeros(self.width)
         self.low[: 2 * self.c] = least.ravel()
         self.high = np.r_[setting.cap.ravel(), np.full(self.width - 2 * self.c, np.inf)]
-        # Cells with no room at all may still need an interval, of what everybody knows not to be so.
+        # Cells with no slack at all may still need an interval, of what everybody knows not to be so.
         pad = setting.weight.min(axis=0)[self.padded]
         self.cost = np.r_[setting.weight.ravel(), np.zeros(2 * self.m), pad]
         rows, low, high = self._frame()

@@ -9,7 +9,7 @@ from discreet.guesses import CLOSE, MIDDLE
 from discreet.problem import Problem
 
 LEAST, MOST = 2.5, 5.0  # widths, in units of what is needed; drawn with a triangular density of their logarithm
-FAR = 0.1  # least share of an interval that lies between a known bound and the value, where it has room to be drawn
+FAR = 0.1  # least share of an interval that lies between a known bound and the value, where it has slack to be drawn
 FEW = (
     2  # last digits: levels that are no larger, as those of small counts, are nearly as large as the least possible one
 )
@@ -105,7 +105,7 @@ def drawn_place(
 def _from_bound(
     chance: FloatArray, other: FloatArray, slack: FloatArray, width: FloatArray, level: FloatArray
 ) -> FloatArray:
-    """The width of an interval from a known bound on, of which the ``room`` up to the value takes a random share.
+    """The width of an interval from a known bound on, of which the ``slack`` up to the value takes a random share.
 
     The share is uniform from 0 to 1. Where it is so large that the ``level`` beyond the value would not fit, or below a tenth,
     it is drawn anew outside the middle. Values so near to the bound that they are always below the middle get the ``width``.
@@ -124,7 +124,7 @@ def _of_few_ticks(
     """Intervals from a known bound on, those with levels of a few ticks one to two times as long as their drawn ``width``.
 
     Of small counts the shortest interval that holds the level would tell the value, and so would the longest that a share of it
-    leads to; the width does not depend on it, and has room for the level, or no bound would be near. Where the middle is the
+    leads to; the width does not depend on it, and has slack for the level, or no bound would be near. Where the middle is the
     value, which it often is among so few numbers, every other interval is a tick longer.
     """
     few = np.flatnonzero(level <= (FEW + HAIR) * tick)

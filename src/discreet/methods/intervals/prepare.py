@@ -65,6 +65,6 @@ def out_of_reach(problem: Problem, cells: list[int], barred: list[int], remedy: 
     )
     return NoSafePatternError(
         f"No intervals protect {some(labels)}: even without any limit to the intervals of all cells that may have one there "
-        f"is not room enough.{beside} {remedy}",
+        f"is not slack enough.{beside} {remedy}",
         labels,
     )

@@ -48,7 +48,7 @@ class WidthSeparator:
     ) -> tuple[list[WidthCut], list[ViolatedRequirement]] | None:
         """Cuts that widths miss and the demands they do not meet; None if time was up.
 
-        Of the room of settled cells only a ``share`` counts, if given, and where that is ``snug`` only as much of the room as is
+        Of the slack of settled cells only a ``share`` counts, if given, and where that is ``snug`` only as much of it as is
         demanded: what is missed then makes good cuts of choices that are not whole, though it need not really be missed.
         """
         cuts, violated = [], []

@@ -12,7 +12,7 @@ from discreet.solvers import new_model
 NEAR = 800  # cells around the demanding one that are tried first
 ROAM = 1e-3  # of its weight a cell is charged where it moves within its interval, so that moves stay short
 STILL = 1e-10  # moves below this share of the level are numerical noise
-AMPLE = 1e6  # this many levels of room are as good as endless
+AMPLE = 1e6  # this many levels of slack are as good as endless
 
 
 class Widener:

@@ -18,7 +18,7 @@ PERCENTS = tuple(range(5, 95, 5))  # that are announced, unless others are asked
 # announcement that follows from values tells them to those who know how it was worked out.
 LEAST_MULTIPLE, MOST_MULTIPLE = 1.5, 3.0
 ANNOUNCEMENT = "announcement"  # what the multiple is drawn for
-MUCH = 0.5  # share of a cell that is very much room for it
+MUCH = 0.5  # share of a cell that is very much slack for it
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Announcement:
 
 
 def announcements(problem: Problem, percent: float | None, margin: float | None, multiple: float) -> list[Announcement]:
-    """What to try, one after the other: what is given, and else round numbers that leave sensitive cells room for their levels.
+    """What to try, one after the other: what is given, and else round numbers that leave sensitive cells slack for their levels.
 
     A cell published higher by its upper level must still be able to be as low as its lower level says, and the other way round;
-    cells that need very much room may go up only. First as little of a margin as possible; then whatever takes least from
-    readers of the usual figure: where neighbours of a small cell are small or must stay, only a margin gives it room. Cells get
+    cells that need very much slack may go up only. First as little of a margin as possible; then whatever takes least from
+    readers of the usual figure: where neighbours of a small cell are small or must stay, only a margin gives it slack. Cells get
     a ``multiple`` of the slack that they need, so that their values can be drawn from it.
     """
     need, smallest = _needs(problem)

@@ -1,4 +1,4 @@
-"""Where a published table leaves a cell too little room, and what every safe one must fulfil instead."""
+"""Where a published table leaves a cell too little slack, and what every safe one must fulfil instead."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from discreet.problem import Status
 from discreet.solvers import new_model
 
 PARTS = 2520  # multipliers are nearly always simple fractions, of which this is a common denominator
-NOISE = 1e-9  # of a pull: beside endless room it would count without end
-AMPLE = 1e6  # this many levels of room are as good as endless
+NOISE = 1e-9  # of a pull: beside endless slack it would count without end
+AMPLE = 1e6  # this many levels of slack are as good as endless
 LEAST = 1e-7  # share of a level that may be missing
 HAIR = 1e-6  # share of a level that solvers can tell
 SIDES = (-1.0, 1.0)
@@ -96,7 +96,7 @@ class TableSeparator:
         return solution.objective * level, pull
 
     def _cut(self, pulls: list[FloatArray], slack: FloatArray, knows: BoolArray, level: float) -> TableCut:
-        """Rooms that stop the cell must add up to its level: ``UB`` or ``d + r`` above, ``LB`` or ``r − d`` below."""
+        """Slacks that stop the cell must add up to its level: ``UB`` or ``d + r`` above, ``LB`` or ``r − d`` below."""
         windows = self.windows
         value = windows.problem.table.value
         weight, fixed = np.zeros(len(value)), 0.0

@@ -56,7 +56,7 @@ class TableMaster:
         seed: int = 0,
         anything: bool = False,  # the first table will do
         plain: bool = False,  # whole numbers are not asked for
-        squares: bool = False,  # room for a column more a cell, which alone costs something
+        squares: bool = False,  # slack for a column more a cell, which alone costs something
         interior: bool = False,  # large programs: values near the best, not a corner
     ) -> None:
         self.windows = windows

@@ -64,7 +64,7 @@ class Perturbation:
         if len(outside):
             labels = problem.table.labels(outside)
             raise NoSafePatternError(
-                f"At their ceilings {some(labels)} have no room for their levels. Widen windows.", labels
+                f"At their ceilings {some(labels)} have no slack for their levels. Widen windows.", labels
             )
         return [lambda: (pinned(windows, at), "readers know how wide windows are")]
 

@@ -1,4 +1,4 @@
-"""Publish the cheapest table; while it leaves some cell too little room, forbid that and begin again."""
+"""Publish the cheapest table; while it leaves some cell too little slack, forbid that and begin again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TableSearch:
     _separators: dict[str, TableSeparator] = field(default_factory=dict)
 
     def safe(self, master: TableMaster, start: IntArray | None = None) -> FoundTable:
-        """The cheapest table that leaves every cell its room; raises :class:`Infeasible`."""
+        """The cheapest table that leaves every cell its slack; raises :class:`Infeasible`."""
         master.add(self.cuts)
         while True:
             found = master.solve(self.run.budget, start)
@@ -46,7 +46,7 @@ class TableSearch:
             start = None
 
     def is_safe(self, change: IntArray) -> bool:
-        """Whether a table leaves every cell its room; what it misses is known from then on."""
+        """Whether a table leaves every cell its slack; what it misses is known from then on."""
         new = self.violated(change)
         self.cuts += new
         return not new
@@ -57,7 +57,7 @@ class TableSearch:
         told = self.windows.tell(change)
         self.rounds += 1
         checked = audit(problem, told, intervals=False, executor=self.run.executor)
-        note = f"{len(checked.exposed):,} cells with too little room, {len(self.cuts):,} conditions"
+        note = f"{len(checked.exposed):,} cells with too little slack, {len(self.cuts):,} conditions"
         self.run.progress.update(self.rounds, note)
         cuts = violated(self.windows, checked, change, self._separators)
         if not checked.passed and not cuts:

@@ -101,7 +101,7 @@ class Windows:
         return cls(problem, unit, digits, low, high, base, slope, weight)._with_slack()
 
     def _with_slack(self) -> Windows:
-        """Only values whose own interval leaves room for the levels of the cell, whatever others do."""
+        """Only values whose own interval leaves slack for the levels of the cell, whatever others do."""
         problem, value = self.problem, self.problem.table.value
         lower, upper = (np.where(self._due(), level, 0.0) for level in strictest(problem))
         # v − r ≤ a − lower and v + r ≥ a + upper, with r = base + slope · v
@@ -114,7 +114,7 @@ class Windows:
         if len(stuck):
             labels = problem.table.labels(stuck)
             raise NoSlackError(
-                f"No published value leaves {some(labels)} room for their protection levels: what readers are told is too "
+                f"No published value leaves {some(labels)} slack for their protection levels: what readers are told is too "
                 "close. Let figures be off by more, or ask for less protection.",
                 labels,
             )

@@ -156,7 +156,7 @@ class RoundingGrid:
             for step in self._steps(least, most, due):
                 down, up = self.slack(who, np.full(len(least), step))
                 short = due & ((down < lower) | (up < upper) | (down + up < sliding))
-                # Room is concave in the step, so that those that suffice are next to each other.
+                # Slack is concave in the step, so that those that suffice are next to each other.
                 below = short & (least == step)
                 least[below] = step + 1
             for step in reversed(list(self._steps(least, most, due))):

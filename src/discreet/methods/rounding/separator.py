@@ -47,7 +47,7 @@ def protection(grid: RoundingGrid, steps: FloatArray, **report: object) -> Prote
 
 
 class RoundingSeparator:
-    """Linear programs of the attackers over the room that a rounding leaves them."""
+    """Linear programs of the attackers over the slack that a rounding leaves them."""
 
     def __init__(self, grid: RoundingGrid) -> None:
         self.grid = grid
@@ -83,7 +83,7 @@ class RoundingSeparator:
         return Cuts(sparse.csr_array(sparse.vstack(rows)), np.array(least))
 
     def _prices(self, model: Model, cell: int, side: float, down: FloatArray, up: FloatArray) -> FloatArray:
-        """What a bit more room of each cell upwards (downwards, if negative) is worth to a move of ``cell`` to one side."""
+        """What a bit more slack of each cell upwards (downwards, if negative) is worth to a move of ``cell`` to one side."""
         at = np.array([cell])
         model.set_cost(at, np.array([-side]))
         dual = np.round(model.solve().row_dual, 10)
@@ -100,7 +100,7 @@ class RoundingSeparator:
 
         def worth(at: FloatArray) -> FloatArray:
             down, up = grid.slack(who, at)
-            with np.errstate(invalid="ignore"):  # no price on endless room
+            with np.errstate(invalid="ignore"):  # no price on endless slack
                 parts = np.where(prices > 0, prices * up, np.where(prices < 0, -prices * down, 0.0))
             return np.asarray(np.minimum(parts.sum(axis=0) / least, 1.0))
 
@@ -115,6 +115,6 @@ class RoundingSeparator:
 
 
 def _worth(price: FloatArray, down: FloatArray, up: FloatArray) -> float:
-    """How far the cell gets at most with this room."""
+    """How far the cell gets at most with this slack."""
     with np.errstate(invalid="ignore"):
         return float(np.where(price > 0, price * up, np.where(price < 0, -price * down, 0.0)).sum())

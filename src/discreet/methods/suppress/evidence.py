@@ -64,7 +64,7 @@ class KnownDeviations:
         if not len(support):
             return
         size, up = np.abs(move), move > 0
-        with np.errstate(over="ignore"):  # room without end for a tiny move
+        with np.errstate(over="ignore"):  # slack without end for a tiny move
             multiple = [(self.slack[np.where(up, way, 1 - way), support] / size).min() for way in (DOWN, UP)]
         at = np.flatnonzero(self.is_protected[support] & (size * RESIDUAL >= self._residual(support, move)))
         # Each goes its own way, or all go back.

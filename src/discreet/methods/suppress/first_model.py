@@ -22,7 +22,7 @@ from discreet.progress import Budget
 from discreet.protection import Protection, suppress
 from discreet.solvers import Outcome, Solution, new_model, solver_name
 
-AMPLE = 100.0  # this many levels of room are as good as endless where relations are not those of a network
+AMPLE = 100.0  # this many levels of slack are as good as endless where relations are not those of a network
 SPREAD = 1e6  # cells cheaper than the dearest by more than this factor cost as good as nothing
 PROVEN = 1e-6  # share of the cheapest cost that a solver may leave open
 
@@ -88,11 +88,11 @@ class _Requirement:
     keep: sparse.csr_array  # times flows: nothing gained or lost in any relation
     need: sparse.csr_array  # times flows: how far the cell moves
     least: FloatArray  # how far it must
-    down: FloatArray  # room of each flow and cell
+    down: FloatArray  # slack of each flow and cell
     up: FloatArray
 
     def met(self, suppressed: BoolArray) -> bool:
-        """Whether this pattern leaves the cell its room."""
+        """Whether this pattern leaves the cell its slack."""
         if not suppressed[self.cell]:
             return self.conditional
         model = new_model()
@@ -157,7 +157,7 @@ def _refuse_hopeless(problem: Problem, requirements: Sequence[_Requirement]) -> 
         if not requirement.conditional and not requirement.met(everything):
             label = problem.table.label(requirement.cell)
             raise NoSafePatternError(
-                f"No pattern protects {some([label])}: even suppressing every cell that may be suppressed does not give it room. "
+                f"No pattern protects {some([label])}: even suppressing every cell that may be does not give it slack. "
                 "Let more cells be suppressed, widen the bounds people are said to know, or lower its protection level.",
                 [label],
             )

@@ -85,7 +85,7 @@ class _Boxes:
             self.cell[tuple(self.at)] = np.arange(len(problem))
 
     def protect(self, p: int) -> bool:
-        """Hide the cheapest box around a cell; False if there is none with enough room."""
+        """Hide the cheapest box around a cell; False if there is none with enough slack."""
         down, up = self.level[:, p]
         with_it = (self.slack[UP] >= up) & (self.slack[DOWN] >= down)
         against = (self.slack[DOWN] >= up) & (self.slack[UP] >= down)

@@ -16,11 +16,11 @@ from discreet.inference.tolerances import REACH
 from discreet.problem import Problem
 from discreet.solvers import Outcome, new_model, solver_name
 
-AMPLE = 1e6  # this many levels of room are as good as endless
+AMPLE = 1e6  # this many levels of slack are as good as endless
 STILL = 1e-8  # moves below this share of the level are numerical noise
 STEPS = 5_000  # of the simplex method, before the fare rises
 FARES = (0.0, 3.0, 30.0, 300.0)  # in typical costs of a cell
-SLIGHT = 1e-3  # cells with less room than this share of the level are priced as if they had this much
+SLIGHT = 1e-3  # cells with less slack than this share of the level are priced as if they had this much
 MANY = 100_000  # cells, from which on those around the one that is to move are tried first,
 NEAR = (30_000, 100_000)  # so many
 STEP = 0.1  # what a step away counts, in levels of cost
@@ -208,6 +208,6 @@ def slacks(problem: Problem, attacker: Attacker, cells: IntArray) -> FloatArray:
 
 
 def _slopes(price: FloatArray, slack: FloatArray) -> FloatArray:
-    """A cell with less room than the level carries only that much: its price is spread over what it can carry."""
+    """A cell with less slack than the level carries only that much: its price is spread over what it can carry."""
     slopes = np.concatenate([price / np.clip(slack[side], SLIGHT, 1.0) for side in (UP, DOWN)])
     return slopes / max(float(price.max(initial=0.0)), 1e-300)

@@ -9,8 +9,8 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
 from discreet.compiled import compiled
 
-SLIGHT = 1e-3  # lanes with less room than this share of what is still to flow are priced as if they had this much
-DROP = 1e-12  # of a level: what is left of a room is rounding error
+SLIGHT = 1e-3  # lanes with less slack than this share of what is still to flow are priced as if they had this much
+DROP = 1e-12  # of a level: what is left of a slack is rounding error
 STILL = 1e-9  # of a level: what is still to flow is not worth another path
 FARE = 1e-4  # of the lowest price, for every step: of ways that cost nothing else the shortest is taken
 
@@ -220,7 +220,7 @@ def _find(
 
 @compiled
 def _cost(slack: FloatArray, moved: FloatArray, lane: int, price: float, level: float, rest: float) -> float:
-    """A lane with less room than is still to flow carries only that much: its price is spread over what it can carry."""
+    """A lane with less slack than is still to flow carries only that much: its price is spread over what it can carry."""
     left = _left(slack, moved, lane, level)
     return price / min(max(left / rest, SLIGHT), 1.0) if left > DROP else np.inf
 

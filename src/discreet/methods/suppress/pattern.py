@@ -185,12 +185,12 @@ class Pattern:
             )
         return NoSafePatternError(
             f"No pattern protects {some([label])}{whom}: even suppressing every cell that may be suppressed does not give it "
-            "room. Let more cells be suppressed, widen the bounds people are said to know, or lower its protection level.",
+            "slack. Let more cells be suppressed, widen the bounds people are said to know, or lower its protection level.",
             [label],
         )
 
     def _hopeless_ones_that_protect(self, p: int, attacker: Attacker) -> list[int]:
-        """Those that together with others give a cell room that nothing else protects; none if they cannot either."""
+        """Those that together with others give a cell slack that nothing else protects; none if they cannot either."""
         if not self.hopeless:
             return []
         among = self.among.copy()

@@ -34,7 +34,7 @@ def stops(
 ) -> tuple[FloatArray, BoolArray]:
     """How far each of ``arcs`` moves to its side, in units of its level, and what nodes the flow gets to.
 
-    An arc takes ``share`` of its room, down and up, and of the level where that is less: in a network none need take more.
+    An arc takes ``share`` of its slack, down and up, and of the level where that is less: in a network none need take more.
     """
     ends = np.concatenate([head, tail])  # where an arc is left from: going down from its head, up from its tail
     order = np.argsort(ends, kind="stable")
@@ -81,7 +81,7 @@ def _stops(
                 break
             far[i] += _block(ways, left, source, sink, depth, at, path, most - far[i])
         if far[i] >= most * (1 - 1e-9) and most < share[k] * (1 - 1e-9):
-            reached[i] = True  # it is stopped by its own room
+            reached[i] = True  # it is stopped by its own slack
 
 
 @compiled

@@ -228,7 +228,7 @@ class PatternSeparator:
     ) -> tuple[IntArray, FloatArray]:
         """Cells that could lead farther from the nodes reached, and what they would add."""
         own = requirement.cell
-        if reached[net.tail[self.place(own)]] and reached[net.head[self.place(own)]]:  # it is stopped by its own room
+        if reached[net.tail[self.place(own)]] and reached[net.head[self.place(own)]]:  # it is stopped by its own slack
             return np.array([own]), self.slack[side, [own]] / requirement.level
         few = np.flatnonzero(reached if 2 * reached.sum() <= len(reached) else ~reached)
         arcs = np.concatenate([self._arcs[self._first[node] : self._first[node + 1]] for node in few.tolist()])
@@ -258,13 +258,13 @@ class PatternSeparator:
         return reach, weight
 
     def _shares(self, cells: IntArray, move: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Which cells move, and which share of their room they take."""
+        """Which cells move, and which share of their slack they take."""
         slack = np.where(move > 0, self.slack[UP, cells], self.slack[DOWN, cells])
         moving = np.flatnonzero((np.abs(move) > NOISE * np.minimum(slack, np.abs(move).max())) & (slack > 0))
         return cells[moving], np.abs(move[moving]) / slack[moving]
 
     def _stops(self, requirement: Requirement, side: int, dual: FloatArray) -> FloatArray:
-        """What each cell adds by its room, as the multipliers of the relations tell; any multipliers tell the truth."""
+        """What each cell adds by its slack, as the multipliers of the relations tell; any multipliers tell the truth."""
         parts = np.rint(dual * PARTS)
         if self.whole and np.all(np.abs(dual * PARTS - parts) < 1e-3):
             pull = -np.rint(self.transposed @ parts)
@@ -273,9 +273,9 @@ class PatternSeparator:
         else:
             pull = -(self.transposed @ dual)
             pull[self.place(requirement.cell)] += SIGN[side]
-            # Rounding errors count, except where room without end would make everything of them.
+            # Rounding errors count, except where slack without end would make everything of them.
             pull[(np.abs(pull) < NOISE) & np.isinf(self.slack[:, self.cells]).any(axis=0)] = 0.0
-        with np.errstate(invalid="ignore"):  # no pull on a cell with endless room
+        with np.errstate(invalid="ignore"):  # no pull on a cell with endless slack
             stops = np.where(pull > 0, pull * self.slack[UP, self.cells], -pull * self.slack[DOWN, self.cells])
         return np.where(pull == 0, 0.0, stops) / requirement.level
 
@@ -318,4 +318,4 @@ HEAVY = 1_000_000  # cells in all cuts found at a time; but so many cuts at leas
 LIGHT = 20
 WIDE = 50_000  # arcs: too many to look for cuts with few cells among them all
 THIN = 1e-5  # of a cell that is not suppressed takes part: among cuts missed by the same, those of few cells are found
-AMPLE = 1e6  # this many levels of room are as good as endless
+AMPLE = 1e6  # this many levels of slack are as good as endless
