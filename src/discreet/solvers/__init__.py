@@ -6,15 +6,26 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Literal
 
-from discreet.errors import InputError
+from discreet.errors import RuleError
 from discreet.solvers.base import Basis, Model, Outcome, Solution
 from discreet.solvers.bound import lagrangian
 
-# Of each solver its module in this room; it is imported when it is used. The first one solves what no other is named for.
+# The class of each solver, in the module of its name; it is imported when it is used.
 SOLVERS: Mapping[str, str] = {"highs": "HighsModel", "scip": "ScipModel"}
 DEFAULT = "highs"
 
-__all__ = ["DEFAULT", "SOLVERS", "Basis", "Model", "Outcome", "Solution", "lagrangian", "new_model", "solver_name"]
+__all__ = [
+    "DEFAULT",
+    "SOLVERS",
+    "Basis",
+    "Model",
+    "Outcome",
+    "Solution",
+    "check_solver",
+    "lagrangian",
+    "new_model",
+    "solver_name",
+]
 
 
 def new_model(
@@ -40,8 +51,13 @@ def solver_name(solver: str = DEFAULT) -> str:
     return _solver(solver).name
 
 
+def check_solver(name: str) -> None:
+    """Refuse a solver that there is none of, or that is not installed."""
+    _solver(name)
+
+
 def _solver(name: str) -> type[Model]:
     if name not in SOLVERS:
-        raise InputError(f"There is no solver {name!r}. Choose from {', '.join(SOLVERS)}.", [name])
+        raise RuleError(f"There is no solver {name!r}. Choose from {', '.join(SOLVERS)}.", [name])
     found: type[Model] = getattr(import_module(f"discreet.solvers.{name}"), SOLVERS[name])
     return found

@@ -31,6 +31,7 @@ _STATUS = {
     "userinterrupt": Outcome.STOPPED,
 }
 _APART = 1e-7  # from a bound: more than a solver's tolerance
+_NO_LIMIT = 1e20  # what SCIP takes for infinite
 _LARGE_SEED = 2**31 - 1
 
 
@@ -117,7 +118,7 @@ class ScipModel:
         model, columns, rows = self._built()
         limits = {"limits/time": time_limit, "limits/nodes": nodes, "lp/iterlim": steps, "limits/gap": gap or None}
         for name, limit in limits.items():
-            if limit is not None:
+            if limit is not None and limit < _NO_LIMIT:
                 model.setParam(name, limit)
         if not self._integer.any():  # duals are those of the program as it was given
             model.setPresolve(SETTING.OFF)

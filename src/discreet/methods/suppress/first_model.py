@@ -20,7 +20,7 @@ from discreet.methods.method import Traits
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection, suppress
-from discreet.solvers import Outcome, Solution, new_model, solver_name
+from discreet.solvers import DEFAULT, Outcome, Solution, check_solver, new_model, solver_name
 
 AMPLE = 100.0  # this many levels of slack are as good as endless where relations are not those of a network
 SPREAD = 1e6  # cells cheaper than the dearest by more than this factor cost as good as nothing
@@ -47,13 +47,18 @@ class FirstModel:
     again, one linear program a requirement. If it is too small for one, the model is told that it must suppress some other cell.
     """
 
+    solver: str = DEFAULT
+
     name = "first-model"
     traits = Traits(splits=True, proves_bound=True)
+
+    def __post_init__(self) -> None:
+        check_solver(self.solver)
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         requirements = [requirement for who in problem.attackers() for requirement in _requirements(problem, who)]
         _refuse_hopeless(problem, requirements)
-        model = _Model(problem, requirements, run.seed)
+        model = _Model(problem, requirements, run.seed, self.solver)
         run.progress.stage("solve", 1)
         while True:
             solution = model.solve(run.budget)
@@ -73,7 +78,7 @@ class FirstModel:
             status=status,
             bound=bound,
             seconds=run.budget.spent,
-            solver=solver_name(),
+            solver=solver_name(self.solver),
             seed=run.seed,
         )
 
@@ -166,7 +171,7 @@ def _refuse_hopeless(problem: Problem, requirements: Sequence[_Requirement]) -> 
 class _Model:
     """Figure 3: first a column for each cell that may be suppressed, then the flows."""
 
-    def __init__(self, problem: Problem, requirements: Sequence[_Requirement], seed: int) -> None:
+    def __init__(self, problem: Problem, requirements: Sequence[_Requirement], seed: int, solver: str) -> None:
         self.problem = problem
         self.cells = np.flatnonzero(problem.status != Status.PUBLISHED)
         self.free = problem.status[self.cells] == Status.FREE
@@ -198,7 +203,7 @@ class _Model:
             most.append(np.r_[np.zeros(m), endless, np.zeros(len(linked)), np.full(len(floor), np.inf)])
         rows = sparse.csr_array(sparse.hstack([sparse.vstack(pattern), sparse.block_diag(flows)]))
         total = rows.shape[1]
-        self.model = new_model(seed=seed)
+        self.model = new_model(seed=seed, solver=solver)
         self.model.load(
             np.r_[cost / self.unit, np.zeros(total - n)],
             np.concatenate(lower),

@@ -12,7 +12,7 @@ from scipy.sparse import csgraph
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.methods.suppress.optimal.cuts import PatternCut
-from discreet.solvers import Outcome, Solution, new_model
+from discreet.solvers import DEFAULT, Outcome, Solution, new_model
 
 SLACK = 0.3  # rows that are fulfilled by more than this sit out
 CROWD = 1000  # rows before any sit out
@@ -42,7 +42,7 @@ class PatternMaster:
     Rows that are fulfilled by far sit out until a pattern misses them, and costly columns until one might pay.
     """
 
-    def __init__(self, cost: FloatArray, free: BoolArray, forced: BoolArray, seed: int) -> None:
+    def __init__(self, cost: FloatArray, free: BoolArray, forced: BoolArray, seed: int, solver: str = DEFAULT) -> None:
         self.columns = np.flatnonzero(free)
         self.cost = cost[self.columns]
         self.forced = forced.astype(float)
@@ -57,7 +57,7 @@ class PatternMaster:
         cheap = np.argsort(self.cost, kind="stable")[: max(ALL, n // 10)]
         self._awake = np.zeros(n, dtype=bool)  # columns in the linear program
         self._awake[cheap] = True
-        self._seed = seed
+        self._seed, self._solver = seed, solver
         self._model = new_model("dual", seed=seed)
         self._load()
 
@@ -184,7 +184,7 @@ class PatternMaster:
         known: FloatArray | None,
         nodes: int | None,
     ) -> Solution:
-        model = new_model("dual", tolerance=1e-7, seed=self._seed)
+        model = new_model("dual", solver=self._solver, tolerance=1e-7, seed=self._seed)
         n, no_limit = len(at), np.full(len(least), np.inf)
         model.load(self.cost[at], np.zeros(n), np.ones(n), rows, least, no_limit, np.ones(n, dtype=bool))
         if known is not None:

@@ -16,6 +16,7 @@ from discreet.methods.suppress.optimal.search import PatternSearch
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection
+from discreet.solvers import DEFAULT, check_solver
 
 FIRST = 0.25  # of the time for a pattern to begin with
 EXPLAIN = 60.0  # seconds to find out what would help where nothing does
@@ -26,11 +27,12 @@ class Optimal:
     """Fischetti & Salazar-González (2000), Salazar-González (2002): the cheapest safe pattern, with a bound.
 
     ``at_most`` limits the number of suppressed cells, primaries included. ``fewest`` asks for as few as possible among the
-    cheapest patterns.
+    cheapest patterns. ``solver`` is that of the integer programs.
     """
 
     at_most: int | None = None
     fewest: bool = False
+    solver: str = DEFAULT
 
     name = "optimal"
     traits = Traits(takes_start=True, splits=True, proves_bound=True)
@@ -38,9 +40,10 @@ class Optimal:
     def __post_init__(self) -> None:
         if self.at_most is not None and self.at_most < 0:
             raise RuleError(f"At most {self.at_most} cells cannot be suppressed. Give a number of cells, 0 or more.")
+        check_solver(self.solver)
 
     def protect(self, problem: Problem, run: Run) -> Protection:
-        search = PatternSearch(problem, run, at_most=self.at_most, fewest=self.fewest)
+        search = PatternSearch(problem, run, at_most=self.at_most, fewest=self.fewest, solver=self.solver)
         try:
             search.run(self._first(problem, run, search))
         except NoSafePatternError as error:

@@ -17,7 +17,7 @@ from discreet.methods.suppress.pattern import Pattern
 from discreet.methods.suppress.subtables import subtables
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
-from discreet.solvers import solver_name
+from discreet.solvers import DEFAULT, solver_name
 
 LARGE = 30_000  # cells: there the first pattern is left to the integer program
 GUIDE = 0.999  # of the cost of a cell that the linear program suppresses is waived
@@ -46,6 +46,7 @@ class PatternSearch:
         at_most: int | None = None,
         fewest: bool = False,
         programs: float = np.inf,
+        solver: str = DEFAULT,
     ) -> None:
         self.problem, self.seed, self.budget, self.progress = problem, run.seed, run.budget, run.progress
         self.keep, self.inner = run.keep, Run(run.seed, run.budget)
@@ -71,7 +72,8 @@ class PatternSearch:
         self.ties = float((self.cost - problem.cost / self.unit)[self.free].sum())  # added to costs to break ties
         self.anyway = float(problem.cost[self.forced].sum()) / self.unit
         self.bridges = Bridges(problem.table.relations, self.free, self.forced)
-        self.master = PatternMaster(self.cost, self.free, self.forced, self.seed)
+        self.solver = solver  # of integer programs
+        self.master = PatternMaster(self.cost, self.free, self.forced, self.seed, solver)
         self.at_most = np.inf if at_most is None else at_most - int(self.forced.sum())
         if at_most is not None:
             cells = np.flatnonzero(self.free)
@@ -141,7 +143,7 @@ class PatternSearch:
             status="optimal" if self.proven else "within_gap" if self.gap <= self.budget.gap else otherwise,
             bound=self.bound,
             seconds=self.budget.spent,
-            solver=solver_name(),
+            solver=solver_name(self.solver),
             seed=self.seed,
             work=self.work,
         )
