@@ -71,7 +71,10 @@ def try_replay(seed: int, folder: Path) -> Replayed:
     publish = _publish(again, folder / "again")
     if publish(counts) != outcome:
         return Replayed(method, "not repeatable: drawn by a secret")
-    stated = json.loads((folder / "truth" / "out" / "report.json").read_text(encoding="utf-8")).get("replay") or {}
+    report = json.loads((folder / "truth" / "out" / "report.json").read_text(encoding="utf-8"))
+    stated = report.get("replay") or {}
+    if not stated and any("was not worked out" in sentence for sentence in report["limits"]):
+        return Replayed(method, "not stated: beside the verdict it says so")  # out of time on a busy machine
     found = replay(folder / "truth" / "job.toml", publish)
     return replace(found, method=method, stated=int(stated.get("narrower", 0)))
 

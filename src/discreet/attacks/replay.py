@@ -257,7 +257,7 @@ def _weigh(
         if budget.seconds is not None:
             every = listed and seen == len(tables)
             independent = _independent(sums[0, :seen] / np.maximum(tries[:seen], 1), sums[1, :seen], worth, every)
-        late = 0 < number <= TRIED and _hopeless(independent, number, trial.rounds * len(tables), budget, begun)
+        late = 1 < number <= TRIED and _hopeless(independent, number, trial.rounds * len(tables), budget, begun)
         try:
             if budget.over or independent >= ENOUGH or late:
                 raise OutOfTime
@@ -267,6 +267,8 @@ def _weigh(
             break
         tries[k] += 1
         progress.update(number + 1)
+        if number == 0:  # what is loaded for the first table is there for the others
+            begun = budget.spent
     return sums[0, :tried] / np.maximum(tries[:tried], 1), sums[1, :tried]
 
 
@@ -285,10 +287,10 @@ def _effective(weight: FloatArray) -> float:
 
 
 def _hopeless(independent: float, tried: int, tries: int, budget: Budget, begun: float) -> bool:
-    """Whether time will be over before enough tables are kept or all are tried, going by those tried since ``begun``."""
+    """Whether time will be over before enough tables are kept or all are tried, going by those after the first."""
     if budget.seconds is None:
         return False
-    each = (budget.spent - begun) / tried
+    each = (budget.spent - begun) / (tried - 1)
     # Of the first few tables it is chance how many are kept; time is then too short only if it is even where all are.
     needed = LEAST * tried / (independent + 1) if tried == TRIED else LEAST - tried
     return min(needed, tries) * each > budget.seconds - begun
