@@ -284,3 +284,34 @@ def test_bounds_that_attackers_are_said_to_know_are_not_told_to_everybody():
         assert not np.any(np.isclose(found.upper, problem.prior_upper, rtol=1e-9)[open_])
     assert cells > 40
     assert hits < 0.15 * cells
+
+
+@pytest.mark.parametrize("tables", [60, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cells", [1, 3])
+def test_of_few_sensitive_values_as_many_are_in_the_middle_fifth_as_anywhere(tables, cells):
+    """They were never there, as one was taken for too many: readers could have left out a fifth of every interval."""
+    inside = total = 0
+    for number in range(tables):
+        rng = np.random.default_rng([number, 31])
+        table = in_hundreds(random_table(rng, (4, 4), zeros=0.0, values="integer"))
+        chosen = rng.choice(np.flatnonzero(table.is_base), cells, replace=False)
+        problem = pose(table, {table.label(i): 0.1 * table.value[i] for i in chosen})
+        found = protect(problem, "intervals", secret=secret(number))
+        at = problem.primaries
+        place = (table.value - found.lower)[at] / (found.upper - found.lower)[at]
+        inside, total = inside + int((np.abs(place - 0.5) < 0.1).sum()), total + len(at)
+    assert abs(inside - 0.2 * total) <= DEVIATIONS * (0.16 * total) ** 0.5
+
+
+@pytest.mark.parametrize("tables", [40, pytest.param(200, marks=pytest.mark.slow)])
+def test_adjusted_values_go_up_as_often_as_down(tables):
+    """Down was nearly always cheaper, as windows reach farther up: one factor undid most changes."""
+    ups = total = 0
+    for number in range(tables):
+        rng = np.random.default_rng([number, 32])
+        table = in_hundreds(random_table(rng, (4, 4), zeros=0.0, values="integer"))
+        cell = int(rng.choice(np.flatnonzero(table.is_base)))
+        problem = pose(table, {table.label(cell): 0.1 * table.value[cell]})
+        found = protect(problem, Adjustment(), secret=secret(number), time_limit=10)
+        ups, total = ups + int(found.published[cell] > table.value[cell]), total + 1
+    assert abs(ups - 0.5 * total) <= DEVIATIONS * (0.25 * total) ** 0.5

@@ -15,7 +15,7 @@ from scipy import sparse
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.audit import audit
 from discreet.data.table import digits_of
-from discreet.guesses import MIDDLE, middle_hits
+from discreet.guesses import MIDDLE, SURE, middle_hits
 from discreet.methods.context import Run
 from discreet.methods.intervals.positions import Ends, at_known_bounds, drawn_ends, sign_bounds
 from discreet.methods.intervals.prepare import open_table
@@ -66,15 +66,27 @@ class Draw:
         return np.flatnonzero(inner)[np.abs(below[inner] / wide[inner] - 0.5) < MIDDLE], 2 * MIDDLE * float(inner.sum())
 
     def excess(self, lower: FloatArray, upper: FloatArray) -> float:
-        """How many more values lie in the middle fifth than may be tolerated; not above 0 if few enough do."""
+        """How many more values lie in the middle fifth than were drawn there, or are expected; not above 0 if few enough do."""
         central, expected = self.central(lower, upper)
-        return float(len(central) - expected - TOLERATED * expected**0.5)
+        drawn, _ = self.central(*self.by_cell)
+        refused = expected + SURE * expected**0.5  # by publish, if there are more
+        return float(len(central) - max(min(len(drawn), refused), expected))
+
+    @property
+    def by_cell(self) -> Ends:
+        """The drawn ends by cell; without end where nothing is drawn."""
+        lower, upper = np.full(len(self.problem), -np.inf), np.full(len(self.problem), np.inf)
+        lower[self.cells], upper[self.cells] = self.ends
+        return lower, upper
 
     def excess_of_hits(self, lower: FloatArray, upper: FloatArray) -> float:
         """The same of middles that are good guesses, or of the middle fifth where these are more."""
         cells = self.cells[self.problem.status[self.cells] == Status.PRIMARY]
-        hits, expected = middle_hits(self.problem.table.value[cells], lower[cells], upper[cells], self.tick)
-        return float(max(self.excess(lower, upper), int(hits.sum()) - max(expected, 1.0) - TOLERATED * expected**0.5))
+        value, drawn = self.problem.table.value[cells], self.by_cell
+        hits, expected = middle_hits(value, lower[cells], upper[cells], self.tick)
+        before, _ = middle_hits(value, drawn[0][cells], drawn[1][cells], self.tick)
+        most = max(float(before.sum()), max(expected, 1.0) + TOLERATED * expected**0.5)
+        return float(max(self.excess(lower, upper), hits.sum() - most))
 
     def redrawn(self, found: Protection, treatment: Treatment, rounded: bool, rng: np.random.Generator) -> Draw | None:
         """With other intervals for some of the cells that came to lie in the middle of theirs; None if few enough did.

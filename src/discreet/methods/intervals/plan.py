@@ -25,6 +25,7 @@ from discreet.progress import Budget
 from discreet.protection import Protection
 from discreet.solvers import solver_name
 
+MEDIAN_OF = 10  # sensitive cells: of fewer, how much wider intervals are than levels ask would tell single levels
 CHOOSING = 0.6  # of the time for choosing cells, where that is a question, before intervals are drawn
 CORRECTIONS = 2  # times that some intervals are drawn anew
 PROVEN = 1e-6  # share of the cost that solvers leave open where nothing is
@@ -174,7 +175,7 @@ def _noted(found: Protection, gives_away: bool) -> Protection:
     wide = (found.upper - found.lower)[cells]
     known = (needed > 0) & np.isfinite(wide)
     notes = []
-    if known.any():
+    if known.sum() >= MEDIAN_OF:
         times = float(np.median(wide[known] / needed[known]))
         notes.append(f"intervals of sensitive cells are {times:.1f} times as wide as their levels ask (median)")
     if found.report.gap is not None:

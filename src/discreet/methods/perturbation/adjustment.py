@@ -149,10 +149,15 @@ def ways(windows: Windows, shares: FloatArray | None = None) -> tuple[Windows, S
 
 
 def distances(windows: Windows) -> tuple[FloatArray, FloatArray]:
-    """How far down and up sensitive cells must go at least, and how much farther windows let them go: (way, cell)."""
+    """How far down and up sensitive cells must go at least, and how much farther they may: (way, cell).
+
+    That is as far as windows let them go, and equally far both ways, or the nearer end would be cheaper, and nearly always taken.
+    """
     cells = windows.problem.primaries
     least = np.stack([np.ceil(level[cells] / windows.unit - HAIR) for level in strictest(windows.problem)])
-    return least, np.maximum(np.stack([-windows.low[cells], windows.high[cells]]) - least, 0.0)
+    more = np.stack([-windows.low[cells], windows.high[cells]]) - least
+    both = np.all(more >= 0, axis=0)
+    return least, np.maximum(np.where(both, more.min(axis=0), more), 0.0)
 
 
 def _goes_far_enough(windows: Windows, senses: Senses, found: FoundTable) -> bool:
