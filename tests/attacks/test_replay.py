@@ -300,7 +300,7 @@ def test_the_chance_of_a_draw_is_how_often_it_comes_up(method):
         assert not likely or abs(number / runs - likely) <= 4.5 * np.sqrt(likely / runs) + 0.01
         total += likely
     assert 0.6 < total < 1.02
-    assert violated <= 0.05
+    assert violated <= 0.12  # about 0.04 with adjust, and less with perturb, in 80 runs
 
 
 @pytest.mark.parametrize(
