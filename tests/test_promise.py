@@ -270,3 +270,15 @@ def test_readers_are_told_no_counts_names_or_parameters():
         for secret in ("P(", "PQ", "NK", "FREQ", "F0", "a × x", "Smith", "attacker"):
             assert secret not in text
         assert not any(character.isdigit() for character in text)
+
+
+@pytest.mark.parametrize("largest", [60.0, 500.0])
+def test_that_consents_may_be_there_is_told_to_readers_whatever_the_values(largest):
+    """With 500 the consent makes a cell less sensitive, with 60 it makes no difference: readers must not tell these apart."""
+    frame = pd.DataFrame(
+        {"r": ["a"] * 4 + ["b"] * 4, "f": list("PQRSTUVW"), "v": [largest, 50, 45, 40, 60, 50, 45, 40]}
+    )
+    table = tabulate(frame, ["r"], "v", contributor="f", top=4)
+    problem = assess(table, "P(20)", waivers=["P"])
+    found = protect(problem)
+    assert any("consent to publication, if there are any" in one for one in shareable_promise(found))

@@ -101,9 +101,10 @@ def _waivers(basis: VerdictBasis) -> str | None:
 
 
 def _some_waivers(basis: VerdictBasis) -> str | None:
-    if not basis.problem.waived:
+    # Said in any case where respondents are named: whether a consent makes a difference depends on values.
+    if not basis.problem.table.contributors:
         return None
-    return "Respondents who consent to publication are protected less, or not at all, where they consent."
+    return "Respondents who consent to publication, if there are any, are protected less, or not at all, where they consent."
 
 
 def _dropped(basis: VerdictBasis) -> str | None:
