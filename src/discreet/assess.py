@@ -75,6 +75,7 @@ def assess(
     status[found.sensitive] = Status.PRIMARY
     lower, upper, sliding = found.lower.copy(), found.upper.copy(), found.sliding.copy()
     overrides: list[Override] = []
+    withheld: list[str] = []
     for label, given in (statuses or {}).items():
         i = table.index(label)
         word, reason = _by_hand(table.label(i), given)
@@ -86,6 +87,8 @@ def assess(
             status[i] = WORDS[word]
             by = tuple(str(rule) for rule, seen in zip(chosen, verdicts, strict=True) if seen.sensitive[i])
             overrides.append(Override(table.label(i), by, word, reason))
+        elif WORDS[word] == Status.SUPPRESSED:
+            withheld.append(table.label(i))
     _refuse_without_reason(overrides)
     if table.behind is not None:
         status[table.behind] = Status.SUPPRESSED  # never published, and nothing is required of them
@@ -108,6 +111,7 @@ def assess(
         boundary=boundary,
         smallest=np.where(prior_lower >= 0, _smallest(table, zeros, status), 0.0),
         overrides=tuple(overrides),
+        withheld=tuple(withheld),
         waived=0 if waived is None else _spared(_judged(table, [rule(table, None) for rule in chosen]), found),
     )
 

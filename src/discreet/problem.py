@@ -67,6 +67,7 @@ class Problem:
     least: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
     smallest: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
     overrides: tuple[Override, ...] = ()
+    withheld: tuple[str, ...] = ()  # sensitive cells that are to be suppressed by decision, whatever the method
     waived: int = 0  # cells that need less protection, or none, because respondents consent to publication
     unrecorded: bool = False  # read from a JJ file, which has no place for rules, waivers, records left out and weights
 
@@ -232,6 +233,7 @@ class Problem:
             h.update(f"{who.name}:{who.digest}".encode())
         for one in self.overrides:
             h.update("\0".join((one.cell, *one.rules, one.status, one.reason, "")).encode())
+        h.update("\0".join(self.withheld).encode())
         return h.hexdigest()
 
     def with_columns(self, **columns: Any) -> Problem:

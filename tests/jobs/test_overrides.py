@@ -17,11 +17,12 @@ from discreet.data.tabulate import tabulate
 from discreet.errors import FormatError, InputError
 from discreet.io import bundle, jj
 from discreet.jobs.job import read_job, run_job
-from discreet.methods import protect
+from discreet.methods import protect, with_options
 from discreet.problem import Status
 from discreet.promise import promise, published_by_decision, safe
 from discreet.protection import suppress
 from discreet.report import render_report, render_shareable
+from discreet.testing import cross_table
 
 RECORDS = pd.DataFrame(
     {
@@ -206,3 +207,20 @@ def test_statuses_never_remove_protection_quietly():
         assert any("By decision" in sentence for sentence in promise(found)) == bool(freed)
         released += len(freed)
     assert released > 200
+
+
+@pytest.mark.parametrize("word", ["suppressed", "hidden"])
+@pytest.mark.parametrize("method", ["perturb", "adjust", "intervals", "round"])
+def test_a_sensitive_cell_that_is_to_be_suppressed_gets_no_figure(word, method):
+    """It was published with another value, or an interval, and nothing said so."""
+    table = cross_table("abc", "xyz", [[20, 50, 10], [8, 19, 22], [17, 32, 12]])
+    table = table.with_columns(
+        count=np.where(table.is_base, 5, 15), top=np.stack([0.9 * table.value, 0.1 * table.value], 1)
+    )
+    problem = assess(table, "P(10)", statuses={"a × x": word})
+    assert problem.withheld == ("a × x",)
+    assert problem.status[table.index("a × x")] == Status.PRIMARY
+    options = {"base": 5} if method == "round" else {}
+    with pytest.raises(InputError, match="'a × x' is sensitive and set to 'suppressed' by hand"):
+        protect(problem, with_options(method, **options))
+    assert protect(problem, level="cells").suppressed[table.index("a × x")]

@@ -70,6 +70,7 @@ def read_problem(path: str | Path) -> Problem:
             least=least,  # type: ignore[arg-type]  # filled in where older bundles have none
             smallest=smallest,  # type: ignore[arg-type]
             overrides=tuple(Override(**one | {"rules": tuple(one["rules"])}) for one in decided),
+            withheld=tuple(map(str, meta.get("withheld", ()))),
             waived=int(meta.get("waived", 0)),
             unrecorded=bool(meta.get("unrecorded", False)),
         )
@@ -132,6 +133,8 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
             known = (who.lower, who.upper, *(() if who.levels is None else who.levels))
             names = _columns(who.levels is not None)
             cells |= {f"attacker:{k}:{name}": column for name, column in zip(names, known, strict=True)}
+        if problem.withheld:
+            meta["withheld"] = list(problem.withheld)
         if problem.overrides:
             meta["overrides"] = [asdict(one) for one in problem.overrides]
             meta["discreet"] = DECISIONS

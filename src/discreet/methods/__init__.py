@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import Field, fields, replace
 from typing import Any
+
+import numpy as np
 
 from discreet.arrays import BoolArray
 from discreet.errors import InputError, RuleError, some
@@ -167,6 +169,8 @@ def protect(
     in_force = level_of(problem, traits.suppresses, level)
     if not traits.suppresses and (start is not None or in_force.covers_respondents):
         raise InputError(f"The method {method.name!r} suppresses no cells: start= and level= are for suppression.")
+    if not traits.suppresses and traits.kind != "combined" and problem.withheld:
+        raise _not_withheld(method.name, problem.withheld)
     if traits.splits and getattr(method, "at_most", None) is None:
         method = InPieces(method)
     if traits.suppresses:
@@ -180,6 +184,7 @@ def protect(
     if not traits.suppresses:
         posed = problem.posed(suppresses=False, lists_zeros=traits.lists_zeros)
         found = found_for(problem, or_in_words(method, posed, run))
+        _refuse_withheld(problem, found)
         if not uses_secret(method):
             return found
         return replace(found, report=replace(found.report, secret=run.secret.digits))
@@ -187,3 +192,19 @@ def protect(
     if keep is not None:
         keep(found.suppressed)
     return found
+
+
+def _refuse_withheld(problem: Problem, found: Protection) -> None:
+    """Cells that are to be suppressed by decision get no interval and no other value."""
+    told = ~found.suppressed | np.isfinite(found.lower) | np.isfinite(found.upper)
+    shown = tuple(label for label in problem.withheld if told[problem.table.index(label)])
+    if shown:
+        raise _not_withheld(found.report.method, shown)
+
+
+def _not_withheld(method: str, labels: Sequence[str]) -> InputError:
+    return InputError(
+        f"{some(list(labels))} is sensitive and set to 'suppressed' by hand, but the method {method!r} publishes an interval or "
+        "another value for it. Take a method of suppression, or leave the cell to the rules.",
+        list(labels),
+    )
