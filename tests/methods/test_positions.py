@@ -315,3 +315,13 @@ def test_adjusted_values_go_up_as_often_as_down(tables):
         found = protect(problem, Adjustment(), secret=secret(number), time_limit=10)
         ups, total = ups + int(found.published[cell] > table.value[cell]), total + 1
     assert abs(ups - 0.5 * total) <= DEVIATIONS * (0.25 * total) ** 0.5
+
+
+def test_how_much_wider_intervals_are_than_levels_ask_is_said_of_many_cells_only():
+    """Of a single one, width and multiple would tell its level, and with p its value."""
+    rng = np.random.default_rng(8)
+    table = in_hundreds(random_table(rng, (5, 5), zeros=0.0, values="integer"))
+    base = np.flatnonzero(table.is_base)
+    for cells, said in ((base[:1], False), (base[:9], False), (base[:12], True)):
+        problem = pose(table, {table.label(i): 0.05 * table.value[i] for i in cells})
+        assert ("times as wide" in protect(problem, "intervals", secret=secret(1)).report.note) == said
