@@ -211,7 +211,7 @@ def test_statuses_never_remove_protection_quietly():
 
 @pytest.mark.parametrize("word", ["suppressed", "hidden"])
 @pytest.mark.parametrize("method", ["perturb", "adjust", "intervals", "round"])
-def test_a_sensitive_cell_that_is_to_be_suppressed_gets_no_figure(word, method):
+def test_a_sensitive_cell_that_is_to_be_suppressed_gets_no_figure(word, method, tmp_path):
     """It was published with another value, or an interval, and nothing said so."""
     table = cross_table("abc", "xyz", [[20, 50, 10], [8, 19, 22], [17, 32, 12]])
     table = table.with_columns(
@@ -224,3 +224,7 @@ def test_a_sensitive_cell_that_is_to_be_suppressed_gets_no_figure(word, method):
     with pytest.raises(InputError, match="'a × x' is sensitive and set to 'suppressed' by hand"):
         protect(problem, with_options(method, **options))
     assert protect(problem, level="cells").suppressed[table.index("a × x")]
+    with pytest.raises(FormatError, match=r"suppressed by decision, e\.g\. 'a × x'"):
+        jj.write_problem(problem, tmp_path / "p.jj")
+    bundle.write_problem(problem, tmp_path / "p.discreet")
+    assert bundle.read_problem(tmp_path / "p.discreet").withheld == problem.withheld

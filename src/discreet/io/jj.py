@@ -107,6 +107,13 @@ def write_problem(problem: Problem, path: str | Path) -> None:
             f"{some(cells)}. Write the problem as a .discreet bundle, which keeps them.",
             cells,
         )
+    if problem.withheld:
+        cells = list(problem.withheld)
+        raise FormatError(
+            f"A JJ file has no place for decisions, and sensitive cells are to be suppressed by decision, e.g. {some(cells)}. "
+            "Write the problem as a .discreet bundle, which keeps them.",
+            cells,
+        )
     if unsaid := not_said(problem):
         warnings.warn(unsaid, stacklevel=2)
     table = problem.table

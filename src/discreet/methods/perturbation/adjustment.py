@@ -30,8 +30,8 @@ SENSES = ("best", "heuristic", "up", "down")
 class Adjustment:
     """Dandekar & Cox (2002), Castro (2006): ``v ≥ a + upper`` or ``v ≤ a − lower`` for sensitive cells, at the least distance.
 
-    Readers are told by how much figures may be off at most; with that every sensitive cell is protected against all attackers.
-    How far beyond its level each sensitive cell goes at least is drawn from the secret, so that nobody can calculate back. With
+    The announcement says by how much figures may be off at most; with that every sensitive cell is protected.
+    How far beyond its level each sensitive cell goes at least is drawn from the secret, equally far up and down. With
     ``exact`` none goes farther than its level asks: then most are at value ± level, which is refused by ``publish``.
     """
 
