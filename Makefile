@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow judge lint types docs bench bench-audit bench-audit-peers bench-optimal bench-ladder bench-large bench-methods bench-respondents clean
+.PHONY: demo test test-slow judge lint types tables docs bench bench-audit bench-audit-peers bench-optimal bench-ladder bench-large bench-methods bench-respondents clean
 
 $(VENV)/run.stamp: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -48,6 +48,9 @@ lint: $(VENV)/dev.stamp
 
 types: $(VENV)/dev.stamp
 	$(BIN)/mypy
+
+tables: $(VENV)/run.stamp  ## writes options of methods and parameters of rules into docs/reference
+	$(BIN)/python docs_tables.py
 
 docs: $(VENV)/docs.stamp  ## the documentation site, into site/; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

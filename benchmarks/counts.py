@@ -14,7 +14,7 @@ from benchmarks.alone import alone, cpu_seconds
 from benchmarks.instances import filled, tree
 from benchmarks.record import RESULTS, machine, markdown, read_csv, update_csv
 from discreet.audit import audit
-from discreet.data.keys import KEYS
+from discreet.data.record_keys import N_KEYS
 from discreet.methods import protect
 from discreet.methods.counts.cell_key import CellKey
 from discreet.methods.counts.small_counts import SmallCounts
@@ -43,7 +43,7 @@ def problem(name: str, seed: int) -> Problem:
     shape = [int(h.is_leaf.sum()) for h in trees]
     inner = rng.poisson(np.exp(rng.normal(0.3, 1.3, shape))).astype(float)
     table = filled(trees, inner)
-    keys = rng.integers(0, KEYS, shape) * (inner > 0)
+    keys = rng.integers(0, N_KEYS, shape) * (inner > 0)
     sums = filled(trees, np.where(keys > 0, keys, (inner > 0).astype(int)).astype(float)).value
     table = table.with_columns(extra={"key": sums})
     n, small = len(table), table.value < BELOW

@@ -41,7 +41,11 @@ def main(root: Path) -> None:
     wrong = 0
     for name, table, known in tables(root):
         problem = assess(table, "P(15)")
-        found = {"cells": table.grid, "empty": table.grid - len(table), "primaries": len(problem.primaries)}
+        found = {
+            "cells": table.n_combinations,
+            "empty": table.n_combinations - len(table),
+            "primaries": len(problem.primaries),
+        }
         wrong += found != known
         click.echo(f"{name}: {found}{'' if found == known else f', but known is {known}'}")
     raise SystemExit(wrong)

@@ -10,9 +10,9 @@ import numpy as np
 
 from benchmarks.record import RESULTS, machine, markdown, read_csv, update_csv
 from discreet import attacks
-from discreet.attacks.limits import replayed
+from discreet.attacks.limitations import replay_counts
 from discreet.data.hierarchy import Hierarchy
-from discreet.data.keys import KEYS
+from discreet.data.record_keys import N_KEYS
 from discreet.data.table import Table
 from discreet.errors import NoSafePatternError
 from discreet.methods import protect, uses_secret, with_options
@@ -62,7 +62,7 @@ def posed(shape: tuple[int, ...], seed: int) -> Problem:
         value,
         is_count=True,
         count=value.astype(np.int64),
-        extra={"key": summed(rng.integers(KEYS, size=shape).astype(float))},
+        extra={"key": summed(rng.integers(N_KEYS, size=shape).astype(float))},
     )
     cell = int(rng.choice(np.flatnonzero(table.is_base)))
     return pose(table, {table.label(cell): float(np.ceil(LEVEL * value[cell]))})
@@ -104,7 +104,7 @@ def measured(name: str, tables: int, seconds: float) -> dict[str, Any]:
 
 
 def attacked(found: Protection, recipe: attacks.Recipe, seconds: float) -> dict[str, Any] | None:
-    return replayed(attacks.run(found, ["replay"], knows=attacks.Knowledge(recipe=recipe, seconds=seconds)))
+    return replay_counts(attacks.run(found, ["replay"], knows=attacks.Knowledge(recipe=recipe, seconds=seconds)))
 
 
 def readable(line: dict[str, str]) -> dict[str, str]:

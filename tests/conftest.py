@@ -69,7 +69,7 @@ def the_same_secrets_every_time(monkeypatch, request):
 @pytest.fixture(autouse=True)
 def attacks_are_short(monkeypatch):
     """Every job tries attacks; here for a moment only, unless a test says otherwise."""
-    monkeypatch.setattr("discreet.jobs.attacks.SECONDS", 0.2)
+    monkeypatch.setattr("discreet.jobs.attacks.MIN_ATTACK_SECONDS", 0.2)
 
 
 @pytest.fixture(autouse=True)

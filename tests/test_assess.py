@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from discreet.assess import assess
-from discreet.data.finished import read_table
+from discreet.data.finished_table import read_table
 from discreet.data.table import Table
 from discreet.data.tabulate import tabulate
 from discreet.errors import InputError, RuleError, TableError
@@ -261,9 +261,9 @@ def test_consent_for_an_unknown_cell_is_an_error(table):
         assess(table, "P(10)", waivers=[("Cleo", "b × w")])
 
 
-def test_consent_in_a_table_that_knows_nobody(table):
-    for anonymous in (table.with_columns(who=None), table.with_columns(top=None)):
-        with pytest.raises(InputError, match="who contributes"):
+def test_waivers_need_the_names_of_contributors(table):
+    for anonymous in (table.with_columns(top_contributor=None), table.with_columns(top=None)):
+        with pytest.raises(InputError, match="need the names of contributors"):
             assess(anonymous, "FREQ(3)", waivers=["Ann"])
 
 

@@ -75,12 +75,12 @@ def test_every_cost_is_documented_nonnegative_and_grows_with_the_cell(table, nam
         ("column(job)", "no further column 'job' .* it has 'jobs'"),
         ("column(net (EUR))", "negative or not a number in 2 cells, e.g. 'b', 'd'"),
         ([1, 2, 3], "The table has 4 cells"),
-        (np.ones((4, 1)), "one number a cell"),
-        (3.0, "one number a cell"),
+        (np.ones((4, 1)), "one number per cell"),
+        (3.0, "one number per cell"),
         ([1, -1, 1, 1], "negative or not a number in 1 cells, e.g. 'b'"),
         ([1, np.nan, np.inf, 1], "in 2 cells, e.g. 'b', 'c'"),
-        (["x"] * 4, "A cost is a name or one number a cell, not a list"),
-        (None, "one number a cell"),
+        (["x"] * 4, "A cost is a name or one number per cell, not a list"),
+        (None, "one number per cell"),
     ],
 )
 def test_costs_that_cannot_be_used_are_explained(table, spec, message):

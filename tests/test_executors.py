@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import discreet.executors as module
-from discreet.executors import in_order, spread, undisturbed
+from discreet.executors import in_order, signals_ignored, spread
 
 
 @pytest.mark.parametrize("workers", [None, 1, 3])
@@ -22,7 +22,7 @@ def test_results_come_in_order(workers):
 
 
 def test_work_may_take_longer_than_one_wait(monkeypatch):
-    monkeypatch.setattr(module, "SLICE", 0.01)
+    monkeypatch.setattr(module, "WAIT_SECONDS", 0.01)
     with ThreadPoolExecutor(1) as executor:
         assert list(in_order(executor, threading.Event().wait, [0.1])) == [False]
 
@@ -31,7 +31,7 @@ def test_a_timeout_of_the_work_itself_is_its_error(monkeypatch):
     def too_late(_: int) -> None:
         raise TimeoutError("of the work itself")
 
-    monkeypatch.setattr(module, "SLICE", 0.01)
+    monkeypatch.setattr(module, "WAIT_SECONDS", 0.01)
     with ThreadPoolExecutor(1) as executor, pytest.raises(TimeoutError, match="of the work itself"):
         list(in_order(executor, too_late, [1]))
 
@@ -63,7 +63,7 @@ def test_ctrl_c_is_the_business_of_the_main_thread():
     before = signal.getsignal(signal.SIGINT)
 
     def work() -> object:
-        with undisturbed():
+        with signals_ignored():
             return signal.getsignal(signal.SIGINT)
 
     with ThreadPoolExecutor(1) as executor:

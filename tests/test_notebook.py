@@ -10,7 +10,7 @@ import pytest
 from discreet.audit import audit
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.table import Table
-from discreet.display import COLUMNS, ROWS, crossed
+from discreet.display import MAX_SHOWN_COLUMNS, MAX_SHOWN_ROWS, crossed
 from discreet.protection import suppress
 from discreet.release import publish
 from discreet.testing import cross_table, pose, suppressing
@@ -80,8 +80,10 @@ def test_large_releases_are_cut():
     problem = pose(Table.from_cells(tree, codes, 2.0 * weight), {})
     protection = suppress(problem, np.zeros(len(problem), bool))
     shown = publish(problem, protection, audit(problem, protection))._repr_html_()
-    assert shown.count("<td") == ROWS * COLUMNS
-    assert f"{41 - ROWS} rows more; {32 - COLUMNS} columns more; 1,271 cells, none suppressed" in shown
+    assert shown.count("<td") == MAX_SHOWN_ROWS * MAX_SHOWN_COLUMNS
+    assert (
+        f"{41 - MAX_SHOWN_ROWS} rows more; {32 - MAX_SHOWN_COLUMNS} columns more; 1,271 cells, none suppressed" in shown
+    )
 
 
 def test_lists_that_are_no_cross_tables_stay_lists():

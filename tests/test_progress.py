@@ -134,3 +134,16 @@ def test_a_budget_runs_out(monkeypatch):
     assert not budget.over
     now = 105.0
     assert (budget.spent, budget.over) == (5, True)
+
+
+def test_budgets_made_from_a_budget_are_cancelled_with_it():
+    """Ctrl-C in a step ends the steps after it too, whatever time they have left."""
+    budget = Budget(100.0)
+    step = budget.share(0.5)
+    with step.interruptible():
+        raise KeyboardInterrupt
+    assert budget.cancelled
+    assert budget.over
+    assert budget.without(1.0).over
+    assert budget.ending == "interrupted"
+    assert (Budget().left, Budget().over, Budget(0.0).ending) == (None, False, "time_limit")

@@ -52,7 +52,7 @@ def test_an_ordinary_table_has_a_level_and_attackers_and_no_more():
     problem = make()
     asked = level_of(problem, True, "cells")
     assert promise(protect(problem, "kelly", level="cells"), level=asked) == [
-        "Not covered: respondents who use their own figures to learn about others, because level cells was asked for.",
+        "Not covered: respondents who use their own figures to learn about others, because level cells was requested.",
         "Attackers assumed: a reader of all published cells who knows no more beforehand.",
     ]
 
@@ -86,7 +86,7 @@ def test_waivers_signs_weights_and_prior_bounds_are_said():
     table = make().table
     assert "1 cell needs less protection, or none" in said(assess(table, "P(10)", waivers=[("F0", "a × x")]))
     assert "Values may be negative" in said(make(RECORDS.assign(x=[-90, *RECORDS.x[1:]])))
-    assert "taken to be secret" in said(make(weight="w", weights="secret"))
+    assert "assumed to be secret" in said(make(weight="w", weights="secret"))
     assert "secret" not in said(make(weight="w"))
     assert "counted by their sampling weights" in said(make(rules=["P(10)", "WFREQ(2)"], weight="w"))
     assert "who knows bounds of cells beforehand" in said(assess(table, "P(10)", prior=90))
@@ -113,11 +113,11 @@ def test_a_largest_change_that_must_stay_secret_is_said(tmp_path):
     problem = assess(tabulate(records, BY, extra=["key"]), "FREQ(3)")
     told, public = (CellKey(deviation=1, variance=0.5, announced=most) for most in (5, None))
     found = protect(problem, told)
-    words = "safety against readers rests on the largest change staying secret."
+    words = "safety against readers depends on the largest change staying secret."
     assert words in said(problem, found=found)
     assert words not in said(problem, found=protect(problem, public))
     write_pattern(found, tmp_path / "pattern.csv")
-    assert f"If that is so by the method, {words}" in said(
+    assert f"If the method ensures that, {words}" in said(
         problem, found=read_pattern(problem, tmp_path / "pattern.csv")
     )
 
@@ -213,7 +213,7 @@ def test_readers_are_told_of_consents_records_left_out_and_weights_without_numbe
     for words in (
         "Respondents who consent",
         "were left out of the table",
-        "taken to be secret",
+        "assumed to be secret",
         "by their sampling weights",
     ):
         assert words in text
@@ -221,7 +221,7 @@ def test_readers_are_told_of_consents_records_left_out_and_weights_without_numbe
 
 
 def test_readers_are_told_that_of_holdings_only_the_largest_contributions_are_known():
-    words = "Of each cell the table lists the largest contributions only"
+    words = "The table lists only the largest contributions to each cell"
     more = pd.DataFrame({"row": ["b"], "column": ["y"], "firm": ["F9"], "x": [1]})
     few = make(pd.concat([RECORDS, more]), contributions=False, top=3)
     for text in (said(few, respondents=True), shared(few, respondents=True)):
@@ -231,7 +231,7 @@ def test_readers_are_told_that_of_holdings_only_the_largest_contributions_are_kn
 
 def test_readers_are_told_that_respondents_may_know_more_than_readers_do():
     """Whether any cell needs protection by other rules depends on values: it is said in any case."""
-    words = "promised against readers only"
+    words = "protection holds against readers only"
     assert words in shared(make(rules=["P(10)", "FREQ(3)"]), respondents=True)
     assert words in shared(make(), respondents=True)
     assert words not in shared(make())
@@ -246,7 +246,7 @@ def test_a_secret_limit_and_values_in_the_middle_are_not_told_to_readers():
     middle = pose(cross_table("abc", "xyz", [[20, 50, 10], [8, 19, 22], [17, 32, 12]]), {"a × x": 4.0, "b × y": 3.0})
     exact, drawn = protect(middle, with_options("intervals", exact=True)), protect(middle, "intervals")
     assert shareable_promise(exact) == shareable_promise(drawn)
-    assert "A guess may come near a true value all the same" in shared(middle, found=exact)
+    assert "A guess may still be close to a true value" in shared(middle, found=exact)
 
 
 def test_negative_values_are_not_told_to_readers():

@@ -21,7 +21,7 @@ from discreet.data.tabulate import tabulate
 from discreet.errors import InputError, NotSafeError, TableError
 from discreet.methods import protect
 from discreet.problem import Problem
-from discreet.protection import Decision, Protection, tell
+from discreet.protection import Decision, Protection, publish_intervals
 from discreet.release import SYMBOL, Release, publish
 from discreet.testing import cross_table, pose, random_problem, random_table, suppressing
 
@@ -83,7 +83,7 @@ def test_an_audit_of_counts_that_does_not_know_them_to_be_whole_is_refused():
     records = [("A", "x")] * 9 + [("A", "y")] * 9 + [("B", "x")] * 2 + [("B", "y")] * 9
     problem = assess(tabulate(pd.DataFrame(records, columns=["row", "column"]), ["row", "column"]), "FREQ(3)")
     found = protect(problem, "kelly")
-    with pytest.raises(NotSafeError, match="whole numbers"):
+    with pytest.raises(NotSafeError, match="counts are integers"):
         publish(problem, found, audit(problem, found, whole=False))
     publish(problem, found, audit(problem, found))
 
@@ -255,7 +255,7 @@ def test_why_a_cell_is_hidden_is_not_said(problem, safe):
 
 def test_a_value_left_in_the_column_of_a_hidden_cell_does_not_get_out(problem, safe):
     published = problem.table.value.copy()  # a careless method
-    with pytest.raises(InputError, match="published other than their intervals say"):
+    with pytest.raises(InputError, match="contradict their intervals"):
         replace(safe, published=published)
 
 
@@ -301,7 +301,7 @@ def test_intervals_are_published_beside_values_and_never_narrowed():
     value = problem.table.value
     n = len(value)
     published = np.where(np.arange(n) == n - 1, np.nan, value)
-    told = tell(problem, published, value - 2.123456, value + 2.123456, cost=0.0)
+    told = publish_intervals(problem, published, value - 2.123456, value + 2.123456, cost=0.0)
     release = publish(problem, told, audit(problem, told))
     assert np.all(release.lower <= told.lower)
     assert np.all(release.upper >= told.upper)
@@ -318,7 +318,7 @@ def test_a_hidden_cell_without_an_interval_has_no_ends():
     value = problem.table.value
     suppressed = np.arange(len(value)) >= 3
     lower, upper = np.where(suppressed, -np.inf, value - 2), np.where(suppressed, np.inf, value + 2)
-    told = tell(problem, np.where(suppressed, np.nan, value), lower, upper, cost=0.0)
+    told = publish_intervals(problem, np.where(suppressed, np.nan, value), lower, upper, cost=0.0)
     frame = publish(problem, told, audit(problem, told)).frame()
     assert frame[frame.value.isna()].iloc[:, 2:].isna().all().all()
     assert frame[frame.value.notna()]["value upper"].dtype == "Int64"

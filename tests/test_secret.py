@@ -24,7 +24,7 @@ from discreet.methods import METHODS, protect, uses_secret
 from discreet.methods.intervals.intervals import Intervals
 from discreet.methods.perturbation.adjustment import Adjustment
 from discreet.methods.rounding.simple import RandomRounding
-from discreet.protection import tell
+from discreet.protection import publish_intervals
 from discreet.report import render_shareable
 from discreet.secret import Secret
 from discreet.testing import cross_table, pose, random_problem, random_table
@@ -261,11 +261,13 @@ def test_values_in_the_middles_of_wide_intervals_are_refused():
     problem = pose(problem.table, {problem.table.label(cell): 20 for cell in base})
     value = problem.table.value
     suppressed, far = problem.table.is_base, np.where(problem.table.is_base, 50.0, 0.0)
-    found = tell(problem, np.where(suppressed, np.nan, value), value - far, value + far, cost=0.0)
-    with pytest.raises(NotSafeError, match="in its middle"):
+    found = publish_intervals(problem, np.where(suppressed, np.nan, value), value - far, value + far, cost=0.0)
+    with pytest.raises(NotSafeError, match="in their middles"):
         publish(problem, found, audit(problem, found))
     shift = np.where(suppressed, np.resize([-30.0, 25.0, 30.0, -25.0], len(value)), 0.0)
-    elsewhere = tell(problem, np.where(suppressed, np.nan, value), value - far + shift, value + far + shift, cost=0.0)
+    elsewhere = publish_intervals(
+        problem, np.where(suppressed, np.nan, value), value - far + shift, value + far + shift, cost=0.0
+    )
     publish(problem, elsewhere, audit(problem, elsewhere))
 
 
@@ -325,6 +327,6 @@ def test_one_interval_that_is_not_round_does_not_excuse_the_others():
     for label, far in wide.items():
         at = table.index(label)
         lower[at], upper[at] = table.value[at] - far, table.value[at] + far
-    found = tell(problem, np.full(len(table), np.nan), lower, upper, cost=0.0)
+    found = publish_intervals(problem, np.full(len(table), np.nan), lower, upper, cost=0.0)
     with pytest.raises(NotSafeError, match="a × x"):
         publish(problem, found, audit(problem, found))

@@ -15,9 +15,9 @@ __version__ = "0.1.0"
 
 
 class _Package(ModuleType):
-    """The package: what it offers is loaded when first asked for, and comes before modules of the same name.
+    """The package. Public names are imported on first access and take precedence over modules of the same name.
 
-    Loading everything takes a second or two, in which the command line could not answer Ctrl-C if it were done at once.
+    Importing everything at once would take a second or two in which the command line could not answer Ctrl-C.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -32,7 +32,7 @@ class _Package(ModuleType):
         return found
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if not isinstance(value, ModuleType):  # modules are put here when they are loaded; they are found above
+        if not isinstance(value, ModuleType):  # the import system sets loaded modules here; __getattr__ finds them
             super().__setattr__(name, value)
 
     def __dir__(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The program: ``discreet``, or ``python -m discreet``. Signals are taken care of first, as all else takes time to load."""
+"""The program ``discreet``, also ``python -m discreet``. Signal handlers are set first because the other imports take time."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
-STOPPING = (signal.SIGINT, signal.SIGTERM)
-STOPPED = "discreet: stopped; no result was written."
+STOPPED_MESSAGE = "discreet: stopped; no result was written."
 
 
 def main() -> NoReturn:
-    """Run the command line. Ctrl-C and SIGTERM end it in the same way, whenever they come."""
-    heard = [number for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN]  # not what nohup ignores
-    for number in heard:
+    """Run the command line. Ctrl-C and SIGTERM have the same effect at any time."""
+    # Signals that are ignored stay ignored, as under nohup.
+    handled = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) != signal.SIG_IGN]
+    for number in handled:
         signal.signal(number, _leave)
     from discreet.cli.main import load
     from discreet.cli.main import main as run
@@ -23,22 +23,22 @@ def main() -> NoReturn:
     load(sys.argv[1:])
     code = 1
     try:
-        for number in heard:
+        for number in handled:
             signal.signal(number, signal.default_int_handler)
         run()
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 0
-    except KeyboardInterrupt:  # once more, while the first one was being answered
-        print(STOPPED, file=sys.stderr)
-    # What there is to tell has been told. Who does not want to wait for the end still gets the same answer.
-    for number in heard:
+    except KeyboardInterrupt:  # a second signal while the first one was handled
+        print(STOPPED_MESSAGE, file=sys.stderr)
+    # All output is written: a signal during shutdown ends the process with the same exit code.
+    for number in handled:
         signal.signal(number, lambda *_: os._exit(code))
     sys.exit(code)
 
 
 def _leave(number: int, frame: FrameType | None) -> NoReturn:
-    """End at once, with the usual words: nothing has been begun."""
-    os.write(2, f"{STOPPED}\n".encode())
+    """End at once with the usual message: no work has started."""
+    os.write(2, f"{STOPPED_MESSAGE}\n".encode())
     os._exit(1)
 
 

@@ -1,4 +1,4 @@
-"""From a table to a problem: which cells are sensitive, how much protection they need, what suppressing costs."""
+"""Assess a table: which cells are sensitive, their protection levels, and the cost of suppressing each cell."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from discreet.rules import Boundary, Rule, Sensitivity, combine, parse_rules
 
 Label = str | Sequence[str]
 Zeros = Literal["published", "suppressible"]
-ByHand = str | tuple[str, str]  # a status, or a status and the reason for it
+ManualStatus = str | tuple[str, str]  # a status, or a status and the reason for it
 
-WORDS = {
+STATUS_OF_WORD = {
     "primary": Status.PRIMARY,
     "free": Status.FREE,
     "published": Status.PUBLISHED,
     "suppressed": Status.SUPPRESSED,
-    "hidden": Status.SUPPRESSED,  # as it was called before
+    "hidden": Status.SUPPRESSED,  # the former name, accepted in old files
 }
-RELEASING = ("free", "published")  # of these a sensitive cell may be published, which takes a reason
+RELEASING_STATUSES = ("free", "published")  # they allow publication of a sensitive cell, so a reason is required
 
 
 def assess(
@@ -36,36 +36,37 @@ def assess(
     *,
     cost: str | FloatArray = "value",
     boundary: Boundary = "strict",
-    statuses: Mapping[str, ByHand] | Mapping[tuple[str, ...], ByHand] | None = None,
+    statuses: Mapping[str, ManualStatus] | Mapping[tuple[str, ...], ManualStatus] | None = None,
     margin: float = 20.0,
     waivers: Iterable[str | tuple[str, Label]] = (),
     prior: float | None = None,
     zeros: Zeros | None = None,
 ) -> Problem:
-    """Apply rules to every cell; a cell is sensitive if any rule says so, and its levels are the largest.
+    """Apply rules to every cell. A cell is sensitive if any rule says so; its levels are the largest of all rules.
 
-    ``statuses`` sets single cells by hand: ``primary`` (with levels of ``margin`` percent of its magnitude unless a rule gave
-    it some), ``free``, ``published`` or ``suppressed``. A sensitive cell that is to be ``suppressed`` stays sensitive; to make it
-    ``free`` or ``published`` takes a reason, as ``("published", "reason")``, and is recorded in ``Problem.overrides``. If a
-    free one is suppressed after all, it keeps the protection that the rules require. ``waivers`` names respondents who consent
-    to publication, everywhere or, as ``(respondent, cell)``, in one cell. ``prior`` is what everybody is said to know
-    beforehand: nothing but the sign (``None``), or each value of the tables to within that many percent; of zeros the sign.
+    ``statuses`` sets single cells by hand: ``primary`` (with levels of ``margin`` percent of the magnitude unless a rule gives
+    levels), ``free``, ``published`` or ``suppressed``. A sensitive cell with the status ``suppressed`` stays sensitive. The
+    statuses ``free`` and ``published`` of a sensitive cell require a reason, as ``("published", "reason")``, and are recorded
+    in ``Problem.overrides``; a free one that a method suppresses keeps the levels of the rules. ``waivers`` names respondents
+    who consent to publication, everywhere or, as ``(respondent, cell)``, in one cell. ``prior`` is the assumed prior knowledge
+    of all readers: only the sign of each cell (``None``), or each value to within that many percent and the sign of zeros.
 
-    ``zeros`` says what happens to cells that are zero and not sensitive. ``"published"``: they stay published, so readers of a
-    table of counts know that a suppressed cell is at least 1, and levels end there. ``"suppressible"``: they may be
-    suppressed to protect others, at the cost of the cheapest other cell; give those that are zero by definition the status
-    ``published``. By default they are published in tables of counts; elsewhere those without contributors are.
+    ``zeros`` applies to cells that are zero and not sensitive. ``"published"``: they stay published, so readers of a
+    table of counts know that a suppressed cell is at least 1, and levels reach no lower. ``"suppressible"``: they may be
+    suppressed to protect others, at the cost of the cheapest other cell; give cells that are zero by definition the status
+    ``published``. By default zeros are published in tables of counts; in other tables only those without contributors are.
     """
     if zeros not in (None, *get_args(Zeros)):
         raise InputError(f"zeros is {' or '.join(map(repr, get_args(Zeros)))}, not {zeros!r}.")
     if prior is not None and not 0 < prior <= 100:
-        raise RuleError("prior is a percentage above 0 and up to 100.")  # not which: it is the q of the pq rule
+        # The value is not repeated: it is the confidential q of the pq rule.
+        raise RuleError("prior is a percentage above 0 and up to 100.")
     if not 0 <= margin < np.inf:
         raise RuleError(f"margin is a percentage of the value, not {margin:g}.")
     if zeros == "suppressible" and table.n_empty:
         raise InputError(
-            f"zeros='suppressible' needs all cells, and {table.n_empty:,} empty ones are not stored: readers would know that "
-            "those are zero. Tabulate with store_empty=True."
+            f"zeros='suppressible' needs all cells, but {table.n_empty:,} empty cells are not stored, and readers would know "
+            "that those are zero. Tabulate with store_empty=True."
         )
     chosen = parse_rules(rules, boundary=boundary)
     waived = _waived(table, waivers)
@@ -78,23 +79,23 @@ def assess(
     withheld: list[str] = []
     for label, given in (statuses or {}).items():
         i = table.index(label)
-        word, reason = _by_hand(table.label(i), given)
+        word, reason = _manual_status(table.label(i), given)
         if not found.sensitive[i]:
-            status[i] = WORDS[word]
+            status[i] = STATUS_OF_WORD[word]
             if status[i] == Status.PRIMARY:
                 lower[i] = upper[i] = margin / 100 * table.magnitude[i]
-        elif word in RELEASING:
-            status[i] = WORDS[word]
+        elif word in RELEASING_STATUSES:
+            status[i] = STATUS_OF_WORD[word]
             by = tuple(str(rule) for rule, seen in zip(chosen, verdicts, strict=True) if seen.sensitive[i])
             overrides.append(Override(table.label(i), by, word, reason))
-        elif WORDS[word] == Status.SUPPRESSED:
+        elif STATUS_OF_WORD[word] == Status.SUPPRESSED:
             withheld.append(table.label(i))
     _refuse_without_reason(overrides)
     if table.behind is not None:
-        status[table.behind] = Status.SUPPRESSED  # never published, and nothing is required of them
+        status[table.behind] = Status.SUPPRESSED  # never published, without protection requirements
     needs = (status == Status.PRIMARY) | (found.sensitive & (status == Status.FREE))
     prior_lower, prior_upper = _prior(table, prior)
-    # Nobody can be made to believe what they know to be impossible: no level reaches beyond the prior bounds.
+    # Values beyond the prior bounds are known to be impossible, so no level reaches beyond them.
     lower = np.where(needs, np.minimum(lower, table.value - prior_lower), 0.0)
     upper = np.where(needs, np.minimum(upper, prior_upper - table.value), 0.0)
     sliding = np.where(needs, np.minimum(sliding, prior_upper - prior_lower), 0.0)
@@ -117,10 +118,10 @@ def assess(
 
 
 def _smallest(table: Table, zeros: Zeros | None, status: NDArray[np.int8]) -> float:
-    """The least that readers know a suppressed cell to be, where zeros are always published; 0 where it may be zero.
+    """The smallest value a suppressed cell can have if zeros are always published; 0 if it may be zero.
 
-    A count is at least 1. Whoever knows weights knows that a weighted count is at least the smallest of them, as far as numbers
-    of respondents tell. Other values are at least one unit of the last digit.
+    It is 1 for a count, the smallest mean weight of a cell for a weighted count with known weights, and one unit of the last
+    digit for other values.
     """
     published = table.is_count or zeros == "published" or not table.counts_zeros
     listed = np.arange(len(table)) < table.n_listed
@@ -140,7 +141,7 @@ def _smallest(table: Table, zeros: Zeros | None, status: NDArray[np.int8]) -> fl
 
 
 def _published_zeros(table: Table, zeros: Zeros | None) -> BoolArray:
-    """Cells that are zero and stay published unless they are sensitive."""
+    """Cells that are zero and are published unless they are sensitive."""
     zero = table.magnitude == 0
     if zeros == "suppressible":
         return np.zeros(len(table), dtype=bool)
@@ -149,35 +150,35 @@ def _published_zeros(table: Table, zeros: Zeros | None) -> BoolArray:
     return np.asarray(zero & (table.count == 0))
 
 
-def _cost(table: Table, cost: str | FloatArray, may_go: BoolArray) -> FloatArray:
-    """The cost of each cell; a zero that may be suppressed costs as much as the cheapest other cell, not nothing."""
+def _cost(table: Table, cost: str | FloatArray, suppressible: BoolArray) -> FloatArray:
+    """The cost of each cell; a zero that may be suppressed costs as much as the cheapest other cell."""
     costs = cost_of(table, cost)
     if not isinstance(cost, str) or not np.any(costs > 0):
         return costs
-    return np.where(may_go & (table.magnitude == 0) & (costs == 0), costs[costs > 0].min(), costs)
+    return np.where(suppressible & (table.magnitude == 0) & (costs == 0), costs[costs > 0].min(), costs)
 
 
 def _judged(table: Table, verdicts: Sequence[Sensitivity]) -> Sensitivity:
-    """All verdicts as one; nothing is sensitive without rules."""
+    """The combined verdict of all rules; without rules no cell is sensitive."""
     nothing = np.zeros(len(table))
     return combine([Sensitivity(nothing, nothing > 0, nothing, nothing, nothing), *verdicts])
 
 
 def _spared(without: Sensitivity, found: Sensitivity) -> int:
-    """How many cells waivers made less sensitive, or not sensitive at all."""
+    """The number of cells that need less protection, or none, because of waivers."""
     judged = ("sensitive", "lower", "upper", "sliding")
     less = [np.asarray(getattr(without, name)) > np.asarray(getattr(found, name)) for name in judged]
     return int(np.any(less, axis=0).sum())
 
 
-def _by_hand(cell: str, given: ByHand) -> tuple[str, str]:
-    """The status and the reason for it, which may be empty."""
+def _manual_status(cell: str, given: ManualStatus) -> tuple[str, str]:
+    """The status and its reason, which may be empty."""
     pair = (given, "") if isinstance(given, str) else given
-    if not isinstance(pair, tuple) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
+    if not isinstance(pair, tuple) or len(pair) != 2 or not all(isinstance(entry, str) for entry in pair):
         raise InputError(f"Cell {cell!r}: a status by hand is a word, or a word and a reason.", [cell])
     word, reason = pair
-    if word not in WORDS:
-        raise InputError(f"Cell {cell!r}: there is no status {word!r}. Choose from {some(list(WORDS), 9)}.")
+    if word not in STATUS_OF_WORD:
+        raise InputError(f"Cell {cell!r}: there is no status {word!r}. Choose from {some(list(STATUS_OF_WORD), 9)}.")
     return word, reason.strip()
 
 
@@ -185,17 +186,17 @@ def _refuse_without_reason(overrides: Sequence[Override]) -> None:
     unexplained = [one.cell for one in overrides if not one.reason]
     if unexplained:
         raise InputError(
-            f"Sensitive cells are set to {' or '.join(map(repr, RELEASING))} without a reason: {some(unexplained)}. Give it "
-            "in the column 'reason' of the statuses file, or in Python as (status, reason); to keep them out of the "
+            f"Sensitive cells are set to {' or '.join(map(repr, RELEASING_STATUSES))} without a reason: {some(unexplained)}. "
+            "Give it in the column 'reason' of the statuses file, or in Python as (status, reason); to keep them out of the "
             "release, set them to 'suppressed' or leave them to the rules.",
             unexplained,
         )
 
 
 def _prior(table: Table, prior: float | None) -> tuple[FloatArray, FloatArray]:
-    """What everybody is said to know: each value to within so many percent; of zeros, and without ``prior``, the sign alone."""
-    # Contributions of both signs: nobody knows even the sign of a cell. Otherwise everybody does. That turnover is never
-    # negative is known also where it is linked to profit, which may be.
+    """Prior bounds of all readers: each value to within ``prior`` percent; without ``prior``, and for zeros, the sign only."""
+    # No sign is known for a response with negative contributions. This is decided for each response: turnover is known to be
+    # nonnegative also if it is linked to profit.
     signed = (table.value < 0) | (table.magnitude > np.abs(table.value) * (1 + 1e-9))
     listed = "response" in table.dimensions and table.dimensions["response"].total == RESPONSES
     response = table.codes[list(table.dimensions).index("response")] if listed else np.zeros(len(table), dtype=np.int64)
@@ -203,27 +204,27 @@ def _prior(table: Table, prior: float | None) -> tuple[FloatArray, FloatArray]:
     lower, upper = np.where(either, -np.inf, 0.0), np.full(len(table), np.inf)
     if prior is None:
         return lower, upper
-    unknown = table.magnitude == 0  # so many percent of zero would be the value itself
-    if table.behind is not None and table.behind_drawn:  # not the true values: nothing is known to be near them
+    unknown = table.magnitude == 0  # a percentage of zero would reveal the value
+    if table.behind is not None and table.behind_drawn:  # drawn values: the true ones are not near them
         unknown |= table.behind
     slack = prior / 100 * table.magnitude
     return np.where(unknown, lower, table.value - slack), np.where(unknown, upper, table.value + slack)
 
 
 def _waived(table: Table, waivers: Iterable[str | tuple[str, Label]]) -> BoolArray | None:
-    """Which of the largest contributions are made by somebody who consents to publication."""
+    """Which of the largest contributions belong to respondents who consent to publication there."""
     listed = list(waivers)
     if not listed:
         return None
-    if table.who is None or table.top is None:
+    if table.top_contributor is None or table.top is None:
         raise InputError(
-            "Waivers need to know who contributes: tabulate with contributor= (or a finished table with names)."
+            "Waivers need the names of contributors: tabulate with contributor=, or read a finished table with names."
         )
     index = {name: i for i, name in enumerate(table.contributors)}
-    waived: NDArray[np.bool_] = np.zeros(table.who.shape, dtype=bool)
+    waived: NDArray[np.bool_] = np.zeros(table.top_contributor.shape, dtype=bool)
     for waiver in listed:
         name, cell = (waiver, None) if isinstance(waiver, str) else waiver
         at = slice(None) if cell is None else table.index(cell)
-        # Somebody who is nowhere among the largest contributors is no target anyway.
-        waived[at] |= table.who[at] == index.get(name, -2)
+        # -2 matches no contributor: respondents that are not among the largest are not targets.
+        waived[at] |= table.top_contributor[at] == index.get(name, -2)
     return waived

@@ -1,4 +1,4 @@
-"""Who might attack a table, and what they know before it is published."""
+"""Attackers: the bounds they know before publication, and the protection levels against them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from discreet.errors import TableError
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Attacker:
-    """Bounds on every cell that somebody knows without the publication.
+    """Bounds on every cell that an attacker knows before publication.
 
-    ``levels`` are the lower, upper and sliding protection levels that the table must keep up against this attacker, one row
-    each; without them those of the problem hold.
+    ``levels`` are the lower, upper and sliding protection levels against this attacker, one row each; without them the levels
+    of the problem apply.
     """
 
     name: str
@@ -38,23 +38,23 @@ class Attacker:
             put(self, "levels", np.asarray(self.levels, dtype=np.float64))
         shapes = [self.upper.shape == (n,), self.levels is None or self.levels.shape == (3, n)]
         if not all(shapes):
-            raise TableError(f"The bounds and levels of attacker {self.name!r} do not have one entry a cell each.")
+            raise TableError(f"The bounds and levels of attacker {self.name!r} do not have one entry per cell each.")
         if self.levels is not None and not np.all(np.isfinite(self.levels) & (self.levels >= 0)):
             raise TableError(f"Attacker {self.name!r} has a negative or infinite protection level.")
 
     def only(self, cells: NDArray[np.int64]) -> Attacker:
-        """What is known about some cells."""
+        """The attacker with the bounds and levels of some cells only."""
         levels = None if self.levels is None else self.levels[:, cells]
         return Attacker(self.name, self.lower[cells], self.upper[cells], levels)
 
     def at_most(self, most: FloatArray) -> Attacker:
-        """The same with levels of no more than ``most``, one row each."""
+        """The attacker with levels of at most ``most``, one row per kind of level."""
         if self.levels is None:
             return self
         return Attacker(self.name, self.lower, self.upper, np.minimum(self.levels, most))
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of what is known, whatever the attacker is called."""
-        parts = [self.lower, self.upper] if self.levels is None else [self.lower, self.upper, *self.levels]
-        return hashlib.sha256(np.ascontiguousarray(np.stack(parts)).tobytes()).hexdigest()
+        """A fingerprint of bounds and levels, independent of the name."""
+        rows = [self.lower, self.upper, *(() if self.levels is None else self.levels)]
+        return hashlib.sha256(np.ascontiguousarray(np.stack(rows)).tobytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""Compiled functions. What was compiled is kept in a file beside the source, so that it is done once per machine and version."""
+"""Compiled functions. The compiled code is cached in a file beside the source, once per machine and version."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numba.core.caching import FunctionCache
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
-class _Kept(FunctionCache):  # type: ignore[misc]  # numba has no types
-    """Files of an earlier version may name classes that there are no more: they are made again."""
+class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
+    """A cache that recompiles if its file names classes that no longer exist, as files of earlier versions may."""
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         try:
@@ -23,7 +23,7 @@ class _Kept(FunctionCache):  # type: ignore[misc]  # numba has no types
 
 
 def compiled(function: Function) -> Function:
-    """The function, compiled when it is first called with arguments of some kinds; it runs beside other threads."""
+    """The function, compiled at the first call for each combination of argument types; it releases the GIL."""
     dispatcher: Any = njit(nogil=True, error_model="numpy")(function)
-    dispatcher._cache = _Kept(function)  # type: ignore[no-untyped-call]
+    dispatcher._cache = _Cache(function)  # type: ignore[no-untyped-call]
     return dispatcher  # type: ignore[no-any-return]

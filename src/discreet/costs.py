@@ -1,4 +1,4 @@
-"""What it costs to lose a cell. A cost is one nonnegative number a cell; COSTS names the usual ones."""
+"""The cost of suppressing a cell: one nonnegative number per cell. COSTS lists the costs by name."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from discreet.errors import RuleError, some
 
 
 def unit(table: Table) -> FloatArray:
-    """1 a cell: lose as few cells as possible."""
+    """1 per cell: suppress as few cells as possible."""
     return np.ones(len(table))
 
 
 def value(table: Table) -> FloatArray:
-    """The cell's magnitude: lose as little of the total as possible."""
+    """The magnitude of the cell: suppress as little of the total value as possible."""
     return table.magnitude
 
 
 def count(table: Table) -> FloatArray:
-    """The number of contributors: lose as few responses as possible."""
+    """The number of contributors: suppress as few responses as possible."""
     if table.count is None:
         raise RuleError("The cost 'count' needs the number of contributors to each cell, and the table has no count.")
     return table.count.astype(np.float64)
 
 
 def log(table: Table) -> FloatArray:
-    """log(1 + magnitude), Berg entropy: between few cells and little value."""
-    with np.errstate(all="ignore"):  # what is not a number is reported with its label
+    """log(1 + magnitude), Berg entropy: a compromise between few cells and little value."""
+    with np.errstate(all="ignore"):  # _checked reports cells without a finite logarithm
         return np.log1p(table.magnitude)
 
 
@@ -76,12 +76,12 @@ def cost_of(table: Table, spec: Any) -> FloatArray:
     try:
         costs = np.asarray(spec, dtype=np.float64)
     except (TypeError, ValueError):
-        raise RuleError(f"A cost is a name or one number a cell, not a {type(spec).__name__}.") from None
+        raise RuleError(f"A cost is a name or one number per cell, not a {type(spec).__name__}.") from None
     if costs.shape == (table.n_listed,):
         costs = np.append(costs, np.zeros(len(table) - table.n_listed))
     if costs.shape != (len(table),):
         raise RuleError(
-            f"The table has {table.n_listed} cells, the costs have shape {costs.shape}: give one number a cell."
+            f"The table has {table.n_listed} cells, the costs have shape {costs.shape}: give one number per cell."
         )
     return _checked(table, costs, "The cost given")
 
@@ -90,8 +90,8 @@ def _named(table: Table, spec: str) -> FloatArray:
     form = re.fullmatch(r"\s*(\w+)\s*(?:\((.*)\))?\s*", spec)
     name = form[1].lower() if form else spec
     if form is None or name not in COSTS:
-        near = get_close_matches(name, COSTS, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
+        similar = get_close_matches(name, COSTS, n=1)
+        hint = f" Did you mean {similar[0]!r}?" if similar else ""
         raise RuleError(f"There is no cost {spec!r}.{hint} The costs are {', '.join(map(usage, COSTS))}.", [spec])
     given = [] if form[2] is None else [form[2].strip()]
     if len(given) != len(signature(COSTS[name]).parameters) - 1:
@@ -105,11 +105,11 @@ def usage(name: str) -> str:
     return f"{name}({inside})" if inside else name
 
 
-def _checked(table: Table, costs: FloatArray, what: str) -> FloatArray:
+def _checked(table: Table, costs: FloatArray, subject: str) -> FloatArray:
     bad = np.flatnonzero(~(np.isfinite(costs) & (costs >= 0)))
     if len(bad):
         raise RuleError(
-            f"{what} is negative or not a number in {len(bad)} cells, e.g. {some(table.labels(bad[:3]))}. "
+            f"{subject} is negative or not a number in {len(bad)} cells, e.g. {some(table.labels(bad[:3]))}. "
             "A cost is zero or more; use column() of absolute values, or another cost.",
             table.labels(bad),
         )

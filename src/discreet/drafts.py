@@ -1,6 +1,6 @@
-"""Drafts: private files and folders of a run at work. Those of a run that was killed are removed by the next one.
+"""Drafts: private temporary files and folders of a run. The next run removes those of a run that was killed.
 
-A draft is locked as long as its run lives, so that a draft without a lock is known to be left over.
+A draft is locked while its run is alive, so a draft without a lock is left over.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # no locks on this system: nobody else's drafts are touched
+except ImportError:  # no locks on this system: drafts of other runs are not removed
     fcntl = None  # type: ignore[assignment]
 
 PREFIX = ".discreet-draft-"
@@ -22,7 +22,7 @@ PREFIX = ".discreet-draft-"
 
 @contextmanager
 def draft_file(folder: Path, suffix: str) -> Iterator[Path]:
-    """An empty file that only its owner can read; it is gone in the end unless it was moved elsewhere."""
+    """An empty file that only its owner can read; it is removed at the end unless it was moved."""
     sweep(folder)
 
     def make() -> tuple[int, str]:
@@ -37,7 +37,7 @@ def draft_file(folder: Path, suffix: str) -> Iterator[Path]:
 
 @contextmanager
 def draft_folder() -> Iterator[Path]:
-    """An empty folder for intermediate results that only its owner can enter; it is gone in the end."""
+    """An empty folder for intermediate results that only its owner can enter; it is removed at the end."""
     sweep(tempfile.gettempdir())
 
     def make() -> tuple[int, str]:
@@ -45,7 +45,7 @@ def draft_folder() -> Iterator[Path]:
             name = tempfile.mkdtemp(prefix=PREFIX)
             try:
                 return (os.open(name, os.O_RDONLY) if fcntl else -1), name
-            except FileNotFoundError:  # another run swept it before it was opened
+            except FileNotFoundError:  # another run removed it before it was opened
                 continue
 
     with _locked(make) as name:
@@ -57,10 +57,10 @@ def draft_folder() -> Iterator[Path]:
 
 @contextmanager
 def _locked(make: Callable[[], tuple[int, str]]) -> Iterator[str]:
-    """The name of what ``make`` makes and opens, locked."""
+    """The name of the draft that ``make`` creates and opens, locked."""
     while True:
         handle, name = make()
-        if _lock(handle, wait=True) and not os.path.lexists(name):  # swept before it was locked
+        if _lock(handle, wait=True) and not os.path.lexists(name):  # another run removed it before it was locked
             os.close(handle)
             continue
         break
@@ -72,7 +72,7 @@ def _locked(make: Callable[[], tuple[int, str]]) -> Iterator[str]:
 
 
 def sweep(folder: str | Path) -> None:
-    """Remove drafts of this user that a killed run left in a folder."""
+    """Remove the drafts of this user that killed runs left in a folder."""
     if not fcntl:
         return
     try:
@@ -80,11 +80,11 @@ def sweep(folder: str | Path) -> None:
     except OSError:
         return
     for name in names:
-        with suppress(OSError):  # gone meanwhile, or not ours
-            _remove_if_left(os.path.join(folder, name))
+        with suppress(OSError):  # removed meanwhile, or owned by another user
+            _remove_if_unlocked(os.path.join(folder, name))
 
 
-def _remove_if_left(path: str) -> None:
+def _remove_if_unlocked(path: str) -> None:
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         if os.fstat(handle).st_uid != os.geteuid() or not _lock(handle, wait=False):
@@ -98,7 +98,7 @@ def _remove_if_left(path: str) -> None:
 
 
 def _lock(handle: int, *, wait: bool) -> bool:
-    """Whether the file is now locked: not if somebody else has the lock, or there are no locks in this folder."""
+    """Lock a file; False if another process holds the lock or the folder does not support locks."""
     if not fcntl:
         return False
     try:
@@ -113,5 +113,5 @@ def is_draft(path: Path) -> bool:
 
 
 def create_private(path: str | Path) -> None:
-    """Make a file that only its owner can read, unless there is one already."""
+    """Create a file that only its owner can read, unless it exists."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))

@@ -1,6 +1,6 @@
-"""What can go wrong, by what the reader should do about it.
+"""Errors, by what the user should do about them.
 
-Every message says what, where and what to do, and names cells by label: never a confidential value.
+A message says what is wrong, where, and what to do. It names cells by label and never shows a confidential value.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 
 class DiscreetError(Exception):
-    """Base of all errors raised on purpose. ``offenders`` lists the codes or cells the message is about."""
+    """Base of all errors of the package. ``offenders`` lists the codes or cells that the message is about."""
 
     exit_code = 2
 
@@ -23,11 +23,11 @@ class InputError(DiscreetError):
 
 
 class HierarchyError(InputError):
-    """Codes that do not form the tree they should."""
+    """Codes that do not form a valid hierarchy."""
 
 
 class TableError(InputError):
-    """Cells that do not form the table they should."""
+    """Cells that do not form a valid table."""
 
 
 class RuleError(InputError):
@@ -35,7 +35,7 @@ class RuleError(InputError):
 
 
 class FormatError(InputError):
-    """A file that is not what its name says."""
+    """A file that is not in the format of its name."""
 
 
 class JobError(InputError):
@@ -43,7 +43,7 @@ class JobError(InputError):
 
 
 class NoSafePatternError(DiscreetError):
-    """No protection reaches the levels asked for, or none was found in the time given."""
+    """No protection meets the requirements, or none was found within the time limit."""
 
     exit_code = 1
 
@@ -54,12 +54,15 @@ class NotSafeError(DiscreetError):
     exit_code = 1
 
 
-LONGEST = 80  # letters of a code or name that a message repeats
+MAX_QUOTED_LETTERS = 80  # of a code or name in a message: longer ones would flood it
 
 
 def some(items: Sequence[object], limit: int = 3) -> str:
-    """``'a', 'b', 'c' and 4 more``: enough to find the place, not enough to flood a log."""
-    shown = ", ".join(repr(text if len(text) <= LONGEST else text[:LONGEST] + "…") for text in map(str, items[:limit]))
+    """The first items and the number of others, e.g. ``'a', 'b', 'c' and 4 more``."""
+    short = [
+        text if len(text) <= MAX_QUOTED_LETTERS else text[:MAX_QUOTED_LETTERS] + "…" for text in map(str, items[:limit])
+    ]
+    shown = ", ".join(map(repr, short))
     return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"
 
 

@@ -1,4 +1,4 @@
-"""Work spread over processes, and Ctrl-C that reaches it, or does not."""
+"""Work in several processes, and the handling of Ctrl-C and SIGTERM meanwhile."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from contextlib import contextmanager
 from multiprocessing import active_children, get_context
 from typing import TypeVar
 
-STOPPING = (signal.SIGINT, signal.SIGTERM)  # what a person, or the system, stops work with
-SLICE = 0.5  # seconds
-"""How long to wait in one piece. A signal that comes just before a wait without end is not noticed until its end."""
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)  # sent by Ctrl-C and by the system
+# Waits are limited: a signal that arrives just before an unlimited wait would not be handled until the wait ends.
+WAIT_SECONDS = 0.5
 
 _Work = TypeVar("_Work")
 _Result = TypeVar("_Result")
 
 
 def in_order(executor: Executor | None, do: Callable[[_Work], _Result], work: Sequence[_Work]) -> Iterator[_Result]:
-    """The results of some pieces of work, in their order: like ``map``, by any executor or, without one, here.
+    """The results in the order of ``work``, like ``map``, from an executor or, without one, from this process.
 
-    What nobody waits for any more, after an error or Ctrl-C, is not begun.
+    After an error or Ctrl-C no further work is started.
     """
     if executor is None:
         yield from map(do, work)
         return
-    futures = [executor.submit(do, piece) for piece in work]
+    futures = [executor.submit(do, item) for item in work]
     try:
         for future in futures:
             yield _result(future)
     except KeyboardInterrupt:
-        futures = []  # the owner ends its executor; one of processes stumbles over futures that are cancelled already
+        futures = []  # the owner shuts its executor down; a process pool fails on futures that are already cancelled
         raise
     finally:
         for future in futures:
@@ -41,7 +41,7 @@ def in_order(executor: Executor | None, do: Callable[[_Work], _Result], work: Se
 def _result(future: Future[_Result]) -> _Result:
     while True:
         try:
-            return future.result(timeout=SLICE)
+            return future.result(timeout=WAIT_SECONDS)
         except TimeoutError:
             if future.done():
                 return future.result()
@@ -49,7 +49,7 @@ def _result(future: Future[_Result]) -> _Result:
 
 @contextmanager
 def spread(workers: int) -> Iterator[Executor | None]:
-    """An executor for that many processes; none for one, which needs none."""
+    """An executor with that many processes; None for one, which needs no executor."""
     if workers == 1:
         yield None
         return
@@ -58,7 +58,7 @@ def spread(workers: int) -> Iterator[Executor | None]:
     try:
         yield executor
     except BaseException:
-        # Nobody waits for what was begun: a single program may take minutes.
+        # Work in progress is killed, not awaited: a single program may take minutes.
         executor.shutdown(wait=False, cancel_futures=True)
         for process in active_children():
             if process not in others:
@@ -68,16 +68,16 @@ def spread(workers: int) -> Iterator[Executor | None]:
 
 
 def _ignore_signals() -> None:
-    """Ctrl-C and SIGTERM may go to all processes, but are the first one's business."""
-    for number in STOPPING:
+    """Ignore Ctrl-C and SIGTERM: they may reach all processes, but only the first one handles them."""
+    for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """A few steps that Ctrl-C and SIGTERM do not come between: they are ignored meanwhile."""
-    before = {number: signal.getsignal(number) for number in STOPPING}
-    if None in before.values() or threading.current_thread() is not threading.main_thread():  # nobody's business here
+def signals_ignored() -> Iterator[None]:
+    """Ignore Ctrl-C and SIGTERM during a few steps that must not be interrupted."""
+    before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+    if None in before.values() or threading.current_thread() is not threading.main_thread():  # not ours to set
         yield
         return
     _ignore_signals()

@@ -1,7 +1,7 @@
 """Simple guesses at sensitive values: the middle of an interval, a published value with its protection level undone.
 
-Methods draw positions and distances from the secret, so that such guesses hit no oftener than by chance. What is looked at here
-is the publication alone, so that it does not matter which way it came.
+Methods draw positions and distances with the secret, so such guesses are right no more often than by chance. The checks here
+use only the publication, so they apply to every method and to patterns from elsewhere.
 """
 
 from __future__ import annotations
@@ -11,72 +11,76 @@ from scipy.special import gammainc
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.data.table import digits_of, unit_of
-from discreet.inference.requirements import required
+from discreet.inference.requirements import required_levels
 from discreet.problem import Status
 from discreet.protection import Decision, Protection
 
-MIDDLE = 0.1  # of the width on either side of the middle, where values are no more often than anywhere else
-SURE = 3.0  # standard deviations beyond which it is no chance how many values lie in the middle
-CLOSE = 0.01  # of the value: who guesses it as closely as that has hit it
-UNLIKELY = 0.01  # chance below which it is none how many values lie at their levels
-HARDLY = 0.001  # the same of middles that hit the value: they are looked at in every publication of intervals
-FEW = 3  # units: smaller levels are hit by any draw
-HAIR = 1e-9  # of a unit: noise in levels worked out with floats
+CENTRAL_HALF_WIDTH = 0.1  # share of the width on either side of the middle: the central fifth of an interval
+MAX_STANDARD_DEVIATIONS = 3.0  # more values than this above the expected number in the central fifth are not chance
+HIT_RELATIVE_ERROR = 0.01  # a guess with at most this relative error is a hit
+LEVEL_HITS_SIGNIFICANCE = 0.01  # as many values at their levels with a smaller probability are not chance
+MIDPOINT_HITS_SIGNIFICANCE = (
+    0.001  # the same of midpoints that hit; smaller as every publication of intervals is tested
+)
+MIN_LEVEL_UNITS = 3  # smaller levels are hit by any draw
+UNIT_TOLERANCE = 1e-9  # of a unit: rounding errors of levels computed with floats
 
 
-def in_the_middle(protection: Protection) -> IntArray:
-    """Sensitive cells whose values lie in the middle fifth of their intervals, or within 1 % of the middle.
+def cells_with_central_values(protection: Protection) -> IntArray:
+    """Sensitive cells whose values lie in the central fifth of their intervals, or within 1 % of the middle.
 
-    None if so few that it is chance.
+    The result is empty if there are no more of them than chance explains.
     """
     value = protection.problem.table.value
-    wide = protection.upper - protection.lower
-    told = protection.suppressed & (protection.problem.status == Status.PRIMARY) & np.isfinite(wide) & (wide > 0)
-    cells = np.flatnonzero(told)
-    central = cells[np.abs((value - protection.lower)[cells] / wide[cells] - 0.5) < MIDDLE]
-    expected = 2 * MIDDLE * len(cells)
-    if len(central) > expected + SURE * expected**0.5:
+    width = protection.upper - protection.lower
+    primary = protection.problem.status == Status.PRIMARY
+    cells = np.flatnonzero(protection.suppressed & primary & np.isfinite(width) & (width > 0))
+    central = cells[np.abs((value - protection.lower)[cells] / width[cells] - 0.5) < CENTRAL_HALF_WIDTH]
+    expected = 2 * CENTRAL_HALF_WIDTH * len(cells)
+    if len(central) > expected + MAX_STANDARD_DEVIATIONS * expected**0.5:
         return central
     digits = digits_of(value)
     tick = None if digits is None else 10.0**-digits
-    hit, expected = middle_hits(value[cells], protection.lower[cells], protection.upper[cells], tick)
-    return cells[hit] if hit.any() and gammainc(hit.sum(), expected) < HARDLY else cells[:0]
+    hit, expected = midpoint_hits(value[cells], protection.lower[cells], protection.upper[cells], tick)
+    return cells[hit] if hit.any() and gammainc(hit.sum(), expected) < MIDPOINT_HITS_SIGNIFICANCE else cells[:0]
 
 
-def middle_hits(value: FloatArray, lower: FloatArray, upper: FloatArray, tick: float | None) -> tuple[BoolArray, float]:
-    """Whose middles are within 1 % of the value, and how many would be if values were uniform in their intervals.
+def midpoint_hits(
+    value: FloatArray, lower: FloatArray, upper: FloatArray, tick: float | None
+) -> tuple[BoolArray, float]:
+    """Which midpoints are within 1 % of the value, and how many would be if values were uniform in their intervals.
 
-    With a ``tick`` values are multiples of it.
+    With a ``tick`` all values are multiples of it. Intervals without two finite ends are left out.
     """
     bounded = np.isfinite(upper - lower) & (lower < upper)
     value, lower, upper = value[bounded], lower[bounded], upper[bounded]
     middle = (lower + upper) / 2
-    ends = np.sort([middle / (1 + CLOSE), middle / (1 - CLOSE)], axis=0)
+    ends = np.sort([middle / (1 + HIT_RELATIVE_ERROR), middle / (1 - HIT_RELATIVE_ERROR)], axis=0)
     first, last = np.maximum(ends[0], lower), np.minimum(ends[1], upper)
     if tick is None:
-        close, wide = last - first, upper - lower
-    else:  # as many multiples of it
-        close = np.floor(last / tick + HAIR) - np.ceil(first / tick - HAIR) + 1
-        wide = np.floor(upper / tick + HAIR) - np.ceil(lower / tick - HAIR) + 1
-    hits = np.abs(middle - value) <= CLOSE * np.abs(value)
-    return hits, float((np.maximum(close, 0.0) / np.maximum(wide, np.finfo(float).tiny)).sum())
+        hitting, width = last - first, upper - lower
+    else:  # numbers of multiples
+        hitting = np.floor(last / tick + UNIT_TOLERANCE) - np.ceil(first / tick - UNIT_TOLERANCE) + 1
+        width = np.floor(upper / tick + UNIT_TOLERANCE) - np.ceil(lower / tick - UNIT_TOLERANCE) + 1
+    hits = np.abs(middle - value) <= HIT_RELATIVE_ERROR * np.abs(value)
+    return hits, float((np.maximum(hitting, 0.0) / np.maximum(width, np.finfo(float).tiny)).sum())
 
 
-def at_levels(protection: Protection) -> IntArray:
-    """Sensitive cells published as value ± level to the last digit; none if so few that it is chance.
+def cells_off_by_their_levels(protection: Protection) -> IntArray:
+    """Sensitive cells published as value ± level to the last digit; empty if there are no more than chance explains.
 
-    Where p percent are required, readers would divide by 1 ± p/100. By chance one of the two is hit with two of all values in
-    the interval that readers are told. A published zero tells nothing of the value.
+    With levels of p percent, readers could divide by 1 ± p/100. By chance, two of all values in the published interval are at a
+    level. A published zero reveals nothing about the value.
     """
     problem, value = protection.problem, protection.problem.table.value
     changed = (protection.decision == Decision.ADJUSTED) & (protection.published != 0) & (protection.published != value)
     cells = np.flatnonzero(changed & (problem.status == Status.PRIMARY))
     unit, _ = unit_of(value)
-    levels = np.max([required(problem, protection, who) for who in problem.attackers()], axis=0)
-    down, up = np.ceil(levels[:2, cells] / unit - HAIR)
+    levels = np.max([required_levels(problem, protection, attacker) for attacker in problem.attackers()], axis=0)
+    down, up = np.ceil(levels[:2, cells] / unit - UNIT_TOLERANCE)
     steps = np.rint((protection.published - value)[cells] / unit)
-    hit = np.where(steps > 0, (steps == up) & (up >= FEW), (-steps == down) & (down >= FEW))
-    could = np.maximum(down, up) >= FEW
-    expected = float((2 / ((protection.upper - protection.lower)[cells[could]] / unit + 1)).sum())
-    # The chance of as many rare events as these, or more, is that of a Poisson distribution.
-    return cells[hit] if hit.any() and gammainc(hit.sum(), expected) < UNLIKELY else cells[:0]
+    hit = np.where(steps > 0, (steps == up) & (up >= MIN_LEVEL_UNITS), (-steps == down) & (down >= MIN_LEVEL_UNITS))
+    possible = np.maximum(down, up) >= MIN_LEVEL_UNITS
+    expected = float((2 / ((protection.upper - protection.lower)[cells[possible]] / unit + 1)).sum())
+    # The probability of at least this many rare events, by the Poisson distribution.
+    return cells[hit] if hit.any() and gammainc(hit.sum(), expected) < LEVEL_HITS_SIGNIFICANCE else cells[:0]

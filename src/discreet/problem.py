@@ -1,4 +1,4 @@
-"""A table, what must be protected in it, how well, and what suppressing each cell costs."""
+"""A table with the status, protection levels and cost of each cell, and the attackers."""
 
 from __future__ import annotations
 
@@ -13,44 +13,45 @@ from numpy.typing import NDArray
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.attackers import Attacker
-from discreet.data.table import BETWEEN, Table, digits_of, read_only
+from discreet.data.hierarchy import LABEL_SEPARATOR
+from discreet.data.table import Table, digits_of, read_only
 from discreet.display import card
 from discreet.errors import TableError, some
 
-NEGLIGIBLE = 1e-6  # share of a value that counts as nothing where values are not round
+NEGLIGIBLE_SHARE = 1e-6  # of a value: the smallest width that counts as uncertainty if values are not round
 
 
 class Status(IntEnum):
-    """What may happen to a cell."""
+    """What a method may do with a cell."""
 
     FREE = 0  # may be published or suppressed
-    PRIMARY = 1  # sensitive: must be suppressed, to its protection levels
+    PRIMARY = 1  # sensitive: must be protected to its levels
     PUBLISHED = 2  # must stay published
-    SUPPRESSED = 3  # already suppressed, needs no protection of its own
+    SUPPRESSED = 3  # already suppressed, without levels of its own
 
 
 @dataclass(frozen=True, repr=False)
 class Override:
-    """A decision against the rules: a sensitive cell that may be published all the same. Confidential."""
+    """A decision against the rules: a sensitive cell that may be published. Confidential."""
 
     cell: str
-    rules: tuple[str, ...]  # that call it sensitive
-    status: str  # that was decided: free or published
+    rules: tuple[str, ...]  # by which it is sensitive
+    status: str  # free or published
     reason: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Problem:
-    """One immutable, validated object feeds every method and the audit.
+    """The immutable, validated input of every method and of the audit.
 
-    ``lower``, ``upper`` and ``sliding`` are protection levels, as positive distances: what a reader can infer about
-    a primary cell must reach down to ``value − lower``, up to ``value + upper``, and be ``sliding`` wide. Levels of a free
-    cell count only if it is suppressed. ``prior_lower`` and ``prior_upper`` bound each cell for anybody, before publication;
-    ``others`` know more, or need other levels.
+    ``lower``, ``upper`` and ``sliding`` are protection levels, as positive distances: the audit interval of a primary cell
+    must reach down to ``value − lower``, up to ``value + upper``, and be ``sliding`` wide. Levels of a free cell apply only
+    if it is suppressed. ``prior_lower`` and ``prior_upper`` are the bounds that all readers know before publication;
+    ``others`` are attackers with more knowledge or other levels.
 
-    Whatever the levels, no suppressed cell may be exactly computable: the interval that anybody infers must be at least
-    ``least`` wide, by default one unit of the table's last digit. ``smallest`` is the least that a cell can be, as readers know,
-    if it is not zero, where zeros are always published: 1 for a count. It is 0 where a suppressed cell may be zero.
+    No suppressed cell may be exactly computable, whatever its levels: its audit interval must be at least ``least`` wide, by
+    default one unit of the last digit of the table. ``smallest`` is the smallest value that a nonzero cell can have, as readers
+    know, if zeros are always published: 1 for a count. It is 0 where a suppressed cell may be zero.
     """
 
     table: Table
@@ -62,14 +63,14 @@ class Problem:
     prior_lower: FloatArray
     prior_upper: FloatArray
     rules: tuple[str, ...] = field(default=())
-    boundary: str = "strict"  # whether cells on the boundary of a rule are safe, or sensitive: "inclusive"
+    boundary: str = "strict"  # cells on the boundary of a rule are safe ("strict") or sensitive ("inclusive")
     others: tuple[Attacker, ...] = field(default=())
     least: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
     smallest: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
     overrides: tuple[Override, ...] = ()
-    withheld: tuple[str, ...] = ()  # sensitive cells that are to be suppressed by decision, whatever the method
-    waived: int = 0  # cells that need less protection, or none, because respondents consent to publication
-    unrecorded: bool = False  # read from a JJ file, which has no place for rules, waivers, records left out and weights
+    withheld: tuple[str, ...] = ()  # sensitive cells that every method must suppress, by decision
+    waived: int = 0  # number of cells that need less protection, or none, because of waivers
+    unrecorded: bool = False  # from a JJ file, which does not record rules, waivers, records left out and weights
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -92,21 +93,23 @@ class Problem:
         value = self.table.value
         noise = 1e-9 * np.maximum(np.abs(value), 1e-9)
         outside = ~(self.prior_lower <= value + noise) | ~(value - noise <= self.prior_upper)
-        self._refuse(outside, "lie outside the bounds that everybody is said to know")
-        names = ["outsider", *(who.name for who in self.others)]
+        self._refuse(outside, "lie outside the prior bounds of all readers")
+        names = ["outsider", *(attacker.name for attacker in self.others)]
         if len(set(names)) < len(names):
             raise TableError(f"Two attackers have the same name: {some(names)}.", names)
-        for who in self.others:
-            if len(who.lower) != n:
-                raise TableError(f"Attacker {who.name!r} knows bounds of {len(who.lower)} cells; the table has {n}.")
-            outside = ~(who.lower <= value + noise) | ~(value - noise <= who.upper)
-            self._refuse(outside, f"lie outside the bounds that attacker {who.name!r} is said to know")
+        for attacker in self.others:
+            if len(attacker.lower) != n:
+                raise TableError(
+                    f"Attacker {attacker.name!r} knows bounds of {len(attacker.lower)} cells; the table has {n}."
+                )
+            outside = ~(attacker.lower <= value + noise) | ~(value - noise <= attacker.upper)
+            self._refuse(outside, f"lie outside the prior bounds of attacker {attacker.name!r}")
 
-    def _refuse(self, bad: BoolArray, what: str) -> None:
+    def _refuse(self, bad: BoolArray, fault: str) -> None:
         cells = np.flatnonzero(bad)
         if len(cells):
             labels = self.table.labels(cells[:1000])
-            raise TableError(f"{len(cells)} cells {what}, e.g. {some(labels)}.", labels)
+            raise TableError(f"{len(cells)} cells {fault}, e.g. {some(labels)}.", labels)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -118,10 +121,10 @@ class Problem:
         table = self.table
         facts = {"cells": f"{table.n_listed:,}", "primary": f"{len(self.primaries):,}", "free": f"{len(self.free):,}"}
         for word, status in (("to be published", Status.PUBLISHED), ("suppressed already", Status.SUPPRESSED)):
-            many = int((self.status[: table.n_listed] == status).sum())
-            facts |= {word: f"{many:,}"} if many else {}
+            number = int((self.status[: table.n_listed] == status).sum())
+            facts |= {word: f"{number:,}"} if number else {}
         facts["attackers"] = f"{1 + len(self.others):,}"
-        by = f" by {BETWEEN.join(table.dimensions)}" if table.dimensions else ""
+        by = f" by {LABEL_SEPARATOR.join(table.dimensions)}" if table.dimensions else ""
         return card(f"Problem: {table.response}{by}", facts, "Confidential: values, levels and rules are not shown.")
 
     @cached_property
@@ -133,28 +136,28 @@ class Problem:
         return np.flatnonzero(self.status == Status.FREE)
 
     def attackers(self) -> tuple[Attacker, ...]:
-        """Everyone the table is protected against. All know what everybody knows."""
+        """The outsider, and the others with their own bounds combined with the prior bounds of all readers."""
         low, high = self.prior_lower, self.prior_upper
         informed = (replace(a, lower=np.maximum(a.lower, low), upper=np.minimum(a.upper, high)) for a in self.others)
         return (Attacker("outsider", low, high), *informed)
 
     def levels(self, attacker: Attacker) -> FloatArray:
-        """Lower, upper and sliding levels to keep up against an attacker, one row each."""
+        """Lower, upper and sliding protection levels against an attacker, one row each."""
         return np.stack([self.lower, self.upper, self.sliding]) if attacker.levels is None else attacker.levels
 
     @property
     def in_whole_numbers(self) -> bool:
-        """Whether readers know that all cells are whole numbers: counts that are not weighted."""
+        """Whether readers know that all cells are integers: counts without weights."""
         value = self.table.value
         return self.table.is_count and bool(np.allclose(value, np.round(value), rtol=1e-14, atol=1e-9))
 
     @property
     def positive(self) -> bool:
-        """Whether readers know of some cells that they are not zero if they are suppressed."""
+        """Whether readers know that some cells are not zero if they are suppressed."""
         return bool(self.smallest.any())
 
     def with_least(self, levels: FloatArray, attacker: Attacker, cells: BoolArray) -> FloatArray:
-        """Levels with the least width of these cells, as far as the attacker does not know them closer beforehand."""
+        """Levels that require a width of ``least`` of these cells, or that of the attacker's prior bounds if it is less."""
         if attacker.levels is not None:
             return levels
         lower, upper, sliding = levels
@@ -163,10 +166,10 @@ class Problem:
         return np.stack([lower, upper, np.where(short, least, sliding)])
 
     def floor(self, listed: BoolArray) -> FloatArray:
-        """The least that cells can be if these are listed with anything but 0.
+        """Lower bounds of cells that are listed with a value other than 0; −∞ without a bound.
 
-        Where zeros are always published, a cell that is listed is at least the smallest value it can have, and a total at
-        least the sum of those of its parts.
+        If zeros are always published, a listed cell is at least its smallest possible value, and a total at least the sum of
+        the smallest possible values of its addends.
         """
         table = self.table
         if not self.positive:
@@ -174,14 +177,14 @@ class Problem:
         listed = listed & (self.smallest > 0) & (table.value > 0)
         if table.behind is not None:
             listed &= ~table.behind
-        parts = np.nan_to_num(table.added_up(np.where(listed, self.smallest, 0.0)))
-        return np.where(listed, np.minimum(np.maximum(parts, self.smallest), table.value), -np.inf)
+        sums = np.nan_to_num(table.added_up(np.where(listed, self.smallest, 0.0)))
+        return np.where(listed, np.minimum(np.maximum(sums, self.smallest), table.value), -np.inf)
 
     def posed(self, *, suppresses: bool, lists_zeros: bool) -> Problem:
-        """The problem as methods solve it: what the audit requires beside the levels becomes levels and prior bounds.
+        """The problem as methods solve it: further requirements of the audit become levels and prior bounds.
 
-        Where a method ``suppresses`` cells, those suppressed already must not be computable either. Where it ``lists_zeros`` and
-        no other cell as 0, counts that are listed are at least 1.
+        If a method ``suppresses`` cells, those suppressed already must not be computable either. If it ``lists_zeros`` and
+        lists no other cell as 0, listed counts are at least 1.
         """
         floor, given = np.full(len(self), -np.inf), np.zeros(len(self), dtype=bool)
         if suppresses:
@@ -189,7 +192,7 @@ class Problem:
             given = (self.status == Status.SUPPRESSED) & ~behind & (self.least > 0)
         if lists_zeros:
             floor = self.floor(np.ones(len(self), dtype=bool))
-        # Levels of cells that are suppressed already say nothing, except that these are not to be computable.
+        # Levels of cells that are already suppressed do not apply, except that the cells must not be computable.
         most = np.where(given, 0.0, np.inf)
         down = np.minimum(most, self.table.value - floor)
         capped = replace(
@@ -205,32 +208,32 @@ class Problem:
         return replace(
             capped,
             sliding=levels[2],
-            others=tuple(who.at_most(np.stack([down, most, most])) for who in self.others),
+            others=tuple(attacker.at_most(np.stack([down, most, most])) for attacker in self.others),
             least=np.zeros(len(self)),
             smallest=np.zeros(len(self)),
         )
 
     def protected(self, attacker: Attacker, suppressed: BoolArray) -> BoolArray:
-        """Cells that need protection in a pattern: primaries, and free cells that have levels and are suppressed."""
+        """Cells that need protection in a pattern: primary cells, and suppressed free cells with levels."""
         conditional = suppressed & (self.status == Status.FREE) & self.levels(attacker).any(axis=0)
         return np.asarray((self.status == Status.PRIMARY) | conditional)
 
     @cached_property
     def listed(self) -> Problem:
-        """The problem without the cells behind linked tables; the others keep their numbers."""
+        """The problem without the cells behind linked tables; other cells keep their indices."""
         table = self.table
         return self if table.behind is None else self.only(np.arange(table.n_listed), table.listed)
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of all that verdicts, and the words beside them, depend on."""
+        """A fingerprint of everything that verdicts and their sentences depend on."""
         h = hashlib.sha256(self.table.digest.encode())
         for name in _COLUMNS:
             h.update(np.ascontiguousarray(getattr(self, name)).tobytes())
-        said = [f"{name}: {getattr(self, name)}" for name in ("boundary", "waived", "unrecorded")]
-        h.update("\0".join((*said, *self.rules, "")).encode())
-        for who in self.others:
-            h.update(f"{who.name}:{who.digest}".encode())
+        facts = [f"{name}: {getattr(self, name)}" for name in ("boundary", "waived", "unrecorded")]
+        h.update("\0".join((*facts, *self.rules, "")).encode())
+        for attacker in self.others:
+            h.update(f"{attacker.name}:{attacker.digest}".encode())
         for one in self.overrides:
             h.update("\0".join((one.cell, *one.rules, one.status, one.reason, "")).encode())
         h.update("\0".join(self.withheld).encode())
@@ -240,9 +243,9 @@ class Problem:
         return replace(self, **columns)
 
     def only(self, cells: NDArray[np.int64], table: Table | None = None) -> Problem:
-        """Some cells, in the order of the table, and the relations between them alone; or another table of these cells."""
+        """The problem of some cells, in the order of the table; by default with the relations between these cells only."""
         columns = {name: getattr(self, name)[cells] for name in _COLUMNS}
-        others = tuple(who.only(cells) for who in self.others)
+        others = tuple(attacker.only(cells) for attacker in self.others)
         table = self.table.only(cells) if table is None else table
         return replace(self, table=table, **columns, others=others)
 
@@ -251,9 +254,9 @@ _COLUMNS = ("status", "cost", "lower", "upper", "sliding", "prior_lower", "prior
 
 
 def smallest_width(table: Table) -> FloatArray:
-    """One unit of the last digit that values have, or next to nothing of each where they are not round."""
+    """One unit of the last digit of the values, or a negligible share of each value if they are not round."""
     digits, size = digits_of(table.value), np.abs(table.value)
     if digits is not None:
         return np.full(len(table), 10.0**-digits)
     usual = float(np.median(size[size > 0])) if np.any(size > 0) else 1.0
-    return NEGLIGIBLE * np.where(size > 0, size, usual)
+    return NEGLIGIBLE_SHARE * np.where(size > 0, size, usual)

@@ -31,29 +31,69 @@ class Silent:
         pass
 
 
+ENDED_EARLY = ("time_limit", "interrupted")  # statuses of work that a limit or the user ended
+
+
 class Budget:
-    """How long a piece of work may take (``None``: no limit), and how near to the best is near enough."""
+    """How long a piece of work may take, how small a gap is good enough, and whether the user cancelled the work.
+
+    ``seconds`` is None if there is no time limit. Budgets made from a budget are cancelled together with it.
+    """
 
     def __init__(self, seconds: float | None = None, gap: float = 0.0) -> None:
         self.started = time.monotonic()
         self.seconds = seconds
         self.gap = gap
+        self._cancelled: list[bool] = []  # one list for all budgets made from this one; not empty once cancelled
 
     @property
     def spent(self) -> float:
         return time.monotonic() - self.started
 
     @property
+    def left(self) -> float | None:
+        """Seconds left; None if there is no time limit."""
+        return None if self.seconds is None else max(self.seconds - self.spent, 0.0)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the user interrupted the work."""
+        return bool(self._cancelled)
+
+    @property
     def over(self) -> bool:
-        return self.seconds is not None and self.spent >= self.seconds
+        """Whether the work must end: the time limit is reached, or the user interrupted it."""
+        return self.cancelled or self.left == 0.0
+
+    @property
+    def ending(self) -> str:
+        """The status of work that ended early."""
+        return "interrupted" if self.cancelled else "time_limit"
+
+    def cancel(self) -> None:
+        """End the work; the best result so far is kept."""
+        self._cancelled.append(True)
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """For a block whose results so far can be kept: Ctrl-C inside it ends the block and cancels the budget."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.cancel()
 
     def without(self, seconds: float) -> Budget:
-        """What is left but for so many seconds, as a budget of its own."""
-        return Budget(None if self.seconds is None else max(self.seconds - self.spent - seconds, 0.0), self.gap)
+        """A budget of the time left less so many seconds."""
+        return self._of(None if self.left is None else max(self.left - seconds, 0.0))
 
-    def share(self, part: float) -> Budget:
-        """A budget of its own for a first step, of a part of what is left."""
-        return Budget(None if self.seconds is None else max(part * (self.seconds - self.spent), 0.0), self.gap)
+    def share(self, share: float) -> Budget:
+        """A budget of a share of the time left."""
+        return self._of(None if self.left is None else share * self.left)
+
+    def _of(self, seconds: float | None) -> Budget:
+        budget = Budget(seconds, self.gap)
+        budget._cancelled = self._cancelled
+        return budget
 
 
 class OutOfTime(Exception):
@@ -76,9 +116,8 @@ class Timed:
 
     @property
     def left(self) -> float | None:
-        """Seconds that are left; None if there is no limit."""
-        limit = self._budget.seconds
-        return None if limit is None else max(limit - self._budget.spent, 0.0)
+        """Seconds left; None if there is no time limit."""
+        return self._budget.left
 
     def _check(self) -> None:
         if self._budget.over:

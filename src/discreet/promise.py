@@ -1,9 +1,9 @@
-"""What a verdict promises and what it does not, in sentences that stand beside it.
+"""Sentences that state what a verdict covers and what it does not.
 
-To add a subject, write a function that takes the basis and returns a sentence, or None if there is nothing to say, and list it in
-``SUBJECTS``. Internal sentences go to the terminal, the internal report and the JSON reports: they hold counts, never values,
-names of respondents or attackers, or parameters of rules. Shareable ones stand in the shareable report: they hold no counts
-either, and nothing that is not public once the table is published.
+To add a subject, write a function from the basis to a sentence, or None if it does not apply, and list it in ``SUBJECTS``.
+Internal sentences are shown in the terminal, the internal report and the JSON reports: they may hold counts, but no values, names
+of respondents or attackers, or parameters of rules. Shareable sentences are shown in the shareable report: they hold no counts
+either, and only facts that are public once the table is published.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 
 from discreet.audit.respondents import RespondentAudit
 from discreet.errors import plural
-from discreet.guesses import at_levels, in_the_middle
-from discreet.inference.respondents.sensitivity import beyond_contributions
+from discreet.guesses import cells_off_by_their_levels, cells_with_central_values
+from discreet.inference.respondents.sensitivity import cells_beyond_contributions
 from discreet.level import LevelInForce, level_of
 from discreet.problem import Problem
 from discreet.protection import MANUAL, Decision, Protection
@@ -25,7 +25,7 @@ from discreet.rules import WeightedThreshold
 
 @dataclass(frozen=True, repr=False)
 class VerdictBasis:
-    """What a verdict rests on; ``respondents`` is None at the level of cells."""
+    """The results that a verdict is based on; ``respondents`` is None at the level of cells."""
 
     protection: Protection
     level: LevelInForce
@@ -37,7 +37,7 @@ class VerdictBasis:
 
     @property
     def withholds(self) -> bool:
-        """Whether some cell of the tables is not published with its value."""
+        """Whether some listed cell is not published with its value."""
         return bool(np.any(self.protection.listed.decision != Decision.PUBLISHED))
 
 
@@ -46,7 +46,7 @@ Sentence = Callable[[VerdictBasis], str | None]
 
 @dataclass(frozen=True)
 class Subject:
-    """What is said of a subject: in the office, and to readers of the release. None: nothing."""
+    """The sentences on a subject for the office and for readers of the release; None for no sentence."""
 
     internal: Sentence | None
     shareable: Sentence | None
@@ -55,31 +55,31 @@ class Subject:
 def promise(
     protection: Protection, respondents: RespondentAudit | None = None, level: LevelInForce | None = None
 ) -> list[str]:
-    """The sentences that stand beside the verdict on a protection; ``level`` is that in force, by default the usual one."""
+    """The internal sentences on a protection; ``level`` is that in force, by default that of ``level_of``."""
     in_force = level_of(protection.problem, protection.only_suppresses) if level is None else level
-    return _said(VerdictBasis(protection, in_force, respondents), [subject.internal for subject in SUBJECTS])
+    return _sentences(VerdictBasis(protection, in_force, respondents), [subject.internal for subject in SUBJECTS])
 
 
 def shareable_promise(protection: Protection, respondents: RespondentAudit | None = None) -> list[str]:
-    """Of these sentences what readers of the release may know, and must know where less is promised than it may seem."""
+    """The sentences for readers of the release, which state the limits of the verdict."""
     basis = VerdictBasis(protection, level_of(protection.problem, protection.only_suppresses), respondents)
-    return _said(basis, [subject.shareable for subject in SUBJECTS])
+    return _sentences(basis, [subject.shareable for subject in SUBJECTS])
 
 
-def _said(basis: VerdictBasis, sentences: Sequence[Sentence | None]) -> list[str]:
+def _sentences(basis: VerdictBasis, sentences: Sequence[Sentence | None]) -> list[str]:
     made = [sentence(basis) for sentence in sentences if sentence is not None]
     return [text for text in made if text is not None]
 
 
 def published_by_decision(protection: Protection) -> int:
-    """How many sensitive cells are published because somebody decided so."""
+    """The number of sensitive cells that are published by decision."""
     table = protection.problem.table
     cells = [table.index(one.cell) for one in protection.problem.overrides]
     return int((~protection.suppressed[cells]).sum()) if cells else 0
 
 
 def safe(protection: Protection) -> str:
-    """The word for a protection that passed its audits."""
+    """``"safe"``, with the number of exceptions by decision, for a protection that passed its audits."""
     n = published_by_decision(protection)
     return f"safe except for {plural(n, 'cell')} published by decision" if n else "safe"
 
@@ -88,8 +88,8 @@ def _decisions(basis: VerdictBasis) -> str | None:
     n = published_by_decision(basis.protection)
     if not n:
         return None
-    which = "1 sensitive cell is" if n == 1 else f"{n:,} sensitive cells are"
-    return f"By decision {which} published against the rules; cells and reasons are in the internal report."
+    cells = "1 sensitive cell is" if n == 1 else f"{n:,} sensitive cells are"
+    return f"By decision {cells} published against the rules; cells and reasons are in the internal report."
 
 
 def _waivers(basis: VerdictBasis) -> str | None:
@@ -101,7 +101,7 @@ def _waivers(basis: VerdictBasis) -> str | None:
 
 
 def _some_waivers(basis: VerdictBasis) -> str | None:
-    # Said in any case where respondents are named: whether a consent makes a difference depends on values.
+    # Shown whenever respondents are named: whether a consent has an effect depends on confidential values.
     if not basis.problem.table.contributors:
         return None
     return "Respondents who consent to publication, if there are any, are protected less, or not at all, where they consent."
@@ -149,24 +149,25 @@ def _signed(basis: VerdictBasis) -> str | None:
 def _weights(basis: VerdictBasis) -> str | None:
     if basis.problem.table.weights != "secret":
         return None
-    return "Sampling weights, if there are any, are taken to be secret: whoever knows them may tell respondents more closely."
+    return "Sampling weights, if there are any, are assumed to be secret: with them, respondents can be estimated more closely."
 
 
 def _weighted_number(basis: VerdictBasis) -> str | None:
     if not any(rule.startswith(f"{WeightedThreshold.name}(") for rule in basis.problem.rules):
         return None
     return (
-        "Respondents are counted by their sampling weights: a cell of few who stand for many is not sensitive by that."
+        "Respondents are counted by their sampling weights: a cell with few respondents of large weight is not sensitive by "
+        "that."
     )
 
 
 def _zeros(basis: VerdictBasis) -> str | None:
     problem = basis.problem
-    what = "count" if problem.table.is_count else "value"
+    figure = "count" if problem.table.is_count else "value"
     if not basis.protection.suppressed.any():
         return None
     if problem.positive:
-        return f"Zeros are published: readers know that a suppressed {what} is not zero."
+        return f"Zeros are published: readers know that a suppressed {figure} is not zero."
     if not problem.table.is_count:
         return None
     return "Zeros may be suppressed: a suppressed count may be zero."
@@ -182,31 +183,35 @@ def _behind(basis: VerdictBasis) -> str | None:
 
 def _secret_limit(basis: VerdictBasis) -> str | None:
     protection = basis.protection
-    rests = "safety against readers rests on the largest change staying secret."
+    condition = "safety against readers depends on the largest change staying secret."
     if protection.report.secret_limit:
-        return f"Readers are told that counts may be off by more than the method ever changes them: {rests}"
-    if protection.report.method == MANUAL and _off_by_less(protection):
-        return f"All counts are off by less than readers are told. If that is so by the method, {rests}"
+        return f"The published limit on changes of counts is larger than the method's largest change: {condition}"
+    if protection.report.method == MANUAL and _changes_below_limit(protection):
+        return f"All counts change by less than the published limit. If the method ensures that, {condition}"
     return None
 
 
-def _off_by_less(protection: Protection) -> bool:
-    """Whether one largest change of counts is told, and none of them changes by as much."""
+def _changes_below_limit(protection: Protection) -> bool:
+    """Whether all adjusted counts have the same published limit on their change, and none reaches it."""
     changed = protection.decision == Decision.ADJUSTED
     if not protection.problem.table.is_count or not changed.any():
         return False
-    told = (protection.upper - protection.published)[changed]
-    off = np.abs(protection.published - protection.problem.table.value)[changed]
-    return bool(np.all(told == told[0]) and off.max() < told[0])
+    limit = (protection.upper - protection.published)[changed]
+    change = np.abs(protection.published - protection.problem.table.value)[changed]
+    return bool(np.all(limit == limit[0]) and change.max() < limit[0])
 
 
 def _symmetric(basis: VerdictBasis) -> str | None:
     protection = basis.protection
-    if not (protection.report.symmetric or len(in_the_middle(protection)) or len(at_levels(protection))):
+    if not (
+        protection.report.symmetric
+        or len(cells_with_central_values(protection))
+        or len(cells_off_by_their_levels(protection))
+    ):
         return None
     return (
-        "What is published is as near to sensitive values as levels allow, or has them in its middle: a simple guess finds "
-        "most of them. Attacks that make such guesses are left out once this is accepted."
+        "Published values or intervals are as close to sensitive values as levels allow, or have them in their middles: a simple "
+        "guess finds most of them. Attacks that make such guesses are left out once this is accepted."
     )
 
 
@@ -214,13 +219,13 @@ def _level(basis: VerdictBasis) -> str:
     if basis.respondents is None:
         return basis.level.not_covered or "Not covered: respondents, who were not audited."
     return (
-        "Checked at the level of contributions: what others can work out about each respondent, as many of them together as "
-        "the rules say."
+        "Checked at the level of contributions: what other respondents, in coalitions of the size that the rules state, can "
+        "infer about each respondent."
     )
 
 
 def _level_alone(basis: VerdictBasis) -> str:
-    """Without the reason, which may tell how many respondents the rules take to act together."""
+    """Without the reason, which may reveal the size of the coalitions in the rules."""
     if basis.respondents is None:
         return "Not covered: respondents who use their own figures to learn about others."
     return _level(basis)
@@ -229,56 +234,58 @@ def _level_alone(basis: VerdictBasis) -> str:
 def _largest_only(basis: VerdictBasis) -> str | None:
     if basis.respondents is None or basis.problem.table.knows_respondents:
         return None
-    return "Of each cell the table lists the largest contributions only: smaller ones of holdings are left out."
+    return (
+        "The table lists only the largest contributions to each cell: smaller contributions of holdings are left out."
+    )
 
 
 def _beyond_contributions(basis: VerdictBasis) -> str | None:
-    n = 0 if basis.respondents is None else beyond_contributions(basis.problem)
+    n = 0 if basis.respondents is None else cells_beyond_contributions(basis.problem)
     if not n:
         return None
     need = "needs" if n == 1 else "need"
     return (
-        f"{plural(n, 'cell')} {need} protection, or more of it, because of other rules than P, PQ or NK. That part is promised "
-        "against readers only: a respondent who is alone in another suppressed cell, or nearly so, may work out the value of "
+        f"{plural(n, 'cell')} {need} protection, or more of it, because of other rules than P, PQ or NK. That protection holds "
+        "against readers only: a respondent who is alone in another suppressed cell, or dominates it, may infer the value of "
         "such a cell, but no contribution more closely than P, PQ and NK allow."
     )
 
 
 def _beyond_contributions_if_any(basis: VerdictBasis) -> str | None:
-    """Said whether there are such cells or not: whether there are depends on values."""
+    """Shown whether there are such cells or not, as their existence depends on confidential values."""
     if basis.respondents is None or not basis.withholds:
         return None
     return (
-        "Where a cell needs protection for other reasons than a rule about contributions, that part is promised against readers "
-        "only: a respondent who is alone in another suppressed cell, or nearly so, may work out its value, but no contribution "
+        "If a cell needs protection for other reasons than a rule about contributions, that protection holds against readers "
+        "only: a respondent who is alone in another suppressed cell, or dominates it, may infer its value, but no contribution "
         "more closely than rules about contributions allow."
     )
 
 
 def _guesses(basis: VerdictBasis) -> str | None:
-    """Said of every table, so that it does not tell where a guess is good."""
+    """Shown for every table, so that it does not reveal where a guess is good."""
     if not basis.withholds:
         return None
     return (
-        "Worked out was what follows with certainty. A guess may come near a true value all the same, the more so if made by "
-        "somebody who knows the numbers of the rules or how the method chose."
+        "The audit determines what follows with certainty. A guess may still be close to a true value, more often if it uses the "
+        "parameters of the rules or the way the method chooses."
     )
 
 
 def _attackers(basis: VerdictBasis) -> str:
     problem = basis.problem
     bounded = np.isfinite(problem.prior_upper).any()
-    knows = "bounds of cells beforehand" if bounded else "no more beforehand"
+    prior = "bounds of cells beforehand" if bounded else "no more beforehand"
     others = len(problem.others)
     more = f", and {plural(others, 'attacker')} with knowledge of their own" if others else ""
-    reader = f"a reader of all published cells who knows {knows}{more}"
+    reader = f"a reader of all published cells who knows {prior}{more}"
     respondents = "" if basis.respondents is None else "; and respondents, who also know their own figures"
     return f"Attackers assumed: {reader}{respondents}."
 
 
 def _readers(basis: VerdictBasis) -> str:
     respondents = "" if basis.respondents is None else ", and respondents, who also know their own figures"
-    return f"Assumed are readers of all published cells{respondents}. Whoever knows more beforehand may infer more."
+    return f"The check assumes readers of all published cells{respondents}. With more prior knowledge more can be inferred."
 
 
 SUBJECTS: tuple[Subject, ...] = (
@@ -286,16 +293,16 @@ SUBJECTS: tuple[Subject, ...] = (
     Subject(_waivers, _some_waivers),
     Subject(_dropped, _some_dropped),
     Subject(_unrecorded, _some_unrecorded),
-    Subject(_signed, None),  # that a suppressed value may be negative can be news; _readers holds all the same
+    Subject(_signed, None),  # that a suppressed value may be negative can be new to readers; _readers holds in any case
     Subject(_weights, _weights),
     Subject(_weighted_number, _weighted_number),
     Subject(_zeros, _zeros),
     Subject(_behind, _behind),
-    Subject(_secret_limit, None),  # whoever is told that there is a secret limit knows half of it; see _guesses
-    Subject(_symmetric, None),  # it tells which guess is good; see _guesses
+    Subject(_secret_limit, None),  # that there is a secret limit is half of the secret; see _guesses
+    Subject(_symmetric, None),  # it would reveal which guess is good; see _guesses
     Subject(_level, _level_alone),
     Subject(_largest_only, _largest_only),
     Subject(_beyond_contributions, _beyond_contributions_if_any),
-    Subject(None, _guesses),  # the internal report tells what attacks found instead
+    Subject(None, _guesses),  # the internal report shows what attacks found instead
     Subject(_attackers, _readers),
 )

@@ -1,4 +1,4 @@
-"""What a method decides: per cell, what the public is told, and how good that is."""
+"""The result of a method: for each cell the decision and the published interval, and a report on its quality."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from discreet.display import card
 from discreet.errors import TableError, some
 from discreet.problem import Problem, Status
 
-MANUAL = "manual"  # the method of patterns that come from elsewhere
+MANUAL = "manual"  # the method name of patterns from other sources
 
 
 class Decision(IntEnum):
-    """What becomes of a cell."""
+    """How a cell is published."""
 
     PUBLISHED = 0
     PRIMARY = 1  # suppressed because it is sensitive
@@ -35,11 +35,11 @@ class Decision(IntEnum):
 
 @dataclass(frozen=True, repr=False)
 class SolveReport:
-    """How good a protection is. Whether it is safe is the audit's business."""
+    """The quality of a protection. Its safety is determined by the audit."""
 
     method: str
     status: str  # optimal, within_gap, time_limit, interrupted, heuristic, infeasible
-    cost: float  # of all suppressed cells, primaries included; methods that suppress none say what they count
+    cost: float  # of all suppressed cells, primary ones included; in the measure of the method if it suppresses none
     bound: float | None  # no safe pattern costs less
     seconds: float
     n_primary: int
@@ -48,20 +48,19 @@ class SolveReport:
     solver: str = ""
     seed: int = 0  # public: breaks ties
     problem: str = ""  # digest of the input
-    work: dict[str, int] = field(default_factory=dict)  # what it took, e.g. the number of cuts
-    note: str = ""  # what else there is to say, e.g. which methods were used
-    secret: str = field(
-        default="", repr=False
-    )  # of randomness that protects; never shown, and in the confidential report alone
-    symmetric: bool = False  # intervals are as narrow as levels allow: values are in their middles
-    secret_limit: bool = False  # readers are told of larger changes than the method ever makes, and must not know
+    work: dict[str, int] = field(default_factory=dict)  # work statistics, e.g. the number of cuts
+    note: str = ""  # further information, e.g. the methods used
+    # The key of the random numbers that protect: never shown, and written to the confidential report only.
+    secret: str = field(default="", repr=False)
+    symmetric: bool = False  # intervals are as narrow as levels allow, with the values in their middles
+    secret_limit: bool = False  # the published limit of changes is larger than the true one, which is secret
 
     def __repr__(self) -> str:
         return f"SolveReport({self.method}: {self.status}, {self.n_primary:,} primary, {self.n_secondary:,} secondary)"
 
     @property
     def gap(self) -> float | None:
-        """How far above the bound the cost is, as a share of the cost."""
+        """(cost − bound) / cost, None without a bound."""
         if self.bound is None:
             return None
         return max(0.0, (self.cost - self.bound) / self.cost) if self.cost > 0 else 0.0
@@ -72,10 +71,10 @@ class SolveReport:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Protection:
-    """Per cell: the decision, the published value (NaN where suppressed) and the interval a reader learns.
+    """For each cell the decision, the published value (NaN if suppressed) and the interval that readers learn.
 
-    A value published as it is has the interval [v, v]; an adjusted one the interval that the reader knows it to stand for,
-    e.g. [v − r, v + r]; a suppressed cell has none; a suppressed cell that is published as an interval has that one.
+    The interval is [v, v] for an exact value v, the interval that an adjusted value stands for, e.g. [v − r, v + r], the
+    published interval of a suppressed cell, and [−∞, ∞] for other suppressed cells.
     """
 
     problem: Problem
@@ -88,19 +87,19 @@ class Protection:
     def __post_init__(self) -> None:
         for name in ("decision", "published", "lower", "upper"):
             if len(getattr(self, name)) != len(self.problem):
-                raise TableError(f"The protection's column {name!r} does not have one entry a cell.")
+                raise TableError(f"The protection's column {name!r} does not have one entry per cell.")
             object.__setattr__(self, name, read_only(getattr(self, name)))
-        # The audit reads the intervals, the reader sees the published values: they must tell the same story.
+        # The audit uses the intervals and readers see the values, so the two must agree.
         exactly = (self.lower == self.published) & (self.upper == self.published)
         inside = (self.lower <= self.published) & (self.published <= self.upper)
         about = inside & np.isfinite(self.lower) & np.isfinite(self.upper)
-        told = np.where(
+        agrees = np.where(
             self.suppressed, np.isnan(self.published), np.where(self.decision == Decision.ADJUSTED, about, exactly)
         )
-        if not told.all():
-            labels = self.problem.table.labels(np.flatnonzero(~told))
+        if not agrees.all():
+            labels = self.problem.table.labels(np.flatnonzero(~agrees))
             raise TableError(
-                f"{len(labels)} cells are published other than their intervals say, e.g. {some(labels)}.", labels
+                f"The published values of {len(labels)} cells contradict their intervals, e.g. {some(labels)}.", labels
             )
 
     def __repr__(self) -> str:
@@ -121,19 +120,23 @@ class Protection:
         return np.asarray((self.decision == Decision.PRIMARY) | (self.decision == Decision.SECONDARY))
 
     @property
+    def has_interval(self) -> BoolArray:
+        """Which cells are suppressed and published as an interval with at least one finite end."""
+        return np.asarray(self.suppressed & (np.isfinite(self.lower) | np.isfinite(self.upper)))
+
+    @property
     def only_suppresses(self) -> bool:
-        """A suppression pattern: every cell is published as it is, or nothing is told about it."""
-        told = self.suppressed & (np.isfinite(self.lower) | np.isfinite(self.upper))
-        return not np.any(told | (self.decision == Decision.ADJUSTED))
+        """Whether every cell is published with its value or suppressed without an interval."""
+        return not np.any(self.has_interval | (self.decision == Decision.ADJUSTED))
 
     @cached_property
     def listed(self) -> Protection:
-        """The protection without the cells behind linked tables, which are never listed; the others keep their numbers."""
+        """The protection without the cells behind linked tables, which are never listed; other cells keep their indices."""
         n = self.problem.table.n_listed
         if n == len(self.problem):
             return self
-        told = (self.published[:n], self.lower[:n], self.upper[:n])
-        return Protection(self.problem.listed, self.decision[:n], *told, report=self.report)
+        columns = (self.decision[:n], self.published[:n], self.lower[:n], self.upper[:n])
+        return Protection(self.problem.listed, *columns, report=self.report)
 
     @cached_property
     def digest(self) -> str:
@@ -144,14 +147,14 @@ class Protection:
 
 
 def suppress(problem: Problem, suppressed: BoolArray, *, method: str = MANUAL, **report: Any) -> Protection:
-    """The protection that suppresses the given cells entirely and publishes the others as they are.
+    """The protection that suppresses the given cells without intervals and publishes the values of the others.
 
-    A pattern may publish primary cells; the audit will then find them exposed.
-    ``report`` fills in the :class:`SolveReport`: status, bound, seconds, solver, seed, work.
+    A pattern may publish primary cells; the audit then finds them exposed.
+    ``report`` holds fields of the :class:`SolveReport`: status, bound, seconds, solver, seed, work.
     """
     suppressed = np.asarray(suppressed, dtype=bool)
     value = problem.table.value
-    return tell(
+    return publish_intervals(
         problem,
         published=np.where(suppressed, np.nan, value),
         lower=np.where(suppressed, -np.inf, value),
@@ -162,7 +165,7 @@ def suppress(problem: Problem, suppressed: BoolArray, *, method: str = MANUAL, *
     )
 
 
-def tell(
+def publish_intervals(
     problem: Problem,
     published: FloatArray,
     lower: FloatArray,
@@ -172,11 +175,11 @@ def tell(
     method: str = MANUAL,
     **report: Any,
 ) -> Protection:
-    """The protection that tells readers these values, NaN where there is none, and that cells lie in these intervals.
+    """The protection that publishes these values, NaN for none, and these intervals.
 
-    Where the interval is the value alone a cell is published as it is; otherwise it is suppressed if it has no value, and
-    adjusted if it has one. Cells that must be published keep their values, though readers may not know it of each: that a
-    zero is one, where others are rounded to zero. No interval may leave the truth out.
+    A cell without a value is suppressed. Other cells are published exactly if value and interval are the true value, and
+    adjusted otherwise. Cells with the status ``published`` keep their values but may have an interval: a true zero is not
+    recognizable if other cells are rounded to zero. Every interval must contain the true value.
     """
     value = problem.table.value
     published, lower, upper = (np.array(column, dtype=np.float64) for column in (published, lower, upper))
@@ -184,18 +187,15 @@ def tell(
     exactly = (lower == value) & (upper == value) & (published == value)
     decision = np.where(problem.status == Status.PRIMARY, Decision.PRIMARY, Decision.SECONDARY)
     decision = np.where(suppressed, decision, np.where(exactly, Decision.PUBLISHED, Decision.ADJUSTED)).astype(np.int8)
-    for wrong, what in (
-        ((problem.status == Status.SUPPRESSED) & ~suppressed, "that are suppressed already are published"),
+    for wrong, fault in (
+        ((problem.status == Status.SUPPRESSED) & ~suppressed, "that are already suppressed are published"),
         ((problem.status == Status.PUBLISHED) & suppressed, "that must be published are suppressed"),
-        (
-            (problem.status == Status.PUBLISHED) & (published != value),
-            "that must be published as they are get other values",
-        ),
-        (~((lower <= value) & (value <= upper)), "lie outside the intervals that readers are told"),
+        ((problem.status == Status.PUBLISHED) & (published != value), "that must keep their values get other values"),
+        (~((lower <= value) & (value <= upper)), "lie outside their published intervals"),
     ):
         if wrong.any():
             labels = problem.table.labels(np.flatnonzero(wrong))
-            raise TableError(f"{len(labels)} cells {what}, e.g. {labels[0]!r}.", labels)
+            raise TableError(f"{len(labels)} cells {fault}, e.g. {labels[0]!r}.", labels)
     return Protection(
         problem,
         decision,

@@ -1,13 +1,13 @@
-"""What ``from discreet import …`` offers."""
+"""The public names of ``from discreet import …``."""
 
 from discreet.assess import assess
 from discreet.attackers import Attacker
 from discreet.audit import Audit, audit
 from discreet.audit.respondents import audit_respondents
-from discreet.data.finished import read_table
+from discreet.data.finished_table import read_table
 from discreet.data.hierarchy import Hierarchy
-from discreet.data.keys import record_keys
 from discreet.data.link import link
+from discreet.data.record_keys import record_keys
 from discreet.data.separate import separate
 from discreet.data.table import Table
 from discreet.data.tabulate import tabulate

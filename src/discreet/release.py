@@ -1,4 +1,4 @@
-"""What leaves the house: publishable columns only."""
+"""Releases: the publishable columns of a protected table."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pandas as pd
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.audit import Audit
-from discreet.audit.integer import in_whole_tables
+from discreet.audit.integer_audit import readers_know_integers
 from discreet.audit.respondents import RespondentAudit
 from discreet.data.table import digits_of
-from discreet.display import crossed, grid
+from discreet.display import crossed, html_table
 from discreet.errors import InputError, NotSafeError, some
-from discreet.guesses import at_levels, in_the_middle
-from discreet.inference.requirements import due, others
+from discreet.guesses import cells_off_by_their_levels, cells_with_central_values
+from discreet.inference.requirements import cells_to_protect, other_suppressed_cells
 from discreet.level import Level, level_of
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection
@@ -26,11 +26,11 @@ SYMBOL = "×"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """Codes and published values. A suppressed cell is NaN: there is no column that could hold its value.
+    """Codes and published values. A suppressed cell is NaN: no column could hold its value.
 
-    Why a cell is suppressed is not said: telling sensitive cells from those that protect them would help an intruder.
-    Where readers are told more than values, ``lower`` and ``upper`` are the ends of the intervals, NaN where there are none.
-    Cells that are not listed are zeros, or are rounded to zero.
+    Primary and secondary suppressions are not distinguished, as that would help an intruder. If intervals are published,
+    ``lower`` and ``upper`` are their ends, NaN where there are none. Cells that are not listed are zeros, or are rounded
+    to zero.
     """
 
     codes: Mapping[str, tuple[str, ...]]
@@ -39,7 +39,7 @@ class Release:
     symbol: str = SYMBOL
     lower: FloatArray | None = None
     upper: FloatArray | None = None
-    complete: bool = True  # cells that are not listed are zeros; otherwise some are tabulated nowhere
+    complete: bool = True  # cells that are not listed are zeros; otherwise some are not tabulated
 
     def __len__(self) -> int:
         return len(self.value)
@@ -56,14 +56,14 @@ class Release:
             if suppressed
             else f"{len(self):,} cells, none suppressed"
         )
-        return grid(f"Release: {self.response}", crossed(columns), note)
+        return html_table(f"Release: {self.response}", crossed(columns), note)
 
     @property
     def suppressed(self) -> np.ndarray:
         return np.isnan(self.value)
 
     def frame(self, symbols: bool = False) -> pd.DataFrame:
-        """One row a cell. Suppressed values are missing, or with ``symbols`` the suppression symbol."""
+        """One row per cell. Suppressed values are missing, or with ``symbols`` the suppression symbol."""
         column = _column(self.value)
         if symbols:
             column = column.astype(object).where(~self.suppressed, self.symbol)
@@ -90,10 +90,10 @@ def publish(
     level: Level | None = None,
     accept_symmetric: bool = False,
 ) -> Release:
-    """Make the release, if the audit is about this protection and passed; with one of ``respondents``, both.
+    """The release, if the audit is of this protection and passed, and that of ``respondents`` too.
 
-    The latter is needed wherever single respondents can be covered, see :func:`~discreet.level.level_of`, unless the
-    ``level`` of cells is asked for. Intervals as narrow as levels allow, which have true values in their middles, are
+    The latter is required if single respondents can be covered, see :func:`~discreet.level.level_of`, unless the
+    ``level`` of cells is requested. Intervals that are as narrow as levels allow, with true values in their middles, are
     published only with ``accept_symmetric``.
     """
     if not symbol.strip() or _is_number(symbol):
@@ -101,13 +101,17 @@ def publish(
     audits = (audit,) if respondents is None else (audit, respondents)
     if any(seen.protection != protection.digest or seen.problem.digest != problem.digest for seen in audits):
         raise NotSafeError("Not published: the audit is about another protection. Audit this one.")
-    everyone = {(who.digest, int(cell)) for who in problem.attackers() for cell in due(problem, protection, who)}
+    everyone = {
+        (attacker.digest, int(cell))
+        for attacker in problem.attackers()
+        for cell in cells_to_protect(problem, protection, attacker)
+    }
     audited = {(audit.knowledge[a], int(c)) for a, c in zip(audit.attacker, audit.cell, strict=True)}
-    if not everyone <= audited or not _looks_at_others(problem, protection, audit):
+    if not everyone <= audited or not _covers_others(problem, protection, audit):
         raise NotSafeError("Not published: the audit leaves out protected cells or attackers. Audit all of them.")
-    if in_whole_tables(problem) and audit.linear is None:
+    if readers_know_integers(problem) and audit.linear is None:
         raise NotSafeError(
-            "Not published: readers know that counts are whole numbers, and the audit leaves it out. Audit without whole=False."
+            "Not published: readers know that counts are integers, and the audit does not use it. Audit without whole=False."
         )
     if not audit.passed:
         raise NotSafeError(
@@ -116,11 +120,11 @@ def publish(
         )
     if respondents is not None and not respondents.passed:
         exposed = f"{len(respondents.respondents):,} of {respondents.targets:,} respondents"
-        raise NotSafeError(f"Not published: {exposed} can be told too closely.", respondents.respondents)
+        raise NotSafeError(f"Not published: {exposed} can be estimated too closely.", respondents.respondents)
     if respondents is None and level_of(problem, protection.only_suppresses, level).covers_respondents:
         raise NotSafeError(
-            "Not published: whether single respondents are safe was not audited. Audit them by audit_respondents(), and pass "
-            "that on; or ask for level='cells', which leaves them out."
+            "Not published: respondents were not audited. Audit them with audit_respondents() and pass the result, or use "
+            "level='cells', which does not cover them."
         )
     _refuse_symmetric(problem, protection, accept_symmetric)
     problem, protection = problem.listed, protection.listed  # cells behind linked tables are never published
@@ -137,43 +141,46 @@ def publish(
         ends = {side: np.where(np.isfinite(end), end, np.nan) for side, end in ends.items()}
     if decimals is not None:
         value = np.round(value, decimals)
-        # Wider intervals tell less, so they are safe as well.
+        # Wider intervals reveal less, so they are safe as well.
         ends = {side: _outwards(end, decimals, -1 if side == "lower" else 1) for side, end in ends.items()}
     value = np.where(protection.suppressed, np.nan, value)[listed]
     ends = {side: end[listed] for side, end in ends.items()}
     release = Release(codes, table.response, value, symbol, complete=table.complete, **ends)
-    _check_written(problem, protection, listed, release)
+    _check_release(problem, protection, listed, release)
     return release
 
 
-def _looks_at_others(problem: Problem, protection: Protection, audit: Audit) -> bool:
-    """Whether the audit says of all other suppressed cells that nobody can compute them exactly."""
+def _covers_others(problem: Problem, protection: Protection, audit: Audit) -> bool:
+    """Whether the audit checked for all other suppressed cells that the outsider cannot compute them exactly."""
     outsider = problem.attackers()[0]
-    needed = others(problem, protection, outsider)
+    needed = other_suppressed_cells(problem, protection, outsider)
     return not len(needed) or (audit.knowledge[0] == outsider.digest and bool(np.isin(needed, audit.others).all()))
 
 
 def _refuse_symmetric(problem: Problem, protection: Protection, accepted: bool) -> None:
-    """Refuse intervals, and other values, that tell by themselves where the sensitive values are."""
+    """Refuse intervals and adjusted values from which a simple guess finds sensitive values."""
     if accepted:
         return
     value, cells = problem.table.value, problem.primaries
-    lower, upper, sliding = np.max([problem.levels(who) for who in problem.attackers()], axis=0)[:, cells]
+    lower, upper, sliding = np.max([problem.levels(attacker) for attacker in problem.attackers()], axis=0)[:, cells]
     ends = protection.lower[cells], protection.upper[cells]
-    wide = ends[1] - ends[0]
+    width = ends[1] - ends[0]
     digits = digits_of(value)
     rounded = [digits is not None and (end == np.round(end, digits)) for end in ends]
     unit = np.where(rounded[0] & rounded[1], 10.0 ** -(digits or 0), 0.0)
-    told = (protection.lower > problem.prior_lower)[cells] | (protection.upper < problem.prior_upper)[cells]
-    # By so little rounding outwards can widen them.
-    narrow = protection.suppressed[cells] & told & (wide <= np.maximum(lower + upper, sliding) * (1 + 1e-6) + 2 * unit)
-    guessed = np.unique(np.concatenate([cells[narrow], in_the_middle(protection), at_levels(protection)]))
+    informative = (protection.lower > problem.prior_lower)[cells] | (protection.upper < problem.prior_upper)[cells]
+    # Rounding outwards widens an interval by up to two units.
+    narrowest = np.maximum(lower + upper, sliding) * (1 + 1e-6) + 2 * unit
+    narrow = protection.suppressed[cells] & informative & (width <= narrowest)
+    guessed = np.unique(
+        np.concatenate([cells[narrow], cells_with_central_values(protection), cells_off_by_their_levels(protection)])
+    )
     if protection.report.symmetric or len(guessed):
         labels = problem.table.labels(guessed)
         raise NotSafeError(
-            "Not published: what would be told is as near to sensitive values as levels allow, or has them in its middle"
-            f"{', e.g. ' + some(labels) if labels else ''}: a simple guess finds them. Leave out exact=true, protect it "
-            "again with more time, let figures be off by more, or accept it in so many words (accept_symmetric).",
+            "Not published: published values or intervals would be as close to sensitive values as levels allow, or have them in "
+            f"their middles{', e.g. ' + some(labels) if labels else ''}: a simple guess finds them. Leave out exact=true, "
+            "protect the table again with more time, allow larger deviations, or accept it explicitly (accept_symmetric).",
             labels,
         )
 
@@ -181,28 +188,28 @@ def _refuse_symmetric(problem: Problem, protection: Protection, accepted: bool) 
 def _listed(problem: Problem, protection: Protection) -> IntArray:
     """The cells of the release.
 
-    In tables of counts that do not list empty cells, a listed zero would say that it is none: counts that are published as
-    zero are left out as well.
+    In tables of counts without empty cells, a listed zero would reveal that the count is not zero: counts that are published
+    as zero are left out as well.
     """
     table, zero = problem.table, protection.published == 0
     if not table.is_count:
         return np.arange(len(table))
-    lists_empty_cells = table.grid == len(table) and np.any(table.magnitude == 0)
-    tells = np.any(zero & (protection.decision == Decision.ADJUSTED)) and not lists_empty_cells
-    return np.flatnonzero(~zero) if tells else np.arange(len(table))
+    lists_empty_cells = table.n_combinations == len(table) and np.any(table.magnitude == 0)
+    reveals = np.any(zero & (protection.decision == Decision.ADJUSTED)) and not lists_empty_cells
+    return np.flatnonzero(~zero) if reveals else np.arange(len(table))
 
 
 def _outwards(end: FloatArray, decimals: int, sign: int) -> FloatArray:
-    """Ends rounded away from the value, never towards it: even the last digit of a float would be a false promise."""
+    """Ends rounded away from the value, so that the rounded interval contains the exact one."""
     rounded = np.round(end, decimals)
     inwards = sign * (end - rounded) > 0
     return np.where(inwards, np.round(rounded + sign * 10.0**-decimals, decimals), rounded)
 
 
-def _check_written(problem: Problem, protection: Protection, listed: IntArray, release: Release) -> None:
-    """Refuse a release that tells more than the audited protection does, or an interval without the true value."""
+def _check_release(problem: Problem, protection: Protection, listed: IntArray, release: Release) -> None:
+    """Refuse a release that reveals more than the audited protection, or an interval without the true value."""
     low, high = protection.lower[listed], protection.upper[listed]
-    value, told = problem.table.value[listed], release.value
+    value = problem.table.value[listed]
     left_out = np.ones(len(problem), dtype=bool)
     left_out[listed] = False
     wrong = np.zeros(len(problem), dtype=bool)
@@ -211,18 +218,18 @@ def _check_written(problem: Problem, protection: Protection, listed: IntArray, r
         lower = np.where(np.isnan(release.lower), -np.inf, release.lower)
         upper = np.where(np.isnan(release.upper), np.inf, release.upper)
         wrong[listed] = (lower > np.minimum(low, value)) | (upper < np.maximum(high, value))
-    wrong[listed] |= np.isnan(told) != protection.suppressed[listed]
+    wrong[listed] |= np.isnan(release.value) != protection.suppressed[listed]
     if wrong.any():
         labels = problem.table.labels(np.flatnonzero(wrong))
         raise NotSafeError(
-            f"Not published: the release would tell more than was audited, about {some(labels)}.", labels
+            f"Not published: the release would reveal more than was audited about {some(labels)}.", labels
         )
 
 
 def _column(values: FloatArray) -> pd.Series:
-    """Whole numbers are written without a decimal point."""
-    told = values[~np.isnan(values)]
-    if np.all(told == np.round(told)) and np.all(np.abs(told) < 2**53):
+    """A column of integers if all values are, so that they are written without a decimal point."""
+    finite = values[~np.isnan(values)]
+    if np.all(finite == np.round(finite)) and np.all(np.abs(finite) < 2**53):
         return pd.Series(values).astype("Int64")
     return pd.Series(values)
 

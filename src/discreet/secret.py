@@ -1,4 +1,4 @@
-"""The secret that protecting randomness comes from."""
+"""The secret key of the random numbers that protect data."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ import numpy as np
 
 from discreet.errors import InputError
 
-DRAWN_BYTES = 32  # of a secret that is drawn here
-LEAST_DIGITS = 32  # hexadecimal ones: 128 bits, which nobody can try out
-MOST_DIGITS = 1024  # no key is longer; a larger file is something else
-LEAST_DIFFERENT = 8  # of 16 digits: a random secret has fewer once in 20 million draws
+DRAWN_BYTES = 32  # of a new secret: 256 bits
+MIN_SECRET_DIGITS = 32  # hexadecimal: 128 bits, too many for an exhaustive search
+MAX_SECRET_DIGITS = 1024  # a longer file is not a key
+MIN_DISTINCT_DIGITS = 8  # of 16 digits: a random secret has fewer once in 20 million draws
 
 
 @dataclass(frozen=True, repr=False)
 class Secret:
-    """At least 128 random bits as hexadecimal digits; they are confidential, as is whatever they were used for."""
+    """At least 128 random bits as hexadecimal digits. Confidential, as are the random numbers made from it."""
 
     digits: str
 
     def __post_init__(self) -> None:
         digits = self.digits.strip().lower() if isinstance(self.digits, str) else ""
-        if not re.fullmatch(rf"[0-9a-f]{{{LEAST_DIGITS},{MOST_DIGITS}}}", digits):
+        if not re.fullmatch(rf"[0-9a-f]{{{MIN_SECRET_DIGITS},{MAX_SECRET_DIGITS}}}", digits):
             raise InputError(
-                f"A secret has at least {LEAST_DIGITS} hexadecimal digits (128 bits): anything shorter, such as a seed, can be "
-                "tried out. Leave it out to draw one, or make one with `discreet secret FILE`."
+                f"A secret has at least {MIN_SECRET_DIGITS} hexadecimal digits (128 bits): anything shorter, such as a seed, can "
+                "be tried out. Leave it out to draw one, or make one with `discreet secret FILE`."
             )
-        if len(set(digits)) < LEAST_DIFFERENT:
+        if len(set(digits)) < MIN_DISTINCT_DIGITS:
             raise InputError("This secret was not drawn at random. Make one with `discreet secret FILE`.")
         object.__setattr__(self, "digits", digits)
 
@@ -43,21 +43,21 @@ class Secret:
         """A new secret from the operating system."""
         while True:
             digits = secrets.token_hex(DRAWN_BYTES)
-            if len(set(digits)) >= LEAST_DIFFERENT:
+            if len(set(digits)) >= MIN_DISTINCT_DIGITS:
                 return cls(digits)
 
     @classmethod
     def of(cls, given: Secret | str | None) -> Secret:
-        """The given secret; a new one if there is none."""
+        """The given secret, or a new one for None."""
         if isinstance(given, Secret):
             return given
         return cls.drawn() if given is None else cls(given)
 
     @classmethod
     def read(cls, path: str | Path) -> Secret:
-        """The secret in a file, which holds its digits and nothing else."""
+        """The secret in a file that holds only its digits."""
         try:
-            text = Path(path).read_bytes()[: 2 * MOST_DIGITS].decode("ascii")
+            text = Path(path).read_bytes()[: 2 * MAX_SECRET_DIGITS].decode("ascii")
         except FileNotFoundError:
             raise InputError(
                 f"The file of the secret, {path}, does not exist. Make one: discreet secret {path}"
@@ -70,7 +70,7 @@ class Secret:
             raise InputError(f"{path}: {error}") from None
 
     def key(self, purpose: str) -> bytes:
-        """64 bytes for one purpose, from which neither the secret nor those of other purposes can be worked out."""
+        """64 bytes for one purpose. They reveal neither the secret nor the bytes of other purposes."""
         return blake2b(purpose.encode(), key=blake2b(self.digits.encode()).digest(), digest_size=64).digest()
 
     def generator(self, purpose: str) -> np.random.Generator:

@@ -173,8 +173,10 @@ def infer(
     protection: Protection, cell: int, attacker: Attacker | None = None, method: str = "highs-ds"
 ) -> tuple[float, float]:
     """What an attacker infers about a cell, by two plain linear programs: slow, and a second opinion on the audit."""
-    table, who = protection.problem.table, attacker or protection.problem.attackers()[0]
-    bounds = np.stack([np.maximum(protection.lower, who.lower), np.minimum(protection.upper, who.upper)], axis=1)
+    table, attacker = protection.problem.table, attacker or protection.problem.attackers()[0]
+    bounds = np.stack(
+        [np.maximum(protection.lower, attacker.lower), np.minimum(protection.upper, attacker.upper)], axis=1
+    )
     # No finite bound of a small table is this far away: what gets here goes on for ever.
     true, far = table.value[cell], 1e3 * max(1.0, float(np.abs(table.value).sum()))
     bounds[cell] = np.clip(bounds[cell], true - far, true + far)

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from discreet import Attacker, Decision, Problem, Protection, Table, audit, protect, suppress
-from discreet.protection import tell
+from discreet.protection import publish_intervals
 from discreet.testing import cross_table, pose, random_problem, random_table
 
 SQUARE = ("x × x", "x × b", "c × x", "c × b")
@@ -61,7 +61,7 @@ def symmetric_intervals(problem: Problem, suppressed: np.ndarray, share: np.ndar
     seen = audit(problem, suppress(problem, suppressed), attackers=[known], cells=np.flatnonzero(suppressed))
     lower, upper = value.copy(), value.copy()
     lower[seen.cell], upper[seen.cell] = seen.lower, seen.upper
-    return tell(problem, np.where(suppressed, np.nan, value), lower, upper, cost=0.0)
+    return publish_intervals(problem, np.where(suppressed, np.nan, value), lower, upper, cost=0.0)
 
 
 def tight_square(x: float, p: float) -> Protection:
@@ -83,4 +83,4 @@ def levels_as_intervals(found: Protection) -> Protection:
     low = np.where(sensitive, value - problem.lower, -np.inf)
     high = np.where(sensitive, value + problem.upper, np.inf)
     ends = (np.where(suppressed, end, value) for end in (low, high))
-    return tell(problem, np.where(suppressed, np.nan, value), *ends, cost=0.0)
+    return publish_intervals(problem, np.where(suppressed, np.nan, value), *ends, cost=0.0)

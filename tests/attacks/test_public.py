@@ -71,4 +71,4 @@ def test_cells_that_are_not_there_are_named(square):
 def test_what_contradicts_itself_is_refused(square):
     view = attacks.Public.of(square)
     with pytest.raises(InputError, match="No table agrees"):
-        attacks.exact(view.knowing(np.full(9, -np.inf), np.where(np.isnan(view.published), 1.0, np.inf)))
+        attacks.exact(view.with_bounds(np.full(9, -np.inf), np.where(np.isnan(view.published), 1.0, np.inf)))

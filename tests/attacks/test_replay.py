@@ -12,12 +12,12 @@ import pytest
 
 from discreet import Problem, Protection, assess, attacks, protect, suppress, tabulate
 from discreet.arrays import FloatArray
-from discreet.attacks.chances import chance_of
-from discreet.attacks.draws import Prescribed, drawings_of
+from discreet.attacks.draw_probabilities import PrescribedSecret, drawing_model
 from discreet.attacks.exact import exact
 from discreet.attacks.lattice import Lattice
-from discreet.attacks.limits import UNTRIED, limits, replayed
-from discreet.attacks.recipe import Recipe, _Drawn
+from discreet.attacks.likelihoods import likelihood_of
+from discreet.attacks.limitations import NO_ATTACK_TRIED, limitations, replay_counts
+from discreet.attacks.recipe import Recipe, _DrawnContributions
 from discreet.data.table import Table
 from discreet.methods import with_options
 from discreet.methods.context import Run
@@ -150,7 +150,7 @@ def test_a_method_that_leaks_is_found_every_time():
         score = attacks.score(replayed, attacks.Truth.of(told))
         low, high = replayed.range("a0 × b0")
         assert (high < 5) if value < 5 else (low >= 5)
-        before = dict(zip(replayed.labels, replayed.before_upper - replayed.before_lower, strict=True))
+        before = dict(zip(replayed.labels, replayed.baseline_upper - replayed.baseline_lower, strict=True))
         if value in (2, 3, 4, 5, 6, 7):  # both ends of the required interval would otherwise be possible
             assert score.narrower.any()
             found += 1
@@ -164,7 +164,7 @@ def test_a_method_that_tells_nothing_leaves_all_tables():
         replayed = attacks.replay(attacks.Public.of(told), _recipe(told, Halves(tell=False)))
         assert replayed.complete
         assert replayed.kept == replayed.tried
-        np.testing.assert_array_equal(replayed.lower, replayed.before_lower)
+        np.testing.assert_array_equal(replayed.lower, replayed.baseline_lower)
 
 
 @pytest.mark.parametrize("tell", [True, False])
@@ -172,11 +172,11 @@ def test_sampling_agrees_with_enumeration(tell, monkeypatch):
     told = _leaky(3, Halves(tell))
     public = attacks.Public.of(told)
     exactly = attacks.replay(public, _recipe(told, Halves(tell)))
-    monkeypatch.setattr(module, "LISTED", 0)
+    monkeypatch.setattr(module, "MAX_ENUMERATED_TABLES", 0)
     drawn = attacks.replay(public, _recipe(told, Halves(tell)), draws=500)
     assert exactly.complete
     assert not drawn.complete
-    assert drawn.effective >= module.LEAST
+    assert drawn.effective >= module.MIN_INDEPENDENT_DRAWS
     assert np.abs(drawn.lower - exactly.lower).max() <= 1
     assert np.abs(drawn.upper - exactly.upper).max() <= 1
     share, expected = drawn.kept / drawn.tried, exactly.kept / exactly.tried
@@ -202,29 +202,29 @@ def test_the_attack_depends_on_the_publication_alone():
 # -- random methods -----------------------------------------------------------------------------------------------
 
 
-def test_the_chance_of_a_random_rounding_is_how_often_it_comes_up():
+def test_the_probability_of_a_random_rounding_is_how_often_it_comes_up():
     table = cross_table("a", "xy", [[7, 4]])
     problem = assess(table.with_columns(count=table.value.astype(np.int64), is_count=True), [RULE])
     method = RandomRounding(base=5)
     first = protect(problem, method, seed=0)
-    chance = chance_of(method)
-    assert chance is not None
+    likelihood = likelihood_of(method)
+    assert likelihood is not None
     runs = 1_000
     often = sum(np.array_equal(protect(problem, method, seed=k).published, first.published) for k in range(runs))
-    assert often / runs == pytest.approx(chance(problem, attacks.Public.of(first)), abs=0.05)
+    assert often / runs == pytest.approx(likelihood(problem, attacks.Public.of(first)), abs=0.05)
 
 
-def test_the_chance_of_perturbed_counts_is_that_of_their_table():
+def test_the_probability_of_perturbed_counts_is_that_of_their_table():
     table = cross_table("a", "xy", [[7, 0]])
     counted = table.with_columns(count=table.value.astype(np.int64), is_count=True)
     method = CellKey()
-    chance = chance_of(method)
-    assert chance is not None
+    likelihood = likelihood_of(method)
+    assert likelihood is not None
     total = 0.0
     for key in range(0, 1 << 24, 1 << 16):  # Total and cell are the same records, and have the same key
         keys = np.where(counted.value > 0, float(key), 0.0)
         problem = assess(counted.with_columns(extra={"key": keys}), [RULE])
-        total += chance(problem, attacks.Public.of(protect(problem, method))) / 256
+        total += likelihood(problem, attacks.Public.of(protect(problem, method))) / 256
     ptable = method._ptable.probability
     assert total == pytest.approx((ptable[min(7, len(ptable) - 1)] ** 2).sum(), abs=0.01)
 
@@ -240,7 +240,7 @@ def test_methods_that_draw_with_a_secret_leave_every_table_that_may_lead_there()
     assert replayed.kept > 1
 
 
-def test_methods_whose_chances_are_not_known_are_run_with_fresh_secrets():
+def test_methods_whose_probabilities_are_not_known_are_run_with_fresh_secrets():
     @dataclass(frozen=True)
     class Coin:
         """Suppresses the row of small values, or by a coin the square."""
@@ -253,13 +253,15 @@ def test_methods_whose_chances_are_not_known_are_run_with_fresh_secrets():
 
     told = _leaky(3, Halves(tell=False))
     replayed = attacks.replay(attacks.Public.of(told), _recipe(told, Coin(), secret=True))
-    assert replayed.every
-    assert not replayed.complete  # chances are estimated from a few runs
+    assert replayed.all_tables
+    assert not replayed.complete  # probabilities are estimated from a few runs
     assert replayed.kept == replayed.tried  # any table may lead there by tails
-    below = replayed.estimate < (replayed.before_lower + replayed.before_upper) / 2
+    below = replayed.estimate < (replayed.baseline_lower + replayed.baseline_upper) / 2
     assert below[list(replayed.labels).index("a0 × b0")]  # values below five are more likely
     # The statement rests on runs that lead there, not on how few tables there are.
-    assert module.SECRETS * replayed.tried / 2 < replayed.effective < module.SECRETS * replayed.tried
+    assert (
+        module.MAX_RUNS_PER_TABLE * replayed.tried / 2 < replayed.effective < module.MAX_RUNS_PER_TABLE * replayed.tried
+    )
 
 
 def test_counts_of_respondents_with_several_records_are_not_replayed():
@@ -283,8 +285,8 @@ def _two(values: tuple[int, int] = (8, 7), level: float = 4.0) -> Problem:
 
 
 @pytest.mark.parametrize("method", ["perturb", "adjust"])
-def test_the_chance_of_a_draw_is_how_often_it_comes_up(method):
-    """One run a publication is enough to tell its chance; those with another way to come up, such as ties, are rare."""
+def test_the_probability_of_a_draw_is_how_often_it_comes_up(method):
+    """One run per publication determines its probability; publications that arise otherwise too, such as by ties, are rare."""
     problem, runs = _two(), 80
     often: dict[bytes, tuple[int, Protection]] = {}
     for _ in range(runs):
@@ -294,7 +296,7 @@ def test_the_chance_of_a_draw_is_how_often_it_comes_up(method):
     total = violated = 0.0
     for number, found in often.values():
         trial = module._Trial(attacks.Public.of(found), Recipe.of(found, method), Budget(), np.random.default_rng(0))
-        likely, hits = trial.likely(problem.table.value[trial.public.unknown])
+        likely, hits = trial.probability(problem.table.value[trial.public.unknown])
         assert hits > 0
         violated += 0 if likely else number / runs
         assert not likely or abs(number / runs - likely) <= 4.5 * np.sqrt(likely / runs) + 0.01
@@ -313,12 +315,12 @@ def test_drawn_methods_are_replayed_by_how_they_draw(method, values, level):
     found = protect(problem, method, secret=SECRET)
     recipe = Recipe.of(found, method)
     replayed = attacks.replay(attacks.Public.of(found), recipe)
-    assert replayed.every
+    assert replayed.all_tables
     assert replayed.estimated
     assert not replayed.complete
-    assert replayed.effective >= module.LEAST
+    assert replayed.effective >= module.MIN_INDEPENDENT_DRAWS
     assert 1 <= replayed.kept < replayed.tried
-    assert "by chances estimated" in replayed.words()
+    assert "with probabilities estimated" in replayed.basis()
     value = problem.table.value[replayed.cell]
     sure = dict(zip(replayed.labels, (replayed.lower <= value) & (value <= replayed.upper), strict=True))
     assert sure["a × x"]
@@ -328,17 +330,17 @@ def test_what_is_drawn_depends_on_the_table():
     """Numbers that lead to a publication from one table do not from another, or to no cell there at all."""
     problem = _two()
     found = protect(problem, "perturb")
-    public, drawings = attacks.Public.of(found), drawings_of(with_options("perturb"))
+    public, drawings = attacks.Public.of(found), drawing_model(with_options("perturb"))
     assert drawings is not None
     drawn = drawings(problem, public)
     assert drawn is not None
-    assert 0 < drawn.chance < 1
+    assert 0 < drawn.probability < 1
     assert len(drawn.numbers) == 1
     again = protect(problem, "perturb", secret=drawn.secret(0))
     np.testing.assert_array_equal(again.published, found.published)
     far = drawings(_two((80, 7)), public)
     assert far is not None
-    assert far.chance == 0
+    assert far.probability == 0
 
 
 def test_of_several_sensitive_cells_the_method_is_run_with_fresh_secrets(monkeypatch):
@@ -349,11 +351,11 @@ def test_of_several_sensitive_cells_the_method_is_run_with_fresh_secrets(monkeyp
     found = protect(problem, "perturb")
     public, recipe = attacks.Public.of(found), Recipe.of(found, "perturb")
     trial = module._Trial(public, recipe, Budget(), np.random.default_rng(0))
-    assert trial.rounds == 1
-    with pytest.raises(module._Unclear):
-        trial.likely(problem.table.value[public.unknown])
-    monkeypatch.setattr(module, "SECRETS", 1)
-    monkeypatch.setattr(module, "LISTED", 0)
+    assert trial.runs_per_table == 1
+    with pytest.raises(module._UnknownDrawsError):
+        trial.probability(problem.table.value[public.unknown])
+    monkeypatch.setattr(module, "MAX_RUNS_PER_TABLE", 1)
+    monkeypatch.setattr(module, "MAX_ENUMERATED_TABLES", 0)
     replayed = attacks.replay(public, recipe, draws=10)
     assert replayed.tried > 0
     assert replayed.estimated
@@ -367,16 +369,16 @@ def test_options_that_change_how_a_method_draws_leave_fresh_secrets():
         with_options("perturb", floor=given[0], ceiling=given[1]),
         with_options("combined"),
     ):
-        assert drawings_of(method) is None
+        assert drawing_model(method) is None
 
 
 def test_a_prescribed_secret_gives_its_numbers_and_then_zeros():
-    rng = Prescribed(numbers=(np.array([0.5, 0.25]), np.array([1.5]))).generator("anything")
+    rng = PrescribedSecret(numbers=(np.array([0.5, 0.25]), np.array([1.5]))).generator("anything")
     np.testing.assert_array_equal(rng.random(2), [0.5, 0.25])
     np.testing.assert_array_equal(rng.random(1), [1.5])
     np.testing.assert_array_equal(rng.random((2, 2)), np.zeros((2, 2)))
     np.testing.assert_array_equal(rng.permutation(3), [0, 1, 2])
-    assert Prescribed(announced=0.25).generator("announcement of a table").random(1) == 0.25
+    assert PrescribedSecret(announced=0.25).generator("announcement of a table").random(1) == 0.25
 
 
 # -- contributions ------------------------------------------------------------------------------------------------
@@ -386,7 +388,7 @@ def test_drawn_contributions_are_shares_of_their_cells():
     rng = np.random.default_rng(0)
     table = random_table(rng, (3, 4), zeros=0.1)
     count = np.where(table.value > 0, rng.integers(1, 6, len(table)), 0)
-    drawn = _Drawn(table.with_columns(count=count), rng)
+    drawn = _DrawnContributions(table.with_columns(count=count), rng)
     made = drawn.table(2, respondents=True)
     assert made.top is not None
     assert made.contributions is not None
@@ -410,7 +412,7 @@ def test_contributions_to_published_cells_leave_them_published():
     rng = np.random.default_rng(4)
     table = cross_table("abc", "xyz", rng.integers(20, 90, (3, 3)))
     count = np.where(table.is_base, 6, 40)
-    problem = assess(_Drawn(table.with_columns(count=count), rng).table(3, False), ["P(30)"])
+    problem = assess(_DrawnContributions(table.with_columns(count=count), rng).table(3, False), ["P(30)"])
     told = protect(problem, "kelly")
     public, recipe = attacks.Public.of(told, counts=True), Recipe.of(told, "kelly")
     assert recipe.depth == 2
@@ -419,22 +421,22 @@ def test_contributions_to_published_cells_leave_them_published():
         again = recipe.problem(public, table.value, rng)
         wrong += int((~told.suppressed & (again.status == Status.PRIMARY)).any())
     assert wrong <= 3
-    assert recipe.lacks(attacks.Public.of(told)) is not None
+    assert recipe.obstacle(attacks.Public.of(told)) is not None
 
 
 def test_magnitudes_with_contributions_are_replayed(monkeypatch):
     rng = np.random.default_rng(2)
     table = cross_table("abc", "xyz", rng.integers(3, 9, (3, 3)))
     count = np.where(table.is_base, rng.integers(1, 4, len(table)), 30)
-    problem = assess(_Drawn(table.with_columns(count=count), rng).table(3, False), ["P(20)"])
+    problem = assess(_DrawnContributions(table.with_columns(count=count), rng).table(3, False), ["P(20)"])
     assert len(problem.primaries)
     told = protect(problem, "kelly")
     public = attacks.Public.of(told, counts=True)
-    monkeypatch.setattr(module, "LISTED", 0)
+    monkeypatch.setattr(module, "MAX_ENUMERATED_TABLES", 0)
     drawn = attacks.replay(public, Recipe.of(told, "kelly"), draws=10)
     seen = exact(public)
     assert 0 < drawn.tried <= 40
-    assert np.isnan(drawn.lower).all() == (drawn.effective < module.LEAST)
+    assert np.isnan(drawn.lower).all() == (drawn.effective < module.MIN_INDEPENDENT_DRAWS)
     assert not np.any((drawn.lower < seen.lower - 1e-6) | (drawn.upper > seen.upper + 1e-6))
 
 
@@ -448,27 +450,27 @@ def _tried(found: Protection) -> attacks.LabReport:
 def test_what_is_narrower_than_required_is_said_in_counts():
     found = protected(1)
     report = _tried(found)
-    counted = replayed(report)
+    counted = replay_counts(report)
     assert counted is not None
     assert counted["all_tables"]
     assert counted["narrower"] >= counted["ruled_out"]
-    (sentence,) = limits(report)
+    (sentence,) = limitations(report)
     assert f"for {counted['narrower']} of {counted['sensitive']} sensitive cells" in sentence
     assert report.passed  # a statement about probability stops no release
-    assert limits(None) == [UNTRIED]
-    assert "was not asked for" in limits(attacks.run(found, ["fit"]))[0]
+    assert limitations(None) == [NO_ATTACK_TRIED]
+    assert "was not requested" in limitations(attacks.run(found, ["fit"]))[0]
 
 
-def test_that_chances_are_estimated_is_said_beside_the_verdict():
+def test_that_probabilities_are_estimated_is_said_beside_the_verdict():
     found = protect(_two((3, 2), 1.0), "perturb", secret=SECRET)
     report = attacks.run(found, ["replay"], knows=attacks.Knowledge(recipe=Recipe.of(found, "perturb"), seconds=None))
-    counted = replayed(report)
+    counted = replay_counts(report)
     assert counted is not None
     assert counted["estimated"]
     assert counted["all_tables"]
     assert counted["narrower"]
-    (sentence,) = limits(report)
-    assert "by chances estimated" in sentence
+    (sentence,) = limitations(report)
+    assert "with probabilities estimated" in sentence
 
 
 def test_too_few_tables_make_no_statement():
@@ -476,13 +478,13 @@ def test_too_few_tables_make_no_statement():
     other = _recipe(found, Halves())  # that was not how it was made
     report = attacks.run(found, ["replay"], knows=attacks.Knowledge(recipe=other, seconds=2.0))
     assert "0 lead to this publication" in report.skipped["replay"]
-    assert "was not worked out" in limits(report)[0]
+    assert "It was not computed" in limitations(report)[0]
 
 
 def test_what_cannot_be_replayed_says_why():
     found = protected(1)
     assert attacks.run(found, ["replay"]).skipped == {"replay": "the method is not known"}
-    secret = Recipe(lambda table: found.problem, with_options("kelly"), withheld="weights are not public")
+    secret = Recipe(lambda table: found.problem, with_options("kelly"), unpublished_input="weights are not public")
     assert attacks.run(found, ["replay"], knows=attacks.Knowledge(recipe=secret)).skipped == {
         "replay": "weights are not public"
     }
@@ -502,8 +504,8 @@ def _view(found: Protection) -> attacks.Public:
         relations=found.problem.table.relations,
         rhs=found.problem.table.rhs,
         published=found.published,
-        told_lower=found.lower,
-        told_upper=found.upper,
+        published_lower=found.lower,
+        published_upper=found.upper,
         lower=np.maximum(found.lower, 0.0),
         upper=found.upper,
     )

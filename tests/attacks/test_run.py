@@ -17,7 +17,7 @@ from discreet import InputError, Problem, Protection, attacks, suppress, write_p
 from discreet.cli.main import main
 from discreet.io.pattern import write_pattern
 from discreet.methods.context import Run
-from discreet.protection import tell
+from discreet.protection import publish_intervals
 from discreet.report.attacks import attacks as attacks_in_words
 from discreet.testing import cross_table, pose, random_table, suppressing
 
@@ -47,7 +47,7 @@ class Copied:
     def protect(self, problem: Problem, run: Run) -> Protection:
         value, open_ = problem.table.value, self.lower < self.upper
         ends = np.where(open_, self.lower, value), np.where(open_, self.upper, value)
-        return tell(problem, np.where(open_, np.nan, value), *ends, cost=0.0)
+        return publish_intervals(problem, np.where(open_, np.nan, value), *ends, cost=0.0)
 
 
 def test_every_attack_runs_where_it_can():
@@ -66,7 +66,7 @@ def test_every_attack_runs_where_it_can():
 
 def test_assumptions_that_contradict_the_table_are_reported_not_fatal():
     report = attacks.run(tight_square(100, 20), ["shrink", "exact"], knows=attacks.Knowledge(p=30))
-    assert report.skipped == {"shrink": "what it assumes contradicts what is published"}
+    assert report.skipped == {"shrink": "its assumptions contradict the publication"}
     assert report.frame().attack.tolist() == ["exact"]
 
 
@@ -74,11 +74,11 @@ def test_an_attack_that_comes_to_no_result_is_not_called_withstood(monkeypatch):
     rng = np.random.default_rng(0)
     table = random_table(rng, (6, 6), zeros=0.0)
     monkeypatch.setattr(
-        import_module("discreet.attacks.sample"), "LARGEST", 35
+        import_module("discreet.attacks.sample"), "MAX_CELLS_PER_COMPONENT", 35
     )  # the package has a function of this name
     report = attacks.run(suppress(pose(table, {}), table.is_base), ["sample", "fit"], knows=attacks.Knowledge(draws=10))
     assert report.frame().attack.tolist() == ["fit"]
-    assert "too many cells hang together" in report.skipped["sample"]
+    assert "too many cells are connected" in report.skipped["sample"]
 
 
 def test_cells_about_which_nothing_could_be_said_are_counted():

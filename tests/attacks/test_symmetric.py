@@ -15,7 +15,7 @@ from tests.attacks.planted import (
 )
 
 from discreet import Table, attacks, suppress
-from discreet.protection import tell
+from discreet.protection import publish_intervals
 from discreet.testing import cross_table, pose, random_hierarchy, random_linked_table, random_table
 
 
@@ -84,8 +84,8 @@ def test_rounded_ends_are_still_recognized():
     rng = np.random.default_rng(4)
     table = random_table(rng, (3, 4), zeros=0.0)
     view = attacks.Public.of(symmetric_intervals(pose(table, {}), table.is_base, 0.3))
-    lower, upper = np.floor(view.told_lower * 10) / 10, np.ceil(view.told_upper * 10) / 10
-    seen = attacks.recover(replace(view, told_lower=lower, told_upper=upper))
+    lower, upper = np.floor(view.published_lower * 10) / 10, np.ceil(view.published_upper * 10) / 10
+    seen = attacks.recover(replace(view, published_lower=lower, published_upper=upper))
     assert seen.fits.all()
     np.testing.assert_allclose(seen.estimate, table.value[table.is_base], atol=0.1)
 
@@ -99,7 +99,7 @@ def told_square(ends: dict[str, tuple[float, float]]):
     for label, (low, high) in ends.items():
         i = table.index(label)
         lower[i], upper[i], told[i] = low, high, np.nan
-    return tell(pose(table, {"x × x": 2.0}), told, lower, upper, cost=0.0)
+    return publish_intervals(pose(table, {"x × x": 2.0}), told, lower, upper, cost=0.0)
 
 
 def test_intervals_that_nonnegativity_explains_are_not_taken_for_symmetric():
@@ -120,6 +120,6 @@ def test_a_cycle_adds_up_in_any_case_so_claims_may_be_wrong():
 
 def test_values_that_were_published_in_place_of_others_are_not_claimed():
     table = cross_table("ab", "cd", [[10, 20], [30, 40]])
-    found = tell(pose(table, {}), np.round(table.value, -1), table.value - 5, table.value + 5, cost=0.0)
+    found = publish_intervals(pose(table, {}), np.round(table.value, -1), table.value - 5, table.value + 5, cost=0.0)
     assert attacks.run(found, ["symmetric"]).skipped
     assert len(attacks.recover(attacks.Public.of(found)).cell) == 0

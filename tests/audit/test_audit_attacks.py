@@ -15,8 +15,8 @@ from scipy import sparse
 
 from discreet.audit import audit
 from discreet.data.table import Table
-from discreet.inference import congruent
-from discreet.inference.grid import IntegerSystem, rough, whole
+from discreet.inference import congruent_tables
+from discreet.inference.integer_system import IntegerSystem, integer_weights, nonintegral_relations
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
 from discreet.solvers.highs import HighsModel
@@ -328,7 +328,10 @@ def test_weights_that_make_no_small_whole_numbers_prove_nothing_by_themselves(we
     """In whole numbers they would be too large to add up without loss; exact arithmetic decides."""
     relations = sparse.csr_array(np.array([[1.0, weight, -1.0]]))
     grid = IntegerSystem.of(relations, np.full(3, -10.0), np.full(3, 10.0))
-    assert grid.is_whole == bool(np.all(np.abs(whole(relations).data) <= 2**31) and not rough(whole(relations)).any())
+    assert grid.is_whole == bool(
+        np.all(np.abs(integer_weights(relations).data) <= 2**31)
+        and not nonintegral_relations(integer_weights(relations)).any()
+    )
     assert not IntegerSystem.of(sparse.csr_array([[1.0, 2.0**40]]), np.full(2, -1.0), np.full(2, 1.0)).is_whole
     system = System()
     for name in "abc":
@@ -353,7 +356,7 @@ def test_a_weight_that_nearly_cancels_out_is_a_weight():
 
 def test_a_solver_that_never_comes_back_is_not_waited_for(monkeypatch):
     """Seen in this very system: within one iteration, so that only the clock can tell."""
-    monkeypatch.setattr(congruent, "LEAST", 0.2)
+    monkeypatch.setattr(congruent_tables, "MIN_SOLVER_SECONDS", 0.2)
     system, large, times, steps = System(), 1e4, 5, 12
     for i in range(steps + 1):
         system.cell(f"x{i}", large if i else 1e-8)

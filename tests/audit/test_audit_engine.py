@@ -16,9 +16,9 @@ from discreet.data.relations import from_equations
 from discreet.data.table import Table
 from discreet.errors import InputError
 from discreet.inference import tolerances
-from discreet.inference.congruent import CongruentTables, components
-from discreet.inference.grid import IntegerSystem
-from discreet.inference.reduce import reduce
+from discreet.inference.congruent_tables import CongruentTables, components
+from discreet.inference.integer_system import IntegerSystem
+from discreet.inference.presolve import presolve
 from discreet.problem import Problem, Status
 from discreet.protection import suppress
 from discreet.testing import cross_table, pose, random_hierarchy, random_problem, random_table, suppressing
@@ -51,7 +51,7 @@ def farthest(relations: sparse.csr_array, low: np.ndarray, high: np.ndarray, col
 @pytest.mark.parametrize("seed", range(40))
 def test_the_reduced_system_allows_what_the_whole_one_does(seed):
     relations, low, high = random_system(seed)
-    small = reduce(relations, low, high, high > low)
+    small = presolve(relations, low, high, high > low)
     assert (small.low < small.high).all()
     for cell in range(len(low)):
         for sign in (-1, 1):
@@ -67,13 +67,13 @@ def test_the_reduced_system_allows_what_the_whole_one_does(seed):
 
 def test_cells_that_must_be_their_own_negative_do_not_move():
     relations = sparse.csr_array(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0]]))
-    small = reduce(relations, np.full(3, -5.0), np.full(3, 5.0), np.ones(3, dtype=bool))
+    small = presolve(relations, np.full(3, -5.0), np.full(3, 5.0), np.ones(3, dtype=bool))
     assert (small.column == -1).all()
 
 
 def test_relations_are_kept_once():
     relations = sparse.csr_array(np.array([[1.0, 1, 1, 0], [-1, -1, -1, 0], [2, 2, 2, 0], [1, 1, 0, 1]]))
-    small = reduce(relations, np.full(4, -5.0), np.full(4, 5.0), np.ones(4, dtype=bool))
+    small = presolve(relations, np.full(4, -5.0), np.full(4, 5.0), np.ones(4, dtype=bool))
     assert small.relations.shape == (2, 4)
 
 
@@ -123,9 +123,9 @@ def test_a_move_that_just_fits_in_rooms_that_are_not_round_is_found_a_hair_befor
     width = np.where(np.arange(len(base)) == 0, 7.0, 7 / 3)
     tables = CongruentTables(sparse.csr_array(table.relations[:, base]), -width, width, 7.0)
     assert not tables.shortest(0, 1.0, 7.0).difference.any()
-    push = tables.shortest(0, 1.0, 7.0 * (1 - tolerances.REACH / 2))
+    push = tables.shortest(0, 1.0, 7.0 * (1 - tolerances.LEVEL_TOLERANCE / 2))
     assert push.proven
-    assert push.difference[0] >= 7.0 * (1 - tolerances.REACH)
+    assert push.difference[0] >= 7.0 * (1 - tolerances.LEVEL_TOLERANCE)
 
 
 def large(seed: int = 5):
@@ -152,7 +152,7 @@ def test_the_answer_is_the_same_to_the_last_bit_with_any_number_of_threads(inter
         assert alone.safe.tobytes() == together.safe.tobytes()
         for one, other in zip(alone.evidence[0].tables, together.evidence[0].tables, strict=True):
             assert one.cells.tolist() == other.cells.tolist()
-            assert one.move.tobytes() == other.move.tobytes()
+            assert one.amount.tobytes() == other.amount.tobytes()
 
 
 def test_the_answer_is_the_same_with_processes():

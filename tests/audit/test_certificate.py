@@ -22,10 +22,10 @@ from discreet.audit import Audit, CertificateError, audit, certificate, read_cer
 from discreet.audit.proof import checksum
 from discreet.cli import main as cli
 from discreet.errors import FormatError, InputError, TableError
-from discreet.inference import simplex
-from discreet.inference.evidence import Difference, Evidence
-from discreet.inference.extreme_points import Pushes
-from discreet.inference.numbers import number, text
+from discreet.inference import exact_simplex
+from discreet.inference.deviations import Deviation, Evidence
+from discreet.inference.exact_numbers import format_number, parse_number
+from discreet.inference.extreme_points import ExtremePoints
 from discreet.io import write_problem
 from discreet.io.pattern import write_pattern
 from discreet.methods import protect
@@ -70,7 +70,7 @@ def plain(checked: Audit, protection: Protection) -> Evidence:
             solved = linprog(goal, A_eq=rows, b_eq=np.zeros(rows.shape[0]), bounds=np.stack(near, axis=1))
             if abs(solved.x[cell]) > 1e-7:
                 shown[side, k] = len(tables)
-                tables.append(Difference(np.flatnonzero(solved.x), solved.x[np.flatnonzero(solved.x)]))
+                tables.append(Deviation(np.flatnonzero(solved.x), solved.x[np.flatnonzero(solved.x)]))
     return Evidence(tuple(tables), shown)
 
 
@@ -92,7 +92,8 @@ def test_every_verdict_and_every_end_of_an_interval_is_proven(kind, prior, inter
     assert [entry["safe"] for entry in entries] == checked.safe.tolist()
     for row, entry in enumerate(entries):
         reach = [
-            float("inf") if entry[s]["reach"] == "inf" else float(number(entry[s]["reach"])) for s in ("lower", "upper")
+            float("inf") if entry[s]["reach"] == "inf" else float(parse_number(entry[s]["reach"]))
+            for s in ("lower", "upper")
         ]
         value = problem.table.value[entry["cell"]]
         if intervals:
@@ -368,10 +369,18 @@ def changes(leaf: Any) -> list[Any]:
     if isinstance(leaf, int):
         return [leaf + 1, leaf - 1, -leaf - 1, 0 if leaf else 7, float(leaf), 10**9]
     try:
-        n = number(leaf)
+        n = parse_number(leaf)
     except ValueError:
         return [leaf + "x", "", leaf[:-1] + ("0" if leaf[-1:] != "0" else "1")]
-    return [text(n + 1), text(-n) if n else "1/3", text(2 * n) if n else "-1", leaf + ".0", "inf", None, float(n)]
+    return [
+        format_number(n + 1),
+        format_number(-n) if n else "1/3",
+        format_number(2 * n) if n else "-1",
+        leaf + ".0",
+        "inf",
+        None,
+        float(n),
+    ]
 
 
 def put(found: Json, path: tuple[Any, ...], leaf: Any, *, sign: bool) -> Json:
@@ -552,15 +561,15 @@ def test_certificates_nested_without_end_are_damaged(tmp_path):
 
 def give_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """No solver finds anything, and no table is small enough for exact arithmetic."""
-    monkeypatch.setattr(Pushes, "push", lambda *_: iter(()))
-    monkeypatch.setattr(simplex, "MANY", 0)
+    monkeypatch.setattr(ExtremePoints, "push", lambda *_: iter(()))
+    monkeypatch.setattr(exact_simplex, "MAX_EXACT_RELATIONS", 0)
 
 
 @pytest.mark.parametrize("kind", ["2-D", "2-D, negative", "4-D", "not nested"])
 def test_where_the_solver_gives_up_exact_arithmetic_goes_on(kind, monkeypatch):
     problem, protection = case(kind, "mixed", seed=2)
     checked = audit(problem, protection)
-    monkeypatch.setattr(Pushes, "push", lambda *_: iter(()))
+    monkeypatch.setattr(ExtremePoints, "push", lambda *_: iter(()))
     nothing = Evidence((), np.full((2, len(checked.cell)), -1))
     found = certificate(replace(checked, evidence=(nothing,)), protection)
     assert verify(found, problem, protection).passed
@@ -585,7 +594,7 @@ def test_an_end_that_cannot_be_closed_is_said_to_be_open(monkeypatch):
     checked = audit(problem, protection, certify=True)
     assert checked.interval("a × d") == (0, 20)
     cycle = [problem.table.index(label) for label in ("a × d", "a × e", "b × d", "b × e")]
-    evidence = Evidence((Difference(np.array(cycle), np.array([5.0, -5.0, -5.0, 5.0])),), np.zeros((2, 1), dtype=int))
+    evidence = Evidence((Deviation(np.array(cycle), np.array([5.0, -5.0, -5.0, 5.0])),), np.zeros((2, 1), dtype=int))
     give_up(monkeypatch)
     found = certificate(replace(checked, evidence=(evidence,)), protection)
     upper = cells_of(found)["a × d"]["upper"]

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from discreet.attackers import Attacker
 from discreet.audit import audit, exposure
-from discreet.audit.exposure import FLAGS
+from discreet.audit.exposure import EXPOSURE_SETS
 from discreet.cli.main import cli
 from discreet.data.table import Table
 from discreet.errors import NoSafePatternError, TableError
@@ -231,7 +231,7 @@ def test_a_cell_hidden_already_hides_others_but_promises_nothing():
     status = problem.status.copy()
     status[[table.index(cell) for cell in ("a × d", "b × c", "b × d")]] = Status.SUPPRESSED
     found = exposure(problem.with_columns(status=status))
-    assert found.counts() == dict.fromkeys(("conditional", *FLAGS), 0) | {
+    assert found.counts() == dict.fromkeys(("conditional", *EXPOSURE_SETS), 0) | {
         "primaries": 1,
         "k_pl": 1,
         "k_nv": 1,
@@ -280,7 +280,7 @@ def test_the_frame_has_one_row_a_primary_and_nothing_shows_values():
     problem = pose(cross_table("ab", "cd", [[5123, 1234], [2345, 7456]]), {"a × c": 2000.0, "b × d": 3.0})
     found = exposure(problem)
     frame = found.frame()
-    assert list(frame) == ["cell", *FLAGS, "round"]
+    assert list(frame) == ["cell", *EXPOSURE_SETS, "round"]
     assert frame["cell"].tolist() == ["a × c", "b × d"]
     assert repr(found) == "Exposure(2 of 2 primaries exposed, 2 by single relations)"
     assert found.counts()["primaries"] == 2
@@ -320,7 +320,7 @@ def test_attack_without_a_pattern_hides_only_what_is_sensitive(jj_file, tmp_path
     assert not any(str(secret) in told for secret in (71301, 44023, 20101))
     frame = pd.read_csv(out)
     assert list(frame)[:7] == ["cell", "value", "lower", "upper", "required_lower", "required_upper", "safe"]
-    assert list(frame)[7:] == [*FLAGS, "round"]
+    assert list(frame)[7:] == [*EXPOSURE_SETS, "round"]
     assert frame["alone"].all()
 
 

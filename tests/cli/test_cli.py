@@ -40,7 +40,7 @@ from discreet.testing import random_problem, random_table
 PATTERN = "cell,status"
 INTERVALS = "cell,value,lower,upper,required_lower,required_upper,safe"
 REPORT = {"status", "cost", "bound", "gap", "seconds", "n_primary", "n_secondary", "safe"}
-STATUSES = {"optimal", "within_gap", "time_limit", "heuristic", "infeasible"}
+STATUSES = {"optimal", "within_gap", "time_limit", "interrupted", "heuristic", "infeasible"}
 KEEP = "kept as it was\n"
 
 VALUES = [230651, 124418, 106233, 133511, 71301, 62210, 97140, 53117, 44023]
@@ -426,6 +426,7 @@ def test_rules_costs_methods_and_formats_are_listed(call):
     assert "``" not in told
     told = call("methods").done().out
     assert all(name in told for name in [*METHODS, *FORMATS])
+    assert "at_most (integer): upper limit on the number of suppressed cells, sensitive ones included" in told
 
 
 def test_a_table_without_sensitive_cells_is_published_as_it_is(call, here):
@@ -471,7 +472,7 @@ def test_an_unsafe_pattern_is_exposed_and_not_published(call, here):
     told = call("audit", "problem.jj", "--pattern", "alone.csv", "--intervals", "i.csv", "--report", "a.json")
     assert told.code == 1
     assert told.out.splitlines()[:2] == ["exposed: 1 of 1 cells can be inferred too closely", "  exposed: 4"]
-    assert NOT_COVERED.replace("level cells was asked for", "the table does not name its contributors") in told.out
+    assert NOT_COVERED.replace("level cells was requested", "the table does not name its contributors") in told.out
     report = json.loads(Path("a.json").read_text())
     assert (report["safe"], report["exposed"]) == (False, ["4"])
     assert Path("i.csv").read_text().splitlines()[1].endswith("False")
@@ -1039,7 +1040,7 @@ def test_ctrl_c_while_cleaning_up(terminal, hard, tmp_path):
     assert program.finish() == 0
     assert "Traceback" not in program.seen
     report = json.loads((tmp_path / "f.json").read_text())
-    assert (report["status"], report["safe"]) == ("time_limit", True)
+    assert (report["status"], report["safe"]) == ("interrupted", True)
     assert set(contents(tmp_path)) == {"f.csv", "f.json"}
 
 
@@ -1118,7 +1119,7 @@ def test_demo_with_a_smaller_survey(call, here, monkeypatch):
 
 EACH = ["--level", "contributions"]
 NOT_COVERED = (
-    "Not covered: respondents who use their own figures to learn about others, because level cells was asked for."
+    "Not covered: respondents who use their own figures to learn about others, because level cells was requested."
 )
 
 
@@ -1157,7 +1158,7 @@ def test_an_audit_of_respondents_says_who_is_exposed_to_whom_and_how(insiders, c
     assert (told.code, told.err) == (1, "")
     cells, respondents, whom = told.out.splitlines()[:3]
     assert cells.startswith("safe: ")
-    assert respondents == "exposed: 1 of 2 respondents can be told too closely"
+    assert respondents == "exposed: 1 of 2 respondents can be estimated too closely"
     assert whom == "  1 to one other respondent"
     assert "B0 learns what A0 contributes to within 11.0%" in " ".join(told.out.split())
     found = json.loads((insiders / "seen.json").read_text())
@@ -1183,7 +1184,7 @@ def test_a_pattern_for_every_respondent_passes_and_is_published(insiders, call, 
     call("publish", "p.discreet", "--pattern", "each.csv", *level, "--out", "release.csv").done()
     refused = call("publish", "p.discreet", "--pattern", "four.csv", *level, "--out", "other.csv")
     assert (refused.code, refused.out) == (1, "")
-    assert "1 of 2 respondents can be told too closely" in refused.err
+    assert "1 of 2 respondents can be estimated too closely" in refused.err
     assert not (insiders / "other.csv").exists()
 
 
@@ -1191,7 +1192,7 @@ def test_a_pattern_for_every_respondent_passes_and_is_published(insiders, call, 
 def test_what_is_about_cells_goes_with_an_audit_of_respondents(insiders, call, option):
     told = call("audit", "p.discreet", "--pattern", "four.csv", option)
     assert (told.code, told.err) == (1, "")
-    assert "exposed: 1 of 2 respondents can be told too closely" in told.out
+    assert "exposed: 1 of 2 respondents can be estimated too closely" in told.out
     file = option.partition("=")[2]
     assert not file or (insiders / file).exists()
 
@@ -1214,20 +1215,20 @@ def test_cells_must_be_asked_for_and_what_is_not_covered_is_said(insiders, call,
 
 def test_a_problem_that_names_nobody_is_about_cells_and_says_so(here, call):
     told = call("audit", "problem.jj", "--pattern", "pattern.csv")
-    sentence = NOT_COVERED.replace("level cells was asked for", "the table does not name its contributors")
+    sentence = NOT_COVERED.replace("level cells was requested", "the table does not name its contributors")
     assert f"  {sentence}" in told.out.splitlines()
 
 
 def test_a_table_that_lists_the_largest_contributions_only_is_audited_as_far_as_it_goes(here, call):
     told = call("audit", "problem.discreet", "--pattern", "found.csv", *EACH)
-    assert "the table lists the largest contributions only" not in told.out  # all three contributors to each cell
+    assert "The table lists only the largest contributions" not in told.out  # all three contributors to each cell
     by = ["--by", "industry=industry.hrc", "--by", "region=region.csv", "--contributor", "firm", "--holding", "group"]
     by += ["--no-contributions"]
     call("tabulate", "survey.csv", *by, "--response", "turnover", "--top", "2", "--out", "two.discreet").done()
     call("assess", "two.discreet", "--rule", "P(10)", "--out", "two.discreet").done()
     call("protect", "two.discreet", "--out", "two.csv").done()
     told = call("audit", "two.discreet", "--pattern", "two.csv", *EACH)
-    assert "the table lists the largest contributions only" in told.out
+    assert "The table lists only the largest contributions" in told.out
 
 
 def test_without_contributions_there_is_no_audit_of_respondents(here, call):

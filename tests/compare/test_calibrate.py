@@ -156,7 +156,7 @@ def test_cells_are_judged_by_the_rules_themselves(table):
 
 def test_a_table_without_two_contributions_is_refused(table):
     with pytest.raises(InputError, match="top = 2"):
-        calibrate(["P(10)"], table.with_columns(top=table.top[:, :1], who=table.who[:, :1]))
+        calibrate(["P(10)"], table.with_columns(top=table.top[:, :1], top_contributor=table.top_contributor[:, :1]))
 
 
 def test_the_drawing_is_valid_and_needs_nothing_else(table):

@@ -18,7 +18,7 @@ from discreet.attackers import Attacker
 from discreet.cli import main as cli
 from discreet.compare import compare, read_methods, render_comparison, standard
 from discreet.compare.charts import Point, bars, scatter
-from discreet.compare.measure import CLOSE, WIDEST, Loss, Risk, guess_errors, relative_width
+from discreet.compare.measure import CLOSE_GUESS_ERROR, MAX_RELATIVE_WIDTH, Loss, Risk, guess_errors, relative_width
 from discreet.compare.page import _slack
 from discreet.errors import InputError, NoSafePatternError, RuleError
 from discreet.io import write_problem
@@ -28,7 +28,7 @@ from discreet.methods.counts.small_counts import SmallCounts
 from discreet.methods.suppress.kelly import Kelly
 from discreet.methods.suppress.optimal.optimal import Optimal
 from discreet.problem import Problem, Status
-from discreet.protection import Protection, suppress, tell
+from discreet.protection import Protection, publish_intervals, suppress
 from discreet.testing import cross_table, infer, pose
 
 VALUES = [[20, 50, 10, 30], [8, 19, 22, 15], [17, 32, 12, 40], [6, 14, 5, 9]]
@@ -101,7 +101,7 @@ def test_every_measure_of_every_method_is_what_it_says(problem: Problem, method:
         assert (risk.protected, risk.exposed) == (2, exposed)
         assert risk.slack == pytest.approx(slack, rel=1e-6)
         assert risk.guess_error == pytest.approx(np.median(guesses), abs=1e-9)
-        assert risk.guessed == np.mean(np.array(guesses) <= CLOSE)
+        assert risk.guessed == np.mean(np.array(guesses) <= CLOSE_GUESS_ERROR)
         errors.append(guesses)
     assert everybody.slack == min(risk.slack for risk in one.risks)  # type: ignore[type-var]
     assert everybody.guess_error == pytest.approx(np.median(np.min(errors, axis=0)), abs=1e-9)
@@ -131,7 +131,7 @@ def losses_by_hand(problem: Problem, found: Protection) -> dict[str, float | boo
     for i in range(n):
         if problem.status[i] != Status.PRIMARY:
             low, high = infer(found, i)
-            widths.append(min((high - low) / table.value[i], WIDEST))
+            widths.append(min((high - low) / table.value[i], MAX_RELATIVE_WIDTH))
     checked = [k for k in range(table.relations.shape[0]) if not np.isnan(found.published[members(table, k)]).any()]
     off = [k for k in checked if abs(table.relations[[k]] @ np.nan_to_num(found.published))[0] > 1e-6]
     return {
@@ -191,7 +191,7 @@ def test_values_that_do_not_add_up_are_found(problem: Problem) -> None:
     value = free.table.value
     told = value.copy()
     told[free.table.index("a × w")] += 1
-    found = tell(free, told, value - 30, value + 30, cost=1.0)
+    found = publish_intervals(free, told, value - 30, value + 30, cost=1.0)
     (one,) = compare(free, [Told(found)]).outcomes
     assert one.loss is not None
     assert (one.loss.additive, one.loss.broken, one.loss.relations) == (False, 2, 10)
@@ -219,7 +219,13 @@ def test_where_nothing_is_sensitive_there_is_no_risk_to_measure() -> None:
 
 def test_widths_are_capped_and_of_zeros_all_or_nothing() -> None:
     value, low, high = np.array([10.0, 10, 0, 0, -5]), np.array([5.0, 0, 0, 0, -np.inf]), np.array([15.0, 90, 0, 1, 0])
-    assert relative_width(value, low, high).tolist() == [1.0, WIDEST, 0.0, WIDEST, WIDEST]
+    assert relative_width(value, low, high).tolist() == [
+        1.0,
+        MAX_RELATIVE_WIDTH,
+        0.0,
+        MAX_RELATIVE_WIDTH,
+        MAX_RELATIVE_WIDTH,
+    ]
 
 
 def test_without_a_middle_there_is_no_guess() -> None:

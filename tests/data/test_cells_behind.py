@@ -542,7 +542,7 @@ def test_a_table_for_each_code_keeps_what_is_behind():
 
 def test_respondents_are_not_told_apart_by_cells_that_are_never_sensitive():
     """The cells behind are the finest ones, and none of them is sensitive: nobody would seem to need protection."""
-    with pytest.raises(TableError, match="classifies the same contributions in several ways"):
+    with pytest.raises(TableError, match="several classifications of the same contributions"):
         three(records(), contributions=True).respondents()
 
 

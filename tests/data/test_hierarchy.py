@@ -389,7 +389,7 @@ def test_in_a_union_a_leaf_belongs_to_the_groups_its_group_is_part_of():
 
 @pytest.mark.parametrize("together", [Hierarchy.join, Hierarchy.union])
 def test_totals_must_have_one_name(together):
-    with pytest.raises(HierarchyError, match="called differently: 'Total', 'all'"):
+    with pytest.raises(HierarchyError, match="have different names: 'Total', 'all'"):
         together(Hierarchy.flat(["A"]), Hierarchy.flat(["A"], total="all"))
 
 

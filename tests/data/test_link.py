@@ -68,7 +68,9 @@ def added_up(
         columns |= {
             "count": [len(shares) for shares in cells.values()],
             "top": filled,
-            "who": [[contributors.index(who) for who in first] + [-1] * (top - len(first)) for first in largest],
+            "top_contributor": [
+                [contributors.index(who) for who in first] + [-1] * (top - len(first)) for first in largest
+            ],
             "contributors": contributors,
             "requested": np.array(filled) > 500,
             "extra": {"jobs": np.array([sum(jobs for _, jobs in shares.values()) for shares in cells.values()])},
@@ -386,12 +388,12 @@ def test_equations_that_cannot_be_read(equation):
 
 def test_contributors_are_renumbered_and_keep_their_contributions():
     one = flat(
-        "d", [9, 4, 5], count=[2, 1, 1], top=[[5, 4], [4, 0], [5, 0]], who=[[1, 0], [0, -1], [1, -1]],
+        "d", [9, 4, 5], count=[2, 1, 1], top=[[5, 4], [4, 0], [5, 0]], top_contributor=[[1, 0], [0, -1], [1, -1]],
         contributors=("bank", "zoo"), requested=[[True, False], [False, False], [True, False]],
         extra={"jobs": np.array([3.0, 1, 2]), "pay": np.ones(3)},
     )  # fmt: skip
     other = flat(
-        "e", [9, 9], count=[2, 2], top=[[5, 4, 0], [5, 4, 0]], who=[[0, 1, -1], [0, 1, -1]],
+        "e", [9, 9], count=[2, 2], top=[[5, 4, 0], [5, 4, 0]], top_contributor=[[0, 1, -1], [0, 1, -1]],
         contributors=("zoo", "bank"), requested=np.zeros((2, 3), bool), extra={"jobs": np.array([3.0, 3])},
     )  # fmt: skip
     linked = link(one, other)
@@ -399,7 +401,7 @@ def test_contributors_are_renumbered_and_keep_their_contributions():
     by_label = {label: i for i, label in enumerate(linked.labels())}
     assert linked.top.shape == (4, 2), "as many as every table has"
     for label, who in {"b × Total": ["zoo", None], "Total × a": ["zoo", "bank"], "a × Total": ["bank", None]}.items():
-        row = linked.who[by_label[label]].tolist()
+        row = linked.top_contributor[by_label[label]].tolist()
         assert [linked.contributors[w] if w >= 0 else None for w in row] == who
     assert linked.requested[by_label["b × Total"]].tolist() == [True, False]
     assert linked.count[by_label["Total × a"]] == 2
@@ -408,12 +410,12 @@ def test_contributors_are_renumbered_and_keep_their_contributions():
 
 
 def test_contributors_of_all_tables_are_listed():
-    one = flat("d", [3, 1, 2], top=[[2], [1], [2]], who=[[1], [0], [1]], contributors=("b", "d"))
-    other = flat("e", [3, 3], "w", top=[[2], [2]], who=[[1], [1]], contributors=("a", "c"))
+    one = flat("d", [3, 1, 2], top=[[2], [1], [2]], top_contributor=[[1], [0], [1]], contributors=("b", "d"))
+    other = flat("e", [3, 3], "w", top=[[2], [2]], top_contributor=[[1], [1]], contributors=("a", "c"))
     linked = link(one, other)
     assert linked.contributors == ("a", "b", "c", "d")
-    assert linked.contributors[linked.who[linked.index("w × Total × a"), 0]] == "c"
-    assert linked.contributors[linked.who[linked.index("v × a × Total"), 0]] == "b"
+    assert linked.contributors[linked.top_contributor[linked.index("w × Total × a"), 0]] == "c"
+    assert linked.contributors[linked.top_contributor[linked.index("v × a × Total"), 0]] == "b"
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -423,7 +425,7 @@ def test_columns_that_a_table_lacks_are_left_out(order):
     linked = link(*tables[::order])
     assert linked.count is None
     assert linked.top is None
-    assert linked.who is None
+    assert linked.top_contributor is None
     assert linked.requested is None
     assert linked.extra == {}
     assert linked.contributors == ()
@@ -463,7 +465,9 @@ def test_linked_cells_know_what_the_records_say(seed):
         assert linked.requested[i].tolist() == whole.requested[j].tolist()
         assert linked.extra["jobs"][i] == whole.extra["jobs"][j]
         names = [
-            table.contributors[w] if w >= 0 else "" for table, k in ((linked, i), (whole, j)) for w in table.who[k]
+            table.contributors[w] if w >= 0 else ""
+            for table, k in ((linked, i), (whole, j))
+            for w in table.top_contributor[k]
         ]
         assert names[:2] == names[2:]
 
@@ -530,9 +534,12 @@ def test_contributions_are_those_of_a_table_that_is_finer_than_all_others():
         given, mine = linked.respondents(), fine.contributions
         assert linked.is_base[given.cell].all()
         amounts = {
-            (linked.label(i), given.names[w]): x for i, w, x in zip(given.cell, given.who, given.amount, strict=True)
+            (linked.label(i), given.names[w]): x
+            for i, w, x in zip(given.cell, given.contributor, given.amount, strict=True)
         }
-        expected = {(fine.label(i), mine.names[w]): x for i, w, x in zip(mine.cell, mine.who, mine.amount, strict=True)}
+        expected = {
+            (fine.label(i), mine.names[w]): x for i, w, x in zip(mine.cell, mine.contributor, mine.amount, strict=True)
+        }
         turned = {(" × ".join(sorted(cell.split(" × "))), who): x for (cell, who), x in amounts.items()}
         assert turned == {(" × ".join(sorted(cell.split(" × "))), who): x for (cell, who), x in expected.items()}
 
@@ -540,7 +547,7 @@ def test_contributions_are_those_of_a_table_that_is_finer_than_all_others():
 def test_tables_that_classify_the_same_contributions_in_two_ways_do_not_tell_respondents_apart():
     linked = link(counted(["region"]), counted(["size"]))
     assert linked.contributions is None
-    with pytest.raises(TableError, match="classifies the same contributions in several ways"):
+    with pytest.raises(TableError, match="several classifications of the same contributions"):
         linked.respondents()
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from discreet.data.hierarchy import ROOT, Hierarchy
-from discreet.data.relations import additive, from_equations, stack, without
+from discreet.data.relations import additive, after_elimination, from_equations, stack
 from discreet.errors import TableError
 from discreet.testing import random_hierarchy
 
@@ -194,12 +194,12 @@ def test_two_hundred_thousand_cells():
 def test_the_parts_of_an_unpublished_total_take_its_place():
     # Total = A + B and A = a1 + a2, with A as the last cell.
     relations = from_equations([([0, 4, 1], [-1, 1, 1]), ([4, 2, 3], [-1, 1, 1])], 5)
-    assert without(relations, 4).toarray().tolist() == [[-1, 1, 1, 1]]
+    assert after_elimination(relations, 4).toarray().tolist() == [[-1, 1, 1, 1]]
 
 
 def test_two_ways_to_add_up_an_unpublished_total_give_the_same():
     relations = from_equations([([4, 0, 1], [-1, 1, 1]), ([4, 2, 3], [-1, 1, 1])], 5)
-    assert written(without(relations, 4)) in (
+    assert written(after_elimination(relations, 4)) in (
         written(from_equations([([0, 1, 2, 3], [1, 1, -1, -1])], 4)),
         written(from_equations([([0, 1, 2, 3], [-1, -1, 1, 1])], 4)),
     )
@@ -218,7 +218,7 @@ def test_what_remains_is_all_that_follows_for_the_published_cells(table, seed, s
     codes = np.concatenate([codes[:, ~suppressed], codes[:, suppressed]], axis=1).astype(np.int32)
     cells = int((~suppressed).sum())
     full, _ = additive(hierarchies, codes)
-    left = without(full, cells)
+    left = after_elimination(full, cells)
     assert left.shape[1] == cells
     dense = full.toarray()
     _, sizes, axes = np.linalg.svd(dense) if dense.size else (None, np.zeros(0), np.eye(dense.shape[1]))

@@ -145,7 +145,7 @@ def test_counts_are_counts(counts):
         ("count", [1, 2, 3]),
         ("magnitude", np.ones(5)),
         ("top", np.zeros((3, 2))),
-        ("who", np.zeros((5, 2))),
+        ("top_contributor", np.zeros((5, 2))),
         ("requested", np.zeros((3, 2), bool)),
         ("names", ("a", "b")),
         ("extra", {"jobs": np.ones(3)}),
@@ -259,10 +259,10 @@ def test_the_finest_cells_are_no_totals_of_others():
 
 
 def test_the_grid_counts_empty_cells_too():
-    assert two_way().grid == 16
-    assert Table.from_cells({"row": ROWS, "column": COLUMNS}, [[0], [0]], [0]).grid == 16
+    assert two_way().n_combinations == 16
+    assert Table.from_cells({"row": ROWS, "column": COLUMNS}, [[0], [0]], [0]).n_combinations == 16
     long = Hierarchy.flat(map(str, range(9_999)))
-    assert Table.from_cells(dict.fromkeys("abcdefgh", long), np.zeros((8, 1)), [0]).grid == 10**32
+    assert Table.from_cells(dict.fromkeys("abcdefgh", long), np.zeros((8, 1)), [0]).n_combinations == 10**32
 
 
 def test_a_frame_has_all_columns():
@@ -374,7 +374,9 @@ def test_terms_given_in_parts_are_added_up():
 
 def test_without_contributions_the_largest_tell_who_is_in_the_finest_cells():
     who = np.array([[-1, -1], [0, 1], [1, -1], [0, -1]])
-    table = one_way([60, 30, 20, 10], top=[[41, 19], [30, -1], [20, 0], [10, 0]], who=who, contributors=("f", "g"))
+    table = one_way(
+        [60, 30, 20, 10], top=[[41, 19], [30, -1], [20, 0], [10, 0]], top_contributor=who, contributors=("f", "g")
+    )
     given = table.respondents()
     assert given.names == ("f", "g")
     assert [given.of(0)[0].tolist(), given.of(0)[1].tolist()] == [[1, 3], [30, 10]]
@@ -391,5 +393,5 @@ def test_a_table_knows_its_respondents_if_it_lists_all_contributors():
 
 
 def test_a_table_that_knows_nobody_says_so():
-    with pytest.raises(TableError, match="does not say who contributes"):
+    with pytest.raises(TableError, match="holds no contributors"):
         two_way().respondents()

@@ -52,12 +52,20 @@ def firms() -> pd.DataFrame:
 def cell(table: Table, *codes: str) -> dict[str, Any]:
     """One cell as its reader sees it: the largest contributions with names instead of numbers."""
     i = table.index(codes)
-    who = [table.contributors[w] if w >= 0 else None for w in table.who[i]]
+    who = [table.contributors[w] if w >= 0 else None for w in table.top_contributor[i]]
     return {"value": table.value[i], "count": table.count[i], "top": list(zip(table.top[i].tolist(), who, strict=True))}
 
 
 def everything(table: Table) -> tuple[Any, ...]:
-    columns = (table.codes, table.value, table.magnitude, table.count, table.top, table.who, table.requested)
+    columns = (
+        table.codes,
+        table.value,
+        table.magnitude,
+        table.count,
+        table.top,
+        table.top_contributor,
+        table.requested,
+    )
     lists = tuple(None if column is None else column.tolist() for column in columns)
     return (*lists, table.contributors, {name: column.tolist() for name, column in table.extra.items()}, table.digest)
 
@@ -189,7 +197,7 @@ def test_a_coarser_tree_may_begin_at_groups_of_a_finer_one(firms):
 
 def test_empty_cells_are_stored_on_demand(firms):
     table = tabulate(firms, {"region": REGIONS, "branch": None}, "turnover", contributor="firm", store_empty=True)
-    assert len(table) == table.grid == 15
+    assert len(table) == table.n_combinations == 15
     assert cell(table, "N1", "02") == {"value": 0, "count": 0, "top": [(0, None), (0, None)]}
     assert cell(table, "North", "Total") == {"value": 19.5, "count": 3, "top": [(15, "f1"), (3.5, "f2")]}
     table.check_additive()
@@ -343,10 +351,10 @@ def on_engine_and_in_memory(survey: dict[str, Any], options: dict[str, Any], con
     """The same table both ways, to the last bit."""
     asked = {**options, "contributions": contributions}
     tables = []
-    for most in (0, module.MOST_RECORDS):
+    for most in (0, module.MAX_RECORDS_IN_MEMORY):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "MOST_RECORDS", most)
-            patch.setattr(engine, "ROWS_AT_ONCE", survey["at_once"])
+            patch.setattr(module, "MAX_RECORDS_IN_MEMORY", most)
+            patch.setattr(engine, "ROWS_PER_BATCH", survey["at_once"])
             tables.append(tabulate(pd.DataFrame(survey["records"]), survey["dimensions"], "x", **asked))
     assert everything(tables[0]) == everything(tables[1])
     if contributions:
@@ -380,7 +388,7 @@ def test_every_cell_is_what_counting_by_hand_gives(survey):
         assert table.count[i] == count
         assert table.top[i].tolist() == pytest.approx([x for _, x, _ in largest] + [0] * (top - len(largest)))
         assert table.requested[i].tolist() == [mark for *_, mark in largest] + [False] * (top - len(largest))
-        for w, (who, _, _) in itertools.zip_longest(table.who[i], largest, fillvalue=((-1,), 0, False)):
+        for w, (who, _, _) in itertools.zip_longest(table.top_contributor[i], largest, fillvalue=((-1,), 0, False)):
             shown = table.contributors[w].removesuffix(" (holding)") if w >= 0 else None
             assert shown == (who[1] if who[0] == 0 else None)
 
@@ -390,7 +398,7 @@ def listed(table: Table) -> set[tuple[str, str, float]]:
     given = table.contributions
     return {
         (table.label(i), given.names[who], float(x))
-        for i, who, x in zip(given.cell, given.who, given.amount, strict=True)
+        for i, who, x in zip(given.cell, given.contributor, given.amount, strict=True)
     }
 
 
@@ -466,7 +474,7 @@ def test_contributions_are_what_counting_by_hand_gives(survey):
         several = [x for who, x in largest if len(cells[who]) > 1]
         expected = sorted((x for x in alone + several if x), reverse=True)
         assert given.amount[mine].tolist() == pytest.approx(expected)
-        assert len(set(given.who[mine])) == int(mine.sum())
+        assert len(set(given.contributor[mine])) == int(mine.sum())
 
 
 # -- where the records come from -------------------------------------------------------------------------------
@@ -552,8 +560,8 @@ def test_adding_levels_up_in_portions_changes_nothing(monkeypatch):
     data["x"] = np.round(rng.normal(0, 9, 900), 1)
     tree = Hierarchy.from_pairs([("u", "Total"), ("v", "u"), ("0", "v"), ("1", "v"), ("2", "u"), ("3", "Total")])
     whole = tabulate(data, {"a": tree, "b": None}, "x", contributor="firm")
-    monkeypatch.setattr(module, "MOST_RECORDS", 0)
-    monkeypatch.setattr(engine, "ROWS_AT_ONCE", 1)
+    monkeypatch.setattr(module, "MAX_RECORDS_IN_MEMORY", 0)
+    monkeypatch.setattr(engine, "ROWS_PER_BATCH", 1)
     assert everything(tabulate(data, {"a": tree, "b": None}, "x", contributor="firm")) == everything(whole)
 
 
@@ -693,7 +701,9 @@ def test_unknown_codes_are_left_out_with_whatever_their_records_hold(firms):
 def test_a_leaf_that_one_tree_forgets_is_refused(firms):
     """The total would be right in one grouping and too small in the other."""
     some_of_it = Hierarchy.from_pairs([("Coast", "Total"), ("N1", "Coast"), ("N2", "Coast")])
-    with pytest.raises(HierarchyError, match=r"column 'region' do not have one place in each tree .*'South'") as caught:
+    with pytest.raises(
+        HierarchyError, match=r"column 'region' do not occur exactly once in each tree .*'South'"
+    ) as caught:
         tabulate(firms, {"region": Hierarchy.union(REGIONS, some_of_it)}, "turnover")
     assert caught.value.offenders == ["South"]
 

@@ -12,7 +12,7 @@ from tests.helpers.fixed import secret
 from discreet import InputError, read_table, tabulate
 from discreet.data.records import distinct_codes, read_records
 from discreet.edit import swap
-from discreet.io.keys import add_keys
+from discreet.io.record_keys import add_keys
 from discreet.secret import Secret
 
 NAMES = [

@@ -13,7 +13,7 @@ from discreet.assess import assess
 from discreet.data.contributions import Contributions
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.table import Table
-from discreet.inference.respondents.sensitivity import Measure
+from discreet.inference.respondents.sensitivity import SensitivityMeasure
 from discreet.problem import Problem
 from discreet.testing import random_hierarchy
 
@@ -63,7 +63,7 @@ def table_of(hierarchies: dict[str, Hierarchy], given: dict[tuple[str, ...], dic
         magnitude=np.array([sum(map(abs, net[place].values())) for place in places]),
         count=np.array([len(net[place]) for place in places]),
         top=top,
-        who=who,
+        top_contributor=who,
         contributors=tuple(names),
         contributions=Contributions(cell, number, amount, tuple(names)),
     )
@@ -119,9 +119,9 @@ def hidden_in(rng: np.random.Generator, problem: Problem, most: int = 8) -> Bool
 # -- exhaustive search -----------------------------------------------------------------------------------------
 
 
-def groups(problem: Problem, measure: Measure) -> Iterator[tuple[int, tuple[int, ...]]]:
+def groups(problem: Problem, measure: SensitivityMeasure) -> Iterator[tuple[int, tuple[int, ...]]]:
     """All targets and all insiders, as many as the rule allows."""
-    everybody = np.unique(problem.table.respondents().who).tolist()
+    everybody = np.unique(problem.table.respondents().contributor).tolist()
     for target in everybody:
         others = [who for who in everybody if who != target]
         for size in range(measure.others + 1):
@@ -152,14 +152,16 @@ def elementary(problem: Problem, suppressed: BoolArray) -> FloatArray:
     return np.abs(np.array(found).reshape(-1, len(base)))
 
 
-def is_exposed(problem: Problem, suppressed: BoolArray, measure: Measure) -> dict[str, dict[frozenset[str], float]]:
+def is_exposed(
+    problem: Problem, suppressed: BoolArray, measure: SensitivityMeasure
+) -> dict[str, dict[frozenset[str], float]]:
     """Everybody whom others can make out, by whom, and how closely: the least of what the rest contribute to an aggregation
     in which the target has 1."""
     table, given = problem.table, problem.table.respondents()
     base = np.flatnonzero(table.is_base & suppressed)
     weights = elementary(problem, suppressed)
     amount = np.zeros((len(given.names), len(table)))
-    amount[given.who, given.cell] = given.amount
+    amount[given.contributor, given.cell] = given.amount
     part, total = weights @ amount[:, base].T, weights @ table.magnitude[base]
     found: dict[str, dict[frozenset[str], float]] = {}
     for target, insiders in groups(problem, measure):

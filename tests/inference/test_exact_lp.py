@@ -14,14 +14,28 @@ from tests.audit.test_audit import PRIORS, SQUARE, TABLES, bare, case, whole_pro
 
 from discreet.arrays import FloatArray
 from discreet.attackers import Attacker
-from discreet.inference import simplex
-from discreet.inference.exact_lp import ExactDifference, ExactProgram
-from discreet.inference.extreme_points import Pushes
-from discreet.inference.numbers import decimal, difference, differences, number, ratio, text
+from discreet.inference import exact_simplex
+from discreet.inference.exact_lp import ExactDeviation, ExactProgram
+from discreet.inference.exact_numbers import (
+    decimal_fraction,
+    exact_difference,
+    exact_differences,
+    format_number,
+    parse_number,
+    simple_fraction,
+)
+from discreet.inference.exact_simplex import maximize_exactly
+from discreet.inference.extreme_points import ExtremePoints
+from discreet.inference.rational_reconstruction import (
+    exact_combinations,
+    exact_deviations,
+    reach_of,
+    reconstruct_extreme,
+    simplest_exact_deviation,
+    single_relation_bound,
+)
 from discreet.inference.rational_systems import solve
-from discreet.inference.rationalize import at_once, combinations, congruent, exactly, redecide, toward
-from discreet.inference.requirements import known, known_floats
-from discreet.inference.simplex import farthest
+from discreet.inference.requirements import exact_slacks, slacks
 from discreet.problem import Problem
 from discreet.protection import Protection, suppress
 from discreet.testing import cross_table, infer, pose, random_table, suppressing
@@ -30,7 +44,7 @@ INF = math.inf
 
 
 def program_of(problem: Problem, protection: Protection, attacker: Attacker | None = None) -> ExactProgram:
-    slack = known(problem, protection, attacker or problem.attackers()[0])
+    slack = exact_slacks(problem, protection, attacker or problem.attackers()[0])
     return ExactProgram(problem.table.relations, *slack)
 
 
@@ -53,14 +67,14 @@ def matrix(*rows: list[float]) -> sparse.csr_array:
     ],
 )
 def test_weights_are_the_simple_fractions_they_were_meant_as(weight, exact):
-    assert ratio(weight) == exact
+    assert simple_fraction(weight) == exact
 
 
 def test_a_float_is_the_decimal_it_was_written_as():
-    assert decimal(12.35) == Fraction(1235, 100)
-    assert decimal(0.1) + decimal(0.2) == decimal(0.3)
-    assert decimal(np.float64(1e15)) == 10**15
-    assert decimal(-1e-3) == Fraction(-1, 1000)
+    assert decimal_fraction(12.35) == Fraction(1235, 100)
+    assert decimal_fraction(0.1) + decimal_fraction(0.2) == decimal_fraction(0.3)
+    assert decimal_fraction(np.float64(1e15)) == 10**15
+    assert decimal_fraction(-1e-3) == Fraction(-1, 1000)
 
 
 @pytest.mark.parametrize(
@@ -77,17 +91,17 @@ def test_a_float_is_the_decimal_it_was_written_as():
     ],
 )
 def test_numbers_are_written_as_decimals_where_that_is_exact(exact, written):
-    assert text(exact) == written
-    assert number(written) == exact
+    assert format_number(exact) == written
+    assert parse_number(written) == exact
 
 
 @given(st.fractions())
 def test_every_number_is_read_back(exact):
-    assert number(text(exact)) == exact
+    assert parse_number(format_number(exact)) == exact
 
 
 def test_endless_is_written_as_inf():
-    assert text(INF) == "inf"
+    assert format_number(INF) == "inf"
 
 
 @pytest.mark.parametrize(
@@ -96,7 +110,7 @@ def test_endless_is_written_as_inf():
 )
 def test_every_number_has_one_spelling(written):
     with pytest.raises(ValueError, match=r".*"):
-        number(written)
+        parse_number(written)
 
 
 # -- systems of equations -------------------------------------------------------------------------------------
@@ -141,7 +155,7 @@ def test_room_is_the_difference_of_decimals():
     assert program.slack(table.index("a × c")) == (Fraction(-225, 100), Fraction(1, 10))
     assert program.slack(table.index("b × d")) == (-INF, INF)
     assert program.slack(table.index("Total × c")) == (0, 0)
-    assert not program.moves(table.index("Total × c"))
+    assert not program.is_uncertain(table.index("Total × c"))
 
 
 @given(
@@ -157,7 +171,7 @@ def test_floats_are_subtracted_as_on_paper(numbers):
     """Rounded to so many places or not, and however little is left of large numbers."""
     value, end, places = numbers
     for a, b in ((end, value), (round(end, places), round(value, places))):
-        (found,), exact = differences(np.array([a]), np.array([b])), float(difference(a, b))
+        (found,), exact = exact_differences(np.array([a]), np.array([b])), float(exact_difference(a, b))
         assert found == pytest.approx(exact, rel=1e-12, abs=0)
         if places <= 6 and max(abs(a), abs(b)) < 1e8 and (a, b) != (end, value):
             assert found == exact
@@ -169,10 +183,10 @@ def test_audits_start_from_the_rooms_that_certificates_start_from():
     lower, upper = np.full(n, 1e13), np.full(n, np.inf)
     lower[problem.table.index("b × d")], upper[problem.table.index("b × d")] = 7.1, 7.4
     whom = problem, suppressing(problem, *SQUARE), Attacker("insider", lower, upper)
-    slacks = known_floats(*whom)
-    assert [side.tolist() for side in slacks] == [list(map(float, side)) for side in known(*whom)]
-    assert slacks[0][problem.table.index("a × c")] == -0.002  # 10000000000000.002 is the shortest decimal of that float
-    assert slacks[1][problem.table.index("b × d")] == 0.1  # as floats, 7.4 − 7.3 is 0.10000000000000053
+    found = slacks(*whom)
+    assert [side.tolist() for side in found] == [list(map(float, side)) for side in exact_slacks(*whom)]
+    assert found[0][problem.table.index("a × c")] == -0.002  # 10000000000000.002 is the shortest decimal of that float
+    assert found[1][problem.table.index("b × d")] == 0.1  # as floats, 7.4 − 7.3 is 0.10000000000000053
 
 
 def test_bounds_on_the_wrong_side_of_the_value_leave_no_room():
@@ -184,31 +198,31 @@ def test_bounds_on_the_wrong_side_of_the_value_leave_no_room():
 
 def test_multiples_end_where_the_first_bound_is_met():
     program = ExactProgram(matrix([1, 1, -1]), [-1, -0.5, -INF], [4, 2, INF])
-    difference = ExactDifference.of({0: Fraction(1, 2), 1: Fraction(-1, 2)})
-    assert program.violated(difference) is None
-    assert program.multiple(difference) == 1
-    assert program.multiple(difference, -1) == 2
-    assert program.reach(difference, 0) == Fraction(1, 2)
-    assert program.reach(difference, 0, -1) == -1
-    assert program.reach(difference, 2) == 0
-    assert toward(program, difference, 1, 1) == 1
-    assert toward(program, None, 1, 1) == 0
-    endless = ExactDifference.of({0: 1, 2: 1})
+    exact_difference = ExactDeviation.of({0: Fraction(1, 2), 1: Fraction(-1, 2)})
+    assert program.violated(exact_difference) is None
+    assert program.multiple(exact_difference) == 1
+    assert program.multiple(exact_difference, -1) == 2
+    assert program.reach(exact_difference, 0) == Fraction(1, 2)
+    assert program.reach(exact_difference, 0, -1) == -1
+    assert program.reach(exact_difference, 2) == 0
+    assert reach_of(program, exact_difference, 1, 1) == 1
+    assert reach_of(program, None, 1, 1) == 0
+    endless = ExactDeviation.of({0: 1, 2: 1})
     assert program.multiple(endless) == 4
     free = ExactProgram(matrix([1, -1]), [-INF, -INF], [INF, INF])
-    assert free.reach(ExactDifference.of({0: -1, 1: -1}), 0) == -INF
-    assert toward(free, ExactDifference.of({0: -1, 1: -1}), 0, 1) == INF
+    assert free.reach(ExactDeviation.of({0: -1, 1: -1}), 0) == -INF
+    assert reach_of(free, ExactDeviation.of({0: -1, 1: -1}), 0, 1) == INF
 
 
 def test_a_relation_that_does_not_hold_is_found():
     program = ExactProgram(matrix([1, 1, -1], [0, 0.1, -0.3]), [-9, -9, -9], [9, 9, 9])
-    assert program.violated(ExactDifference.of({0: 1, 2: 1})) == 1
-    assert program.violated(ExactDifference.of({0: -2, 1: 3, 2: 1})) is None  # 0.1 · 3 is 0.3, exactly
+    assert program.violated(ExactDeviation.of({0: 1, 2: 1})) == 1
+    assert program.violated(ExactDeviation.of({0: -2, 1: 3, 2: 1})) is None  # 0.1 · 3 is 0.3, exactly
 
 
 def test_differences_are_in_order_and_in_lowest_terms():
-    difference = ExactDifference.of({7: Fraction(1, 2), 3: Fraction(-3, 4), 5: 0})
-    assert (difference.cells, difference.move, difference.over) == ((3, 7), (-3, 2), 4)
+    exact_difference = ExactDeviation.of({7: Fraction(1, 2), 3: Fraction(-3, 4), 5: 0})
+    assert (exact_difference.cells, exact_difference.numerators, exact_difference.denominator) == ((3, 7), (-3, 2), 4)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -223,7 +237,7 @@ def test_any_multipliers_give_a_bound_that_holds(seed):
             multipliers = {row: Fraction(int(y), 2) for row, y in zip(rows, rng.integers(-4, 5, 5), strict=True)}
             found = program.combine(cell, sign, multipliers)
             assert found.bound >= far - 1e-6
-            assert at_once(program, cell, sign).bound >= far - 1e-6
+            assert single_relation_bound(program, cell, sign).bound >= far - 1e-6
 
 
 def test_a_combination_says_what_remains():
@@ -235,7 +249,7 @@ def test_a_combination_says_what_remains():
     assert program.combine(0, 1, {}).bound == 9
     assert program.combine(0, 1, {}).remaining == {0: 1}
     assert program.combine(0, -1, {0: Fraction(-1)}).bound == 9
-    assert at_once(program, 0, 1) == found
+    assert single_relation_bound(program, 0, 1) == found
 
 
 # -- from a solver's floats -----------------------------------------------------------------------------------
@@ -260,11 +274,11 @@ def test_noisy_fractions_become_exact_ones(over):
     true = circulation(rng, (7, 5), over)
     moving = np.flatnonzero(true)
     noisy = true[moving] + rng.normal(0, 1e-10, len(moving))
-    found = exactly(program, moving.tolist(), noisy)
+    found = simplest_exact_deviation(program, moving.tolist(), noisy)
     assert found is not None
     assert program.violated(found) is None
     exact = {cell: Fraction(round(true[cell] * over), over) for cell in moving.tolist()}
-    assert {cell: Fraction(move, found.over) for cell, move in found.moves.items()} == exact
+    assert {cell: Fraction(move, found.denominator) for cell, move in found.by_cell.items()} == exact
 
 
 def test_ten_thousand_cells_at_once():
@@ -273,10 +287,10 @@ def test_ten_thousand_cells_at_once():
     program = program_of(problem, suppress(problem, np.ones(len(problem), dtype=bool)))
     true = circulation(rng, (99, 99), 4)
     moving = np.flatnonzero(true)
-    found = exactly(program, moving.tolist(), true[moving] + rng.normal(0, 1e-11, len(moving)))
+    found = simplest_exact_deviation(program, moving.tolist(), true[moving] + rng.normal(0, 1e-11, len(moving)))
     assert found is not None
     assert len(found.cells) == len(moving)
-    assert found.over == 4
+    assert found.denominator == 4
 
 
 def test_moves_up_to_bounds_that_are_not_round():
@@ -286,29 +300,29 @@ def test_moves_up_to_bounds_that_are_not_round():
     upper[table.index("a × c")] = 5 + 0.1428571428571428
     program = program_of(problem, square, Attacker("insider", np.full(len(table), -np.inf), upper))
     cells = [table.index(label) for label in SQUARE]
-    found = exactly(program, cells, np.array([1, -1, -1, 1]) * 0.14285714285700001)
+    found = simplest_exact_deviation(program, cells, np.array([1, -1, -1, 1]) * 0.14285714285700001)
     assert found is not None
     assert program.violated(found) is None
-    assert toward(program, found, cells[0], 1) == decimal(5 + 0.1428571428571428) - 5
+    assert reach_of(program, found, cells[0], 1) == decimal_fraction(5 + 0.1428571428571428) - 5
 
 
 def test_bounds_that_contradict_each_other_in_the_last_digit():
     """As floats 0.1 + 0.2 is 0.30000000000000004, which as a decimal is more than 0.1 and 0.2 can add up to."""
     program = ExactProgram(matrix([1, 1, -1]), [0.0, 0.0, 0.0], [0.1, 0.2, 0.1 + 0.2])
-    found = list(congruent(program, [0, 1, 2], np.array([0.1, 0.2, 0.1 + 0.2])))
+    found = list(exact_deviations(program, [0, 1, 2], np.array([0.1, 0.2, 0.1 + 0.2])))
     assert len(found) > 3  # rounded, and solved for
     assert all(program.violated(one) is None for one in found)
-    reach = [toward(program, one, 2, 1) for one in found]
+    reach = [reach_of(program, one, 2, 1) for one in found]
     assert max(reach) == Fraction(3, 10)
     assert min(reach) > Fraction(3, 10) * (1 - Fraction(1, 10**14))
 
 
 def test_what_is_no_difference_at_all_is_left_alone():
     program = ExactProgram(matrix([1, 1, -1]), [-1, -1, -1], [1, 1, 1])
-    assert exactly(program, [], np.zeros(0)) is None
-    assert exactly(program, [0, 1], np.zeros(2)) is None
-    assert exactly(program, [0, 1], np.array([np.inf, 1.0])) is None
-    assert exactly(program, [0], np.array([1.0])) is None  # cannot move alone
+    assert simplest_exact_deviation(program, [], np.zeros(0)) is None
+    assert simplest_exact_deviation(program, [0, 1], np.zeros(2)) is None
+    assert simplest_exact_deviation(program, [0, 1], np.array([np.inf, 1.0])) is None
+    assert simplest_exact_deviation(program, [0], np.array([1.0])) is None  # cannot move alone
 
 
 def stake(problem: Problem) -> FloatArray:
@@ -320,20 +334,20 @@ def stake(problem: Problem) -> FloatArray:
 def test_optimal_solutions_become_exact_from_both_sides(kind, prior):
     """The table attains what the multipliers prove to be the end, to the last digit; and that is the true end."""
     problem, protection = case(kind, prior, seed=3)
-    low, high = known(problem, protection, problem.attackers()[0])
+    low, high = exact_slacks(problem, protection, problem.attackers()[0])
     program, pushes = (
         ExactProgram(problem.table.relations, low, high),
-        Pushes(problem.table.relations, low, high, stake(problem)),
+        ExtremePoints(problem.table.relations, low, high, stake(problem)),
     )
     for cell in problem.primaries.tolist():
         ends = infer(protection, cell)
         for sign, end in zip((-1, 1), ends, strict=True):
             for primal, dual in pushes.push(cell, sign):
-                shown, limit = redecide(program, cell, sign, primal, dual)
+                shown, limit = reconstruct_extreme(program, cell, sign, primal, dual)
                 break
             else:
                 shown, limit = None, program.combine(cell, sign, {})
-            reach = toward(program, shown, cell, sign)
+            reach = reach_of(program, shown, cell, sign)
             assert reach == limit.bound
             far = abs(end - problem.table.value[cell])
             assert float(reach) == pytest.approx(far, rel=1e-5, abs=1e-5 * problem.table.magnitude[cell])
@@ -345,19 +359,19 @@ def test_numbers_of_very_different_size(spread):
     for _ in range(10):
         problem = whole_problem(rng, spread)
         protection = suppress(problem, (rng.random(len(problem)) < 0.5) | (problem.status == 1))
-        low, high = known(problem, protection, problem.attackers()[0])
+        low, high = exact_slacks(problem, protection, problem.attackers()[0])
         program, pushes = (
             ExactProgram(problem.table.relations, low, high),
-            Pushes(problem.table.relations, low, high, stake(problem)),
+            ExtremePoints(problem.table.relations, low, high, stake(problem)),
         )
         for cell in problem.primaries.tolist():
             for sign in (-1, 1):
                 shown, limit = None, program.combine(cell, sign, {})
                 for primal, dual in pushes.push(cell, sign):
-                    shown, limit = redecide(program, cell, sign, primal, dual, shown)
-                    if toward(program, shown, cell, sign) == limit.bound:
+                    shown, limit = reconstruct_extreme(program, cell, sign, primal, dual, shown)
+                    if reach_of(program, shown, cell, sign) == limit.bound:
                         break
-                assert toward(program, shown, cell, sign) == limit.bound
+                assert reach_of(program, shown, cell, sign) == limit.bound
 
 
 @pytest.mark.parametrize("prior", PRIORS)
@@ -367,25 +381,25 @@ def test_the_simplex_method_in_rational_numbers_gets_to_the_true_end(kind, prior
     program = program_of(problem, protection)
     for cell in problem.primaries.tolist():
         for sign, end in zip((-1, 1), infer(protection, cell), strict=True):
-            shown, limit = farthest(program, cell, sign)
-            reach = toward(program, shown, cell, sign)
+            shown, limit = maximize_exactly(program, cell, sign)
+            reach = reach_of(program, shown, cell, sign)
             assert reach == limit.bound
             far = abs(end - problem.table.value[cell])
             assert float(reach) == pytest.approx(far, rel=1e-5, abs=1e-5 * problem.table.magnitude[cell])
-            again, _ = farthest(program, cell, sign, shown)  # nothing to gain from there, or from a step aside
-            assert toward(program, again, cell, sign) == reach
-            other, _ = farthest(program, cell, sign, farthest(program, cell, -sign)[0])
-            assert toward(program, other, cell, sign) == reach
+            again, _ = maximize_exactly(program, cell, sign, shown)  # nothing to gain from there, or from a step aside
+            assert reach_of(program, again, cell, sign) == reach
+            other, _ = maximize_exactly(program, cell, sign, maximize_exactly(program, cell, -sign)[0])
+            assert reach_of(program, other, cell, sign) == reach
 
 
 def test_too_large_a_component_is_left_as_it_is(monkeypatch):
     program = ExactProgram(matrix([1, 1, -1]), [-4, -2, 0], [9, 9, 0])
-    monkeypatch.setattr(simplex, "MANY", 0)
-    shown = ExactDifference.of({0: 1, 1: -1})
-    assert farthest(program, 0, 1, shown) == (shown, program.combine(0, 1, {}))
-    monkeypatch.setattr(simplex, "MANY", 1)
-    monkeypatch.setattr(simplex, "STEPS", -1)
-    assert toward(program, farthest(program, 0, 1, shown)[0], 0, 1) == 2  # as far as its multiples go
+    monkeypatch.setattr(exact_simplex, "MAX_EXACT_RELATIONS", 0)
+    shown = ExactDeviation.of({0: 1, 1: -1})
+    assert maximize_exactly(program, 0, 1, shown) == (shown, program.combine(0, 1, {}))
+    monkeypatch.setattr(exact_simplex, "MAX_EXACT_RELATIONS", 1)
+    monkeypatch.setattr(exact_simplex, "MAX_PIVOT_MULTIPLICATIONS", -1)
+    assert reach_of(program, maximize_exactly(program, 0, 1, shown)[0], 0, 1) == 2  # as far as its multiples go
 
 
 def test_weights_other_than_one():
@@ -393,18 +407,18 @@ def test_weights_other_than_one():
     table = bare([4, 10, 11], [[2, 0.3, -1]])
     problem = pose(table, {"p": 1.0})
     protection = suppressing(problem, "q")
-    low, high = known(problem, protection, problem.attackers()[0])
+    low, high = exact_slacks(problem, protection, problem.attackers()[0])
     program = ExactProgram(table.relations, low, high)
     for sign, end in ((-1, Fraction(4)), (1, Fraction(3, 2))):
-        primal, dual = next(iter(Pushes(problem.table.relations, low, high, stake(problem)).push(0, sign)))
-        shown, limit = redecide(program, 0, sign, primal, dual)
-        assert toward(program, shown, 0, sign) == limit.bound == end
-    _, dual = next(iter(Pushes(problem.table.relations, low, high, stake(problem)).push(0, 1)))
-    assert min(one.bound for one in combinations(program, 0, 1, *dual)) == Fraction(3, 2)
+        primal, dual = next(iter(ExtremePoints(problem.table.relations, low, high, stake(problem)).push(0, sign)))
+        shown, limit = reconstruct_extreme(program, 0, sign, primal, dual)
+        assert reach_of(program, shown, 0, sign) == limit.bound == end
+    _, dual = next(iter(ExtremePoints(problem.table.relations, low, high, stake(problem)).push(0, 1)))
+    assert min(one.bound for one in exact_combinations(program, 0, 1, *dual)) == Fraction(3, 2)
 
 
 def test_a_solution_that_was_shown_already_is_kept():
     program = ExactProgram(matrix([1, 1, -1]), [-4, -2, 0], [9, 9, 0])
-    shown = ExactDifference.of({0: 2, 1: -2})
+    shown = ExactDeviation.of({0: 2, 1: -2})
     nothing = ([], np.zeros(0))
-    assert redecide(program, 0, 1, nothing, nothing, shown) == (shown, at_once(program, 0, 1))
+    assert reconstruct_extreme(program, 0, 1, nothing, nothing, shown) == (shown, single_relation_bound(program, 0, 1))

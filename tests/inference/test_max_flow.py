@@ -14,10 +14,10 @@ from scipy.optimize import linprog
 from discreet.arrays import FloatArray
 from discreet.data.table import Table
 from discreet.inference import max_flow_kernel as flow_kernel
-from discreet.inference.congruent import components
-from discreet.inference.evidence import ComponentFindings
-from discreet.inference.max_flow import Network, explore_network, fits, network
-from discreet.inference.tolerances import REACH
+from discreet.inference.congruent_tables import components
+from discreet.inference.deviations import ComponentFindings
+from discreet.inference.max_flow import Network, fits_integers, network, search_network
+from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.testing import random_hierarchy, random_table
 
 TABLES = {
@@ -61,7 +61,7 @@ def explore(net: Network, component: Component, **options) -> ComponentFindings:
     """All intervals, unless told otherwise."""
     n = len(component[1])
     asked = {"targets": np.arange(n), "level": np.zeros((2, n)), "sliding": np.zeros(n), "intervals": True} | options
-    return explore_network(net, *component[1:], **asked)
+    return search_network(net, *component[1:], **asked)
 
 
 def solve(component: Component, column: int, side: int) -> float:
@@ -81,7 +81,7 @@ def check_tables(found: ComponentFindings, component: Component) -> None:
     difference = np.zeros((len(found.tables), len(low)))
     for k, table in enumerate(found.tables):
         assert len(np.unique(table.cells)) == len(table.cells)
-        difference[k, table.cells] = table.move
+        difference[k, table.cells] = table.amount
     whole = all((bound[np.isfinite(bound)] % 1 == 0).all() for bound in (low, high))
     off = np.abs(relations @ difference.T).max(axis=0, initial=0.0)
     assert (off <= (0.0 if whole else 1e-12 * np.abs(difference).max(axis=1, initial=0.0))).all()
@@ -98,7 +98,9 @@ def check_tables(found: ComponentFindings, component: Component) -> None:
 
 
 def safe(found: ComponentFindings, level: FloatArray, sliding: FloatArray) -> list[bool]:
-    enough = (found.reach >= level * (1 - REACH)).all(axis=0) & (found.reach.sum(axis=0) >= sliding * (1 - REACH))
+    enough = (found.reach >= level * (1 - LEVEL_TOLERANCE)).all(axis=0) & (
+        found.reach.sum(axis=0) >= sliding * (1 - LEVEL_TOLERANCE)
+    )
     return enough.tolist()
 
 
@@ -131,7 +133,7 @@ def test_a_verdict_follows_from_the_intervals_and_claims_no_more(kind, bounds):
         assert safe(quick, level, sliding) == safe(exact, level, sliding)
         assert (quick.reach <= exact.reach * (1 + 1e-9)).all()
         assert (quick.edge >= exact.reach * (1 - 1e-9)).all()
-        short = quick.reach < level * (1 - REACH)
+        short = quick.reach < level * (1 - LEVEL_TOLERANCE)
         assert (quick.edge == quick.reach)[short].all()
 
 
@@ -154,14 +156,14 @@ def test_only_targets_are_looked_at():
 def test_results_do_not_depend_on_keeping_tables_or_on_the_size_of_the_buffer(monkeypatch):
     for _, component, net in cases("2-D", "cents"):
         found, bare = explore(net, component), explore(net, component, certify=False)
-        monkeypatch.setattr(flow_kernel, "BUFFER", 0)
+        monkeypatch.setattr(flow_kernel, "MIN_BUFFER_SIZE", 0)
         often_emptied = explore(net, component)
         monkeypatch.undo()
         assert bare.reach.tolist() == often_emptied.reach.tolist() == found.reach.tolist()
         assert bare.tables == []
         assert (bare.shown == -1).all()
         assert often_emptied.shown.tolist() == found.shown.tolist()
-        assert [t.move.tolist() for t in often_emptied.tables] == [t.move.tolist() for t in found.tables]
+        assert [t.amount.tolist() for t in often_emptied.tables] == [t.amount.tolist() for t in found.tables]
 
 
 def test_one_table_shows_what_it_can_about_all_targets_in_it():
@@ -199,7 +201,7 @@ def test_tables_in_floats_keep_the_relations_to_the_last_digit_too():
         found = explore(net, (relations, low, high))
         for table in found.tables:
             difference = np.zeros(len(low))
-            difference[table.cells] = table.move
+            difference[table.cells] = table.amount
             assert not (relations @ difference).any()
             assert ((low <= difference) & (difference <= high)).all()
         assert (found.reach <= found.edge).all()
@@ -222,7 +224,7 @@ def test_a_cell_is_endless_if_a_cycle_is():
     component = sparse.csr_array([[1.0, -1, 0], [0, 1, -1]]), np.array([-3.0, -2, -5]), np.full(3, np.inf)
     found = explore(network(component[0]), component)
     assert found.reach.tolist() == [[2, 2, 2], [np.inf] * 3]
-    assert len(set(found.tables[found.shown[1, 0]].move.tolist())) == 1
+    assert len(set(found.tables[found.shown[1, 0]].amount.tolist())) == 1
     check_tables(found, component)
 
 
@@ -386,9 +388,9 @@ def test_hardly_any_room_is_not_none(tiny):
 
 
 def test_flows_are_left_to_linear_programs_where_rounding_errors_would_swamp_them():
-    assert fits(-np.array([1e12, 3.0]), np.array([0.001, np.inf]))  # whole thousandths
-    assert fits(-np.array([np.pi, 3.0]), np.array([1e8, np.inf]))
-    assert not fits(-np.array([np.pi, 3.0]), np.array([1e10, np.inf]))
-    assert fits(-np.array([100.0, 3.0]), np.array([1e-9, np.inf]))  # whole billionths
-    assert not fits(-np.array([100.0, 3.0]), np.array([1e-9 * np.pi, np.inf]))
-    assert fits(np.full(2, -np.inf), np.full(2, np.inf))
+    assert fits_integers(-np.array([1e12, 3.0]), np.array([0.001, np.inf]))  # whole thousandths
+    assert fits_integers(-np.array([np.pi, 3.0]), np.array([1e8, np.inf]))
+    assert not fits_integers(-np.array([np.pi, 3.0]), np.array([1e10, np.inf]))
+    assert fits_integers(-np.array([100.0, 3.0]), np.array([1e-9, np.inf]))  # whole billionths
+    assert not fits_integers(-np.array([100.0, 3.0]), np.array([1e-9 * np.pi, np.inf]))
+    assert fits_integers(np.full(2, -np.inf), np.full(2, np.inf))

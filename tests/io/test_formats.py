@@ -264,7 +264,7 @@ def test_file_names_may_be_in_capitals(tmp_path, release):
 
 # -- bundles ---------------------------------------------------------------------------------------------------
 
-COLUMNS = ("value", "codes", "magnitude", "count", "top", "who", "requested", "rhs")
+COLUMNS = ("value", "codes", "magnitude", "count", "top", "top_contributor", "requested", "rhs")
 
 
 def rich_table() -> Table:
@@ -280,7 +280,7 @@ def rich_table() -> Table:
         response="turn:over",
         count=np.arange(n),
         top=np.arange(12.0 * n).reshape(n, 12),
-        who=np.tile(np.arange(-1, 11), (n, 1)),
+        top_contributor=np.tile(np.arange(-1, 11), (n, 1)),
         contributors=tuple(f"respondent {i}" for i in range(11)),
         requested=np.arange(12 * n).reshape(n, 12) % 3 == 0,
         extra={"jobs": np.arange(n) / 7, "top:0": np.ones(n)},
@@ -564,7 +564,7 @@ def test_a_bundle_keeps_who_contributes_what(tmp_path):
     table = tabulate(records, "at", "x", contributor="firm", contributions=True)
     bundle.write_problem(assess(table, "P(10)"), tmp_path / "problem.discreet")
     given = read_problem(tmp_path / "problem.discreet").table.contributions
-    for name in ("cell", "who", "amount"):
+    for name in ("cell", "contributor", "amount"):
         assert getattr(given, name).tolist() == getattr(table.contributions, name).tolist()
     assert given.names == table.contributions.names
 

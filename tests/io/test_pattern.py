@@ -16,7 +16,7 @@ from discreet.data.table import Table
 from discreet.errors import FormatError, TableError
 from discreet.io.pattern import read_pattern, write_pattern
 from discreet.problem import Problem
-from discreet.protection import suppress, tell
+from discreet.protection import publish_intervals, suppress
 from discreet.testing import cross_table, pose, suppressing
 
 SMALL = cross_table(["A", "B"], ["I", "II"], [[731, 229], [502, 617]])
@@ -142,7 +142,7 @@ def rounded(problem):
         np.inf,
     )
     published[labels.index("B × 2")] = np.nan
-    return tell(problem, published, lower, upper, cost=7.0)
+    return publish_intervals(problem, published, lower, upper, cost=7.0)
 
 
 def test_other_values_and_intervals_are_read_back(tmp_path):
@@ -165,8 +165,8 @@ def test_other_values_and_intervals_are_read_back(tmp_path):
         ("A × 2,adjusted,3.0", "A × 2,adjusted,nan", "numbers, or empty"),
         ("A × 2,adjusted,3.0", "A × 2,rounded,3.0", "one of 'adjusted', 'primary', 'published'"),
         ("value,lower,upper", "value,upper,lower", "begins with the line"),
-        ("A × 2,adjusted,3.0,0.5,5.5", "A × 2,adjusted,3.0,3.5,5.5", "outside the intervals"),
-        ("A × 2,adjusted,3.0,0.5,5.5", "A × 2,adjusted,6.0,0.5,5.5", "other than their intervals say"),
+        ("A × 2,adjusted,3.0,0.5,5.5", "A × 2,adjusted,3.0,3.5,5.5", "outside their published intervals"),
+        ("A × 2,adjusted,3.0,0.5,5.5", "A × 2,adjusted,6.0,0.5,5.5", "contradict their intervals"),
     ],
 )  # fmt: skip
 def test_mistakes_in_intervals_are_found(tmp_path, old, new, message):

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 import discreet.jobs.job as job_module
 from discreet import Hierarchy, assess, tabulate
 from discreet.cli.main import cli
-from discreet.data.redesign import WIDE, Candidates, Change, Design, coarsened, merged_name, with_merged
+from discreet.data.coarsening import WIDE, Candidates, Change, Design, coarsened, merged_name, with_merged
 from discreet.data.table import Table
 from discreet.errors import DiscreetError, HierarchyError, InputError, JobError
 from discreet.jobs.advise import Advice, Step, advise, apply
@@ -74,7 +74,9 @@ def plain(frame: pd.DataFrame, top: int = 2) -> Callable[..., Table]:
             count=[len(cells[cell]) for cell in codes],
             magnitude=[sum(map(abs, cells[cell].values())) for cell in codes],
             top=[[x for _, x in entries[:top]] + [0.0] * (top - len(entries)) for entries in ranked],
-            who=[[firms.index(f) for f, _ in entries[:top]] + [-1] * (top - len(entries)) for entries in ranked],
+            top_contributor=[
+                [firms.index(f) for f, _ in entries[:top]] + [-1] * (top - len(entries)) for entries in ranked
+            ],
             contributors=tuple(firms),
         )
 
@@ -163,7 +165,7 @@ def test_merged_codes_are_tabulated_exactly_from_records():
     )
     assert direct.digest == by_hand.digest
     np.testing.assert_array_equal(direct.top, by_hand.top)
-    np.testing.assert_array_equal(direct.who, by_hand.who)
+    np.testing.assert_array_equal(direct.top_contributor, by_hand.top_contributor)
     for i in np.flatnonzero(direct.codes[0] == direct.dimensions["branch"].index("new")):
         (j,) = np.flatnonzero((table.codes[0] == len(BRANCH)) & (table.codes[1] == direct.codes[1, i]))
         assert (table.value[j], table.count[j]) == (direct.value[i], direct.count[i])
@@ -171,7 +173,7 @@ def test_merged_codes_are_tabulated_exactly_from_records():
 
 
 def test_codes_to_replace_must_be_classified_by():
-    with pytest.raises(InputError, match="'firm' is none"):
+    with pytest.raises(InputError, match="'firm' is not one of them"):
         tabulate(survey(1), ["branch"], "turnover", recode={"firm": {"1": "2"}})
     with pytest.raises(HierarchyError, match="not in the hierarchy"):
         tabulate(survey(1), {"branch": BRANCH}, "turnover", recode={"branch": {"A1": "A9"}})

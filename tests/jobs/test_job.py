@@ -18,7 +18,7 @@ import pytest
 
 import discreet.jobs.job as jobs
 from discreet.attacks import QUICK, LabReport
-from discreet.attacks.limits import UNTRIED, limits
+from discreet.attacks.limitations import NO_ATTACK_TRIED, limitations
 from discreet.cli.main import main
 from discreet.errors import DiscreetError, FormatError, InputError, JobError, NoSafePatternError, TableError
 from discreet.jobs import attacks as job_attacks
@@ -776,7 +776,7 @@ def test_a_job_for_every_respondent_audits_cells_and_respondents(run, folder):
     asked = run(JOB + '[protect]\nlevel = "cells"\n')
     assert asked.respondents is None
     assert asked.problem.table.contributions is None
-    assert "because level cells was asked for" in asked.level.not_covered
+    assert "because level cells was requested" in asked.level.not_covered
     report, checked = (json.loads((output / name).read_text()) for name in ("report.json", "audit.json"))
     assert asked.level.not_covered in report["promise"]
     assert asked.level.not_covered in checked["promise"]
@@ -878,14 +878,14 @@ def test_a_job_tries_attacks_and_publishes_nothing_unless_they_are_withstood(run
 
 
 def test_quick_attacks_are_tried_unasked(run, folder, monkeypatch):
-    monkeypatch.setattr(job_attacks, "SECONDS", 2.0)
+    monkeypatch.setattr(job_attacks, "MIN_ATTACK_SECONDS", 2.0)
     assert (job_attacks.quick_seconds(10.0), job_attacks.quick_seconds(600.0)) == (2.0, 60.0)
-    monkeypatch.setattr(job_attacks, "SECONDS", 5.0)
+    monkeypatch.setattr(job_attacks, "MIN_ATTACK_SECONDS", 5.0)
     result = run(JOB)
     assert {"exact", "fit", "midpoint-fit"} <= {one.finding.attack for one in result.lab.scores}
     told = json.loads((folder / "output" / "report.json").read_text(encoding="utf-8"))
     assert {*told["attacks"], *told["attacks_left_out"]} == set(QUICK)
-    assert told["limits"] == limits(result.lab)
+    assert told["limits"] == limitations(result.lab)
 
 
 def test_a_job_that_leaves_attacks_out_says_so(folder, monkeypatch, capsys):
@@ -897,9 +897,9 @@ def test_a_job_that_leaves_attacks_out_says_so(folder, monkeypatch, capsys):
         out = " ".join(capsys.readouterr().out.split())
         assert not stopped.value.code
         assert "tried no attack: the job leaves them out" in out
-        assert UNTRIED in out
+        assert NO_ATTACK_TRIED in out
         told = json.loads((folder / "output" / "report.json").read_text(encoding="utf-8"))
-        assert told["limits"] == [UNTRIED]
+        assert told["limits"] == [NO_ATTACK_TRIED]
 
 
 def test_an_attacker_who_knows_the_method_is_told_of_beside_the_verdict(folder, capsys, monkeypatch):
@@ -919,7 +919,7 @@ def test_an_attacker_who_knows_the_method_is_told_of_beside_the_verdict(folder, 
     out = " ".join(capsys.readouterr().out.split())
     assert all(sentence in out for sentence in told["limits"])
     page = (folder / "output" / "report.html").read_text(encoding="utf-8")
-    assert "by an attacker who knows the method" in page
+    assert "for an attacker who knows the method" in page
     assert "lead to this publication" in page
 
 
@@ -938,7 +938,7 @@ def test_attacks_that_do_not_apply_are_not_called_withstood(folder):
 
 @pytest.mark.slow
 def test_the_lab_finds_no_exact_disclosure_in_the_demo(tmp_path, monkeypatch):
-    monkeypatch.setattr(job_attacks, "SECONDS", 60.0)
+    monkeypatch.setattr(job_attacks, "MIN_ATTACK_SECONDS", 60.0)
     job = read_job(write_demo(tmp_path))
     result = run_job(job)
     assert result.passed

@@ -9,7 +9,7 @@ import numpy as np
 from discreet.audit import audit
 from discreet.data.table import digits_of
 from discreet.problem import Problem, Status
-from discreet.protection import Decision, Protection, tell
+from discreet.protection import Decision, Protection, publish_intervals
 from discreet.testing import cross_table, infer
 
 
@@ -69,7 +69,7 @@ def cheapest(
 
 
 def _safe(problem: Problem, published: np.ndarray, told: np.ndarray) -> bool:
-    protection = tell(problem, published, published - told, published + told, cost=0.0)
+    protection = publish_intervals(problem, published, published - told, published + told, cost=0.0)
     for cell in problem.primaries.tolist():
         lower, upper = infer(protection, cell)
         value = problem.table.value[cell]

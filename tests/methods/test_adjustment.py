@@ -167,7 +167,7 @@ def test_who_stops_it_gets_the_best_so_far(three, monkeypatch):
     monkeypatch.setattr(adjustment, "TableMaster", Stopped)
     found = protect(three, "adjust")
     assert made
-    assert found.report.status == "time_limit"
+    assert found.report.status == "interrupted"
     check(three, found)
 
 

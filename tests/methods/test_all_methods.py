@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet import methods
-from discreet.data.keys import KEYS
+from discreet.data.record_keys import N_KEYS
 from discreet.errors import InputError
 from discreet.methods import METHODS, SUPPRESSION, Traits, protect, traits_of, uses_secret, with_options
 from discreet.problem import Problem
@@ -30,7 +30,7 @@ def small(name: str) -> Problem:
     rng = np.random.default_rng(3)
     table = cross_table("abcd", "wxyz", rng.integers(6, 40, (4, 4)).tolist())
     count = table.value.astype(np.int64)
-    table = table.with_columns(is_count=True, count=count, extra={"key": (count * 7919.0) % KEYS})
+    table = table.with_columns(is_count=True, count=count, extra={"key": (count * 7919.0) % N_KEYS})
     return pose(table, {"a × w": 2.0, "c × y": 2.0})
 
 

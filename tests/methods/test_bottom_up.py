@@ -64,10 +64,10 @@ def test_moves_are_moves_of_the_whole_and_show_what_they_say(kind):
         for who, mine in zip(problem.attackers(), moves, strict=True):
             for move in mine:
                 table = value.copy()
-                table[move.cells] += move.move
+                table[move.cells] += move.amount
                 assert suppressed[move.cells].all()
-                assert np.abs(relations @ (table - value)).max() <= 1e-6 * np.abs(move.move).max()
-                slack = 1e-6 * (1 + np.abs(move.move).max())
+                assert np.abs(relations @ (table - value)).max() <= 1e-6 * np.abs(move.amount).max()
+                slack = 1e-6 * (1 + np.abs(move.amount).max())
                 assert np.all(table >= who.lower - slack)
                 assert np.all(table <= who.upper + slack)
                 shown += 1
@@ -158,7 +158,7 @@ def test_ctrl_c_on_the_way_to_the_second_rung_leaves_the_pattern_of_the_first(st
     monkeypatch.setattr(auto.PatternSearch, step, stop)
     found = protect(problem, "auto")
     np.testing.assert_array_equal(found.suppressed, first.suppressed)
-    assert (found.report.method, found.report.status) == ("auto", "time_limit")
+    assert (found.report.method, found.report.status) == ("auto", "interrupted")
     assert found.report.note == "kelly: there was no time for more"
 
 

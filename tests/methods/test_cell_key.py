@@ -15,7 +15,7 @@ from tests.helpers.fixed import secret
 from discreet import assess, link, publish, record_keys, tabulate
 from discreet.audit import audit
 from discreet.cli.main import cli
-from discreet.data.keys import KEYS
+from discreet.data.record_keys import N_KEYS
 from discreet.errors import InputError, NoSafePatternError, RuleError, TableError
 from discreet.methods import protect, with_options
 from discreet.methods.counts.cell_key import CellKey
@@ -34,9 +34,9 @@ def keyed(table, seed=0):
     """A table with keys as if its records had them."""
     rng, base = np.random.default_rng(seed), table.is_base
     total = np.zeros(len(table))
-    total[base] = rng.integers(1, KEYS, int(base.sum())) * (table.value[base] > 0)
+    total[base] = rng.integers(1, N_KEYS, int(base.sum())) * (table.value[base] > 0)
     # Totals may have any key: what is tested here is one table.
-    total[~base] = rng.integers(1, KEYS, int((~base).sum())) * (table.value[~base] > 0)
+    total[~base] = rng.integers(1, N_KEYS, int((~base).sum())) * (table.value[~base] > 0)
     return table.with_columns(extra={"key": total})
 
 
@@ -195,7 +195,7 @@ def test_published_noise_has_the_mean_and_variance_stated():
     table, n = perturbation_table(3, 1.0), 500_000
     rng = np.random.default_rng(0)
     for count in (1, 2, 3, 1000):
-        change = table.change(np.full(n, count), rng.integers(0, KEYS, n))
+        change = table.change(np.full(n, count), rng.integers(0, N_KEYS, n))
         assert abs(change.mean()) < 5 / np.sqrt(n)
         assert abs(change.var() - 1) < 5 * np.sqrt(np.mean((change**2 - 1.0) ** 2) / n)
         seen = np.bincount(change + 3, minlength=7) / n
@@ -252,8 +252,8 @@ def test_the_seed_of_the_run_changes_nothing():
 def test_intervals_hold_every_count_that_can_be_behind_a_number_and_no_other(deviation, variance, skip):
     """By trying every key of a coarse grid and both sides of every cut."""
     table = perturbation_table(deviation, variance, skip)
-    cuts = np.rint(np.cumsum(table.probability, axis=1) * KEYS).astype(np.int64).ravel()
-    keys = np.unique(np.clip(np.r_[cuts - 1, cuts, cuts + 1, np.arange(0, KEYS, KEYS // 64)], 0, KEYS - 1))
+    cuts = np.rint(np.cumsum(table.probability, axis=1) * N_KEYS).astype(np.int64).ravel()
+    keys = np.unique(np.clip(np.r_[cuts - 1, cuts, cuts + 1, np.arange(0, N_KEYS, N_KEYS // 64)], 0, N_KEYS - 1))
     behind: dict[int, set[int]] = {}
     for count in range(4 * deviation + 2 * skip + 3):
         for number in count + np.unique(table.change(np.full(len(keys), count), keys)):
@@ -479,7 +479,7 @@ def test_record_keys_depend_on_the_identifier_and_the_secret_alone():
     assert record_keys([7, 8], secret=secret(1)).tolist() == record_keys([7.0, "8"], secret=secret(1)).tolist()
     assert (record_keys(names, secret=secret(4)) != keys).mean() > 0.99
     assert keys.min() >= 0
-    assert keys.max() < KEYS
+    assert keys.max() < N_KEYS
     share = np.bincount(keys >> 20, minlength=16) / len(keys)  # sixteen bins
     assert np.abs(share - 1 / 16).max() < 0.01
 

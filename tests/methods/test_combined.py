@@ -160,7 +160,7 @@ def test_options_of_intervals_mean_the_same():
 
 
 @dataclass
-class ByHand:
+class ManualStatus:
     """One linear program for scipy for each choice of cells, from nothing but the problem."""
 
     problem: Problem
@@ -270,7 +270,7 @@ def tiny(seed: int) -> tuple[Problem, list[str], int | None]:
     ways[(problem.status == Status.PRIMARY) & (ways == "publish")] = "interval"
     ways[(problem.status == Status.PRIMARY) & (ways == "round") & (rng.random(len(problem)) < 0.7)] = "suppress"
     at_most = int((problem.status == Status.PRIMARY).sum() + (ways == "round").sum() + 4) if seed % 4 == 3 else None
-    while len(more := ByHand(problem, ways.tolist(), 5.0, at_most).choices) > 7:
+    while len(more := ManualStatus(problem, ways.tolist(), 5.0, at_most).choices) > 7:
         ways[rng.choice(more)] = "publish"
     return problem, ways.tolist(), at_most
 
@@ -279,7 +279,7 @@ def mixtures(seeds: range) -> int:
     both = 0
     for seed in seeds:
         problem, ways, at_most = tiny(seed)
-        best = ByHand(problem, ways, 5.0, at_most).best()
+        best = ManualStatus(problem, ways, 5.0, at_most).best()
         found = solved(problem, Combined(ways=ways, base=5.0, at_most=at_most, exact=True))
         assert (found is None) is bool(np.isinf(best)), seed
         if found is not None:

@@ -85,7 +85,7 @@ def check(problem: Problem, found: Protection) -> None:
 
 
 @dataclass
-class ByHand:
+class ManualStatus:
     """Figure 6 for scipy, cell by cell, with intervals only where they are allowed, and there so wide at least."""
 
     problem: Problem
@@ -209,7 +209,7 @@ def test_a_program_written_from_scratch_agrees(kind):
     for seed in range(2):
         problem = draw(kind, seed, primaries=0.08)
         found = solved(problem, Intervals(exact=True, up=2.0, down=0.5, rounded=False))
-        best = ByHand(problem, up=2.0, down=0.5).cost()
+        best = ManualStatus(problem, up=2.0, down=0.5).cost()
         assert (found is None) is bool(np.isinf(best))
         if found is not None:
             assert found.report.cost == pytest.approx(best, rel=1e-6, abs=1e-9)
@@ -278,7 +278,7 @@ def by_enumeration(problem: Problem, at_most: int | None, fixed: float, width: f
                 continue
             allowed = problem.status == Status.PRIMARY
             allowed[list(chosen)] = True
-            cost = ByHand(problem, allowed=allowed, width=width).cost()
+            cost = ManualStatus(problem, allowed=allowed, width=width).cost()
             best = min(best, cost + fixed * problem.cost[allowed].sum())
     return best
 
@@ -491,7 +491,7 @@ def test_an_interrupt_keeps_what_is_safe():
     for after in (0, 2):
         found = protect(problem, "intervals", progress=Interrupt(after))  # by the first report there are some
         check(problem, found)
-        assert found.report.status == "time_limit"
+        assert found.report.status == "interrupted"
 
 
 def test_no_interval_is_told_for_a_cell_that_follows_from_published_ones():

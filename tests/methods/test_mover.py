@@ -26,7 +26,7 @@ def test_a_move_is_a_congruent_table_that_reaches_the_level(seed):
             if move is None:
                 continue
             full = np.zeros(len(problem))
-            full[move.cells] = move.move
+            full[move.cells] = move.amount
             noise = 1e-6 * level
             assert (full[p] if side == UP else -full[p]) == pytest.approx(level)
             assert np.abs(problem.table.relations @ full).max(initial=0.0) <= noise

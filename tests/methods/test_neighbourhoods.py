@@ -13,7 +13,7 @@ from tests.methods.test_bottom_up import TABLES, draw
 from discreet.arrays import DOWN, UP
 from discreet.audit import audit
 from discreet.inference import neighbourhoods as parts
-from discreet.inference.neighbourhood import Vicinity
+from discreet.inference.nearest_columns import NearestColumns
 from discreet.methods import protect
 from discreet.methods.suppress import eliminate, mover
 from discreet.methods.suppress.movers import programs
@@ -35,9 +35,9 @@ def near(monkeypatch) -> None:
     monkeypatch.setattr(mover, "NEAR", (6, 20))
     monkeypatch.setattr(eliminate, "VAST", 0)
     monkeypatch.setattr(eliminate, "NEAR", (6, 15))
-    monkeypatch.setattr(parts, "MANY", 0)
-    monkeypatch.setattr(audits, "MANY", 0)
-    monkeypatch.setattr(audits, "NEAR", (5, 12))
+    monkeypatch.setattr(parts, "LARGE_COMPONENT_COLUMNS", 0)
+    monkeypatch.setattr(audits, "LARGE_COMPONENT_COLUMNS", 0)
+    monkeypatch.setattr(audits, "NEIGHBOURHOOD_SIZES", (5, 12))
 
 
 @pytest.mark.parametrize("kind", TABLES)
@@ -53,7 +53,7 @@ def test_the_nearest_come_first(kind):
     far[0] = 0.0
     for _ in range(len(problem)):
         far = np.minimum(far, np.where(joined, far[:, np.newaxis], np.inf).min(axis=0) + length)
-    vicinity = Vicinity(relations)
+    vicinity = NearestColumns(relations)
     for size in (1, 4, len(problem)):
         found = vicinity.nearest(0, length, size)
         assert found[0] == 0
@@ -68,7 +68,7 @@ def test_what_no_relation_pins_is_left(kind):
     problem = draw(kind, 1)
     relations = problem.table.relations
     is_in = (relations != 0).astype(int)
-    vicinity = Vicinity(relations)
+    vicinity = NearestColumns(relations)
     for size in (5, 12, 30):
         step = np.ones(len(problem))
         left = np.zeros(len(problem), dtype=bool)
@@ -100,7 +100,7 @@ def test_moves_nearby_are_moves_of_the_whole_and_found_where_there_are_any(kind,
                         assert not level or whole.move(p, side, level) is None
                         continue
                     full = np.zeros(len(problem))
-                    full[move.cells] = move.move
+                    full[move.cells] = move.amount
                     assert full[p] == pytest.approx(level if side == UP else -level)
                     assert np.abs(problem.table.relations @ full).max() <= 1e-6 * level
                     assert np.all(-nearby.slack[DOWN] - 1e-6 * level <= full[nearby.cells])

@@ -13,7 +13,7 @@ from discreet.arrays import DOWN, UP
 from discreet.audit import audit
 from discreet.data.table import Table
 from discreet.errors import NoSafePatternError
-from discreet.inference.evidence import Difference
+from discreet.inference.deviations import Deviation
 from discreet.methods import protect
 from discreet.methods.suppress.evidence import KnownDeviations, seek
 from discreet.methods.suppress.movers import movers, programs
@@ -38,10 +38,10 @@ def draw(kind: str, seed: int) -> Problem:
     return several(rng, problem) if seed % 2 else problem
 
 
-def check(problem: Problem, mover: NetworkMover, difference: Difference, level: float) -> None:
+def check(problem: Problem, mover: NetworkMover, difference: Deviation, level: float) -> None:
     """It keeps all relations, and every cell within its room."""
     full = np.zeros(len(problem))
-    full[difference.cells] = difference.move
+    full[difference.cells] = difference.amount
     assert len(np.unique(difference.cells)) == len(difference.cells)
     assert np.abs(problem.table.relations @ full).max(initial=0.0) <= 1e-9 * level * len(problem)
     move, room = full[mover.map.cells], mover.left
@@ -74,7 +74,7 @@ def compared(problem: Problem, rng: np.random.Generator) -> list[bool]:
                 assert (program.move(p, side, level) is not None) is answers[-1]
                 if found is not None:
                     check(problem, mover, found, level)
-                    moved = float(found.move[found.cells == p][0])
+                    moved = float(found.amount[found.cells == p][0])
                     assert moved == pytest.approx(level if side == UP else -level, rel=1e-6)
     return answers
 
@@ -110,7 +110,7 @@ def test_the_cheapest_of_two_ways_is_taken_and_hidden_cells_cost_nothing():
     assert moving(problem, mover.move(p, UP, 2.0)) == {"a × d", "a × e", "c × d", "c × e"}
 
 
-def moving(problem: Problem, difference: Difference | None) -> set[str]:
+def moving(problem: Problem, difference: Deviation | None) -> set[str]:
     assert difference is not None
     return set(problem.table.labels(difference.cells))
 

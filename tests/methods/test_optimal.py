@@ -322,7 +322,7 @@ def test_an_interrupt_keeps_the_best_pattern(monkeypatch):
 
     monkeypatch.setattr(PatternSearch, "converge", interrupted)
     found = protect(problem, "optimal")
-    assert found.report.status == "time_limit"
+    assert found.report.status == "interrupted"
     assert found.report.bound is not None
     assert audit(problem, found).passed
 

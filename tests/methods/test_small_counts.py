@@ -243,7 +243,7 @@ def test_an_interrupt_keeps_the_best_so_far():
     for after in (0, 3, 700):
         found = protect(problem, SmallCounts(), progress=Interrupt(after))
         check(problem, found, 3)
-        assert found.report.status == "time_limit"
+        assert found.report.status == "interrupted"
 
 
 @pytest.mark.parametrize("values", [[[1.5, 2], [3, 4]], [[-1, 2], [3, 4]]])

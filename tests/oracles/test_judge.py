@@ -227,7 +227,9 @@ def test_replay_keeps_the_tables_that_lead_to_the_same_release(tmp_path):
 
 @pytest.mark.slow
 def test_replay_of_tiny_tables(tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.jobs.attacks.SECONDS", 30.0)  # audits are proven in these tests, which takes longer
+    monkeypatch.setattr(
+        "discreet.jobs.attacks.MIN_ATTACK_SECONDS", 30.0
+    )  # audits are proven in these tests, which takes longer
     found = [try_replay(seed, tmp_path / str(seed)) for seed in range(40)]
     assert not [(seed, str(one.violation)) for seed, one in enumerate(found) if one.violation is not None]
     assert sum(one.outcome == "replayed" for one in found) >= 5

@@ -173,7 +173,9 @@ def test_q_and_all_values_follow_from_exact_intervals_under_the_pq_rule(essentia
     """l_B = (1 − q) b and so on; q = (u_B − l_B)/(u_B + l_B), b = l_B/(1 − q), x = l_X + qb."""
     problem = pose(essentials, {"x × x": 0.0})
     view = attacks.Public.of(symmetric_intervals(problem, np.isin(essentials.labels(), SQUARE), q))
-    ends = {label: (view.told_lower[view.index(label)], view.told_upper[view.index(label)]) for label in SQUARE}
+    ends = {
+        label: (view.published_lower[view.index(label)], view.published_upper[view.index(label)]) for label in SQUARE
+    }
     for label, (low, high) in ends.items():
         value = essentials.value[essentials.index(label)]
         assert (low, high) == pytest.approx((value - 5 * q, value + 5 * q))

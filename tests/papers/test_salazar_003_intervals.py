@@ -14,7 +14,7 @@ from discreet.methods import protect
 from discreet.methods.intervals.first_model import IntervalsFirstModel
 from discreet.methods.intervals.intervals import Intervals
 from discreet.problem import Problem
-from discreet.protection import Protection, tell
+from discreet.protection import Protection, publish_intervals
 from discreet.testing import cross_table, infer, pose
 
 FIGURE_5 = {"I × A": (18, 24), "I × C": (6, 12), "II × A": (4, 10), "II × C": (20, 26)}
@@ -31,7 +31,7 @@ def figure_5(problem: Problem) -> Protection:
     lower, upper = problem.table.value.copy(), problem.table.value.copy()
     for label, (low, high) in FIGURE_5.items():
         lower[problem.table.index(label)], upper[problem.table.index(label)] = low, high
-    return tell(problem, np.where(lower < upper, np.nan, lower), lower, upper, cost=24.0)
+    return publish_intervals(problem, np.where(lower < upper, np.nan, lower), lower, upper, cost=24.0)
 
 
 def test_every_end_of_figure_5_is_attained(investment):

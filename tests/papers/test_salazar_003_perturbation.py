@@ -9,7 +9,7 @@ from discreet.audit import audit
 from discreet.methods import protect
 from discreet.methods.perturbation.first_model import PerturbationFirstModel
 from discreet.methods.perturbation.perturbation import Perturbation
-from discreet.protection import tell
+from discreet.protection import publish_intervals
 from discreet.testing import cross_table, pose
 
 FIGURE_1 = [[20, 50, 10, 80], [8, 19, 22, 49], [17, 32, 12, 61], [45, 101, 44, 190]]
@@ -29,7 +29,7 @@ def problem():
 def figure_11(problem, width):
     """Readers know that windows are so wide, the ceiling of II × C being 26."""
     published = table(FIGURE_11).value
-    return tell(problem, published, published - width, published + width, cost=0.0)
+    return publish_intervals(problem, published, published - width, published + width, cost=0.0)
 
 
 @pytest.mark.parametrize(("width", "interval"), [(4, (22, 30)), (14, (12, 40)), (15, (11, 41))])

@@ -12,7 +12,7 @@ from discreet.errors import NoSafePatternError
 from discreet.methods import protect
 from discreet.methods.rounding.controlled import ControlledRounding
 from discreet.methods.rounding.first_model import RoundingFirstModel
-from discreet.protection import tell
+from discreet.protection import publish_intervals
 from discreet.testing import cross_table, pose
 
 FIGURE_8 = [[20, 50, 10, 80], [10, 20, 20, 50], [20, 30, 10, 60], [50, 100, 40, 190]]
@@ -42,7 +42,9 @@ def test_figure_8_is_a_rounding_and_the_audit_judges_it(investment):
         ((0, 8.1), False),
     ):
         problem = pose(investment, {"II × C": levels})
-        published = tell(problem, told, told - 10, told + 10, cost=float(np.abs(told - investment.value).sum()))
+        published = publish_intervals(
+            problem, told, told - 10, told + 10, cost=float(np.abs(told - investment.value).sum())
+        )
         checked = audit(problem, published)
         assert checked.interval("II × C") == (10, 30)
         assert checked.passed is safe

@@ -21,10 +21,10 @@ from discreet.data.table import Table
 from discreet.errors import NotSafeError, TableError
 from discreet.methods import protect
 from discreet.problem import Problem, Status
-from discreet.protection import Protection, suppress, tell
+from discreet.protection import Protection, publish_intervals, suppress
 from discreet.report import maps, render_report, render_shareable, view, words, write_report, write_shareable
-from discreet.report.cover import cover
-from discreet.report.intervals import MAX_INTERVALS, intervals, tightest, told
+from discreet.report.intervals import MAX_INTERVALS, intervals, published_intervals, tightest
+from discreet.report.protecting_cells import protecting_cells
 from discreet.testing import cross_table, pose, random_hierarchy
 
 
@@ -312,7 +312,7 @@ def test_maps_that_are_not_drawn_are_counted(monkeypatch):
 
 
 def test_groups_of_many_rows_begin_closed_and_say_how_much_they_hide(monkeypatch):
-    monkeypatch.setattr(maps, "LONG", 3)
+    monkeypatch.setattr(maps, "MAX_OPEN_ROWS", 3)
     nace = Hierarchy.from_pairs([("A", None), ("B", None), ("A1", "A"), ("A2", "A"), ("B1", "B")])
     table = Table.from_cells({"nace": nace}, np.arange(len(nace))[None], [35.0, 30, 5, 10, 20, 5])
     problem = sensitive(table, [table.index("A1")])
@@ -320,7 +320,7 @@ def test_groups_of_many_rows_begin_closed_and_say_how_much_they_hide(monkeypatch
     page = render_report(problem, protection, audit(problem, protection))
     assert page.count('<input type="checkbox">') == 2
     assert "2 suppressed" in page
-    monkeypatch.setattr(maps, "LONG", 100)
+    monkeypatch.setattr(maps, "MAX_OPEN_ROWS", 100)
     assert render_report(problem, protection, audit(problem, protection)).count('<input type="checkbox" checked>') == 2
 
 
@@ -332,7 +332,7 @@ def blurred(problem: Problem) -> Protection:
     published[cells] = value[cells[0]] + 1, np.nan, np.nan
     lower[cells] = value[cells[0]] - 3, value[cells[1]] - 4, -np.inf
     upper[cells] = value[cells[0]] + 5, value[cells[1]] + 4, np.inf
-    return tell(problem, published, lower, upper, cost=1.0)
+    return publish_intervals(problem, published, lower, upper, cost=1.0)
 
 
 def test_adjusted_cells_and_intervals_are_shown_as_what_they_are():
@@ -343,7 +343,7 @@ def test_adjusted_cells_and_intervals_are_shown_as_what_they_are():
     assert marks["a0 × b0: adjusted, 10 told as 11 (7 to 15)"] == "a"
     assert marks["a0 × b1: secondary, 10 (6 to 14)"] == "s i"
     assert marks["a1 × b0: secondary, 10"] == "s"
-    shown = told(protection)
+    shown = published_intervals(protection)
     assert [(row["label"], row["lower"], row["upper"]) for row in shown["rows"]] == [
         ("a0 × b0", 7.0, 15.0),
         ("a0 × b1", 6.0, 14.0),
@@ -356,7 +356,7 @@ def test_adjusted_cells_and_intervals_are_shown_as_what_they_are():
 
 def test_which_cells_protect_which_is_read_from_the_relations(square):
     problem, protection, checked = square
-    found = cover(protection, problem.primaries.tolist())
+    found = protecting_cells(protection, problem.primaries.tolist())
     assert found is not None
     (row,) = found["rows"]
     assert row["label"] == "a0 × b0"
@@ -372,12 +372,12 @@ def test_which_cells_protect_which_is_read_from_the_relations(square):
 
 def test_hidden_cells_apart_from_all_primaries_are_called_idle(square):
     problem = square[0]
-    found = cover(
+    found = protecting_cells(
         suppressing(problem, "a0 × b1", "a1 × b0", "a1 × b1", "a2 × b2", "a2 × b3"), problem.primaries.tolist()
     )
     assert found is not None
     assert (found["groups"], found["idle"]) == (2, 2)
-    assert cover(suppressing(sensitive(problem.table, [])), []) is None
+    assert protecting_cells(suppressing(sensitive(problem.table, [])), []) is None
 
 
 def test_attacks_that_were_tried_are_listed_if_handed_in(square):
@@ -679,7 +679,7 @@ def test_what_limits_the_promise_stands_beside_the_verdict_of_the_shareable_edit
     rests = page[page.index("What this rests on") : page.index("Some cells would say too much")]
     assert "the cells behind them are left out: readers who use them may infer more." in rests
     assert "Not covered: respondents who use their own figures to learn about others." in rests
-    assert "Assumed are readers of all published cells." in rests
+    assert "The check assumes readers of all published cells." in rests
     assert "behind" not in text_of(render_shareable(problem, protection, checked))
 
 

@@ -142,7 +142,7 @@ def test_messages_name_no_respondent_and_no_parameter():
     ("change", "message"),
     [
         ({"cell": 99}, "cells or respondents that the table does not have"),
-        ({"who": 99}, "cells or respondents that the table does not have"),
+        ({"contributor": 99}, "cells or respondents that the table does not have"),
         ({"cell": 0}, "name totals"),
         ({"amount": np.nan}, "not all numbers"),
         ({"amount": -1.0}, "not all numbers"),
@@ -151,7 +151,7 @@ def test_messages_name_no_respondent_and_no_parameter():
 def test_contributions_that_do_not_fit_are_refused(change, message):
     given = table({("A", "I"): {"one": 100.0, "two": 30.0}, ("B", "I"): {"one": 5.0}})
     listed = given.respondents()
-    columns = {name: getattr(listed, name).copy() for name in ("cell", "who", "amount")}
+    columns = {name: getattr(listed, name).copy() for name in ("cell", "contributor", "amount")}
     for name, value in change.items():
         columns[name][-1] = value
     with pytest.raises(TableError, match=message):
@@ -159,7 +159,7 @@ def test_contributions_that_do_not_fit_are_refused(change, message):
 
 
 def test_the_audit_is_the_same_wherever_it_is_made(monkeypatch):
-    monkeypatch.setattr(sys.modules["discreet.audit.respondents"], "CHUNK", 1)
+    monkeypatch.setattr(sys.modules["discreet.audit.respondents"], "RESPONDENTS_PER_CHUNK", 1)
     special = {
         ("A", "I"): {"one": 90.0, "two": 3.0},
         ("B", "II"): {"three": 70.0, "one": 2.0},
@@ -181,9 +181,9 @@ def test_both_audits_must_pass_to_publish():
     seen, checked = audit_respondents(problem, pattern), audit(problem, pattern)
     assert checked.passed
     assert publish(problem, pattern, checked, level="cells").suppressed.sum() == 4
-    with pytest.raises(NotSafeError, match="whether single respondents are safe was not audited"):
+    with pytest.raises(NotSafeError, match="respondents were not audited"):
         publish(problem, pattern, checked)
-    with pytest.raises(NotSafeError, match="2 of 2 respondents can be told too closely"):
+    with pytest.raises(NotSafeError, match="2 of 2 respondents can be estimated too closely"):
         publish(problem, pattern, checked, seen)
     other = protect(problem, level="contributions")
     assert publish(problem, other, audit(problem, other), audit_respondents(problem, other))

@@ -11,7 +11,7 @@ from tests.helpers.fixed import few_and_many
 from discreet import audit, audit_respondents, link, protect, publish, tabulate
 from discreet.assess import assess
 from discreet.errors import NoSafePatternError, NotSafeError
-from discreet.inference.respondents.sensitivity import measures_of
+from discreet.inference.respondents.sensitivity import measures_of_rules
 from discreet.jobs.job import run_job
 from discreet.jobs.job_file import read_job
 from discreet.level import level_of
@@ -75,7 +75,7 @@ def test_nobody_is_exposed_by_default_says_exhaustive_search(seed):
     few = rule.startswith("NK")
     shape = (2, 3) if few else (3, 3) if seed % 3 else (2, 4)
     method = ("kelly", "hypercube", "auto")[seed % 3]
-    (measure,) = measures_of(rule)
+    (measure,) = measures_of_rules(rule)
     while True:  # some surveys cannot be protected at all
         problem = posed(
             rng, rule, shape=shape, respondents=7, negative=0.2 * (seed % 2), deep=seed % 5 == 0 and not few
@@ -109,7 +109,7 @@ def test_why_respondents_are_not_covered(options, rule, reason):
     statuses = {"A × N": "primary"} if rule == [] else None
     table = tabulate(survey(0), ["industry", "region"], "turnover", **options)
     in_force = level_of(assess(table, rule, statuses=statuses), True)
-    assert (in_force.level, in_force.asked, in_force.reason) == ("cells", False, reason)
+    assert (in_force.level, in_force.requested, in_force.reason) == ("cells", False, reason)
     assert in_force.not_covered == (
         f"Not covered: respondents who use their own figures to learn about others, because {reason}."
     )
@@ -125,7 +125,7 @@ def test_where_contributors_are_named_and_a_rule_is_about_them(options, rule):
 
 def test_other_methods_cover_cells():
     in_force = level_of(named(contributor="firm"), False)
-    assert "that takes suppression, and other values or intervals are published here" in in_force.not_covered
+    assert "that requires suppression, and other values or intervals are published here" in in_force.not_covered
     problem = named(contributor="firm")
     found = protect(problem, "intervals", time_limit=20)
     assert publish(problem, found, audit(problem, found)) is not None
@@ -155,7 +155,7 @@ def test_publishing_takes_the_audit_of_respondents_unless_cells_are_asked_for():
     problem = named(contributor="firm")
     found = protect(problem)
     checked = audit(problem, found)
-    with pytest.raises(NotSafeError, match="whether single respondents are safe was not audited"):
+    with pytest.raises(NotSafeError, match="respondents were not audited"):
         publish(problem, found, checked)
     assert publish(problem, found, checked, audit_respondents(problem, found)) is not None
     assert publish(problem, found, checked, level="cells") is not None

@@ -14,13 +14,13 @@ from tests.helpers.fixed import few_and_many
 from discreet.audit import audit
 from discreet.audit.respondents import audit_respondents
 from discreet.errors import NoSafePatternError, RuleError, TableError
-from discreet.inference.respondents.sensitivity import measures_of
+from discreet.inference.respondents.sensitivity import measures_of_rules
 from discreet.methods import protect
 from discreet.methods.context import Run
 from discreet.methods.respondents.construct import ForRespondents
 from discreet.methods.suppress.kelly import Kelly
-from discreet.problem import Status
-from discreet.protection import suppress
+from discreet.problem import Problem, Status
+from discreet.protection import Protection, suppress
 
 RULES = ("P(20)", "PQ(10,40)", "P(15)")
 
@@ -33,7 +33,7 @@ def test_the_audit_finds_what_exhaustive_search_finds(seed):
     shape = (3, 3) if seed % 3 else (2, 4)
     problem = posed(rng, rule, shape=shape, negative=0.3 * (seed % 2), deep=seed % 5 == 0)
     suppressed = hidden_in(rng, problem, most=7)
-    (measure,) = measures_of(rule)
+    (measure,) = measures_of_rules(rule)
     truth = is_exposed(problem, suppressed, measure)
     found = audit_respondents(problem, suppress(problem, suppressed))
     check_verdict(problem, found, truth)
@@ -77,7 +77,7 @@ def test_coalitions_of_two(seed):
     rng = np.random.default_rng(1000 + seed)
     problem = posed(rng, "P(20,2)", shape=(2, 3), respondents=6)
     suppressed = hidden_in(rng, problem, most=5)
-    (measure,) = measures_of("P(20,2)")
+    (measure,) = measures_of_rules("P(20,2)")
     found = audit_respondents(problem, suppress(problem, suppressed))
     check_verdict(problem, found, is_exposed(problem, suppressed, measure))
 
@@ -89,7 +89,7 @@ def test_dominance(seed):
     rule = ("NK(1,75)", "NK(2,85)")[seed % 2]
     problem = posed(rng, rule, shape=(2, 3), respondents=7)
     suppressed = hidden_in(rng, problem, most=5)
-    (measure,) = measures_of(rule)
+    (measure,) = measures_of_rules(rule)
     truth = is_exposed(problem, suppressed, measure)
     found = audit_respondents(problem, suppress(problem, suppressed))
     assert found.passed is (not truth)
@@ -108,7 +108,7 @@ def most_sensitive(problem, suppressed, p: float, q: float) -> float:
     relations = table.relations.toarray()
     rows, cells, people = len(relations), len(base), len(given.names)
     x = np.zeros((people, len(table)))
-    x[given.who, given.cell] = given.amount
+    x[given.contributor, given.cell] = given.amount
     x = x[:, base]
     # Columns: multipliers, |weights|, parts α, signs β, who is attacked u, who attacks v, contributions A₁ and A₂.
     sizes = (rows, cells, people * cells, cells, people, people, 1, 1)
@@ -214,7 +214,7 @@ def test_patterns_are_safe_for_everybody(seed):
     method = ("kelly", "hypercube", "optimal")[seed % 3]
     shape = (2, 3) if method == "optimal" else (3, 3)
     problem = posed(rng, rule, shape=shape, respondents=10, negative=0.2 * (seed % 2), deep=seed % 5 == 0)
-    (measure,) = measures_of(rule)
+    (measure,) = measures_of_rules(rule)
     try:
         found = protect(problem, method, level="contributions")
     except NoSafePatternError:
@@ -233,7 +233,7 @@ def test_cells_may_have_to_move_by_more_than_they_are(seed):
     try:
         found = protect(problem, level="contributions")
     except NoSafePatternError:
-        assert is_exposed(problem, problem.status != Status.PUBLISHED, measures_of("NK(1,40)")[0])
+        assert is_exposed(problem, problem.status != Status.PUBLISHED, measures_of_rules("NK(1,40)")[0])
         return
     assert audit_respondents(problem, found).passed
 
@@ -242,9 +242,12 @@ def test_whoever_stops_a_step_stops_all_of_it(monkeypatch):
     """Before there is a safe pattern nothing is returned."""
     problem = posed(np.random.default_rng(5001), "P(20)", shape=(3, 3), respondents=10)
     safe = protect(problem, level="contributions")
-    monkeypatch.setattr(
-        Kelly, "protect", lambda self, problem, run: suppress(problem, safe.suppressed, status="time_limit")
-    )
+
+    def interrupted(self: Kelly, problem: Problem, run: Run) -> Protection:
+        run.budget.cancel()
+        return suppress(problem, safe.suppressed, status=run.budget.ending)
+
+    monkeypatch.setattr(Kelly, "protect", interrupted)
     with pytest.raises(KeyboardInterrupt):
         ForRespondents(Kelly(), Kelly()).protect(problem, Run())
 
@@ -253,7 +256,7 @@ def test_whoever_stops_a_step_stops_all_of_it(monkeypatch):
 def test_the_cheapest_pattern_is_found(seed):
     rng = np.random.default_rng(6000 + seed)
     problem = posed(rng, "P(20)", shape=(2, 3), respondents=9)
-    (measure,) = measures_of("P(20)")
+    (measure,) = measures_of_rules("P(20)")
     free = problem.free.tolist()
     best = np.inf
     for chosen in product((False, True), repeat=len(free)):
@@ -284,8 +287,8 @@ def test_what_is_missing_is_said():
     other = posed(np.random.default_rng(2), "P(20)")
     with pytest.raises(TableError, match="another problem"):
         audit_respondents(other, pattern)
-    nobody = problem.with_columns(table=problem.table.with_columns(top=None, who=None, contributions=None))
-    with pytest.raises(TableError, match="does not say who contributes"):
+    nobody = problem.with_columns(table=problem.table.with_columns(top=None, top_contributor=None, contributions=None))
+    with pytest.raises(TableError, match="holds no contributors"):
         audit_respondents(nobody, suppress(nobody, nobody.status == Status.PRIMARY))
     many = problem.with_columns(table=problem.table.with_columns(count=problem.table.count + 9))
     many = many.with_columns(rules=("P(20,5)",))

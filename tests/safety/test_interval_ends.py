@@ -9,7 +9,7 @@ from tests.safety.reader import FEW_AND_MANY
 from discreet import audit, protect, publish
 from discreet.methods.intervals.intervals import Intervals
 from discreet.problem import Status
-from discreet.protection import tell
+from discreet.protection import publish_intervals
 from discreet.testing import cross_table, pose, random_table
 
 
@@ -39,7 +39,7 @@ def test_releases_of_random_intervals_tell_no_more_than_was_audited(seed):
     some = rng.random(n) < 0.6
     lower, upper = np.where(some, value - wide[0], value), np.where(some, value + wide[1], value)
     problem = pose(table, {}, lower=-np.inf).with_columns(status=np.full(n, Status.FREE))
-    protection = tell(problem, np.where(lower < upper, np.nan, value), lower, upper, cost=0.0)
+    protection = publish_intervals(problem, np.where(lower < upper, np.nan, value), lower, upper, cost=0.0)
     checked = audit(problem, protection)
     for decimals in (None, digits, digits - 1, -2):
         release = publish(problem, protection, checked, decimals=decimals)

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
-from discreet.solvers import SOLVERS, Model, Outcome, Solution, lagrangian, new_model, solver_name
+from discreet.solvers import SOLVERS, Model, Outcome, Solution, lagrangian_bound, new_model, solver_name
 
 MAKERS: dict[str, Callable[[], Model]] = {
     **{name: partial(new_model, solver=name) for name in SOLVERS},
@@ -332,8 +332,8 @@ def test_prices_of_rows_bound_the_objective_whatever_they_are():
         if not solution.optimal:
             continue
         whole = (program.cost, program.lower, program.upper, program.rows, program.row_lower, program.row_upper)
-        assert lagrangian(*whole, solution.row_dual) == pytest.approx(solution.objective, abs=1e-6)
+        assert lagrangian_bound(*whole, solution.row_dual) == pytest.approx(solution.objective, abs=1e-6)
         for _ in range(5):
-            assert lagrangian(*whole, solution.row_dual + rng.normal(size=5)) <= solution.objective + 1e-6
+            assert lagrangian_bound(*whole, solution.row_dual + rng.normal(size=5)) <= solution.objective + 1e-6
         solved += 1
     assert solved > 20

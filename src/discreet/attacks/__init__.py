@@ -1,8 +1,9 @@
-"""The intruder's lab: the published attacks on one's own table, before others run them.
+"""The intruder's lab: published attacks, run on one's own table before the release.
 
-An attack sees a :class:`Public` view and returns a :class:`Finding`; only :func:`score` lays the :class:`Truth` beside it.
+An attack sees a :class:`Public` view and returns a :class:`Finding`; only :func:`score` compares it with the :class:`Truth`.
 """
 
+from discreet.attacks.counts import Counts, counts
 from discreet.attacks.cycles import Cycle, Cycles, cycles
 from discreet.attacks.difference import Differenced, difference, join, merged
 from discreet.attacks.exact import Contradiction, ExactIntervals, congruent, exact
@@ -15,7 +16,6 @@ from discreet.attacks.replay import Replayed, replay
 from discreet.attacks.run import ATTACKS, QUICK, Attack, Knowledge, LabReport, run
 from discreet.attacks.sample import Posterior, sample
 from discreet.attacks.symmetric import Recovered, recover
-from discreet.attacks.whole import Counts, counts
 from discreet.methods.safe_intervals import draw_bounds, safe_intervals
 
 __all__ = [

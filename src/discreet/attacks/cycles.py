@@ -1,4 +1,4 @@
-"""What bounds a suppressed cell from above and below, and the single further quantity that would reveal it."""
+"""The cells that bound a suppressed cell from below and above, and the cells that would reveal it."""
 
 from __future__ import annotations
 
@@ -11,40 +11,42 @@ from scipy import sparse
 from scipy.sparse.linalg import lsmr
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.attacks.exact import ReducedSystem, congruent, exact, midpoint, unit_of
+from discreet.attacks.exact import ReducedSystem, congruent, exact, solver_unit
 from discreet.attacks.finding import Finding
 from discreet.attacks.public import Public
-from discreet.inference.congruent import components
+from discreet.inference.congruent_tables import components
 from discreet.progress import Progress, Silent
 from discreet.solvers import new_model
 
-NOTHING = 1e-7  # multipliers below this are float noise
-DIRECTIONS = 4  # random moves that tell apart cells that do not move as one
+SMALLEST_MULTIPLIER = 1e-7  # weights are integers or simple fractions; smaller ones are errors of the solver
+RANDOM_DEVIATIONS = (
+    4  # random solutions by which cells are compared; two cells agree in all by chance with probability 0
+)
 
 
 @dataclass(frozen=True, repr=False)
 class CycleSide:
-    """Cells that stop a cell on one side: its distance from the end is Σ weight · (their distance from their own ends)."""
+    """The cells that bound a cell on one side: its distance from the end is Σ weight · (their distance from their own ends)."""
 
     cells: tuple[str, ...]
     weights: tuple[float, ...]
-    ends: tuple[float, ...]  # where those cells are when the cell is at its end
+    ends: tuple[float, ...]  # values of those cells when the cell is at its end
 
     def distance(self, values: Sequence[float]) -> float:
-        """How far the cell is from its end if those cells have these values."""
+        """The distance of the cell from its end if those cells have these values."""
         return float(sum(w * abs(v - e) for w, v, e in zip(self.weights, values, self.ends, strict=True)))
 
-    def words(self) -> str:
-        several = (f"{w:g} · {c}" if abs(w - 1) > NOTHING else c for w, c in zip(self.weights, self.cells, strict=True))
-        return " + ".join(several)
+    def formula(self) -> str:
+        terms = zip(self.weights, self.cells, strict=True)
+        return " + ".join(f"{w:g} · {c}" if abs(w - 1) > SMALLEST_MULTIPLIER else c for w, c in terms)
 
 
 @dataclass(frozen=True, repr=False)
 class Cycle:
-    """One suppressed cell: its exact interval, what bounds it, and the cells any one of which would reveal it.
+    """One suppressed cell: its exact interval, the cells that bound it, and single cells that would reveal it.
 
-    With a the distance from the lower end and b that from the upper one: x = lower + a = upper − b, and a + b is public. So a, b,
-    b − a or b / a, from whatever source, gives x away.
+    With a the distance from the lower end and b that from the upper one: x = lower + a = upper − b, and a + b is public. So each
+    of a, b, b − a and b / a, from whatever source, determines x.
     """
 
     cell: str
@@ -52,7 +54,7 @@ class Cycle:
     upper: float
     below: CycleSide
     above: CycleSide
-    companions: tuple[str, ...]  # move with it by the relations alone, whatever the bounds
+    companions: tuple[str, ...]  # cells that are a linear function of it by the relations alone
 
     def from_below(self, a: float) -> float:
         return self.lower + a
@@ -75,100 +77,86 @@ class Cycle:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Cycles(Finding):
-    """The exact intervals with the reasons for them."""
+    """The exact intervals with the cells that cause them."""
 
     cycles: tuple[Cycle, ...]
 
     def of(self, label: str) -> Cycle:
         return self.cycles[self.row(label)]
 
-    def _more(self) -> dict[str, object]:
-        text = {
-            "bounded_below_by": [c.below.words() for c in self.cycles],
-            "bounded_above_by": [c.above.words() for c in self.cycles],
+    def _extra_columns(self) -> dict[str, object]:
+        columns = {
+            "bounded_below_by": [c.below.formula() for c in self.cycles],
+            "bounded_above_by": [c.above.formula() for c in self.cycles],
             "revealed_by": ["; ".join(c.revealed_by) for c in self.cycles],
         }
-        return {name: pd.Series(column, dtype=object) for name, column in text.items()}
+        return {name: pd.Series(column, dtype=object) for name, column in columns.items()}
 
 
 def cycles(public: Public, cells: Sequence[str] | None = None, *, progress: Progress | None = None) -> Cycles:
-    """For suppressed cells, by default all: which cells stop each of them on either side.
+    """The cells that bound each suppressed cell on either side, by default for all suppressed cells.
 
     At an end of the interval the multipliers y of the relations write the cell as x = yᵀt + Σ dᵢ xᵢ with dᵢ ≠ 0 only for cells
     that are at a bound there. In an alternating cycle that is one cell on either side: the smallest of the same parity stops x
     from falling, the smallest of the opposite parity stops it from rising.
     """
     progress = progress or Silent()
-    seen = exact(public, progress=progress)
-    asked = public.unknown if cells is None else np.array([public.index(label) for label in cells], dtype=np.int64)
-    asked = asked[np.isin(asked, public.unknown)]
-    place = np.searchsorted(public.unknown, asked)
-    lower, upper = seen.lower[place], seen.upper[place]
+    intervals = exact(public, progress=progress)
+    chosen = public.unknown if cells is None else np.array([public.index(label) for label in cells], dtype=np.int64)
+    chosen = chosen[np.isin(chosen, public.unknown)]
+    place = np.searchsorted(public.unknown, chosen)
+    lower, upper = intervals.lower[place], intervals.upper[place]
     system = ReducedSystem.of(public)
     rows = sparse.csr_array(system.rows)
-    # Sums of a table that agrees, rather than those that are published and may be off: then no program is impossible.
+    # Right-hand sides come from a congruent table, because published sums may be off: then every program is feasible.
     rhs = rows @ congruent(public, progress=progress)[system.cells]
     sides: dict[int, tuple[CycleSide, CycleSide]] = {}
-    together: dict[int, tuple[str, ...]] = {}
-    progress.stage("cycles", len(asked))
+    companions: dict[int, tuple[str, ...]] = {}
+    progress.stage("cycles", len(chosen))
     for members, relations in components(rows, np.ones(len(system.cells), dtype=bool)):
-        mine = np.flatnonzero(np.isin(members, place))
-        if not len(mine):
+        columns = np.flatnonzero(np.isin(members, place))
+        if not len(columns):
             continue
         names = [public.labels[i] for i in system.cells[members]]
-        point = _Part(public, system.cells[members], relations, _right_side(rows, rhs, members))
-        group = moves_as_one(relations)
-        for k in mine.tolist():
-            sides[int(members[k])] = point.side(k, -1.0, names), point.side(k, 1.0, names)
-            same = np.flatnonzero((group == group[k]) & (group >= 0))
-            together[int(members[k])] = tuple(names[i] for i in same if i != k)
+        component_rhs = np.asarray(rhs[np.diff(sparse.csr_array(rows[:, members]).indptr) > 0])
+        program = _ComponentProgram(public, system.cells[members], relations, component_rhs)
+        group = proportional_groups(relations)
+        for k in columns.tolist():
+            sides[int(members[k])] = program.side(k, -1.0, names), program.side(k, 1.0, names)
+            in_proportion = np.flatnonzero((group == group[k]) & (group >= 0))
+            companions[int(members[k])] = tuple(names[i] for i in in_proportion if i != k)
             progress.update(len(sides))
     found = tuple(
-        Cycle(public.labels[c], float(lo), float(up), *sides[int(p)], together[int(p)])
-        for c, p, lo, up in zip(asked, place, lower, upper, strict=True)
+        Cycle(public.labels[c], float(lo), float(up), *sides[int(p)], companions[int(p)])
+        for c, p, lo, up in zip(chosen, place, lower, upper, strict=True)
     )
-    return Cycles(
-        attack="cycles",
-        assumes="linear programs over what is published",
-        public=public,
-        cell=asked,
-        lower=lower,
-        upper=upper,
-        estimate=midpoint(lower, upper),
-        certain=True,
-        cycles=found,
-    )
+    assumes = "linear programs over what is published"
+    return Cycles.certain_intervals("cycles", assumes, public, chosen, lower, upper, cycles=found)
 
 
-def _right_side(rows: sparse.csr_array, rhs: FloatArray, members: IntArray) -> FloatArray:
-    """The right-hand sides of the relations that hold some of these columns, in their order."""
-    return np.asarray(rhs[np.diff(sparse.csr_array(rows[:, members]).indptr) > 0])
-
-
-class _Part:
-    """One connected component as a linear program."""
+class _ComponentProgram:
+    """The linear program of one connected component."""
 
     def __init__(self, public: Public, cells: IntArray, rows: sparse.csr_array, rhs: FloatArray) -> None:
         self.rows, self.low, self.high = rows, public.lower[cells], public.upper[cells]
         self.model = new_model("primal")
-        unit = unit_of(rhs, self.low, self.high)
-        bounds = self.low / unit, self.high / unit
-        self.model.load(np.zeros(len(cells)), *bounds, rows, rhs / unit, rhs / unit)
-        self.aim = 0
+        unit = solver_unit(rhs, self.low, self.high)
+        self.model.load(np.zeros(len(cells)), self.low / unit, self.high / unit, rows, rhs / unit, rhs / unit)
+        self.objective = 0
 
     def side(self, column: int, sign: float, names: list[str]) -> CycleSide:
-        """What stops a column on its way down (−1) or up (+1)."""
-        self.model.set_cost(np.array([self.aim]), np.zeros(1))
+        """The cells that bound a column from below (−1) or above (+1)."""
+        self.model.set_cost(np.array([self.objective]), np.zeros(1))
         self.model.set_cost(np.array([column]), np.ones(1))
         self.model.maximize(sign > 0)
-        self.aim = column
+        self.objective = column
         solved = self.model.solve()
-        if not solved.optimal:  # endless: nothing stops it
+        if not solved.optimal:  # unbounded
             return CycleSide((), (), ())
-        # Whatever the multipliers, x = yᵀt + dᵀx: nothing depends on the solver's own reduced costs.
+        # x = yᵀt + dᵀx holds for any multipliers, so the result does not depend on the solver's reduced costs.
         weight = -(self.rows.T @ solved.row_dual)
         weight[column] += 1.0
-        at = np.flatnonzero(np.abs(weight) > NOTHING)
+        at = np.flatnonzero(np.abs(weight) > SMALLEST_MULTIPLIER)
         ends = np.where(sign * weight[at] > 0, self.high[at], self.low[at])
         return CycleSide(
             tuple(names[i] for i in at),
@@ -177,25 +165,25 @@ class _Part:
         )
 
 
-def moves_as_one(relations: sparse.csr_array) -> IntArray:
-    """Columns that move in proportion in every solution of ``relations @ d == 0`` get the same number; −1: it cannot move.
+def proportional_groups(relations: sparse.csr_array) -> IntArray:
+    """A number per column, equal for columns in proportion in every solution of ``relations @ d == 0``; −1 if always zero.
 
-    A few random solutions tell them apart: those in proportion in all of them are so in every one.
+    Columns are compared in a few random solutions: those in proportion in all of them are so in every solution.
     """
     rng = np.random.default_rng(0)
     n = relations.shape[1]
-    moves = np.zeros((n, DIRECTIONS))
-    for k in range(DIRECTIONS):
+    deviations = np.zeros((n, RANDOM_DEVIATIONS))
+    for k in range(RANDOM_DEVIATIONS):
         start = rng.standard_normal(n)
         fitted = lsmr(relations, relations @ start, atol=1e-14, btol=1e-14, maxiter=20 * n + 100)[0]
-        moves[:, k] = start - fitted
-    size = np.linalg.norm(moves, axis=1)
-    still = size < 1e-6
-    sign = np.sign(moves[:, 0])
-    direction = np.where(still[:, None], 0.0, moves * (sign / np.where(still, 1.0, size))[:, None])
+        deviations[:, k] = start - fitted
+    size = np.linalg.norm(deviations, axis=1)
+    fixed = size < 1e-6
+    sign = np.sign(deviations[:, 0])
+    direction = np.where(fixed[:, None], 0.0, deviations * (sign / np.where(fixed, 1.0, size))[:, None])
     order = np.lexsort(direction.T[::-1].round(5))
     new = np.r_[True, np.abs(np.diff(direction[order], axis=0)).max(axis=1) > 1e-6] if n > 1 else np.ones(n, dtype=bool)
     group = np.empty(n, dtype=np.int64)
     group[order] = np.cumsum(new) - 1
-    group[still] = -1
+    group[fixed] = -1
     return group

@@ -1,4 +1,4 @@
-"""Two publications about the same cells, or sums of them, taken together."""
+"""Inference from several publications of the same cells, or of sums of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet.attacks.exact import ExactIntervals, exact, midpoint
+from discreet.attacks.exact import ExactIntervals, exact
 from discreet.attacks.finding import Finding
 from discreet.attacks.public import Public
 from discreet.data.relations import from_equations, stack
@@ -19,14 +19,13 @@ from discreet.progress import Progress
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Differenced(Finding):
-    """Exact intervals from both publications; ``narrower`` than from the first alone."""
+    """Exact intervals from all publications; ``narrower``: narrower than from the first alone."""
 
     alone: ExactIntervals
     narrower: BoolArray
 
-    def _more(self) -> dict[str, object]:
-        at = self.alone.public.at(self.labels)
-        place = np.searchsorted(self.alone.cell, at)
+    def _extra_columns(self) -> dict[str, object]:
+        place = np.searchsorted(self.alone.cell, self.alone.public.indices(self.labels))
         return {
             "alone_lower": self.alone.lower[place],
             "alone_upper": self.alone.upper[place],
@@ -35,30 +34,29 @@ class Differenced(Finding):
 
 
 def join(first: Public, *others: Public, sums: Mapping[str, Sequence[str]] | None = None) -> Public:
-    """One view of everything: cells of the same label are the same, and ``sums`` says which are sums of others.
+    """One view of all publications: cells with the same label are the same cell; ``sums`` lists cells that are sums of others.
 
-    Values must not have been revised in between, and labels must mean the same in all of them.
+    Values must not have been revised between publications, and labels must have the same meaning in all of them.
     """
     joint = first
     for other in others:
-        joint = _two(joint, other)
+        joint = _joined(joint, other)
     if not sums:
         return joint
     rows = []
-    for total, parts in sums.items():
-        columns = [joint.index(label) for label in (*parts, total)]
+    for total, addends in sums.items():
+        columns = [joint.index(label) for label in (*addends, total)]
         if len(set(columns)) < len(columns):
-            raise InputError(f"The sum {total!r} has a cell twice: {some(list(parts))}.", [total])
-        rows.append((columns, [1.0] * len(parts) + [-1.0]))
-    more = from_equations(rows, len(joint))
-    relations = sparse.csr_array(sparse.vstack([joint.relations, more], format="csr"))
+            raise InputError(f"The sum {total!r} has a cell twice: {some(list(addends))}.", [total])
+        rows.append((columns, [1.0] * len(addends) + [-1.0]))
+    relations = sparse.csr_array(sparse.vstack([joint.relations, from_equations(rows, len(joint))], format="csr"))
     return replace(joint, relations=relations, rhs=np.r_[joint.rhs, np.zeros(len(rows))])
 
 
 def merged(
     public: Public, dimension: str, code: str, parts: Sequence[str], within: Public
 ) -> dict[str, tuple[str, ...]]:
-    """The sums that a code of one view stands for in another: ``code`` = the sum of ``parts``, whatever the other dimensions."""
+    """The cells of ``public`` with ``code``, each with the cells of the view ``within`` that have one of ``parts`` instead."""
     if dimension not in public.codes or tuple(public.codes) != tuple(within.codes):
         raise InputError(
             f"Both views need the dimension {dimension!r}, and the same ones in the same order.", [dimension]
@@ -68,8 +66,8 @@ def merged(
     found: dict[str, tuple[str, ...]] = {}
     for label, where in zip(public.labels, zip(*public.codes.values(), strict=True), strict=True):
         if where[place] == code:
-            wanted = [(*where[:place], part, *where[place + 1 :]) for part in parts]
-            found[label] = tuple(cell[at] for at in wanted if at in cell)  # cells that are not listed are zeros
+            addends = [(*where[:place], part, *where[place + 1 :]) for part in parts]
+            found[label] = tuple(cell[at] for at in addends if at in cell)  # cells that are not listed are zeros
     return found
 
 
@@ -79,62 +77,60 @@ def difference(
     sums: Mapping[str, Sequence[str]] | None = None,
     progress: Progress | None = None,
 ) -> Differenced:
-    """What several publications together say about the suppressed cells of the first."""
+    """The exact intervals of the suppressed cells of the first publication that follow from all publications together."""
     alone = exact(first, progress=progress)
     joint = join(first, *others, sums=sums)
     both = exact(joint, progress=progress)
-    cell = joint.at(alone.labels)
-    lower, upper = joint.lower[cell], joint.upper[cell]  # of those that the others tell
-    place = np.searchsorted(both.cell, cell)
-    still = np.isin(cell, both.cell)
-    lower, upper = lower.copy(), upper.copy()
-    lower[still], upper[still] = both.lower[place[still]], both.upper[place[still]]
+    cell = joint.indices(alone.labels)
+    lower, upper = joint.lower[cell], joint.upper[cell]
+    unknown = np.isin(cell, both.cell)  # the other cells are published elsewhere
+    place = np.searchsorted(both.cell, cell[unknown])
+    lower[unknown], upper[unknown] = both.lower[place], both.upper[place]
     noise = 1e-9 * np.maximum(np.abs(np.where(np.isfinite(alone.upper), alone.upper, alone.lower)), 1e-300)
-    return Differenced(
-        attack="difference",
-        assumes="another publication has the same cells, not revised",
-        public=joint,
-        cell=cell,
-        lower=lower,
-        upper=upper,
-        estimate=midpoint(lower, upper),
-        certain=True,
+    return Differenced.certain_intervals(
+        "difference",
+        "another publication has the same cells, not revised",
+        joint,
+        cell,
+        lower,
+        upper,
         alone=alone,
         narrower=(lower > alone.lower + noise) | (upper < alone.upper - noise),
     )
 
 
-def _two(first: Public, second: Public) -> Public:
-    at = first.at(second.labels)
-    new = np.flatnonzero(at < 0)
-    n = len(first)
+def _joined(first: Public, second: Public) -> Public:
+    """Two views as one; of cells that both have, the tighter bounds hold."""
+    at = first.indices(second.labels)
+    new, common = np.flatnonzero(at < 0), np.flatnonzero(at >= 0)
     column = at.copy()
-    column[new] = n + np.arange(len(new))
-    rows = second.relations.tocoo()
-    size = n + len(new)
-    moved = sparse.csr_array((rows.data, (rows.row, column[rows.col])), shape=(second.relations.shape[0], size))
-    mine = first.relations
-    own = sparse.csr_array((mine.data, mine.indices, mine.indptr), shape=(mine.shape[0], size))
+    column[new] = len(first) + np.arange(len(new))
+    size = len(first) + len(new)
+    rows, entries = first.relations, second.relations.tocoo()
+    wider = sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], size))
+    shape = (second.relations.shape[0], size)
+    renumbered = sparse.csr_array((entries.data, (entries.row, column[entries.col])), shape=shape)
     if np.any(first.rhs) or np.any(second.rhs):
-        relations, rhs = sparse.csr_array(sparse.vstack([own, moved], format="csr")), np.r_[first.rhs, second.rhs]
-    else:  # nearly always: then relations that both have are needed once
-        relations = stack([own, moved])
+        relations = sparse.csr_array(sparse.vstack([wider, renumbered], format="csr"))
+        rhs = np.r_[first.rhs, second.rhs]
+    else:  # the usual case: relations that both views have are kept once
+        relations = stack([wider, renumbered])
         rhs = np.zeros(relations.shape[0])
 
-    def widened(one: FloatArray, other: FloatArray, combine: np.ufunc) -> FloatArray:
-        both = np.r_[one, other[new]]
-        same = np.flatnonzero(at >= 0)
-        both[at[same]] = combine(both[at[same]], other[same])
+    def combined(name: str, tighter: np.ufunc) -> FloatArray:
+        own, other = getattr(first, name), getattr(second, name)
+        both = np.r_[own, other[new]]
+        both[at[common]] = tighter(both[at[common]], other[common])
         return np.asarray(both)
 
     return Public(
         labels=(*first.labels, *(second.labels[i] for i in new)),
         relations=relations,
         rhs=rhs,
-        published=widened(first.published, second.published, np.fmax),
-        told_lower=widened(first.told_lower, second.told_lower, np.maximum),
-        told_upper=widened(first.told_upper, second.told_upper, np.minimum),
-        lower=widened(first.lower, second.lower, np.maximum),
-        upper=widened(first.upper, second.upper, np.minimum),
-        whole=first.whole and second.whole,
+        published=combined("published", np.fmax),
+        published_lower=combined("published_lower", np.maximum),
+        published_upper=combined("published_upper", np.minimum),
+        lower=combined("lower", np.maximum),
+        upper=combined("upper", np.minimum),
+        is_integer=first.is_integer and second.is_integer,
     )

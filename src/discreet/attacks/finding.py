@@ -1,9 +1,10 @@
-"""What an attack claims, and, once the truth is laid beside it, how much of that is right."""
+"""The claims of an attack, and their comparison with the true values."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -12,18 +13,21 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.attacks.public import Public
 from discreet.errors import InputError
 from discreet.inference import tolerances
-from discreet.inference.requirements import due, required
+from discreet.inference.requirements import cells_to_protect, required_levels
 from discreet.protection import Protection
 
-PINNED = 1e-9  # share of a value within which a range counts as a single number
-STEPS = 10  # relations, one after the other, through which what does not add up carries on
+# Intervals narrower than this share of the value count as exact. Sums of floats are accurate to about 1e-12 of their largest
+# addend; no protection level is as small as 1e-9 of a value.
+RELATIVE_WIDTH_OF_EXACT_CLAIMS = 1e-9
+# Factor by which a violation of one relation may grow in an interval that is inferred from several relations in sequence.
+ADDITIVITY_ERROR_FACTOR = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Finding:
-    """Claims about some cells of a public view: a range, which may be NaN, and a best estimate.
+    """Claims about cells of a public view: an interval per cell, which may be NaN, and a best estimate.
 
-    ``certain``: the ranges follow from what is published, if what the attack ``assumes`` is so; otherwise they are guesses.
+    ``certain``: the intervals follow from the publication if the assumptions in ``assumes`` hold; otherwise they are guesses.
     """
 
     attack: str
@@ -34,7 +38,31 @@ class Finding:
     upper: FloatArray
     estimate: FloatArray
     certain: bool
-    parameters: Mapping[str, float] = field(default_factory=dict)  # of the rule, where the attack is after them
+    parameters: Mapping[str, float] = field(default_factory=dict)  # of the rule, if the attack estimates them
+
+    @classmethod
+    def certain_intervals(
+        cls,
+        attack: str,
+        assumes: str,
+        public: Public,
+        cell: IntArray,
+        lower: FloatArray,
+        upper: FloatArray,
+        **fields: Any,
+    ) -> Self:
+        """A certain finding with the midpoints of its intervals as estimates."""
+        return cls(
+            attack=attack,
+            assumes=assumes,
+            public=public,
+            cell=cell,
+            lower=lower,
+            upper=upper,
+            estimate=midpoint(lower, upper),
+            certain=True,
+            **fields,
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.attack}: {len(self.cell):,} cells, {int(self.pinned.sum()):,} exactly)"
@@ -45,53 +73,58 @@ class Finding:
 
     @property
     def pinned(self) -> BoolArray:
-        """Claimed to be known exactly."""
+        """Whether the value of each cell is claimed to be known exactly."""
         size = np.fmax(np.abs(np.where(np.isfinite(self.lower), self.lower, 0.0)), 1e-300)
-        with np.errstate(invalid="ignore"):  # of endless ranges
-            return np.asarray(self.upper - self.lower <= PINNED * size)
+        with np.errstate(invalid="ignore"):  # unbounded intervals
+            return np.asarray(self.upper - self.lower <= RELATIVE_WIDTH_OF_EXACT_CLAIMS * size)
 
     @property
-    def silent(self) -> BoolArray:
-        """Nothing is claimed or estimated."""
+    def unclaimed(self) -> BoolArray:
+        """Cells without interval and without estimate."""
         return np.isnan(self.lower) & np.isnan(self.upper) & np.isnan(self.estimate)
 
     @property
-    def silence(self) -> str:
-        """Why nothing is claimed about any cell, if this finding knows more than its attack does."""
+    def reason_without_claims(self) -> str:
+        """Why there is no claim about any cell; empty if the general reason of the attack applies."""
         return ""
 
     def row(self, label: str) -> int:
-        """Where a cell stands in the columns."""
+        """The position of a cell in the columns of the finding."""
         found = np.flatnonzero(self.cell == self.public.index(label))
         if not len(found):
             raise InputError(f"The attack {self.attack!r} says nothing about the cell {label!r}.", [label])
         return int(found[0])
 
     def range(self, label: str) -> tuple[float, float]:
-        """The range of one cell."""
+        """The interval of one cell."""
         row = self.row(label)
         return float(self.lower[row]), float(self.upper[row])
 
     def frame(self) -> pd.DataFrame:
-        """One row a cell. It holds what an intruder would know: treat it like the table itself."""
-        return pd.DataFrame(
-            {"cell": self.labels, "lower": self.lower, "upper": self.upper, "estimate": self.estimate, **self._more()}
-        )
+        """One row per cell. Confidential: it holds what an intruder would know."""
+        columns = {"cell": self.labels, "lower": self.lower, "upper": self.upper, "estimate": self.estimate}
+        return pd.DataFrame({**columns, **self._extra_columns()})
 
-    def _more(self) -> dict[str, object]:
-        """Further columns of the frame."""
+    def _extra_columns(self) -> dict[str, object]:
+        """Columns of the frame that only this kind of finding has."""
         return {}
+
+
+def midpoint(lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """The middle of each interval; NaN if it is unbounded."""
+    finite = np.isfinite(lower) & np.isfinite(upper)
+    return np.where(finite, (np.where(finite, lower, 0.0) + np.where(finite, upper, 0.0)) / 2, np.nan)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Truth:
-    """What only the data owner knows: the values, which cells must be protected, and how well."""
+    """The confidential side of a table: values, cells that need protection, and their protection levels."""
 
     labels: Mapping[str, int]
     value: FloatArray
     protected: BoolArray
     levels: FloatArray  # (3, cells): lower, upper, sliding
-    off: float = 0.0  # by how much sums of the values themselves fail to add up, and what follows from them with them
+    additivity_error: float = 0.0  # by which intervals may miss the values because the values do not add up exactly
 
     @classmethod
     def of(cls, protection: Protection) -> Truth:
@@ -99,27 +132,28 @@ class Truth:
         table = problem.table
         outsider = problem.attackers()[0]
         protected = np.zeros(len(problem), dtype=bool)
-        protected[due(problem, protection, outsider)] = True
+        protected[cells_to_protect(problem, protection, outsider)] = True
         labels = {label: i for i, label in enumerate(table.listed.labels())}
-        off = STEPS * float(np.abs(table.relations @ table.value - table.rhs).max(initial=0.0))
-        return cls(labels, table.value, protected, required(problem, protection, outsider), off)
+        violation = float(np.abs(table.relations @ table.value - table.rhs).max(initial=0.0))
+        levels = required_levels(problem, protection, outsider)
+        return cls(labels, table.value, protected, levels, ADDITIVITY_ERROR_FACTOR * violation)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Score:
-    """How near a finding comes to the truth; one entry for each cell that the truth knows about. Confidential."""
+    """A finding compared with the truth: one entry per cell for which the truth is available. Confidential."""
 
     finding: Finding
     truth: Truth
     row: IntArray  # of the finding
     value: FloatArray
-    error: FloatArray  # of the estimate, with its sign
-    holds: BoolArray  # the truth is in the range
-    exact: BoolArray  # rightly claimed to be known exactly
+    error: FloatArray  # estimate minus value
+    holds: BoolArray  # the interval contains the value
+    exact: BoolArray  # correctly claimed to be known exactly
     sensitive: BoolArray
-    near: BoolArray  # the estimate of a sensitive cell is nearer than the levels allow; by luck, perhaps
-    compromised: BoolArray  # sensitive, and rightly claimed to lie in a range narrower than the levels allow
-    narrower: BoolArray  # sensitive, and the range, rightly or not, does not reach as far as the levels require
+    near: BoolArray  # sensitive, and the estimate is closer to the value than the levels allow, possibly by chance
+    compromised: BoolArray  # sensitive, and correctly claimed to lie in an interval narrower than the levels allow
+    narrower: BoolArray  # sensitive, and the interval, correct or not, does not cover the required interval
 
     def __repr__(self) -> str:
         return (
@@ -129,51 +163,50 @@ class Score:
 
     @property
     def wrong(self) -> BoolArray:
-        """Ranges that leave the truth out."""
+        """Claimed intervals that do not contain the value."""
         claims = ~np.isnan(self.finding.lower[self.row]) & ~np.isnan(self.finding.upper[self.row])
         return np.asarray(claims & ~self.holds)
 
     @property
     def bias(self) -> float:
-        """Mean error of the estimates there are."""
-        told = self.error[np.isfinite(self.error)]
-        return float(told.mean()) if len(told) else np.nan
+        """Mean error of the estimates."""
+        estimated = self.error[np.isfinite(self.error)]
+        return float(estimated.mean()) if len(estimated) else np.nan
 
     @property
     def typical(self) -> float:
-        """Median error of the estimates there are, as a share of the value."""
-        told = np.isfinite(self.error) & (self.value != 0)
-        return float(np.median(np.abs(self.error[told] / self.value[told]))) if told.any() else np.nan
+        """Median absolute error of the estimates, as a share of the value."""
+        estimated = np.isfinite(self.error) & (self.value != 0)
+        return float(np.median(np.abs(self.error[estimated] / self.value[estimated]))) if estimated.any() else np.nan
 
-    def labels(self, which: BoolArray) -> list[str]:
-        return [self.finding.labels[i] for i in self.row[which]]
+    def labels(self, selected: BoolArray) -> list[str]:
+        return [self.finding.labels[i] for i in self.row[selected]]
 
     def frame(self) -> pd.DataFrame:
-        """What was found and how near it is, one row a cell. Confidential."""
+        """The finding and its comparison with the truth, one row per cell. Confidential."""
         columns = ("value", "error", "holds", "exact", "sensitive", "near", "compromised", "narrower")
         found = self.finding.frame().iloc[self.row].reset_index(drop=True)
         return found.assign(**{name: getattr(self, name) for name in columns})
 
 
 def score(finding: Finding, truth: Truth) -> Score:
-    """Lay the truth beside a finding."""
+    """Compare a finding with the truth."""
     at = np.array([truth.labels.get(label, -1) for label in finding.labels], dtype=np.int64)
     row = np.flatnonzero(at >= 0)
     at = at[row]
     value, levels, sensitive = truth.value[at], truth.levels[:, at], truth.protected[at]
     lower, upper, estimate = (column[row] for column in (finding.lower, finding.upper, finding.estimate))
-    noise = PINNED * np.maximum(np.abs(value), 1e-300)
-    with np.errstate(invalid="ignore"):  # of endless ranges
+    noise = RELATIVE_WIDTH_OF_EXACT_CLAIMS * np.maximum(np.abs(value), 1e-300)
+    with np.errstate(invalid="ignore"):  # unbounded intervals
         width = np.nan_to_num(upper - lower, nan=0.0, posinf=0.0)
-    ends = tolerances.REACH * width  # by how much those of an audit may be off
-    slack = noise + ends + truth.off
-    holds = (lower <= value + slack) & (value - slack <= upper)
-    exact = finding.pinned[row] & holds
-    down, up, slide = levels * (1 - tolerances.REACH) - np.minimum(ends, levels / 1000)
-    with np.errstate(invalid="ignore"):  # no range, no claim
+    audit_error = tolerances.LEVEL_TOLERANCE * width  # tolerance of the interval ends that an audit computes
+    tolerance = noise + audit_error + truth.additivity_error
+    holds = (lower <= value + tolerance) & (value - tolerance <= upper)
+    down, up, slide = levels * (1 - tolerances.LEVEL_TOLERANCE) - np.minimum(audit_error, levels / 1000)
+    with np.errstate(invalid="ignore"):  # NaN: no claim
         short = (value - lower < down - noise) | (upper - value < up - noise) | (upper - lower < slide - noise)
-        # A guess is no bound: it counts only if it rules out everything beyond the levels.
-        close = short if finding.certain else (lower > value - down) & (upper < value + up)
+        # A guess compromises a cell only if it rules out everything beyond the levels.
+        disclosing = short if finding.certain else (lower > value - down) & (upper < value + up)
         near = sensitive & (estimate - value > -down) & (estimate - value < up)
     return Score(
         finding,
@@ -182,9 +215,9 @@ def score(finding: Finding, truth: Truth) -> Score:
         value,
         error=estimate - value,
         holds=holds,
-        exact=exact,
+        exact=finding.pinned[row] & holds,
         sensitive=sensitive,
         near=near,
-        compromised=sensitive & holds & close,
+        compromised=sensitive & holds & disclosing,
         narrower=sensitive & short,
     )

@@ -1,4 +1,4 @@
-"""Filling in suppressed cells: iterative proportional fitting, from nothing or from the midpoints of the exact intervals."""
+"""Iterative proportional fitting of suppressed cells, from equal values or from the midpoints of the exact intervals."""
 
 from __future__ import annotations
 
@@ -17,11 +17,15 @@ from discreet.errors import InputError
 from discreet.progress import Progress, Silent
 
 Start = Literal["equal", "midpoint"]
+FIT_ASSUMPTIONS = {
+    "equal": "suppressed cells are in proportion to their margins",
+    "midpoint": "midpoints are nearly right",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Fitted(Finding):
-    """One additive table that somebody might take for the true one."""
+    """An additive table that an intruder may take for the true one."""
 
     sweeps: int
     residual: float  # largest violation of a relation, as a share of the largest value in it
@@ -41,7 +45,7 @@ def fit(
 ) -> Fitted:
     """Scale suppressed cells until all relations hold.
 
-    In a relation P − N = t of cells that count positively and negatively, the former are multiplied by s and the latter
+    In a relation P − N = t of cells with positive and negative weights, the former are multiplied by s and the latter
     divided by it, with P·s − N/s = t: without suppressed totals (N = 0) that is iterative proportional fitting. Starting from the
     midpoints of the exact intervals makes these additive ("adjusted midpoints").
     """
@@ -54,10 +58,11 @@ def fit(
         raise InputError(
             "Cells that may be negative without limit cannot be fitted in proportion: give them a lower bound."
         )
-    # What counts is how far a cell is above its lower bound, nearly always zero.
-    value, rhs = _beginning(public, start, progress) - base, system.rhs - system.rows @ base
-    blocks = [_Block.of(system.rows, rhs, rows) for rows in apart(system.rows)]
-    scale = np.maximum(np.abs(rhs), 1e-300)
+    first = np.full(len(system.cells), np.nan) if start == "equal" else exact(public, progress=progress).estimate
+    # The amount above the lower bound, which is usually zero, is scaled.
+    value = np.where(np.isnan(first), base + 1.0, first) - base
+    rhs = system.rhs - system.rows @ base
+    blocks = [_Block.of(system.rows, rhs, rows) for rows in disjoint_blocks(system.rows)]
     size, residual, done = abs(system.rows), np.inf, 0
     progress.stage("fit", sweeps)
     while done < sweeps and residual > tolerance:
@@ -70,9 +75,7 @@ def fit(
     unclaimed = np.full(len(system.cells), np.nan)
     return Fitted(
         attack="fit" if start == "equal" else "midpoint-fit",
-        assumes="suppressed cells are in proportion to their margins"
-        if start == "equal"
-        else "midpoints are nearly right",
+        assumes=FIT_ASSUMPTIONS[start],
         public=public,
         cell=system.cells,
         lower=unclaimed,
@@ -84,29 +87,23 @@ def fit(
     )
 
 
-def _beginning(public: Public, start: Start, progress: Progress) -> FloatArray:
-    cells = public.unknown
-    middle = exact(public, progress=progress).estimate if start == "midpoint" else np.full(len(cells), np.nan)
-    return np.where(np.isnan(middle), public.lower[cells] + 1.0, middle)
-
-
-def apart(rows: sparse.csr_array) -> list[IntArray]:
-    """Relations in groups that have no column in common, so that each group can be fitted at once."""
-    group = np.zeros(rows.shape[0], dtype=np.int64)
+def disjoint_blocks(rows: sparse.csr_array) -> list[IntArray]:
+    """Relations in blocks without common columns, so that all relations of a block can be fitted at once."""
+    block = np.zeros(rows.shape[0], dtype=np.int64)
     taken: list[set[int]] = [set() for _ in range(rows.shape[1])]
     for row in range(rows.shape[0]):
         columns = rows.indices[rows.indptr[row] : rows.indptr[row + 1]].tolist()
         used = set().union(*(taken[c] for c in columns))
-        mine = next(g for g in range(len(used) + 1) if g not in used)
-        group[row] = mine
+        first = next(b for b in range(len(used) + 1) if b not in used)
+        block[row] = first
         for c in columns:
-            taken[c].add(mine)
-    return [np.flatnonzero(group == g) for g in range(group.max(initial=-1) + 1)]
+            taken[c].add(first)
+    return [np.flatnonzero(block == b) for b in range(block.max(initial=-1) + 1)]
 
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Relations without common columns: entry by entry its relation, its column and its weight."""
+    """Relations without common columns: row, column and weight of each entry."""
 
     row: NDArray[np.integer]
     column: NDArray[np.integer]
@@ -119,14 +116,14 @@ class _Block:
         return cls(entries.row, entries.col, entries.data, rhs[chosen])
 
     def scale(self, value: FloatArray) -> None:
-        """Make all relations of the block hold, if weights are ±1; otherwise nearly, and more so in each sweep."""
+        """Make all relations of the block hold; with weights other than ±1 approximately, and better in each sweep."""
         m = len(self.rhs)
         term = self.weight * value[self.column]
         plus = np.bincount(self.row, np.maximum(term, 0.0), m)
         minus = np.bincount(self.row, np.maximum(-term, 0.0), m)
         root = np.sqrt(self.rhs**2 + 4 * plus * minus)
         with np.errstate(divide="ignore", invalid="ignore"):
-            # Two forms of one root: each is exact where the other cancels.
+            # Two forms of the same root: each is accurate where the other cancels.
             factor = np.where(self.rhs >= 0, (self.rhs + root) / (2 * plus), 2 * minus / (root - self.rhs))
         factor = np.where(np.isfinite(factor), factor, 1.0)[self.row]
         with np.errstate(divide="ignore"):

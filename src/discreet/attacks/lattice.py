@@ -1,4 +1,4 @@
-"""Whole tables that agree with a public view: all of them, or those next to drawn ones."""
+"""Congruent tables of integers, in units of the last published digit: all of them, or those next to drawn tables."""
 
 from __future__ import annotations
 
@@ -10,81 +10,85 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.attacks.exact import ExactIntervals, ReducedSystem
 from discreet.attacks.public import Public
 
-NOTHING = 1e-9  # entries below this are float noise of the elimination
-WHOLE = 1e-6  # how far from a whole number a number may be and still be meant as one
-LARGEST = 5_000_000  # numbers held at once while tables are listed: 40 MB
+SMALLEST_PIVOT = (
+    1e-9  # entries of relations are integers or simple fractions; smaller ones are errors of the elimination
+)
+INTEGRALITY_TOLERANCE = 1e-6  # distance from an integer up to which a computed number is taken to be that integer
+MAX_ENUMERATED_NUMBERS = 5_000_000  # cells times tables in memory at once while tables are enumerated: 40 MB
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Lattice:
-    """The unknown cells, in units of the last digit, as affine functions of a few free ones: ``constant + slopes @ z``.
+    """The unknown cells, in units of the last digit, as affine functions of a few free cells: ``constant + slopes @ z``.
 
-    Every whole table that agrees has whole free cells, so all of them are found by going through those; where weights are
-    not ±1, some combinations lead to cells that are not whole, and are dropped.
+    Every congruent table of integers has integer free cells, so enumerating those finds all tables. With weights other than
+    ±1 some combinations lead to fractions in other cells; these are dropped.
     """
 
     unit: float
     digits: int
-    free: IntArray  # places among the unknown cells, narrowest ranges first
+    free: IntArray  # positions among the unknown cells, narrowest intervals first
     constant: FloatArray
     slopes: FloatArray  # (cell, free cell)
     low: FloatArray
     high: FloatArray
 
     @classmethod
-    def of(cls, public: Public, seen: ExactIntervals) -> Lattice | None:
-        """None where values have no last digit, or cells may be without end."""
+    def of(cls, public: Public, intervals: ExactIntervals) -> Lattice | None:
+        """None if values have no last digit, or if a cell is unbounded."""
         system = ReducedSystem.of(public)
-        digits = 0 if public.whole else system.digits
-        if digits is None or not np.all(np.isfinite(seen.lower) & np.isfinite(seen.upper)):
+        digits = 0 if public.is_integer else system.digits
+        if digits is None or not np.all(np.isfinite(intervals.lower) & np.isfinite(intervals.upper)):
             return None
         unit = 10.0**-digits
-        low, high = np.ceil(seen.lower / unit - WHOLE), np.floor(seen.upper / unit + WHOLE)
-        # Wide cells follow from narrow ones, so that few values of each are to be gone through.
+        low = np.ceil(intervals.lower / unit - INTEGRALITY_TOLERANCE)
+        high = np.floor(intervals.upper / unit + INTEGRALITY_TOLERANCE)
+        # Cells with wide intervals are solved for, so that the free cells have few values to enumerate.
         order = np.argsort(low - high, kind="stable")
-        pivots, constant, slopes = _solved(system.rows.toarray()[:, order], system.rhs / unit)
+        pivots, constant, slopes = _echelon_form(system.rows.toarray()[:, order], system.rhs / unit)
         free = np.setdiff1d(np.arange(len(order)), pivots)[::-1]
-        every = np.zeros((len(order), len(free)))
-        every[order[free], np.arange(len(free))] = 1.0
-        every[order[pivots]] = -slopes[:, free]
+        all_slopes = np.zeros((len(order), len(free)))
+        all_slopes[order[free], np.arange(len(free))] = 1.0
+        all_slopes[order[pivots]] = -slopes[:, free]
         start = np.zeros(len(order))
         start[order[pivots]] = constant
-        return cls(unit, digits, order[free], start, every, low, high)
+        return cls(unit, digits, order[free], start, all_slopes, low, high)
 
-    def tables(self, most: int) -> FloatArray | None:
-        """All whole tables, one row each with the unknown cells; None if there may be more than ``most``."""
+    def tables(self, maximum: int) -> FloatArray | None:
+        """The unknown cells of all tables, one row per table; None if there may be more than ``maximum``."""
         found = self.constant[None, :]
         ends = np.stack([self.low[self.free], self.high[self.free]])
-        steps = np.sort(self.slopes * ends[:, None, :], axis=0)  # least and most that each free cell adds
-        left = np.cumsum(steps[:, :, ::-1], axis=2)[:, :, ::-1]
+        steps = np.sort(self.slopes * ends[:, None, :], axis=0)  # smallest and largest addend of each free cell
+        remaining = np.cumsum(steps[:, :, ::-1], axis=2)[:, :, ::-1]
         for k in range(len(self.free)):
-            if len(found) * (ends[1, k] - ends[0, k] + 1) * len(self.low) > LARGEST:
+            if len(found) * (ends[1, k] - ends[0, k] + 1) * len(self.low) > MAX_ENUMERATED_NUMBERS:
                 return None
             values = np.arange(ends[0, k], ends[1, k] + 1)
             found = (found[:, None, :] + values[None, :, None] * self.slopes[:, k]).reshape(-1, len(self.low))
-            least, greatest = (left[:, :, k + 1] if k + 1 < len(self.free) else np.zeros((2, len(self.low)))) + 0.0
-            possible = (found + least <= self.high + WHOLE) & (found + greatest >= self.low - WHOLE)
+            least, greatest = remaining[:, :, k + 1] if k + 1 < len(self.free) else np.zeros((2, len(self.low)))
+            possible = found + least <= self.high + INTEGRALITY_TOLERANCE
+            possible &= found + greatest >= self.low - INTEGRALITY_TOLERANCE
             found = found[possible.all(axis=1)]
-        found = found[self._fits(found)]
-        return None if len(found) > most else self._written(found)
+        found = found[self._is_valid(found)]
+        return None if len(found) > maximum else self._in_original_unit(found)
 
-    def near(self, drawn: FloatArray) -> tuple[FloatArray, IntArray]:
-        """Whole tables next to drawn ones, and which draws have one."""
-        whole = np.rint(drawn[:, self.free] / self.unit)
-        found = self.constant + whole @ self.slopes.T
-        fits = np.flatnonzero(self._fits(found))
-        return self._written(found[fits]), fits
+    def rounded(self, drawn: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Tables of integers next to drawn ones, and the draws that have one."""
+        found = self.constant + np.rint(drawn[:, self.free] / self.unit) @ self.slopes.T
+        valid = np.flatnonzero(self._is_valid(found))
+        return self._in_original_unit(found[valid]), valid
 
-    def _fits(self, found: FloatArray) -> BoolArray:
-        whole = np.abs(found - np.rint(found)) <= WHOLE
-        return np.asarray((whole & (found >= self.low - WHOLE) & (found <= self.high + WHOLE)).all(axis=1))
+    def _is_valid(self, found: FloatArray) -> BoolArray:
+        valid = np.abs(found - np.rint(found)) <= INTEGRALITY_TOLERANCE
+        valid &= (found >= self.low - INTEGRALITY_TOLERANCE) & (found <= self.high + INTEGRALITY_TOLERANCE)
+        return np.asarray(valid.all(axis=1))
 
-    def _written(self, found: FloatArray) -> FloatArray:
+    def _in_original_unit(self, found: FloatArray) -> FloatArray:
         return np.round(np.rint(found) * self.unit, self.digits)
 
 
-def _solved(rows: FloatArray, rhs: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Reduced echelon form: which columns follow from the others, and ``x[pivots] + slopes @ x == constant`` without those."""
+def _echelon_form(rows: FloatArray, rhs: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Reduced row echelon form: pivot columns, and ``x[pivots] + slopes @ x == constant`` with zero slopes of pivots."""
     matrix = np.column_stack([rows, rhs]).astype(float)
     pivots: list[int] = []
     for column in range(rows.shape[1]):
@@ -92,18 +96,18 @@ def _solved(rows: FloatArray, rhs: FloatArray) -> tuple[IntArray, FloatArray, Fl
         if done == len(matrix):
             break
         entries = np.abs(matrix[done:, column])
-        # A weight of 1 keeps whole numbers whole.
-        best = int(np.argmin(np.where(entries > NOTHING, np.abs(entries - 1.0), np.inf)))
-        if entries[best] <= NOTHING:
+        # A pivot of 1 keeps integers integral.
+        best = int(np.argmin(np.where(entries > SMALLEST_PIVOT, np.abs(entries - 1.0), np.inf)))
+        if entries[best] <= SMALLEST_PIVOT:
             continue
         matrix[[done, done + best]] = matrix[[done + best, done]]
         matrix[done] /= matrix[done, column]
-        others = np.flatnonzero(np.abs(matrix[:, column]) > NOTHING)
+        others = np.flatnonzero(np.abs(matrix[:, column]) > SMALLEST_PIVOT)
         others = others[others != done]
         matrix[others] -= np.outer(matrix[others, column], matrix[done])
         pivots.append(column)
     at = np.array(pivots, dtype=np.int64)
     slopes = matrix[: len(at), :-1].copy()
     slopes[:, at] = 0.0
-    slopes[np.abs(slopes) <= NOTHING] = 0.0
+    slopes[np.abs(slopes) <= SMALLEST_PIVOT] = 0.0
     return at, matrix[: len(at), -1], slopes

@@ -1,14 +1,14 @@
-"""What knowing p gives away about cells of one or two respondents, and what such cells give away about p."""
+"""Inference from p about cells of one or two respondents, and from such cells about p."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.attacks.exact import ExactIntervals, exact, midpoint, stand_in
+from discreet.attacks.exact import ExactIntervals, congruent_problem, exact
 from discreet.attacks.finding import Finding
 from discreet.attacks.fit import fit
 from discreet.attacks.public import Public
@@ -18,96 +18,87 @@ from discreet.methods.method import Method
 from discreet.problem import Problem, Status
 from discreet.progress import Progress, Silent
 
-RULE = "numbers of respondents are published; the p-percent rule, with the same p up and down"
+P_RULE_ASSUMPTION = "numbers of respondents are published; the p-percent rule, with the same p up and down"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Shrunk(Finding):
-    """Intervals that are narrower than the exact ones, by what p says about them."""
+    """Intervals that are narrower than the exact ones because p is known."""
 
     before: ExactIntervals
 
-    def _more(self) -> dict[str, object]:
+    def _extra_columns(self) -> dict[str, object]:
         return {"exact_lower": self.before.lower, "exact_upper": self.before.upper}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PercentBound(Finding):
-    """Bounds of p, in percent: one from above for each cell of one or two respondents, ``least`` from below."""
+    """Bounds of p, in percent: an upper bound for each cell of one or two respondents, and the lower bound ``least``."""
 
     percent: FloatArray
     least: float = 0.0
 
     @property
     def greatest(self) -> float:
-        """The smallest of the upper bounds: the agency's p is not above it."""
+        """The smallest of the upper bounds."""
         return float(self.percent.min(initial=100.0))
 
-    def _more(self) -> dict[str, object]:
+    def _extra_columns(self) -> dict[str, object]:
         return {"p_at_most": self.percent}
 
 
 def shrink(
     public: Public, p: float, *, own: Mapping[str, float] | None = None, progress: Progress | None = None
 ) -> Shrunk:
-    """Shrink the exact intervals [l, u] of cells of one or two respondents by the protection that p says they have.
+    """Shrink the exact intervals [l, u] of cells of one or two respondents, given that they meet the levels of p.
 
-    One respondent: the level is p·x, so l/(1 − p) ≤ x ≤ u/(1 + p). Two: it is p·x₁ with x₁ ≥ x/2, so p/2 does instead of p.
+    One respondent: the level is p·x, so l/(1 − p) ≤ x ≤ u/(1 + p). Two: it is p·x₁ with x₁ ≥ x/2, so p/2 replaces p.
     One of the two, whose ``own`` contribution w is in the cell, knows that x₁ is at least w and at least x − w:
-    w + (l − w)/(1 − p) and l + p·w ≤ x ≤ w + (u − w)/(1 + p) and u − p·w. What that says about other cells is worked out, too.
+    w + (l − w)/(1 − p) and l + p·w ≤ x ≤ w + (u − w)/(1 + p) and u − p·w. The intervals of other cells shrink accordingly.
     """
     share = _share(p)
     before = exact(public, progress=progress)
     lower, upper = before.lower.copy(), before.upper.copy()
-    few = _few(public, before)
-    part = share * _weight(public, before)
-    lower[few], upper[few] = (lower / (1 - part))[few], (upper / (1 + part))[few]
+    small = _is_small(public, before)
+    level = share * _least_largest_share(public, before)
+    lower[small], upper[small] = (lower / (1 - level))[small], (upper / (1 + level))[small]
     for label, w in (own or {}).items():
         i = before.row(label)
         low, high = before.lower[i], before.upper[i]
         lower[i] = max(lower[i], w + (low - w) / (1 - share), low + share * w)
         upper[i] = min(upper[i], w + (high - w) / (1 + share), high - share * w)
-    # A parameter that is given to some digits makes ends meet only to as many.
-    gap = (lower > upper) & (lower - upper <= 1e-9 * np.abs(lower))
-    lower[gap] = upper[gap] = ((lower + upper) / 2)[gap]
-    narrow = [column.copy() for column in (public.lower, public.upper)]
-    for column, end in zip(narrow, (lower, upper), strict=True):
+    # Ends that should be equal may cross by the rounding of p.
+    crossed = (lower > upper) & (lower - upper <= 1e-9 * np.abs(lower))
+    lower[crossed] = upper[crossed] = ((lower + upper) / 2)[crossed]
+    bounds = public.lower.copy(), public.upper.copy()
+    for column, end in zip(bounds, (lower, upper), strict=True):
         column[before.cell] = end
-    after = exact(public.knowing(*narrow), progress=progress)
-    at = np.searchsorted(before.cell, after.cell)  # cells that are known exactly by now are no longer among the unknown
+    after = exact(public.with_bounds(*bounds), progress=progress)
+    at = np.searchsorted(before.cell, after.cell)  # cells known exactly by now are no longer unknown
     lower[at], upper[at] = after.lower, after.upper
-    return Shrunk(
-        attack="shrink",
-        assumes=f"p is known; {RULE}",
-        public=public,
-        cell=before.cell,
-        lower=lower,
-        upper=upper,
-        estimate=midpoint(lower, upper),
-        certain=True,
-        before=before,
-    )
+    assumes = f"p is known; {P_RULE_ASSUMPTION}"
+    return Shrunk.certain_intervals("shrink", assumes, public, before.cell, lower, upper, before=before)
 
 
-def bound_p(public: Public, *, seen: ExactIntervals | None = None, progress: Progress | None = None) -> PercentBound:
+def bound_p(public: Public, *, progress: Progress | None = None) -> PercentBound:
     """Upper bounds of p from exact intervals [l, u]: (u − l)/(u + l) for one respondent, twice that for two.
 
-    Each cell gives one; of many, the smallest may be close. (For two respondents the source has no factor 2: so sharp a bound
-    takes one of the two, who subtracts what it contributed.)
+    Each cell has one bound; the smallest of many may be close to p. (For two respondents the source has no factor 2: only
+    one of the two, after subtracting its own contribution, has such a sharp bound.)
     """
-    seen = seen or exact(public, progress=progress)
-    few = np.flatnonzero(_few(public, seen) & np.isfinite(seen.upper) & (seen.upper > 0))
-    lower, upper = seen.lower[few], seen.upper[few]
-    percent = np.minimum(100 * (upper - lower) / (upper + lower) / _weight(public, seen)[few], 100.0)
-    return PercentBound(
-        attack="bound-p",
-        assumes=RULE,
-        public=public,
-        cell=seen.cell[few],
-        lower=lower,
-        upper=upper,
-        estimate=midpoint(lower, upper),
-        certain=True,
+    intervals = exact(public, progress=progress)
+    bounded = np.isfinite(intervals.upper) & (intervals.upper > 0)
+    small = np.flatnonzero(_is_small(public, intervals) & bounded)
+    lower, upper = intervals.lower[small], intervals.upper[small]
+    share = _least_largest_share(public, intervals)[small]
+    percent = np.minimum(100 * (upper - lower) / (upper + lower) / share, 100.0)
+    return PercentBound.certain_intervals(
+        "bound-p",
+        P_RULE_ASSUMPTION,
+        public,
+        intervals.cell[small],
+        lower,
+        upper,
         percent=percent,
         parameters={"p_at_most": float(percent.min(initial=100.0))},
     )
@@ -121,64 +112,55 @@ def bisect_p(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> PercentBound:
-    """A lower bound of p by trial and error: protect a fitted table with some p; if that suppresses less, the true p is larger.
+    """A lower bound of p by bisection: protect a fitted table with some p; if that suppresses less, the true p is larger.
 
     A guess: the fitted table is not the true one, and the agency's method and costs (here: the values) must be known. ``least``
-    stays 0 where the trials say nothing.
+    is 0 if the trials show nothing.
     """
     progress = progress or Silent()
     above = bound_p(public)
-    surrogate = _surrogate(public)
-    suppressed = np.isnan(public.published)
-    few = np.zeros(len(public), dtype=bool)
-    few[above.cell] = True
+    surrogate, suppressed = _fitted_problem(public), np.isnan(public.published)
+    small = np.zeros(len(public), dtype=bool)
+    small[above.cell] = True
 
-    def hides_less(p: float) -> bool:
-        return _hides_less(
-            surrogate, few, p, suppressed, lambda problem: protect(problem, method, seed=seed).suppressed
-        )
+    def suppresses_less(p: float) -> bool:
+        try:
+            return bool(np.any(suppressed & ~protect(_with_p(surrogate, small, p), method, seed=seed).suppressed))
+        except NoSafePatternError:
+            return False
 
     least, most = 0.0, above.greatest
     progress.stage("bisect-p", steps)
-    # Where not even the largest p makes the method suppress what is suppressed, it was another method, or another table.
-    for step in range(0 if hides_less(most) else steps):
+    # If not even the largest p leads to all suppressions, the method or the table was another one.
+    for step in range(0 if suppresses_less(most) else steps):
         trial = (least + most) / 2
-        if hides_less(trial):
-            least = trial
-        else:
-            most = trial
+        least, most = (trial, most) if suppresses_less(trial) else (least, trial)
         progress.update(step + 1)
     return replace(
         above,
         attack="bisect-p",
-        assumes=f"method and costs are known; {RULE}",
+        assumes=f"method and costs are known; {P_RULE_ASSUMPTION}",
         certain=False,
         least=least,
         parameters={"p_at_least": least, "p_at_most": above.greatest},
     )
 
 
-def _surrogate(public: Public) -> Problem:
-    """A table that an intruder takes for the true one."""
+def _fitted_problem(public: Public) -> Problem:
+    """A problem with a table that an intruder may take for the true one."""
     fitted = fit(public)
     value = np.where(public.lower == public.upper, public.lower, public.published)
     value[fitted.cell] = fitted.estimate
-    problem, _ = stand_in(public, np.clip(value, public.lower, public.upper))
+    problem, _ = congruent_problem(public, np.clip(value, public.lower, public.upper))
     return problem.with_columns(cost=np.abs(value))
 
 
-def _hides_less(
-    surrogate: Problem, few: BoolArray, p: float, suppressed: BoolArray, pattern: Callable[[Problem], BoolArray]
-) -> bool:
+def _with_p(surrogate: Problem, primary: BoolArray, p: float) -> Problem:
     value = surrogate.table.value
-    level = np.where(few, p / 100 * value, 0.0)
-    status = np.where(few, Status.PRIMARY, Status.FREE).astype(np.int8)
-    least, endless = np.minimum(value, 0.0), np.full(len(value), np.inf)
-    asked = surrogate.with_columns(status=status, lower=level, upper=level, prior_lower=least, prior_upper=endless)
-    try:
-        return bool(np.any(suppressed & ~pattern(asked)))
-    except NoSafePatternError:
-        return False
+    level = np.where(primary, p / 100 * value, 0.0)
+    status = np.where(primary, Status.PRIMARY, Status.FREE).astype(np.int8)
+    lowest, unbounded = np.minimum(value, 0.0), np.full(len(value), np.inf)
+    return surrogate.with_columns(status=status, lower=level, upper=level, prior_lower=lowest, prior_upper=unbounded)
 
 
 def _share(p: float) -> float:
@@ -193,14 +175,14 @@ def _counts(public: Public) -> IntArray:
     return public.count
 
 
-def _few(public: Public, seen: ExactIntervals) -> BoolArray:
-    """Hidden cells of one or two respondents, which are sensitive whatever p is, and that cannot be negative."""
-    cell = seen.cell
+def _is_small(public: Public, intervals: ExactIntervals) -> BoolArray:
+    """Suppressed, nonnegative cells of one or two respondents, which are sensitive for every p."""
+    cell = intervals.cell
     return np.asarray(
         np.isin(_counts(public)[cell], (1, 2)) & (public.lower[cell] >= 0) & np.isnan(public.published[cell])
     )
 
 
-def _weight(public: Public, seen: ExactIntervals) -> FloatArray:
-    """What share of a cell its largest contribution is at least."""
-    return np.where(_counts(public)[seen.cell] == 1, 1.0, 0.5)
+def _least_largest_share(public: Public, intervals: ExactIntervals) -> FloatArray:
+    """A lower bound of the share of the largest contribution in each cell."""
+    return np.where(_counts(public)[intervals.cell] == 1, 1.0, 0.5)

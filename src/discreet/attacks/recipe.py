@@ -1,4 +1,4 @@
-"""How a release is made from a table, as an attacker knows it who knows the method."""
+"""The making of a release from a table, as far as an attacker who knows the method can repeat it."""
 
 from __future__ import annotations
 
@@ -27,15 +27,17 @@ from discreet.protection import Protection
 from discreet.rules import parse_rules
 from discreet.secret import DRAWN_BYTES, Secret
 
-MANY = 100  # contributions to a cell that are drawn; with more respondents no share is large
-REDRAWN = 20  # times that contributions to a published cell are drawn again because they would make it sensitive
+MAX_DRAWN_CONTRIBUTIONS = 100  # per cell; among more respondents no share is large enough to matter to a rule
+MAX_CONTRIBUTION_DRAWS = (
+    20  # of a published cell, until it is not sensitive; cells that rarely are not would take many more
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recipe:
-    """Rules, costs, method, options and the public seed: all that leads from a table to its release but secret randomness.
+    """Rules, costs, method, options and public seed: everything that determines the release of a table except the secret.
 
-    ``pose`` applies rules and costs to a table; ``depth`` says how many of the largest contributions to a cell the rules look at.
+    ``pose`` applies rules and costs to a table; ``depth`` is the number of largest contributions to a cell that the rules use.
     Nothing here depends on the confidential values.
     """
 
@@ -48,16 +50,16 @@ class Recipe:
     depth: int = 0
     dimensions: Mapping[str, Hierarchy] = field(default_factory=dict)
     response: str = "value"
-    secret: bool = False  # the method draws at random, and not from the public seed
-    withheld: str | None = None  # what else decides on the release and is not public, in words
+    secret: bool = False  # the method draws from a secret and not from the public seed
+    unpublished_input: str | None = None  # a further input of the release that is not public, in words
 
     @classmethod
     def of(
         cls, protection: Protection, method: str | Method, *, level: Level = "cells", secret: bool | None = None
     ) -> Recipe:
-        """The recipe of a protection: its problem's rules if these lead to its levels, otherwise statuses and levels as given.
+        """The recipe of a protection: by the rules of its problem if they lead to its levels, otherwise by statuses and levels.
 
-        A cost that is one of the usual functions of a table is taken to be that function; other costs are known as they are.
+        A cost that equals one of the named functions of a table is taken to be that function; other costs are known numbers.
         """
         problem, report = protection.problem, protection.report
         method = with_options(method) if isinstance(method, str) else method
@@ -81,30 +83,30 @@ class Recipe:
             dimensions=problem.table.dimensions,
             response=problem.table.response,
             secret=uses_secret(method) if secret is None else secret,
-            withheld=not_public(problem),
+            unpublished_input=unpublished_input(problem),
         )
 
     def problem(self, public: Public, value: FloatArray, rng: np.random.Generator) -> Problem:
-        """What the agency would have faced, had the table these values: contributions are drawn where rules look at them.
+        """The agency's problem if the table had these values; contributions are drawn if rules use them.
 
-        Contributions are uniformly random shares of their cell, every one by a respondent of its own. Those to cells that are
-        published as they are must leave these not sensitive: they are drawn again, a few times at most, until they do.
+        Contributions are uniformly random shares of their cell, each by a different respondent. Those to cells that are
+        published exactly must not make these sensitive: otherwise they are drawn again, up to 20 times.
         """
         table = self._table(public, value)
         if not self.draws_contributions:
             return self.pose(table)
-        drawn = _Drawn(table, rng)
-        told = ~np.isnan(public.published) & (public.told_lower == public.told_upper)
-        for _ in range(REDRAWN):
+        drawn = _DrawnContributions(table, rng)
+        exact = ~np.isnan(public.published) & (public.published_lower == public.published_upper)
+        for _ in range(MAX_CONTRIBUTION_DRAWS):
             problem = self.pose(drawn.table(self.depth, self.level == "contributions"))
-            wrong = np.flatnonzero(told & (problem.status == Status.PRIMARY))
+            wrong = np.flatnonzero(exact & (problem.status == Status.PRIMARY))
             if not len(wrong):
                 break
-            drawn.again(wrong)
+            drawn.draw_again(wrong)
         return problem
 
     def protect(self, problem: Problem, seed: int, progress: Progress, secret: Secret | None = None) -> Protection:
-        """Run the method, with the ``seed`` or, where it draws with a secret, with this one or another for each seed."""
+        """Run the method with the ``seed``; if it draws from a secret, with this secret or one derived from the seed."""
         drawn = blake2b(f"replay {seed}".encode(), digest_size=DRAWN_BYTES).hexdigest()
         return protect(
             problem,
@@ -119,22 +121,21 @@ class Recipe:
 
     @property
     def draws_contributions(self) -> bool:
-        """Whether rules or the method look at contributions, which are not public."""
+        """Whether rules or the method use contributions, which are not public."""
         return self.depth > 0 or self.level == "contributions"
 
     @property
     def draws_in_secret(self) -> bool:
-        """Whether the same table may lead to another publication; keys of records are always secret."""
+        """Whether the same table may lead to different publications; keys of records are always secret."""
         return self.secret or isinstance(self.method, CellKey)
 
-    def lacks(self, public: Public) -> str | None:
-        """Why the recipe cannot be followed with what is public; None if it can."""
+    def obstacle(self, public: Public) -> str | None:
+        """Why the release cannot be repeated with public information; None if it can."""
         if self.draws_contributions and public.count is None:
-            return "rules look at contributions, and numbers of respondents are not published"
-        return self.withheld
+            return "rules use contributions, and numbers of respondents are not published"
+        return self.unpublished_input
 
     def _table(self, public: Public, value: FloatArray) -> Table:
-        named = bool(self.dimensions)
         codes = [[hierarchy.index(code) for code in public.codes[name]] for name, hierarchy in self.dimensions.items()]
         return Table(
             dict(self.dimensions),
@@ -142,93 +143,96 @@ class Recipe:
             value,
             public.relations,
             response=self.response,
-            count=np.rint(value).astype(np.int64) if public.whole else public.count,
-            names=None if named else public.labels,
+            count=np.rint(value).astype(np.int64) if public.is_integer else public.count,
+            names=None if self.dimensions else public.labels,
             rhs=public.rhs,
-            is_count=public.whole,
+            is_count=public.is_integer,
         )
 
 
-def not_public(problem: Problem) -> str | None:
-    """What else decides on a release and is not public."""
+def unpublished_input(problem: Problem) -> str | None:
+    """An input of the release, besides the values, that is not public; None if there is none."""
     if problem.others:
-        return "what further attackers know is not public"
+        return "prior bounds of further attackers are not public"
     table, n = problem.table, problem.table.n_listed
     if table.is_count and table.count is not None and not np.array_equal(table.value[:n], table.count[:n]):
         return "respondents are counted more than once, or with weights, and their numbers are not published"
     return None
 
 
-class _Drawn:
-    """Contributions to the finest cells of a table, and who is largest in each cell."""
+class _DrawnContributions:
+    """Random contributions to the base cells of a table."""
 
     def __init__(self, table: Table, rng: np.random.Generator) -> None:
         assert table.count is not None
         self._table, self._rng = table, rng
-        self._inside = _inside(table)
+        self._base_cells = _base_cells(table)
         base = np.flatnonzero(table.is_base & (table.count > 0))
-        self._cell = np.repeat(base, np.minimum(table.count[base], MANY))
+        self._cell = np.repeat(base, np.minimum(table.count[base], MAX_DRAWN_CONTRIBUTIONS))
         self._amount = np.zeros(len(self._cell))
         self._draw(np.ones(len(self._cell), dtype=bool))
 
-    def _draw(self, which: np.ndarray) -> None:
-        size = self._rng.exponential(size=int(which.sum()))
-        cell = self._cell[which]
+    def _draw(self, selected: np.ndarray) -> None:
+        size = self._rng.exponential(size=int(selected.sum()))
+        cell = self._cell[selected]
         sums = np.bincount(cell, size, minlength=len(self._table))
-        self._amount[which] = size / sums[cell] * self._table.magnitude[cell]
+        self._amount[selected] = size / sums[cell] * self._table.magnitude[cell]
 
-    def again(self, cells: IntArray) -> None:
-        """Draw contributions to these cells anew."""
-        touched = sparse.csr_array(self._inside[cells]).sum(axis=0) > 0
+    def draw_again(self, cells: IntArray) -> None:
+        """Replace the contributions to these cells."""
+        touched = sparse.csr_array(self._base_cells[cells]).sum(axis=0) > 0
         self._draw(np.asarray(touched)[self._cell])
 
     def table(self, depth: int, respondents: bool) -> Table:
-        """The table with its largest contributions, and, if asked for, all of them."""
+        """The table with its largest contributions, and with all of them if the level requires ``respondents``."""
         depth += 1 if respondents else 0
         order = np.lexsort((-self._amount, self._cell))
         cell, amount = self._cell[order], self._amount[order]
         rank = np.arange(len(cell)) - np.searchsorted(cell, cell)
-        few = rank < depth  # of the finest cells; no other is among the largest of a total
-        top, who = np.zeros((len(self._table), depth)), np.full((len(self._table), depth), -1, dtype=np.int64)
-        number = order[few]
-        pairs = self._inside.tocsc()[:, cell[few]].tocoo()
-        by = np.lexsort((-amount[few][pairs.col], pairs.row))
+        top_of_base = rank < depth  # no other contribution is among the largest of a total
+        shape = (len(self._table), depth)
+        top, top_contributor = np.zeros(shape), np.full(shape, -1, dtype=np.int64)
+        number = order[top_of_base]
+        pairs = self._base_cells.tocsc()[:, cell[top_of_base]].tocoo()
+        by = np.lexsort((-amount[top_of_base][pairs.col], pairs.row))
         row, entry = pairs.row[by], pairs.col[by]
         place = np.arange(len(row)) - np.searchsorted(row, row)
         largest = place < depth
-        top[row[largest], place[largest]] = amount[few][entry[largest]]
-        who[row[largest], place[largest]] = number[entry[largest]]
+        top[row[largest], place[largest]] = amount[top_of_base][entry[largest]]
+        top_contributor[row[largest], place[largest]] = number[entry[largest]]
         names = tuple(f"respondent {k + 1}" for k in range(len(self._cell)))
         listed = Contributions(self._cell, np.arange(len(self._cell)), self._amount, names) if respondents else None
-        return self._table.with_columns(top=top, who=who, contributors=names, contributions=listed)
+        return self._table.with_columns(
+            top=top, top_contributor=top_contributor, contributors=names, contributions=listed
+        )
 
 
-def _inside(table: Table) -> sparse.csr_array:
-    """Which of the finest cells are part of each cell: (cell, cell); of totals that follow from no others, none."""
-    known = table.is_base.copy()
-    inside = sparse.csr_array(sparse.diags_array(known.astype(float)))
-    parts = table.relations.maximum(0.0)
-    totals = (parts - table.relations).tocsr()
+def _base_cells(table: Table) -> sparse.csr_array:
+    """The base cells of each cell as an incidence matrix (cell, cell); totals that are no sum of others have none."""
+    done = table.is_base.copy()
+    incidence = sparse.csr_array(sparse.diags_array(done.astype(float)))
+    addends = table.relations.maximum(0.0)
+    totals = (addends - table.relations).tocsr()
     while True:
-        ready = (parts @ ~known == 0) & (totals @ ~known > 0) & (np.diff(totals.indptr) == 1)
+        ready = (addends @ ~done == 0) & (totals @ ~done > 0) & (np.diff(totals.indptr) == 1)
         if not ready.any():
-            return inside
+            return incidence
         rows = totals[ready]
         cell, first = np.unique(rows.indices, return_index=True)
-        sums = sparse.csr_array(parts[ready][first] @ inside)
+        sums = sparse.csr_array(addends[ready][first] @ incidence)
         sums.data[:] = 1.0
         put = sparse.csr_array((np.ones(len(cell)), (cell, np.arange(len(cell)))), shape=(len(table), len(cell)))
-        inside = sparse.csr_array(inside + put @ sums)
-        known[cell] = True
+        incidence = sparse.csr_array(incidence + put @ sums)
+        done[cell] = True
 
 
 def _cost(problem: Problem) -> str | FloatArray:
-    """The name of the cost, if one of the usual functions of the table leads to it."""
+    """The name of the function of the table that the cost equals, or the cost itself."""
     for name in COSTS:
         try:
             if np.allclose(cost_of(problem.table, name), problem.cost, rtol=1e-12):
                 return name
-        except DiscreetError:  # it takes a parameter, or a column
+        except DiscreetError:  # the function needs a parameter or a column
             continue
     return problem.cost
 
@@ -238,15 +242,15 @@ def _leads_to(pose: Callable[[Table], Problem], problem: Problem) -> bool:
         found = pose(problem.table)
     except DiscreetError:
         return False
-    same = (
+    equal = (
         np.allclose(getattr(found, name), getattr(problem, name), rtol=1e-12)
         for name in ("lower", "upper", "sliding", "prior_lower", "prior_upper")
     )
-    return bool(np.array_equal(found.status, problem.status) and all(same) and not problem.others)
+    return bool(np.array_equal(found.status, problem.status) and all(equal) and not problem.others)
 
 
 def _as_given(problem: Problem, cost: str | FloatArray) -> Callable[[Table], Problem]:
-    """Statuses, levels and bounds known beforehand stay as they are; no level reaches beyond those bounds."""
+    """Statuses, levels and prior bounds of the problem; levels are cut at the prior bounds."""
     status, below, above = problem.status, problem.prior_lower, problem.prior_upper
     down, up, slide = problem.lower, problem.upper, problem.sliding
 

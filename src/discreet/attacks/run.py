@@ -1,4 +1,4 @@
-"""All attacks on one's own table, each scored against the truth, in one summary."""
+"""The registry of attacks, and a summary of those run on one's own table, each scored against the truth."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
+from discreet.attacks.counts import counts
 from discreet.attacks.cycles import cycles
 from discreet.attacks.difference import difference
 from discreet.attacks.exact import Contradiction, exact
@@ -16,44 +17,45 @@ from discreet.attacks.fit import fit
 from discreet.attacks.percent import bisect_p, bound_p, shrink
 from discreet.attacks.public import Public
 from discreet.attacks.recipe import Recipe
-from discreet.attacks.replay import replay
+from discreet.attacks.replay import NOT_SAMPLED, replay
 from discreet.attacks.sample import sample
 from discreet.attacks.symmetric import recover
-from discreet.attacks.whole import counts
 from discreet.errors import InputError, some
 from discreet.methods.method import Method
 from discreet.progress import Budget, OutOfTime, Progress, Silent, Timed
 from discreet.protection import Protection
 
-LATE = "not finished in the time for attacks"
-DRAWING = 0.9  # share of the time left for attacks that draw tables
-MANY = 5_000  # cells of a table that is not protected over and over again unasked
-SECONDS = 60.0  # for an attack that draws tables; what is not settled by then is not claimed
+OUT_OF_TIME = "not finished in the time for attacks"
+SAMPLING_TIME_SHARE = (
+    0.9  # of the time left, for an attack that draws tables: so it ends by itself before it is interrupted
+)
+MAX_CELLS_FOR_BISECTION = 5_000  # bisect-p protects the table eight times, which takes too long in larger tables
+SAMPLING_SECONDS = 60.0  # default limit of an attack that draws tables; unfinished cells are not claimed
 
 
 @dataclass(frozen=True, repr=False)
 class Knowledge:
-    """What the intruder is supposed to know or to have, beside the publication."""
+    """The assumed knowledge of the intruder besides the publication."""
 
     p: float | None = None  # of the p-percent rule, in percent
-    own: Mapping[str, float] = field(default_factory=dict)  # contributions of somebody to cells of two respondents
+    own: Mapping[str, float] = field(default_factory=dict)  # contributions of the intruder to cells of two respondents
     others: tuple[Public, ...] = ()  # further publications
-    sums: Mapping[str, Sequence[str]] = field(default_factory=dict)  # cells of those that are sums of others
-    method: str | Method = "kelly"  # by which the table was protected
+    sums: Mapping[str, Sequence[str]] = field(default_factory=dict)  # cells of these that are sums of others
+    method: str | Method = "kelly"  # with which the table was protected
     seed: int = 0
-    recipe: Recipe | None = None  # how the release was made, but for secret randomness
+    recipe: Recipe | None = None  # everything about the making of the release except the secret
     draws: int = 1_000
-    seconds: float | None = field(default_factory=lambda: SECONDS)  # for an attack that draws tables
+    seconds: float | None = field(default_factory=lambda: SAMPLING_SECONDS)  # for an attack that draws tables
 
 
 @dataclass(frozen=True)
 class Attack:
-    """One attack: what it does, and the reason why it does not apply, if there is one."""
+    """One attack: its description, its function, and the reason why it does not apply, if there is one."""
 
-    words: str
+    description: str
     find: Callable[[Public, Knowledge, Progress], Finding]
-    lacks: Callable[[Public, Knowledge], str | None] = lambda public, knows: None
-    silent: str = "it says nothing about this table"  # why, where it comes to no result at all
+    obstacle: Callable[[Public, Knowledge], str | None] = lambda public, knows: None
+    reason_without_claims: str = "it says nothing about this table"
 
 
 def _no_counts(public: Public, knows: Knowledge) -> str | None:
@@ -65,19 +67,20 @@ def _no_p(public: Public, knows: Knowledge) -> str | None:
 
 
 def _no_intervals(public: Public, knows: Knowledge) -> str | None:
-    told = np.isnan(public.published) & np.isfinite(public.told_lower) & np.isfinite(public.told_upper)
-    return None if told.any() else "no intervals of suppressed cells are published"
+    bounded = np.isfinite(public.published_lower) & np.isfinite(public.published_upper)
+    published = (np.isnan(public.published) & bounded).any()
+    return None if published else "no intervals of suppressed cells are published"
 
 
 def _negative(public: Public, knows: Knowledge) -> str | None:
-    endless = np.isinf(public.lower[public.unknown]).any()
-    return "cells may be negative without limit" if endless else None
+    unbounded = np.isinf(public.lower[public.unknown]).any()
+    return "cells may be negative without limit" if unbounded else None
 
 
 def _no_recipe(public: Public, knows: Knowledge) -> str | None:
     if knows.recipe is None:
         return "the method is not known"
-    return knows.recipe.lacks(public) or _negative(public, knows)
+    return knows.recipe.obstacle(public) or _negative(public, knows)
 
 
 def _replay(public: Public, knows: Knowledge, progress: Progress) -> Finding:
@@ -88,8 +91,9 @@ def _replay(public: Public, knows: Knowledge, progress: Progress) -> Finding:
 
 
 def _too_many(public: Public, knows: Knowledge) -> str | None:
-    many = f"the table has more than {MANY:,} cells" if len(public) > MANY else None
-    return _no_counts(public, knows) or _negative(public, knows) or many
+    limit = MAX_CELLS_FOR_BISECTION
+    too_large = f"the table has more than {limit:,} cells" if len(public) > limit else None
+    return _no_counts(public, knows) or _negative(public, knows) or too_large
 
 
 def _shrink(public: Public, knows: Knowledge, progress: Progress) -> Finding:
@@ -100,7 +104,8 @@ def _shrink(public: Public, knows: Knowledge, progress: Progress) -> Finding:
 ATTACKS: Mapping[str, Attack] = {
     "exact": Attack("the exact interval of every suppressed cell", lambda p, k, g: exact(p, progress=g)),
     "cycles": Attack(
-        "what bounds each suppressed cell, and which single cell would reveal it", lambda p, k, g: cycles(p, progress=g)
+        "the cells that bound each suppressed cell, and single cells that would reveal it",
+        lambda p, k, g: cycles(p, progress=g),
     ),
     "shrink": Attack("intervals of cells with one or two respondents, shrunk by a known p", _shrink, _no_p),
     "bound-p": Attack(
@@ -112,38 +117,38 @@ ATTACKS: Mapping[str, Attack] = {
         _too_many,
     ),
     "symmetric": Attack("values and q from symmetric intervals", lambda p, k, g: recover(p), _no_intervals),
-    "fit": Attack("suppressed cells filled in in proportion", lambda p, k, g: fit(p, progress=g), _negative),
+    "fit": Attack(
+        "suppressed cells estimated in proportion to their margins", lambda p, k, g: fit(p, progress=g), _negative
+    ),
     "midpoint-fit": Attack(
         "midpoints of the exact intervals, made additive", lambda p, k, g: fit(p, "midpoint", progress=g), _negative
     ),
     "difference": Attack(
-        "several publications taken together",
+        "exact intervals from several publications together",
         lambda p, k, g: difference(p, *k.others, sums=k.sums, progress=g),
         lambda p, k: None if k.others or k.sums else "there is no other publication",
     ),
     "counts": Attack(
-        "what follows from counts being whole numbers",
+        "exact intervals of counts, given that they are whole numbers",
         lambda p, k, g: counts(p, progress=g),
-        lambda p, k: None if p.whole else "the table is not one of counts",
+        lambda p, k: None if p.is_integer else "the table is not one of counts",
     ),
     "sample": Attack(
         "congruent tables drawn at random",
         lambda p, k, g: sample(p, draws=k.draws, seed=k.seed, budget=Budget(k.seconds), progress=g),
-        silent="too many cells hang together, or have no end, or time is up",
+        reason_without_claims=NOT_SAMPLED,
     ),
     "replay": Attack(
-        "tables that lead to the same publication, by an attacker who knows the method",
-        _replay,
-        _no_recipe,
+        "tables that lead to the same publication, for an attacker who knows the method", _replay, _no_recipe
     ),
 }
-# That are tried before every release, in this order: quick where the table is small, and in need of nothing but the release.
+# Attacks tried before every release, in this order. They are fast on small tables and need nothing but the release.
 QUICK = ("exact", "counts", "symmetric", "fit", "midpoint-fit", "replay")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabReport:
-    """What every attack found, how near that is to the truth, and which attacks did not apply. Confidential."""
+    """The scores of all attacks that were run, and the reasons why others were not. Confidential."""
 
     scores: tuple[Score, ...]
     skipped: Mapping[str, str]  # attack: why
@@ -156,12 +161,12 @@ class LabReport:
             if one.finding.attack == attack:
                 return one
         raise InputError(
-            f"The attack {attack!r} was not run: {self.skipped.get(attack, 'it was not asked for')}.", [attack]
+            f"The attack {attack!r} was not run: {self.skipped.get(attack, 'it was not requested')}.", [attack]
         )
 
     @property
     def compromised(self) -> list[str]:
-        """Labels of sensitive cells that some attack is sure to come nearer to than it should; guesses do not count."""
+        """Labels of sensitive cells with a certain claim narrower than the levels allow; guesses do not count."""
         sure = (one for one in self.scores if one.finding.certain)
         return list(dict.fromkeys(label for one in sure for label in one.labels(one.compromised)))
 
@@ -170,7 +175,7 @@ class LabReport:
         return not self.compromised
 
     def frame(self) -> pd.DataFrame:
-        """One row an attack: what it assumes, how many cells it is about, and how near it comes."""
+        """One row per attack: its assumptions, the number of cells it is about, and its score."""
         rows = [
             {
                 "attack": one.finding.attack,
@@ -192,7 +197,7 @@ class LabReport:
         return pd.DataFrame(rows)
 
     def details(self) -> pd.DataFrame:
-        """One row an attack and cell."""
+        """One row per attack and cell."""
         frames = [one.frame().assign(attack=one.finding.attack) for one in self.scores]
         if not frames:
             return pd.DataFrame(columns=["attack", "cell"])
@@ -209,11 +214,11 @@ def run(
     seconds: float | None = None,
     progress: Progress | None = None,
 ) -> LabReport:
-    """Run attacks, by default all that apply, on what a protection tells the public, and score them against the truth.
+    """Run attacks, by default all that apply, on the public view of a protection, and score them against the truth.
 
-    ``counts``: numbers of respondents are published; by default they are taken to be if the table has them, and they are not
-    its values. ``seconds`` is a limit on all attacks together: what has not come to an end by then is left out, and said to be.
-    Attacks see the :class:`Public` view alone.
+    ``counts``: numbers of respondents are published; by default if the table has them and they are not its values. ``seconds``
+    limits all attacks together; attacks that are not finished by then are listed as skipped. Attacks see only the
+    :class:`Public` view.
     """
     knows, progress = knows or Knowledge(), progress or Silent()
     chosen = list(ATTACKS) if attacks is None else list(dict.fromkeys(attacks))
@@ -221,33 +226,33 @@ def run(
     if strange:
         raise InputError(f"There is no attack {some(strange)}. Choose from {some(list(ATTACKS), limit=20)}.", strange)
     table, budget = protection.problem.table, Budget(seconds)
-    told = table.count is not None and not table.is_count if counts is None else counts
-    public, truth = Public.of(protection, counts=told), Truth.of(protection)
+    counts = table.count is not None and not table.is_count if counts is None else counts
+    public, truth = Public.of(protection, counts=counts), Truth.of(protection)
     scores, skipped = [], {}
     for name in chosen:
-        mine = _within(knows, budget)
-        reason = LATE if budget.over else ATTACKS[name].lacks(public, mine)
+        limited = _within_budget(knows, budget)
+        reason = OUT_OF_TIME if budget.over else ATTACKS[name].obstacle(public, limited)
         if reason is not None:
             skipped[name] = reason
             continue
         try:
-            found = ATTACKS[name].find(public, mine, Timed(progress, budget))
+            found = ATTACKS[name].find(public, limited, Timed(progress, budget))
         except Contradiction:
-            skipped[name] = "what it assumes contradicts what is published"
+            skipped[name] = "its assumptions contradict the publication"
             continue
         except OutOfTime:
-            skipped[name] = LATE
+            skipped[name] = OUT_OF_TIME
             continue
-        if found.silent.all() and len(found.silent):
-            skipped[name] = found.silence or ATTACKS[name].silent
+        if found.unclaimed.all() and len(found.unclaimed):
+            skipped[name] = found.reason_without_claims or ATTACKS[name].reason_without_claims
             continue
         scores.append(score(found, truth))
     return LabReport(tuple(scores), skipped)
 
 
-def _within(knows: Knowledge, budget: Budget) -> Knowledge:
-    """What attacks that draw may take of what is left: they come to an end by themselves, before they are ended."""
+def _within_budget(knows: Knowledge, budget: Budget) -> Knowledge:
+    """The knowledge with the time limit of attacks that draw tables, so that they finish before they are interrupted."""
     if budget.seconds is None:
         return knows
-    left = DRAWING * max(budget.seconds - budget.spent, 0.0)
+    left = SAMPLING_TIME_SHARE * max(budget.seconds - budget.spent, 0.0)
     return replace(knows, seconds=left if knows.seconds is None else min(knows.seconds, left))

@@ -1,4 +1,4 @@
-"""Published intervals that are symmetric around the true values give those away, and q with them."""
+"""Inference of values and of q from published intervals that are symmetric around the true values."""
 
 from __future__ import annotations
 
@@ -8,94 +8,90 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.attacks.exact import ReducedSystem, midpoint, unit_of
-from discreet.attacks.finding import Finding
+from discreet.attacks.exact import ReducedSystem, solver_unit
+from discreet.attacks.finding import Finding, midpoint
 from discreet.attacks.public import Public
 from discreet.data.table import digits_of
-from discreet.inference.congruent import components
+from discreet.inference.congruent_tables import components
 from discreet.solvers import new_model
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Recovered(Finding):
-    """Midpoints of published intervals, claimed as values where they fit the table; ``q`` is a share."""
+    """Midpoints of published intervals, claimed as values where they are additive; ``q`` is a share."""
 
-    fits: BoolArray  # the midpoints around this cell keep all relations
-    checks: IntArray  # how many relations say so
+    fits: BoolArray  # the midpoints in the component of this cell fulfil all relations
+    checks: IntArray  # number of these relations
 
     @property
     def q(self) -> float:
-        """Within which share of a value, at best, prior knowledge was assumed to be; NaN if no interval is symmetric."""
+        """The assumed accuracy of prior knowledge, as a share of the value; NaN if no interval is symmetric."""
         return self.parameters["q"]
 
-    def _more(self) -> dict[str, object]:
+    def _extra_columns(self) -> dict[str, object]:
         return {"fits": self.fits, "checks": self.checks}
 
 
 def recover(public: Public, *, tolerance: float = 1e-9) -> Recovered:
-    """Take midpoints of the intervals of suppressed cells for values where these add up.
+    """Claim the midpoints of the intervals of suppressed cells as values where they are additive.
 
-    Exact intervals that were worked out from symmetric prior knowledge are symmetric around the true values, whatever the
-    table (Proposition 1 and Theorem 1 of Cox), so their midpoints keep all relations. That they do is no proof: in a single
-    alternating cycle those of any exact intervals do. Where an interval ends at zero, that cells are not negative explains it
-    as well, so nothing is claimed. Where only some suppressed cells have intervals, such as x ± r in place of each sensitive
-    value, their midpoints are claimed if the others can make up for them. The cell whose interval is widest in proportion has
-    a radius of q times its value: q = max (u − l)/(u + l).
+    Exact intervals that follow from symmetric prior bounds are symmetric around the true values, for every table
+    (Proposition 1 and Theorem 1 of Cox), so their midpoints fulfil all relations. The converse does not hold: in a single
+    alternating cycle the midpoints of any exact intervals are additive. An interval that ends at zero may be due to
+    nonnegativity alone, so nothing is claimed. If only some suppressed cells have intervals, such as x ± r in place of each
+    sensitive value, their midpoints are claimed if values of the other cells exist that make the table additive. The cell with
+    the relatively widest interval has a radius of q times its value: q = max (u − l)/(u + l).
     """
     system = ReducedSystem.of(public)
-    low, high = public.told_lower[system.cells], public.told_upper[system.cells]
+    low, high = public.published_lower[system.cells], public.published_upper[system.cells]
     middle = midpoint(low, high)
-    # A value that was published in place of another is in the middle of its interval, and known not to be the truth.
-    told = ~np.isnan(middle) & np.isnan(public.published[system.cells])
-    fits, checks = np.zeros(len(told), dtype=bool), np.zeros(len(told), dtype=np.int64)
-    grain = _grain(low[told], high[told])
+    # An adjusted value is in the middle of its interval, and readers know that it is not the true one.
+    claimed = ~np.isnan(middle) & np.isnan(public.published[system.cells])
+    fits, checks = np.zeros(len(claimed), dtype=bool), np.zeros(len(claimed), dtype=np.int64)
+    # Ends rounded to some decimals let each midpoint be off by half of the last digit; integer ends may be exact.
+    digits = digits_of(np.concatenate([low[claimed], high[claimed]]))
+    rounding = 10.0**-digits if digits else 0.0
     least, most = public.lower[system.cells], public.upper[system.cells]
-    for members, relations in components(system.rows, np.ones(len(told), dtype=bool)):
-        mine = members[told[members]]
-        nearest = np.minimum(np.abs(low[mine]), np.abs(high[mine]))
-        if not len(mine) or np.any(nearest <= 1e-9 * (high[mine] - low[mine])):  # an end at zero
+    for members, relations in components(system.rows, np.ones(len(claimed), dtype=bool)):
+        cells, others = members[claimed[members]], ~claimed[members]
+        smallest_end = np.minimum(np.abs(low[cells]), np.abs(high[cells]))
+        if not len(cells) or np.any(smallest_end <= 1e-9 * (high[cells] - low[cells])):  # an end at zero
             continue
         here = np.diff(sparse.csr_array(system.rows[:, members]).indptr) > 0
-        value = np.where(told[members], middle[members], 0.0)
-        # Ends that were rounded to some digits let each midpoint be off by half of the last one.
-        slack = tolerance * (abs(relations) @ np.abs(value)) + grain / 2 * np.diff(relations.indptr)
-        rest = ~told[members]
-        left = system.rhs[here] - relations @ value
-        fits[mine] = _possible(relations[:, rest], left, slack, least[members][rest], most[members][rest])
-        checks[mine] = relations.shape[0]
+        value = np.where(others, 0.0, middle[members])
+        slack = tolerance * (abs(relations) @ np.abs(value)) + rounding / 2 * np.diff(relations.indptr)
+        rhs = system.rhs[here] - relations @ value
+        fits[cells] = _is_feasible(relations[:, others], rhs, slack, least[members][others], most[members][others])
+        checks[cells] = relations.shape[0]
     return Recovered(
         attack="symmetric",
-        assumes="intervals were worked out from symmetric prior knowledge",
+        assumes="intervals follow from symmetric prior bounds",
         public=public,
-        cell=system.cells[told],
-        lower=np.where(fits, middle, low)[told],
-        upper=np.where(fits, middle, high)[told],
-        estimate=middle[told],
+        cell=system.cells[claimed],
+        lower=np.where(fits, middle, low)[claimed],
+        upper=np.where(fits, middle, high)[claimed],
+        estimate=middle[claimed],
         certain=True,
         parameters={"q": _q(low[fits], high[fits])},
-        fits=fits[told],
-        checks=checks[told],
+        fits=fits[claimed],
+        checks=checks[claimed],
     )
 
 
-def _possible(rows: sparse.csr_array, rhs: FloatArray, slack: FloatArray, lower: FloatArray, upper: FloatArray) -> bool:
-    """Whether cells without an interval can make up for what is left of the relations."""
+def _is_feasible(
+    rows: sparse.csr_array, rhs: FloatArray, slack: FloatArray, lower: FloatArray, upper: FloatArray
+) -> bool:
+    """Whether values of the cells without an interval exist with which the relations hold."""
     if not rows.shape[1]:
         return bool(np.all(np.abs(rhs) <= slack))
-    unit = unit_of(rhs, lower, upper)
+    unit = solver_unit(rhs, lower, upper)
     model = new_model()
     ends = (rhs - slack) / unit, (rhs + slack) / unit
     model.load(np.zeros(rows.shape[1]), lower / unit, upper / unit, sparse.csr_array(rows), *ends)
     return model.solve().optimal
 
 
-def _grain(low: FloatArray, high: FloatArray) -> float:
-    """The last digit of interval ends that were rounded; whole ends may simply be whole."""
-    digits = digits_of(np.concatenate([low, high]))
-    return 0.0 if not digits else 10.0**-digits
-
-
 def _q(low: FloatArray, high: FloatArray) -> float:
     middle = (low + high) / 2
-    told = middle != 0
-    return float(((high - low)[told] / 2 / np.abs(middle[told])).max()) if told.any() else np.nan
+    nonzero = middle != 0
+    return float(((high - low)[nonzero] / 2 / np.abs(middle[nonzero])).max()) if nonzero.any() else np.nan

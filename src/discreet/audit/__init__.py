@@ -3,9 +3,9 @@
 from discreet.audit.audit import Audit
 from discreet.audit.certificate import CertificateError, certificate, read_certificate, write_certificate
 from discreet.audit.exposure import Exposure, exposure
-from discreet.audit.integer import audit, integer_bounds, narrowed
-from discreet.audit.verify import Verification, verify
-from discreet.inference.congruent import CongruentTables, components
+from discreet.audit.integer_audit import audit, integer_bounds, narrowed
+from discreet.audit.verification import Verification, verify
+from discreet.inference.congruent_tables import CongruentTables, components
 
 __all__ = [
     "Audit",

@@ -19,22 +19,47 @@ from discreet.display import card
 from discreet.errors import InputError, TableError, some
 from discreet.executors import in_order
 from discreet.inference import tolerances
-from discreet.inference.congruent import components
-from discreet.inference.decide import Decider
-from discreet.inference.evidence import ComponentFindings, Difference, Evidence
-from discreet.inference.explore import CHUNK, Component, open_targets, reaches, settle, survey, unknown
-from discreet.inference.neighbourhoods import MANY, NEAR, SHARE, SMALLER, TRIAL, Neighbourhood, is_vast, parts, take_in
-from discreet.inference.reduce import Reduced, reduce
-from discreet.inference.requirements import against, due, known_floats, limits, others, required
+from discreet.inference.component_search import (
+    TARGETS_PER_CHUNK,
+    Component,
+    initial_findings,
+    open_targets,
+    reaches_level,
+    settle,
+    survey,
+)
+from discreet.inference.congruent_tables import components
+from discreet.inference.deviations import ComponentFindings, Deviation, Evidence
+from discreet.inference.exact_reach import ExactReach
+from discreet.inference.neighbourhoods import (
+    LARGE_COMPONENT_COLUMNS,
+    MIN_SIZE_RATIO,
+    NEIGHBOURHOOD_SIZES,
+    SHARING_DIVISOR,
+    TRIAL_TARGETS,
+    Neighbourhood,
+    add_findings,
+    needs_neighbourhoods,
+    neighbourhoods_of,
+)
+from discreet.inference.presolve import PresolvedSystem, presolve
+from discreet.inference.requirements import (
+    cells_to_protect,
+    chosen_attackers,
+    other_suppressed_cells,
+    required_levels,
+    slacks,
+    value_limits,
+)
 from discreet.problem import Problem, Status
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
 
-MEANT = 1e-6  # how far from a whole number a number may be and still be meant as one
-NONE = np.zeros(0, dtype=np.int64)
-NONE.flags.writeable = False
-SMALL = 200  # columns of a component that is asked about together with others,
-GROUP = 1_000  # until there are so many
+INTEGER_TOLERANCE = 1e-6  # how far from a whole number a number may be and still be meant as one
+NO_CELLS = np.zeros(0, dtype=np.int64)
+NO_CELLS.flags.writeable = False
+MAX_SMALL_COMPONENT = 200  # columns of a component that is asked about together with others,
+JOINED_COMPONENT_COLUMNS = 1_000  # until there are so many
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,8 +87,8 @@ class Audit:
     safe: BoolArray
     exact: bool
     evidence: tuple[Evidence, ...] | None = None  # one an attacker, and one of the others, if it was asked for
-    others: IntArray = field(default_factory=lambda: NONE)  # suppressed cells that need no protection
-    computable: IntArray = field(default_factory=lambda: NONE)
+    others: IntArray = field(default_factory=lambda: NO_CELLS)  # suppressed cells that need no protection
+    computable: IntArray = field(default_factory=lambda: NO_CELLS)
     linear: Audit | None = None
 
     def __repr__(self) -> str:
@@ -101,7 +126,9 @@ class Audit:
         """Where knowing that cells are whole numbers narrows the interval."""
         if self.linear is None:
             return np.zeros(len(self.cell), dtype=bool)
-        return (self.lower > self.linear.lower + MEANT) | (self.upper < self.linear.upper - MEANT)
+        return (self.lower > self.linear.lower + INTEGER_TOLERANCE) | (
+            self.upper < self.linear.upper - INTEGER_TOLERANCE
+        )
 
     @cached_property
     def _row(self) -> dict[tuple[int, int], int]:
@@ -161,18 +188,18 @@ def linear_audit(
     if protection.problem.digest != problem.digest:
         raise TableError("The protection belongs to another problem. Audit it with the problem it was made for.")
     value = problem.table.value
-    noise = tolerances.NOISE * np.maximum(problem.table.magnitude, 1e-300)
+    noise = tolerances.ROUNDING_ERROR * np.maximum(problem.table.magnitude, 1e-300)
     lies = np.flatnonzero((protection.lower > value + noise) | (protection.upper < value - noise))
     if len(lies):
         labels = problem.table.labels(lies)
         raise TableError(
             f"{len(labels)} cells are published as intervals without the true value: {some(labels)}.", labels
         )
-    whom = against(problem, attackers)
+    whom = chosen_attackers(problem, attackers)
     chosen = None if cells is None else _numbers(problem, cells)
-    questions = [_question(problem, protection, who, chosen, intervals) for who in whom]
-    rest = NONE if chosen is not None else others(problem, protection, whom[0])
-    asked = [*questions, _Question(whom[0], rest, required(problem, protection, whom[0])[:, rest], False)]
+    questions = [_question(problem, protection, attacker, chosen, intervals) for attacker in whom]
+    rest = NO_CELLS if chosen is not None else other_suppressed_cells(problem, protection, whom[0])
+    asked = [*questions, _Question(whom[0], rest, required_levels(problem, protection, whom[0])[:, rest], False)]
     many = [len(question.targets) for question in questions]
     progress.stage("audit", sum(many) + len(rest))
     job = _Job(problem, protection, whom, asked, certify, executor, progress)
@@ -180,8 +207,8 @@ def linear_audit(
     return Audit(
         problem=problem,
         protection=protection.digest,
-        attackers=tuple(who.name for who in whom),
-        knowledge=tuple(who.digest for who in whom),
+        attackers=tuple(attacker.name for attacker in whom),
+        knowledge=tuple(attacker.digest for attacker in whom),
         attacker=np.repeat(np.arange(len(whom)), many),
         cell=np.concatenate([question.targets for question in questions]),
         lower=np.concatenate([one.lower for one in seen]),
@@ -195,11 +222,11 @@ def linear_audit(
     )
 
 
-def computable(problem: Problem, protection: Protection, executor: Executor | None = None) -> IntArray:
+def computable_cells(problem: Problem, protection: Protection, executor: Executor | None = None) -> IntArray:
     """Suppressed cells that need no protection, but whose value anybody can compute exactly."""
     outsider = problem.attackers()[0]
-    rest = others(problem, protection, outsider)
-    question = _Question(outsider, rest, required(problem, protection, outsider)[:, rest], False)
+    rest = other_suppressed_cells(problem, protection, outsider)
+    question = _Question(outsider, rest, required_levels(problem, protection, outsider)[:, rest], False)
     return rest[~_Job(problem, protection, (outsider,), [question], False, executor, Silent()).answer(question).safe]
 
 
@@ -216,8 +243,8 @@ class _Question:
 def _question(
     problem: Problem, protection: Protection, attacker: Attacker, cells: IntArray | None, intervals: bool
 ) -> _Question:
-    targets = due(problem, protection, attacker) if cells is None else cells
-    return _Question(attacker, targets, required(problem, protection, attacker)[:, targets], intervals)
+    targets = cells_to_protect(problem, protection, attacker) if cells is None else cells
+    return _Question(attacker, targets, required_levels(problem, protection, attacker)[:, targets], intervals)
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,14 +274,14 @@ class _Job:
         problem, protection, attacker, targets = self.problem, self.protection, question.attacker, question.targets
         if not question.intervals and not self.certify and not question.required.any():
             return self._told(question)
-        low, high = known_floats(problem, protection, attacker)
-        reduced = reduce(problem.table.relations, low, high, low < high)
-        parts = list(self._parts(question, reduced))
-        found = self._explore([component for _, component in parts])
-        reach, edge, shown, tables = self._gather(targets, reduced, [columns for columns, _ in parts], found)
+        low, high = slacks(problem, protection, attacker)
+        reduced = presolve(problem.table.relations, low, high, low < high)
+        found_components = list(self._parts(question, reduced))
+        found = self._explore([component for _, component in found_components])
+        reach, edge, shown, tables = self._gather(targets, reduced, [columns for columns, _ in found_components], found)
         hinges = np.flatnonzero(self._hinges(question, reach, edge))
         if len(hinges):
-            exact, witnesses = Decider.against(problem, protection, attacker).reach(targets[hinges])
+            exact, witnesses = ExactReach.against(problem, protection, attacker).reach(targets[hinges])
             shown[:, hinges] = len(tables) + np.arange(exact.size).reshape(-1, 2).T
             reach[:, hinges] = exact
             tables.extend(witnesses if self.certify else ())
@@ -262,7 +289,7 @@ class _Job:
         value = problem.table.value
         lower, upper = (_tidy(value, targets, move) for move in (-reach[0], reach[1]))
         # The truth is possible, and what was known beforehand is no news, whatever the last digit of a sum.
-        lowest, highest = (limit[targets] for limit in limits(protection, attacker))
+        lowest, highest = (limit[targets] for limit in value_limits(protection, attacker))
         lower = np.minimum(np.maximum(lower, lowest), value[targets])
         upper = np.maximum(np.minimum(upper, highest), value[targets])
         return _Seen(lower, upper, safe, Evidence(tuple(tables), shown))
@@ -281,13 +308,13 @@ class _Job:
 
     def _hinges(self, question: _Question, reach: FloatArray, edge: FloatArray) -> BoolArray:
         """Which answers are not known yet: between how far a cell is proven to go and where it must stop."""
-        least, most = reach * (1 - tolerances.CLOSE), edge * (1 + tolerances.CLOSE)
+        least, most = reach * (1 - tolerances.EXACT_DECISION_MARGIN), edge * (1 + tolerances.EXACT_DECISION_MARGIN)
         hinges = _suffices(question, least) != _suffices(question, most)
         if question.intervals:
-            hinges |= np.any(most > reach * (1 + 2 * tolerances.REACH), axis=0)
+            hinges |= np.any(most > reach * (1 + 2 * tolerances.LEVEL_TOLERANCE), axis=0)
         return np.asarray(hinges)
 
-    def _parts(self, question: _Question, reduced: Reduced) -> Iterator[tuple[IntArray, Component]]:
+    def _parts(self, question: _Question, reduced: PresolvedSystem) -> Iterator[tuple[IntArray, Component]]:
         """The connected components with targets in them: their columns, and what is asked about them."""
         # Cells that need not move are of no interest, unless it is asked how far they do.
         asked = question.intervals | question.required.any(axis=0)
@@ -321,7 +348,7 @@ class _Job:
             )
 
     def _together(
-        self, reduced: Reduced, columns: IntArray, is_round: bool
+        self, reduced: PresolvedSystem, columns: IntArray, is_round: bool
     ) -> Iterator[tuple[IntArray, sparse.csr_array]]:
         """The connected components with targets in them; small ones, of round numbers, are asked about together.
 
@@ -332,11 +359,11 @@ class _Job:
             begin, end = np.searchsorted(columns, members, "left"), np.searchsorted(columns, members, "right")
             if np.array_equal(begin, end):
                 continue
-            if len(members) > SMALL or not is_round:
+            if len(members) > MAX_SMALL_COMPONENT or not is_round:
                 yield members, relations
                 continue
             small.append((members, relations))
-            if sum(len(members) for members, _ in small) > GROUP:
+            if sum(len(members) for members, _ in small) > JOINED_COMPONENT_COLUMNS:
                 yield _joined(small)
                 small = []
         if small:
@@ -347,12 +374,16 @@ class _Job:
         found, left = [], []
         told = self.protection
         loose = told.only_suppresses or bool(np.mean(told.lower < told.upper) < 0.5)
-        begun = [(part, self._from_parts(part) if is_vast(part, loose) else None) for part in whole]
+        begun = [(part, self._from_parts(part) if needs_neighbourhoods(part, loose) else None) for part in whole]
         for part, one in zip(whole, in_order(self.executor, _survey, begun), strict=True):
             found.append(one)
             left.append(open_targets(part, one))
             self._advance(len(part.targets) - len(left[-1]))
-        chunks = [(k, chosen[i : i + CHUNK]) for k, chosen in enumerate(left) for i in range(0, len(chosen), CHUNK)]
+        chunks = [
+            (k, chosen[i : i + TARGETS_PER_CHUNK])
+            for k, chosen in enumerate(left)
+            for i in range(0, len(chosen), TARGETS_PER_CHUNK)
+        ]
         work = [(whole[k], found[k], chosen) for k, chosen in chunks]
         # Each piece starts from the survey alone, so that their order does not matter.
         everything = [one.copy() for one in found]
@@ -366,26 +397,28 @@ class _Job:
 
         In a component that one program is not too large for, they must be small beside it, and a few of them show much.
         """
-        found = unknown(component)
-        is_large = len(component.low) > MANY
-        for size in (size for size in NEAR if is_large or SMALLER * size <= len(component.low)):
+        found = initial_findings(component)
+        is_large = len(component.low) > LARGE_COMPONENT_COLUMNS
+        for size in (size for size in NEIGHBOURHOOD_SIZES if is_large or MIN_SIZE_RATIO * size <= len(component.low)):
             left = open_targets(component, found)
-            if not is_large and len(left) > TRIAL:
-                few = left[np.linspace(0, len(left) - 1, TRIAL).astype(np.int64)]
+            if not is_large and len(left) > TRIAL_TARGETS:
+                few = left[np.linspace(0, len(left) - 1, TRIAL_TARGETS).astype(np.int64)]
                 self._settle_around(component, found, few, size, size)
                 left = open_targets(component, found)
-                if 2 * np.isin(few, left).sum() > TRIAL:
+                if 2 * np.isin(few, left).sum() > TRIAL_TARGETS:
                     continue
-            self._settle_around(component, found, left, size, SHARE if size == NEAR[0] else size)
+            self._settle_around(
+                component, found, left, size, SHARING_DIVISOR if size == NEIGHBOURHOOD_SIZES[0] else size
+            )
         return found
 
     def _settle_around(
         self, component: Component, found: ComponentFindings, chosen: IntArray, size: int, share: int
     ) -> None:
         seen = self.done + len(component.targets) - len(open_targets(component, found))
-        cut = parts(component, chosen, size, share)
+        cut = neighbourhoods_of(component, chosen, size, share)
         for part, settled in zip(cut, in_order(self.executor, Neighbourhood.settle, cut), strict=True):
-            take_in(found, part, settled)
+            add_findings(found, part, settled)
             seen += len(part.component.targets)
             self.progress.update(seen)
 
@@ -394,13 +427,13 @@ class _Job:
         self.progress.update(self.done)
 
     def _gather(
-        self, targets: IntArray, reduced: Reduced, columns: list[IntArray], found: list[ComponentFindings]
-    ) -> tuple[FloatArray, FloatArray, IntArray, list[Difference]]:
+        self, targets: IntArray, reduced: PresolvedSystem, columns: list[IntArray], found: list[ComponentFindings]
+    ) -> tuple[FloatArray, FloatArray, IntArray, list[Deviation]]:
         """From columns back to cells: how far each target moves, at least and at most, and the tables that show it."""
         n = len(reduced.low)
         # The last column stands for what does not move.
         (reach, edge), shown = np.zeros((2, 2, n + 1)), np.full((2, n + 1), -1)
-        tables: list[Difference] = []
+        tables: list[Deviation] = []
         if self.certify:
             at = np.flatnonzero(reduced.column >= 0)
             members = at[np.argsort(reduced.column[at], kind="stable")]
@@ -413,7 +446,7 @@ class _Job:
                     column = mine[table.cells]
                     many = starts[column + 1] - starts[column]
                     cells = members[np.repeat(starts[column] - np.cumsum(many) + many, many) + np.arange(many.sum())]
-                    tables.append(Difference(cells, reduced.sign[cells] * np.repeat(table.move, many)))
+                    tables.append(Deviation(cells, reduced.sign[cells] * np.repeat(table.amount, many)))
         column = reduced.column[targets]
         turned = np.where(reduced.sign[targets] > 0, [[0], [1]], [[1], [0]])
         reach, edge = (far[turned, column] for far in (reach, edge))
@@ -423,13 +456,13 @@ class _Job:
 def _suffices(question: _Question, reach: FloatArray) -> BoolArray:
     """Whether moves so far down and up are enough."""
     *levels, sliding = question.required
-    return np.asarray(reaches(reach, np.stack(levels)).all(axis=0) & reaches(reach.sum(axis=0), sliding))
+    return np.asarray(reaches_level(reach, np.stack(levels)).all(axis=0) & reaches_level(reach.sum(axis=0), sliding))
 
 
-def _joined(parts: list[tuple[IntArray, sparse.csr_array]]) -> tuple[IntArray, sparse.csr_array]:
+def _joined(blocks: list[tuple[IntArray, sparse.csr_array]]) -> tuple[IntArray, sparse.csr_array]:
     """Components side by side, their columns in order."""
-    members = np.concatenate([members for members, _ in parts])
-    relations = sparse.csr_array(sparse.block_diag([relations for _, relations in parts], format="csr"))
+    members = np.concatenate([members for members, _ in blocks])
+    relations = sparse.csr_array(sparse.block_diag([relations for _, relations in blocks], format="csr"))
     order = np.argsort(members)
     return members[order], sparse.csr_array(relations[:, order])
 

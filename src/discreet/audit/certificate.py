@@ -15,22 +15,33 @@ from numpy.typing import NDArray
 
 from discreet.attackers import Attacker
 from discreet.audit.audit import Audit
-from discreet.audit.proof import FORMAT, SIDES, VERSION, Json, Proof, ProvenSide, Witnesses, short, state, told
-from discreet.decompress import read_bytes
+from discreet.audit.proof import (
+    CERTIFICATE_FORMAT,
+    CERTIFICATE_VERSION,
+    SIDES,
+    Json,
+    Proof,
+    ProvenSide,
+    Witnesses,
+    is_published_primary,
+    missed_levels,
+    statement,
+)
+from discreet.compressed_files import read_bytes
 from discreet.drafts import create_private
 from discreet.errors import DiscreetError, FormatError, InputError, TableError, some
 from discreet.inference import tolerances
-from discreet.inference.decide import SIGNS, Decider
-from discreet.inference.evidence import Evidence
-from discreet.inference.exact_lp import Combination, ExactDifference
-from discreet.inference.numbers import decimal, number
-from discreet.inference.rationalize import exactly, toward
-from discreet.inference.requirements import against, required
+from discreet.inference.deviations import Evidence
+from discreet.inference.exact_lp import Combination, ExactDeviation
+from discreet.inference.exact_numbers import decimal_fraction, parse_number
+from discreet.inference.exact_reach import SIGNS, ExactReach
+from discreet.inference.rational_reconstruction import reach_of, simplest_exact_deviation
+from discreet.inference.requirements import chosen_attackers, required_levels
 from discreet.problem import Problem
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
 
-_Settled = tuple[ExactDifference | None, Combination | None]  # what shows how far a cell goes, and what bounds it
+_Settled = tuple[ExactDeviation | None, Combination | None]  # what shows how far a cell goes, and what bounds it
 _ADVICE = (
     "Numbers of very different size, or with many more digits than matter, can bring this about: round values, levels and "
     "bounds, then audit again. No certificate was written; in Python, what is proven comes as the error's 'certificate'."
@@ -60,7 +71,7 @@ def certificate(
     """
     checked = checked.linear or checked
     problem = checked.problem
-    whom = against(problem, attackers)
+    whom = chosen_attackers(problem, attackers)
     if checked.evidence is None:
         raise InputError("The audit kept no evidence: make it with audit(…, certify=True).")
     if protection.digest != checked.protection:
@@ -78,7 +89,7 @@ def certificate(
             exact = np.concatenate([exact, np.zeros(len(checked.others), dtype=bool)])
         proofs.append(_Prover(problem, protection, attacker, evidence, cells, exact).prove(progress, done))
         done += len(cells)
-    found, wrong = state(problem, protection, whom, proofs)
+    found, wrong = statement(problem, protection, whom, proofs)
     if wrong:
         raise CertificateError(f"The audit cannot be proven in exact arithmetic. {' '.join(wrong[:3])}", wrong)
     _compare(checked, found)
@@ -121,14 +132,14 @@ def _agrees(checked: Audit, k: int, value: float, entry: Json) -> bool:
     seen = (value - checked.lower[k], checked.upper[k] - value)
     for side, far in zip(SIDES, seen, strict=True):
         least, most = (_float(entry[side].get(name, "inf")) for name in ("reach", "bound"))
-        slack = tolerances.REACH * max(x for x in (abs(value), least, most, *seen) if np.isfinite(x))
+        slack = tolerances.LEVEL_TOLERANCE * max(x for x in (abs(value), least, most, *seen) if np.isfinite(x))
         if not least - slack <= far <= most + slack:
             return False
     return True
 
 
 def _float(written: str) -> float:
-    return float(number(written)) if written != "inf" else np.inf
+    return float(parse_number(written)) if written != "inf" else np.inf
 
 
 class _Prover:
@@ -145,10 +156,10 @@ class _Prover:
     ) -> None:
         self.problem, self.protection, self.evidence, self.exact = problem, protection, evidence, exact
         self.cells = [int(cell) for cell in cells]
-        self.decider = Decider.against(problem, protection, attacker)
+        self.decider = ExactReach.against(problem, protection, attacker)
         self.program = self.decider.program
-        self.required = required(problem, protection, attacker)
-        self._of_evidence: dict[int, ExactDifference | None] = {-1: None}
+        self.required = required_levels(problem, protection, attacker)
+        self._of_evidence: dict[int, ExactDeviation | None] = {-1: None}
 
     def prove(self, progress: Progress, done: int) -> Proof:
         settled: dict[int, list[_Settled]] = {}
@@ -156,7 +167,9 @@ class _Prover:
             if cell not in settled:
                 settled[cell] = self._cell(k, cell)
             progress.update(done + k + 1)
-        different = {(t.cells, t.move, t.over): t for both in settled.values() for t, _ in both if t is not None}
+        different = {
+            (t.cells, t.numerators, t.denominator): t for both in settled.values() for t, _ in both if t is not None
+        }
         shown = Witnesses(self.program, list(different.values()))
         sides = [
             [self._side(shown, cell, *one) for one in zip(SIGNS, both, strict=True)] for cell, both in settled.items()
@@ -172,7 +185,7 @@ class _Prover:
         """Down and up, how far a cell goes; and where that is needed, why it goes no farther."""
         shown = [self._shown(int(n)) for n in self.evidence.shown[:, k]]
         exact = bool(self.exact[k])
-        if not (exact or told(self.problem, self.protection, cell) or self._short(cell, shown)):
+        if not (exact or is_published_primary(self.problem, self.protection, cell) or self._short(cell, shown)):
             return [(table, None) for table in shown]
         decided = [self.decider.settle(cell, sign, table) for sign, table in zip(SIGNS, shown, strict=True)]
         settled: list[_Settled] = [(_standard(table), limit) for table, limit in decided]
@@ -180,30 +193,30 @@ class _Prover:
             return settled
         return [(table, None) for table, _ in settled]
 
-    def _shown(self, n: int) -> ExactDifference | None:
+    def _shown(self, n: int) -> ExactDeviation | None:
         """A table of the evidence, made exact."""
         if n not in self._of_evidence:
             table = self.evidence.tables[n]
-            self._of_evidence[n] = _standard(exactly(self.program, table.cells.tolist(), table.move))
+            self._of_evidence[n] = _standard(simplest_exact_deviation(self.program, table.cells.tolist(), table.amount))
         return self._of_evidence[n]
 
-    def _short(self, cell: int, shown: Sequence[ExactDifference | None]) -> list[str]:
-        down, up = (toward(self.program, table, cell, sign) for sign, table in zip(SIGNS, shown, strict=True))
-        return short([decimal(level) for level in self.required[:, cell]], down, up)
+    def _short(self, cell: int, shown: Sequence[ExactDeviation | None]) -> list[str]:
+        down, up = (reach_of(self.program, table, cell, sign) for sign, table in zip(SIGNS, shown, strict=True))
+        return missed_levels([decimal_fraction(level) for level in self.required[:, cell]], down, up)
 
     def _side(self, shown: Witnesses, cell: int, sign: int, settled: _Settled) -> ProvenSide:
         table, limit = settled
-        reach = toward(self.program, table, cell, sign)
+        reach = reach_of(self.program, table, cell, sign)
         multipliers = None if limit is None or isinstance(reach, float) else limit.multipliers
         n = shown.first(cell, sign, reach) if reach else None
         if n is None:
             return ProvenSide(None, 1, multipliers)
-        return ProvenSide(n, sign if shown.tables[n].moves[cell] > 0 else -sign, multipliers)
+        return ProvenSide(n, sign if shown.tables[n].by_cell[cell] > 0 else -sign, multipliers)
 
 
-def _standard(table: ExactDifference | None) -> ExactDifference | None:
+def _standard(table: ExactDeviation | None) -> ExactDeviation | None:
     """A cell that moves alone moves by 1: any other number would prove the same."""
-    return table if table is None or len(table.cells) != 1 else ExactDifference(table.cells, (1,), 1)
+    return table if table is None or len(table.cells) != 1 else ExactDeviation(table.cells, (1,), 1)
 
 
 # -- files ----------------------------------------------------------------------------------------------------
@@ -234,9 +247,9 @@ def read_certificate(path: str | Path) -> Json:
         raise FormatError(
             f"{path} is no certificate: it is not JSON, or damaged. Write it again with discreet audit."
         ) from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise FormatError(f"{path} is no certificate: it does not say 'format': {FORMAT!r}.")
-    if found.get("version") != VERSION:
+    if not isinstance(found, dict) or found.get("format") != CERTIFICATE_FORMAT:
+        raise FormatError(f"{path} is no certificate: it does not say 'format': {CERTIFICATE_FORMAT!r}.")
+    if found.get("version") != CERTIFICATE_VERSION:
         raise FormatError(f"{path} is a certificate of another version. Write it again with this version of discreet.")
     return found
 

@@ -22,16 +22,16 @@ from discreet.audit.audit import Audit
 from discreet.audit.audit import linear_audit as audit
 from discreet.errors import TableError
 from discreet.inference import tolerances
-from discreet.inference.propagate import propagate
-from discreet.inference.requirements import due, known_floats, required
+from discreet.inference.bound_propagation import propagate
+from discreet.inference.requirements import cells_to_protect, required_levels, slacks
 from discreet.problem import Problem, Status
 from discreet.progress import Progress
 from discreet.protection import Protection, suppress
 
-NEVER = -1
-ROUNDS = 1000  # bounds that creep towards each other for longer are left where they are
-GAIN = 1e-6  # share of itself by which a bound must get tighter to count
-FACTOR = 3  # of K_s
+NEVER_UNPICKED = -1
+MAX_UNPICKING_ROUNDS = 1000  # bounds that creep towards each other for longer are left where they are
+MIN_RELATIVE_GAIN = 1e-6  # share of itself by which a bound must get tighter to count
+K_S_FACTOR = 3  # of K_s
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,7 +89,7 @@ class Exposure:
 
     @property
     def unpicked(self) -> BoolArray:
-        return np.asarray(self.round != NEVER)
+        return np.asarray(self.round != NEVER_UNPICKED)
 
     @property
     def consequently(self) -> BoolArray:
@@ -119,16 +119,16 @@ class Exposure:
         """How many primaries there are, how many others are protected because they are suppressed, and how many in each set."""
         primaries = len(self.problem.primaries)
         counted = {"primaries": primaries, "conditional": len(self.cell) - primaries}
-        return counted | {flag: int(getattr(self, flag).sum()) for flag in FLAGS}
+        return counted | {flag: int(getattr(self, flag).sum()) for flag in EXPOSURE_SETS}
 
     def frame(self) -> pd.DataFrame:
         """One row a protected cell: its label, the sets it is in, and the round of unpicking (empty if never)."""
-        flags = {flag: getattr(self, flag) for flag in FLAGS}
+        flags = {flag: getattr(self, flag) for flag in EXPOSURE_SETS}
         turn = pd.Series(self.round, dtype="Int64").where(self.unpicked)
         return pd.DataFrame({"cell": self.problem.table.labels(self.cell), **flags, "round": turn})
 
 
-FLAGS = (
+EXPOSURE_SETS = (
     "exposed",
     "fully",
     "partially",
@@ -162,14 +162,14 @@ def exposure(
         protection = suppress(problem, np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED)))
     whom = problem.attackers()
     mine = np.zeros((len(whom), len(problem)), dtype=bool)
-    for protected, who in zip(mine, whom, strict=True):
-        protected[due(problem, protection, who)] = True
+    for protected, attacker in zip(mine, whom, strict=True):
+        protected[cells_to_protect(problem, protection, attacker)] = True
     exposed, fully = _by_all_relations(problem, protection, mine, checked, progress)
-    views = [_view(problem, protection, who, protected) for who, protected in zip(whom, mine, strict=True)]
+    views = [_view(problem, protection, attacker, protected) for attacker, protected in zip(whom, mine, strict=True)]
     turns = np.stack([view.round for view in views])
-    first = np.where(turns == NEVER, ROUNDS, turns).min(axis=0)
+    first = np.where(turns == NEVER_UNPICKED, MAX_UNPICKING_ROUNDS, turns).min(axis=0)
     # Floats on the line itself may see it otherwise; the verdict is the audit's.
-    turn = np.where(exposed & (first < ROUNDS), first, NEVER)
+    turn = np.where(exposed & (first < MAX_UNPICKING_ROUNDS), first, NEVER_UNPICKED)
     p = np.flatnonzero(mine.any(axis=0))
     return Exposure(
         problem=problem,
@@ -178,7 +178,7 @@ def exposure(
         exposed=exposed[p],
         fully=fully[p],
         round=turn[p],
-        initially=(_any([view.initially for view in views]) & (turn != NEVER))[p],
+        initially=(_any([view.initially for view in views]) & (turn != NEVER_UNPICKED))[p],
         alone=_any([view.alone for view in views])[p],
         k_pl=_any([view.k_pl for view in views])[p],
         k_nv=_any([view.k_nv for view in views])[p],
@@ -201,7 +201,7 @@ def _by_all_relations(
         checked = audit(problem, protection, cells=np.unique(quick.cell[~quick.safe]), progress=progress)
     else:
         same = checked.protection == protection.digest and checked.exact
-        known = checked.knowledge == tuple(who.digest for who in problem.attackers())
+        known = checked.knowledge == tuple(attacker.digest for attacker in problem.attackers())
         if same and known:
             audited = np.zeros_like(mine)
             audited[checked.attacker, checked.cell] = True
@@ -231,19 +231,19 @@ class _View:
     up: FloatArray
 
 
-def _view(problem: Problem, protection: Protection, who: Attacker, mine: BoolArray) -> _View:
+def _view(problem: Problem, protection: Protection, attacker: Attacker, mine: BoolArray) -> _View:
     value = problem.table.value
-    need = required(problem, protection, who) * mine
-    low, high = known_floats(problem, protection, who)
+    need = required_levels(problem, protection, attacker) * mine
+    low, high = slacks(problem, protection, attacker)
     told = (problem.status == Status.PRIMARY) & (protection.lower == protection.upper)
     suppressed = np.flatnonzero(low < high)
     relations = sparse.csr_array(problem.table.relations[:, suppressed])
 
-    turn = np.where(told | _short(low, high, need), 0, NEVER)
+    turn = np.where(told | _short(low, high, need), 0, NEVER_UNPICKED)
     initially = turn == 0
     turn[suppressed] = _unpick(relations, low[suppressed], high[suppressed], need[:, suppressed], pass_on=True)
     initially[suppressed] = (
-        _unpick(relations, low[suppressed], high[suppressed], need[:, suppressed], pass_on=False) != NEVER
+        _unpick(relations, low[suppressed], high[suppressed], need[:, suppressed], pass_on=False) != NEVER_UNPICKED
     )
 
     entries = relations.tocoo()
@@ -263,7 +263,7 @@ def _view(problem: Problem, protection: Protection, who: Attacker, mine: BoolArr
         alone=alone & mine,
         k_pl=_short(-down, up, need) | told,
         k_nv=mine & (np.abs(value) + need.max(axis=0) > others),
-        k_s=mine & (np.maximum(reach, np.abs(value)) > FACTOR * others),
+        k_s=mine & (np.maximum(reach, np.abs(value)) > K_S_FACTOR * others),
         down=np.where(mine, down, np.inf),
         up=np.where(mine, up, np.inf),
     )
@@ -271,7 +271,7 @@ def _view(problem: Problem, protection: Protection, who: Attacker, mine: BoolArr
 
 def _short(low: FloatArray, high: FloatArray, need: FloatArray) -> BoolArray:
     """Whether the slack between ``low`` and ``high`` is less than needed: down, up, or in all."""
-    down, up, width = need * (1 - tolerances.REACH)
+    down, up, width = need * (1 - tolerances.LEVEL_TOLERANCE)
     return np.asarray((-low < down) | (high < up) | (high - low < width))
 
 
@@ -282,13 +282,13 @@ def _unpick(
 
     Without ``pass_on`` a cell that is exposed keeps the bounds it had before, so that nobody else is exposed through it.
     """
-    turn = np.where(_short(low, high, need), 0, NEVER)
-    for this in range(1, ROUNDS):
+    turn = np.where(_short(low, high, need), 0, NEVER_UNPICKED)
+    for this in range(1, MAX_UNPICKING_ROUNDS):
         new_low, new_high = propagate(relations, low, high, rounds=1)
-        turn[(turn == NEVER) & _short(new_low, new_high, need)] = this
+        turn[(turn == NEVER_UNPICKED) & _short(new_low, new_high, need)] = this
         if not pass_on:
-            new_low, new_high = np.where(turn == NEVER, (new_low, new_high), (low, high))
-        gained = (new_low > low * (1 - GAIN)) | (new_high < high * (1 - GAIN))
+            new_low, new_high = np.where(turn == NEVER_UNPICKED, (new_low, new_high), (low, high))
+        gained = (new_low > low * (1 - MIN_RELATIVE_GAIN)) | (new_high < high * (1 - MIN_RELATIVE_GAIN))
         low, high = new_low, new_high
         if not gained.any():
             break

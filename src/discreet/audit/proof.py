@@ -12,20 +12,20 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.attackers import Attacker
-from discreet.audit.explain import explain
+from discreet.audit.explanation import explain
 from discreet.inference import tolerances
-from discreet.inference.exact_lp import Combination, ExactDifference, ExactProgram
-from discreet.inference.numbers import Bound, decimal, text
-from discreet.inference.requirements import due, known, others, required
+from discreet.inference.exact_lp import Combination, ExactDeviation, ExactProgram
+from discreet.inference.exact_numbers import Bound, decimal_fraction, format_number
+from discreet.inference.requirements import cells_to_protect, exact_slacks, other_suppressed_cells, required_levels
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
 
-FORMAT, VERSION = "discreet certificate", 1
-NOTE = (
+CERTIFICATE_FORMAT, CERTIFICATE_VERSION = "discreet certificate", 1
+CONFIDENTIALITY_NOTE = (
     "Confidential: this file contains differences from confidential values, and bounds on them. It proves to whoever may see "
     "the problem which cells are safe and which are not; it must never be published."
 )
-ENOUGH = 1 - decimal(tolerances.REACH)  # the share of a level that counts as all of it
+SUFFICIENT_SHARE = 1 - decimal_fraction(tolerances.LEVEL_TOLERANCE)  # the share of a level that counts as all of it
 SIDES = ("lower", "upper")
 Json = dict[str, Any]
 
@@ -43,12 +43,12 @@ class ProvenSide:
 class Proof:
     """What one attacker can infer about the audited cells."""
 
-    tables: Sequence[ExactDifference]
+    tables: Sequence[ExactDeviation]
     cells: Sequence[int]
     sides: Sequence[tuple[ProvenSide, ProvenSide]]  # down and up
 
 
-def state(
+def statement(
     problem: Problem, protection: Protection, attackers: Sequence[Attacker], proofs: Sequence[Proof]
 ) -> tuple[Json, list[str]]:
     """All that the proofs show, as a certificate; and what is wrong with them."""
@@ -59,8 +59,8 @@ def state(
     ]
     cells = [cell for part in parts for cell in part["cells"]]
     sides = [cell[side] for cell in cells for side in SIDES]
-    every = [set(due(problem, protection, attacker).tolist()) for attacker in attackers]
-    unlevelled = set(others(problem, protection, attackers[0]).tolist())
+    every = [set(cells_to_protect(problem, protection, attacker).tolist()) for attacker in attackers]
+    unlevelled = set(other_suppressed_cells(problem, protection, attackers[0]).tolist())
     levelled = [
         cell[side]
         for k, part in enumerate(parts)
@@ -71,10 +71,10 @@ def state(
     every[0] |= unlevelled
     bounded = [side for side in sides if "bound" in side]
     certificate = {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": CERTIFICATE_FORMAT,
+        "version": CERTIFICATE_VERSION,
         "confidential": True,
-        "note": NOTE,
+        "note": CONFIDENTIALITY_NOTE,
         "problem": problem.digest,
         "protection": protection.digest,
         "safe": all(cell["safe"] for cell in cells),
@@ -99,21 +99,21 @@ def checksum(certificate: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def told(problem: Problem, protection: Protection, cell: int) -> bool:
+def is_published_primary(problem: Problem, protection: Protection, cell: int) -> bool:
     """A primary whose value is simply told is exposed, however little protection it asked for."""
     return bool(problem.status[cell] == Status.PRIMARY and protection.lower[cell] == protection.upper[cell])
 
 
-def short(levels: Sequence[Fraction], down: Bound, up: Bound) -> list[str]:
+def missed_levels(levels: Sequence[Fraction], down: Bound, up: Bound) -> list[str]:
     """The levels that are not reached by moves so far down and up."""
     ways = zip((*SIDES, "sliding"), (down, up, down + up), levels, strict=True)
-    return [name for name, reach, level in ways if reach < level * ENOUGH]
+    return [name for name, reach, level in ways if reach < level * SUFFICIENT_SHARE]
 
 
 class Witnesses:
     """Which of several tables show how far a cell moves. Of those that show the same, the first is named."""
 
-    def __init__(self, program: ExactProgram, tables: Sequence[ExactDifference]) -> None:
+    def __init__(self, program: ExactProgram, tables: Sequence[ExactDeviation]) -> None:
         self.program, self.tables = program, tables
         self._moving: defaultdict[int, list[int]] = defaultdict(list)
         for number, table in enumerate(tables):
@@ -133,9 +133,9 @@ class _Statement:
         self, problem: Problem, protection: Protection, attacker: Attacker, proof: Proof, wrong: list[str]
     ) -> None:
         self.problem, self.protection, self.attacker, self.proof = problem, protection, attacker, proof
-        self.program = ExactProgram(problem.table.relations, *known(problem, protection, attacker))
+        self.program = ExactProgram(problem.table.relations, *exact_slacks(problem, protection, attacker))
         self.shown = Witnesses(self.program, proof.tables)
-        self.required = required(problem, protection, attacker)
+        self.required = required_levels(problem, protection, attacker)
         self.wrong = wrong
 
     def state(self) -> Json:
@@ -148,23 +148,26 @@ class _Statement:
             "name": self.attacker.name,
             "knowledge": self.attacker.digest,
             "tables": [
-                {"cells": list(t.cells), "moves": [text(Fraction(move, t.over)) for move in t.move]}
+                {
+                    "cells": list(t.cells),
+                    "moves": [format_number(Fraction(move, t.denominator)) for move in t.numerators],
+                }
                 for t in self.proof.tables
             ],
             "cells": [self._cell(cell, *sides) for cell, sides in zip(self.proof.cells, self.proof.sides, strict=True)],
         }
 
-    def _check(self, number: int, table: ExactDifference) -> None:
+    def _check(self, number: int, table: ExactDeviation) -> None:
         """The multiple used of a table keeps all bounds by definition; what is left to check are its relations."""
         row = self.program.violated(table)
         if row is not None:
             name = self.problem.table.relation_label(row)
             self.wrong.append(f"Table {number} is not congruent: the relation of {name!r} does not hold.")
-        if len(table.cells) == 1 and (table.move, table.over) != ((1,), 1):
+        if len(table.cells) == 1 and (table.numerators, table.denominator) != ((1,), 1):
             self.wrong.append(f"Table {number} moves a single cell, by other than 1.")
 
     def _cell(self, cell: int, *sides: ProvenSide) -> Json:
-        label, needs = self.problem.table.label(cell), [decimal(level) for level in self.required[:, cell]]
+        label, needs = self.problem.table.label(cell), [decimal_fraction(level) for level in self.required[:, cell]]
         stated, reach, limits = [], [], {}
         for k, side in enumerate(sides):
             said, far, limit = self._side(cell, (-1, 1)[k], side)
@@ -172,16 +175,16 @@ class _Statement:
             reach.append(far)
             if limit is not None and not isinstance(limit.bound, float):
                 limits[k] = limit
-        missed = short(needs, *(limits[k].bound if k in limits else math.inf for k in range(2)))
-        if told(self.problem, self.protection, cell):
+        missed = missed_levels(needs, *(limits[k].bound if k in limits else math.inf for k in range(2)))
+        if is_published_primary(self.problem, self.protection, cell):
             missed.append("published")
-        if not missed and short(needs, *reach):
+        if not missed and missed_levels(needs, *reach):
             self.wrong.append(f"{label!r} is neither shown to be safe nor to be exposed.")
         entry = {
             "cell": cell,
             "label": label,
             "safe": not missed,
-            "needs": dict(zip((*SIDES, "sliding"), map(text, needs), strict=True)),
+            "needs": dict(zip((*SIDES, "sliding"), map(format_number, needs), strict=True)),
             **dict(zip(SIDES, stated, strict=True)),
         }
         if missed:
@@ -199,16 +202,16 @@ class _Statement:
             if reach <= 0:
                 label = self.problem.table.label(cell)
                 self.wrong.append(f"Table {side.table} does not show that {label!r} moves {('down', 'up')[sign > 0]}.")
-        said["reach"] = text(reach)
+        said["reach"] = format_number(reach)
         if side.multipliers is None:
             return said, reach, None
         limit = self.program.combine(cell, sign, side.multipliers)
         said |= {
-            "bound": text(limit.bound),
-            "gap": text(limit.bound - reach),
+            "bound": format_number(limit.bound),
+            "gap": format_number(limit.bound - reach),
             "relations": list(limit.multipliers),
-            "multipliers": [text(y) for y in limit.multipliers.values()],
+            "multipliers": [format_number(y) for y in limit.multipliers.values()],
             "remaining": list(limit.remaining),
-            "weights": [text(weight) for weight in limit.remaining.values()],
+            "weights": [format_number(weight) for weight in limit.remaining.values()],
         }
         return said, reach, limit

@@ -11,14 +11,14 @@ import pandas as pd
 from discreet.arrays import BoolArray
 from discreet.errors import InputError, TableError
 from discreet.executors import in_order
+from discreet.inference.respondents.exposure_search import RespondentExposure, RespondentSearch
 from discreet.inference.respondents.insiders import Insiders
-from discreet.inference.respondents.search import Exposed, RespondentSearch
-from discreet.inference.respondents.sensitivity import Measure, measures
+from discreet.inference.respondents.sensitivity import SensitivityMeasure, sensitivity_measures
 from discreet.problem import Problem
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
 
-CHUNK = 60  # respondents that are looked at in one go
+RESPONDENTS_PER_CHUNK = 60  # respondents that are looked at in one go
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -30,7 +30,7 @@ class RespondentAudit:
     rules: tuple[str, ...]
     targets: int  # respondents who need protection
     programs: int  # linear programs it took
-    exposed: tuple[Exposed, ...]  # for each respondent and rule one, the worst first
+    exposed: tuple[RespondentExposure, ...]  # for each respondent and rule one, the worst first
 
     def __repr__(self) -> str:
         return f"RespondentAudit({self.targets:,} respondents, {'safe' if self.passed else f'{len(self.respondents):,} exposed'})"
@@ -75,13 +75,13 @@ def audit_respondents(
         raise TableError("The protection belongs to another problem. Audit it with the problem it was made for.")
     if not protection.only_suppresses:
         raise InputError("Aggregations are audited where cells are published or suppressed, not as intervals.")
-    exposed: list[Exposed] = []
+    exposed: list[RespondentExposure] = []
     targets, programs = set[int](), 0
-    for measure in measures(problem):
+    for measure in sensitivity_measures(problem):
         found = Insiders(problem, measure).targets()
         targets |= set(found)
         chunks = in_chunks(problem, protection.suppressed, measure, found)
-        for worst, solved in look(chunks, Chunk.worst, executor, progress or Silent()):
+        for worst, solved in search_chunks(chunks, RespondentChunk.worst, executor, progress or Silent()):
             exposed += worst
             programs += solved
     exposed.sort(key=lambda one: (one.precision, one.respondent))
@@ -89,36 +89,41 @@ def audit_respondents(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Chunk:
+class RespondentChunk:
     """Some respondents to look at, in another process perhaps."""
 
     problem: Problem
     suppressed: BoolArray
-    measure: Measure
+    measure: SensitivityMeasure
     targets: list[int]
 
-    def worst(self) -> tuple[list[Exposed], int]:
+    def worst(self) -> tuple[list[RespondentExposure], int]:
         """Of each of them who is exposed, to somebody who learns most; and how many programs that took."""
         search = RespondentSearch(self.problem, self.suppressed, self.measure)
         found = [search.worst(target) for target in self.targets]
         return [one for one in found if one is not None], search.programs
 
-    def all(self) -> tuple[list[Exposed], int]:
+    def all(self) -> tuple[list[RespondentExposure], int]:
         """Everybody who learns too much about them."""
         search = RespondentSearch(self.problem, self.suppressed, self.measure)
         return [one for target in self.targets for one in search.exposures(target)], search.programs
 
 
-def in_chunks(problem: Problem, suppressed: BoolArray, measure: Measure, targets: list[int]) -> list[Chunk]:
-    return [Chunk(problem, suppressed, measure, targets[k : k + CHUNK]) for k in range(0, len(targets), CHUNK)]
+def in_chunks(
+    problem: Problem, suppressed: BoolArray, measure: SensitivityMeasure, targets: list[int]
+) -> list[RespondentChunk]:
+    return [
+        RespondentChunk(problem, suppressed, measure, targets[k : k + RESPONDENTS_PER_CHUNK])
+        for k in range(0, len(targets), RESPONDENTS_PER_CHUNK)
+    ]
 
 
-def look(
-    chunks: list[Chunk],
-    at: Callable[[Chunk], tuple[list[Exposed], int]],
+def search_chunks(
+    chunks: list[RespondentChunk],
+    at: Callable[[RespondentChunk], tuple[list[RespondentExposure], int]],
     executor: Executor | None,
     progress: Progress,
-) -> Iterator[tuple[list[Exposed], int]]:
+) -> Iterator[tuple[list[RespondentExposure], int]]:
     """What is found in each chunk, wherever it is looked at."""
     progress.stage("respondents", sum(len(chunk.targets) for chunk in chunks))
     done = exposed = 0

@@ -11,7 +11,7 @@ import click
 from rich.table import Table as Grid
 
 from discreet.attacks import ATTACKS, Knowledge, LabReport, Public, Recipe, run
-from discreet.attacks.limits import limits
+from discreet.attacks.limitations import limitations
 from discreet.cli.common import ExistingFile, NewFile, Number, console
 from discreet.errors import NotSafeError, some
 from discreet.io.pattern import read_pattern
@@ -121,9 +121,9 @@ def attack_quickly(
     return report
 
 
-def show_limits(report: LabReport | None) -> None:
+def show_limitations(report: LabReport | None) -> None:
     """What attacks leave open, beside the verdict."""
-    for sentence in limits(report):
+    for sentence in limitations(report):
         console.print(f"  {sentence}", markup=False, highlight=False)
 
 
@@ -139,7 +139,7 @@ def show_lab(report: LabReport) -> None:
     console.print()
     console.print(grid)
     if any(one.finding.attack == "replay" for one in report.scores):
-        show_limits(report)
+        show_limitations(report)
     for name, reason in report.skipped.items():
         console.print(f"  left out: {name}: {reason}", markup=False)
     for label in report.compromised[:LISTED]:

@@ -32,7 +32,7 @@ from discreet.cli.common import (
     workers_option,
 )
 from discreet.executors import spread
-from discreet.inference.requirements import due
+from discreet.inference.requirements import cells_to_protect
 from discreet.io.pattern import read_pattern
 from discreet.jobs.job import audit_report, write_json, write_together
 from discreet.level import Level, level_of
@@ -203,7 +203,7 @@ def attack_command(
     sensitive = int(np.isin(pinned, given.primaries).sum())
     what = "protected" if how.counts()["conditional"] else "sensitive"
     console.print(f"{len(suppressed):,} suppressed cells: {len(pinned):,} can be computed exactly,")
-    needed = np.concatenate([due(given, found, who) for who in given.attackers()])
+    needed = np.concatenate([cells_to_protect(given, found, attacker) for attacker in given.attackers()])
     violated = np.isin(np.unique(seen.cell[~seen.safe]), needed)
     console.print(f"  {sensitive:,} of them sensitive; {int(violated.sum()):,} {what} cells miss their protection")
     _exposed(how)

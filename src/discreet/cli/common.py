@@ -19,7 +19,7 @@ from discreet.errors import InputError, plural
 from discreet.io import FORMATS, read_problem, write_problem
 from discreet.io.attackers import with_attackers
 from discreet.jobs.job_file import Job
-from discreet.level import LEVELS, LevelInForce
+from discreet.level import SAFETY_LEVELS, LevelInForce
 from discreet.printable import printable_lines
 from discreet.problem import Problem
 from discreet.promise import promise, safe
@@ -97,7 +97,7 @@ attackers_option = click.option(
 )
 level_option = click.option(
     "--level",
-    type=click.Choice(LEVELS),
+    type=click.Choice(SAFETY_LEVELS),
     help="What is to be safe: every single respondent's contributions, or only the values of sensitive cells. "
     "Default: contributions wherever contributors are named and a rule is about them.",
 )
@@ -162,7 +162,7 @@ def respondents_verdict(seen: RespondentAudit, protection: Protection) -> str:
     """The same at the level of contributions."""
     if seen.passed:
         return f"{safe(protection)}: {seen.targets:,} respondents keep their protection"
-    return f"exposed: {len(seen.respondents):,} of {seen.targets:,} respondents can be told too closely"
+    return f"exposed: {len(seen.respondents):,} of {seen.targets:,} respondents can be estimated too closely"
 
 
 def show_promise(protection: Protection, level: LevelInForce, respondents: RespondentAudit | None = None) -> None:

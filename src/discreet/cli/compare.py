@@ -23,8 +23,8 @@ from discreet.cli.common import (
     workers_option,
 )
 from discreet.compare import Comparison, MethodOutcome, compare, read_methods, standard, write_comparison
-from discreet.compare.notation import written
-from discreet.compare.page import TITLE
+from discreet.compare.notation import notation_of
+from discreet.compare.page import COMPARISON_TITLE
 from discreet.executors import spread
 from discreet.io.attackers import with_attackers
 from discreet.jobs.job import make_problem, make_table, write_together
@@ -42,7 +42,7 @@ class _Given:
     """What is to be compared on, and how."""
 
     problem: Problem
-    title: str = TITLE
+    title: str = COMPARISON_TITLE
     seed: int = 0
     gap: float = 0.0
     own: Method | None = None  # the job's method
@@ -50,7 +50,7 @@ class _Given:
 
     def methods(self) -> dict[str, Method]:
         """The job's own method first, then one of each kind."""
-        own = {} if self.own is None else {written(self.own): self.own}
+        own = {} if self.own is None else {notation_of(self.own): self.own}
         return {**own, **read_methods(name for name in standard(self.problem) if name not in own)}
 
 
@@ -132,11 +132,11 @@ def compare_command(
     return 0 if found.complete else 1
 
 
-def _read(path: Path, attackers: Path | None, written: tuple[Path | None, ...]) -> _Given:
+def _read(path: Path, attackers: Path | None, outputs: tuple[Path | None, ...]) -> _Given:
     if path.suffix.lower() != ".toml":
         return _Given(problem_against(path, attackers), settings={"Problem": path.name})
     job = read_job(path)
-    keep_job(job, *written)
+    keep_job(job, *outputs)
     problem = make_problem(job, make_table(job))
     return _of_job(job, with_attackers(problem, attackers) if attackers else problem)
 

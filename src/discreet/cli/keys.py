@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from discreet.cli.common import ExistingFile, NewFile, console, keep_apart
-from discreet.data.records import PARQUET
+from discreet.data.records import PARQUET_SUFFIXES, RECORD_SUFFIXES
 from discreet.errors import InputError
 from discreet.io import writing
-from discreet.io.keys import RECORDS, add_keys
+from discreet.io.record_keys import add_keys
 from discreet.secret import Secret
 
 
@@ -25,11 +25,13 @@ from discreet.secret import Secret
     help="File with the secret that keys come from; keep it. See `discreet secret`.",
 )
 @click.option("--name", default="key", show_default=True, help="What the new column is called.")
-@click.option("--out", type=NewFile(*RECORDS), required=True, help="Records to write, in the format of those read.")
+@click.option(
+    "--out", type=NewFile(*RECORD_SUFFIXES), required=True, help="Records to write, in the format of those read."
+)
 def keys_command(data: Path, identifier: str, secret: Path, name: str, out: Path) -> None:
     """Give every record a key, for cell-key perturbation."""
     keep_apart(data, secret, out)
-    if data.name.lower().endswith(PARQUET) != out.name.lower().endswith(PARQUET):
+    if data.name.lower().endswith(PARQUET_SUFFIXES) != out.name.lower().endswith(PARQUET_SUFFIXES):
         raise InputError(f"{out} should be in the same format as {data}: both CSV, or both Parquet.")
     with writing(out) as draft:
         many = add_keys(data, draft, identifier, secret=Secret.read(secret), name=name)

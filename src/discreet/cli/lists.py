@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields
 from typing import Any
 
 import click
@@ -11,7 +10,7 @@ from discreet.cli.common import console
 from discreet.costs import COSTS
 from discreet.costs import usage as cost_usage
 from discreet.io import FORMATS
-from discreet.methods import METHODS
+from discreet.methods import METHODS, options_of
 from discreet.rules import RULES, usage
 
 
@@ -25,10 +24,12 @@ def rules_command() -> None:
 
 @click.command("methods")
 def methods_command() -> None:
-    """List the methods and file formats."""
+    """List the methods with their options, and the file formats."""
     for name, method in METHODS.items():
-        options = ", ".join(f"{f.name}={f.default!r}" for f in fields(method) if f.default is not MISSING)  # type: ignore[arg-type]
-        console.print(f"[bold]{name}[/]", options, _first_line(method))
+        console.print(f"[bold]{name}[/]", _first_line(method))
+        for option in options_of(method):
+            default = f", default {option.default}" if option.default else ""
+            console.print(f"  {option.name} ({option.type}{default}): {option.meaning}", markup=False)
     console.print(f"\nFormats: {', '.join(FORMATS)}", markup=False)
 
 

@@ -31,7 +31,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "convert": ("view", "Convert a problem between formats, e.g. problem.discreet to problem.jj.gz."),
     "rules": ("lists", "List the rules, costs and their notation."),
-    "methods": ("lists", "List the methods and file formats."),
+    "methods": ("lists", "List the methods with their options, and the file formats."),
     "audit": ("audit", "Check whether a pattern is safe."),
     "verify": ("audit", "Check a certificate in exact arithmetic, without a solver."),
     "attack": (

@@ -9,7 +9,7 @@ import click
 
 from discreet.audit import audit
 from discreet.audit.respondents import audit_respondents
-from discreet.cli.attack import attack_quickly, method_option, show_limits
+from discreet.cli.attack import attack_quickly, method_option, show_limitations
 from discreet.cli.common import (
     RELEASES,
     NewFile,
@@ -78,4 +78,4 @@ def publish_command(
     write_release(release, out)
     console.print(f"{release!r}, {safe(found)}", markup=False)
     show_promise(found, in_force, seen)
-    show_limits(lab)
+    show_limitations(lab)

@@ -27,7 +27,7 @@ from discreet.io import writing
 from discreet.io.pattern import read_pattern
 from discreet.level import Level, level_of
 from discreet.progress import on_terminal
-from discreet.report import TITLE, write_report, write_shareable
+from discreet.report import REPORT_TITLE, write_report, write_shareable
 
 
 @click.command("report")
@@ -39,7 +39,7 @@ from discreet.report import TITLE, write_report, write_shareable
     "--share", is_flag=True, help="The edition that may be published with the release; only if the audit passes."
 )
 @accept_symmetric_option
-@click.option("--title", default=TITLE, show_default=True, help="Heading of the report.")
+@click.option("--title", default=REPORT_TITLE, show_default=True, help="Heading of the report.")
 @click.option(
     "--out", type=NewFile(".html"), required=True, help="Report to write (.html). Confidential unless --share."
 )

@@ -9,7 +9,7 @@ import click
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from discreet.cli.attack import show_limits
+from discreet.cli.attack import show_limitations
 from discreet.cli.common import ExistingFile, console, quiet_option, show_promise
 from discreet.jobs.demo import write_demo
 from discreet.jobs.job import (
@@ -104,7 +104,7 @@ def _summary(result: Result) -> None:
         hit = len(result.lab.compromised)
         console.print(f"[bold red]Not published[/]: attacks compromise {hit:,} sensitive cells; see report.html.")
     show_promise(result.protection, result.level, respondents)
-    show_limits(result.lab)
+    show_limitations(result.lab)
     console.print("Written:")
     for file in result.files:
         note = "" if is_public(file) else "  [dim]confidential[/]"

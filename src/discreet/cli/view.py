@@ -19,7 +19,7 @@ from discreet.cli.common import (
 from discreet.errors import FormatError
 from discreet.io import bundle, read_problem
 from discreet.io.csv import read_release
-from discreet.show import show
+from discreet.terminal import print_release
 
 
 @click.command("view")
@@ -40,7 +40,7 @@ def view_command(file: Path, rows: int) -> None:
         frame = pd.read_parquet(file) if name.endswith(".parquet") else read_release(file)
     except (ValueError, OSError, FormatError):  # without its words, which may quote what is in the file
         raise FormatError(f"{file} cannot be shown: it is neither CSV nor Parquet, or damaged.") from None
-    show(frame, rows, console)
+    print_release(frame, rows, console)
 
 
 @click.command("convert")

@@ -11,11 +11,16 @@ from discreet.report import words
 
 Row = dict[str, Any]
 
-LEFT, RIGHT, TOP, BOTTOM = 64, 870, 32, 332  # where the scatter's axes end
-LETTER, LINE = 7.0, 15.0  # generous estimates of a letter's width and a line's height
-NEAR = 5.0  # points this near each other share a label
-WIDTH, NAME, FIGURE, ROW = 490, 168, 64, 26  # of a chart of bars: in all, most for names, for figures; distance of rows
-SHORT = 24  # letters of a name that fit there
+AXIS_LEFT, AXIS_RIGHT, AXIS_TOP, AXIS_BOTTOM = 64, 870, 32, 332  # where the scatter's axes end
+LETTER_WIDTH, LINE_HEIGHT = 7.0, 15.0  # generous estimates of a letter's width and a line's height
+SHARED_LABEL_DISTANCE = 5.0  # points this near each other share a label
+BAR_CHART_WIDTH, MAX_NAME_WIDTH, FIGURE_WIDTH, BAR_SPACING = (
+    490,
+    168,
+    64,
+    26,
+)  # of a chart of bars: in all, most for names, for figures; distance of rows
+MAX_NAME_LETTERS = 24  # letters of a name that fit there
 
 
 @dataclass(frozen=True)
@@ -32,13 +37,18 @@ def scatter(points: Sequence[Point]) -> Row:
     """Shares of loss and of risk, each axis from zero to the next round number."""
     across, up = (_ticks(max((getattr(p, axis) for p in points), default=0.0)) for axis in ("x", "y"))
     placed = [
-        (LEFT + p.x / across[-1] * (RIGHT - LEFT), BOTTOM - p.y / up[-1] * (BOTTOM - TOP), p.name, p.safe)
+        (
+            AXIS_LEFT + p.x / across[-1] * (AXIS_RIGHT - AXIS_LEFT),
+            AXIS_BOTTOM - p.y / up[-1] * (AXIS_BOTTOM - AXIS_TOP),
+            p.name,
+            p.safe,
+        )
         for p in points
     ]
     return {
-        "frame": (LEFT, RIGHT, TOP, BOTTOM),
-        "across": [(LEFT + t / across[-1] * (RIGHT - LEFT), round_percent(t)) for t in across],
-        "up": [(BOTTOM - t / up[-1] * (BOTTOM - TOP), round_percent(t)) for t in up],
+        "frame": (AXIS_LEFT, AXIS_RIGHT, AXIS_TOP, AXIS_BOTTOM),
+        "across": [(AXIS_LEFT + t / across[-1] * (AXIS_RIGHT - AXIS_LEFT), round_percent(t)) for t in across],
+        "up": [(AXIS_BOTTOM - t / up[-1] * (AXIS_BOTTOM - AXIS_TOP), round_percent(t)) for t in up],
         "points": placed,
         "labels": _labels(placed),
     }
@@ -47,8 +57,8 @@ def scatter(points: Sequence[Point]) -> Row:
 def bars(names: Sequence[str], shares: Sequence[Sequence[float | None]], kinds: Sequence[str]) -> Row:
     """A bar a method, of one or more parts; those of one part are drawn in proportion to the longest."""
     whole = 1.0 if len(kinds) > 1 else max((part[0] or 0.0 for part in shares), default=0.0) or 1.0
-    begin = min(NAME, 12 + LETTER * max(map(len, names), default=0))
-    longest, rows = WIDTH - FIGURE - begin, []
+    begin = min(MAX_NAME_WIDTH, 12 + LETTER_WIDTH * max(map(len, names), default=0))
+    longest, rows = BAR_CHART_WIDTH - FIGURE_WIDTH - begin, []
     for k, (name, parts) in enumerate(zip(names, shares, strict=True)):
         start, drawn = begin, []
         for kind, part in zip(kinds, parts, strict=True):
@@ -57,8 +67,10 @@ def bars(names: Sequence[str], shares: Sequence[Sequence[float | None]], kinds: 
                 drawn.append((kind, start, length, f"{name}: {words.percent(part)} {kind}".strip()))
             start += length
         figure = words.percent(parts[0])
-        rows.append({"name": _short(name), "full": name, "y": k * ROW, "parts": drawn, "figure": figure, "end": start})
-    return {"rows": rows, "begin": begin, "height": max(len(rows), 1) * ROW, "width": WIDTH}
+        rows.append(
+            {"name": _short(name), "full": name, "y": k * BAR_SPACING, "parts": drawn, "figure": figure, "end": start}
+        )
+    return {"rows": rows, "begin": begin, "height": max(len(rows), 1) * BAR_SPACING, "width": BAR_CHART_WIDTH}
 
 
 def round_percent(share: float) -> str:
@@ -67,7 +79,7 @@ def round_percent(share: float) -> str:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= SHORT else name[: SHORT - 1] + "…"
+    return name if len(name) <= MAX_NAME_LETTERS else name[: MAX_NAME_LETTERS - 1] + "…"
 
 
 def _ticks(largest: float) -> list[float]:
@@ -83,7 +95,7 @@ def _labels(points: Sequence[tuple[float, float, str, bool]]) -> list[Row]:
     """One a group of points that lie together, where it covers no other label or point, if there is such a place."""
     groups: list[list[tuple[float, float, str, bool]]] = []
     for point in points:
-        near = [group for group in groups if math.dist(group[0][:2], point[:2]) <= NEAR]
+        near = [group for group in groups if math.dist(group[0][:2], point[:2]) <= SHARED_LABEL_DISTANCE]
         near[0].append(point) if near else groups.append([point])
     taken = [(x - 6, y - 6, x + 6, y + 6) for x, y, *_ in points]
     labels = []
@@ -92,7 +104,9 @@ def _labels(points: Sequence[tuple[float, float, str, bool]]) -> list[Row]:
         x, y = group[0][:2]
         choices = [_box(x, y, side, drop, text) for drop in (0, 1, -1, 2, -2, 3, -3) for side in (1, -1)]
         inside = [
-            box for box in choices if box[0] >= LEFT and box[2] <= RIGHT + 150 and TOP - 12 <= box[1] <= BOTTOM - 4
+            box
+            for box in choices
+            if box[0] >= AXIS_LEFT and box[2] <= AXIS_RIGHT + 150 and AXIS_TOP - 12 <= box[1] <= AXIS_BOTTOM - 4
         ]
         free = [box for box in inside if not any(_overlap(box, other) for other in taken)]
         box = (free or inside or choices)[0]
@@ -103,8 +117,12 @@ def _labels(points: Sequence[tuple[float, float, str, bool]]) -> list[Row]:
 
 
 def _box(x: float, y: float, side: int, drop: int, text: str) -> tuple[float, float, float, float]:
-    width, top = LETTER * len(text), y - LINE / 2 + drop * LINE
-    return (x + 10, top, x + 10 + width, top + LINE) if side > 0 else (x - 10 - width, top, x - 10, top + LINE)
+    width, top = LETTER_WIDTH * len(text), y - LINE_HEIGHT / 2 + drop * LINE_HEIGHT
+    return (
+        (x + 10, top, x + 10 + width, top + LINE_HEIGHT)
+        if side > 0
+        else (x - 10 - width, top, x - 10, top + LINE_HEIGHT)
+    )
 
 
 def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:

@@ -17,7 +17,7 @@ import pandas as pd
 from discreet.compare.measure import Loss, Meter, Risk, Sample
 from discreet.compare.notation import read_methods, standard
 from discreet.errors import DiscreetError, InputError
-from discreet.executors import STOPPING
+from discreet.executors import STOP_SIGNALS
 from discreet.methods import protect
 from discreet.methods.method import Method
 from discreet.problem import Problem
@@ -25,8 +25,8 @@ from discreet.progress import Progress, Silent
 from discreet.protection import Protection
 from discreet.secret import Secret
 
-NOT_RUN = "not run: the comparison was stopped before"
-STOPPED = "stopped before there was a result"
+NOT_RUN_REASON = "not run: the comparison was stopped before"
+INTERRUPTED_REASON = "stopped before there was a result"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,7 +134,7 @@ def compare(
     with _interruptions() as stop:
         for number, (written, method) in enumerate(chosen.items(), start=1):
             if stop:
-                outcomes.append(MethodOutcome(written, 0.0, reason=NOT_RUN))
+                outcomes.append(MethodOutcome(written, 0.0, reason=NOT_RUN_REASON))
                 continue
             named = _Named(progress or Silent(), f"{number}/{len(chosen)} {written}")
             work = _Work(problem, written, method, Meter(problem, drawn, executor, named))
@@ -143,7 +143,7 @@ def compare(
             except KeyboardInterrupt:
                 if not any(one.loss for one in outcomes):
                     raise
-                outcomes.append(MethodOutcome(written, work.spent, reason=STOPPED))
+                outcomes.append(MethodOutcome(written, work.spent, reason=INTERRUPTED_REASON))
                 stop.append(True)
             say(outcomes[-1])
     limit = "none" if time_limit is None else f"{time_limit:g} s a method"
@@ -152,7 +152,7 @@ def compare(
 
 
 def _is_cut_short(outcomes: list[MethodOutcome]) -> bool:
-    return any(one.reason in (NOT_RUN, STOPPED) for one in outcomes)
+    return any(one.reason in (NOT_RUN_REASON, INTERRUPTED_REASON) for one in outcomes)
 
 
 class _Work:
@@ -196,7 +196,7 @@ class _Named:
 def _interruptions() -> Iterator[list[bool]]:
     """Not empty once there was a Ctrl-C or SIGTERM: methods that have a result by then return it, and nobody else hears of it."""
     heard: list[bool] = []
-    before = {number: handler for number in STOPPING if callable(handler := signal.getsignal(number))}
+    before = {number: handler for number in STOP_SIGNALS if callable(handler := signal.getsignal(number))}
     if threading.current_thread() is not threading.main_thread():
         yield heard
         return

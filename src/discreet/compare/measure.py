@@ -16,9 +16,13 @@ from discreet.progress import Progress
 from discreet.protection import Decision, Protection
 from discreet.report.intervals import slacks
 
-WIDEST = 2.0  # a cell known to within 100 percent of its value either way, or less closely: there is no more to lose
-CLOSE = 0.1  # a guess this near to the value, as a share of it, is a close one
-EXACT = 1e-9  # share of the values in a relation that published ones may be off by, for the last digit of a float
+MAX_RELATIVE_WIDTH = (
+    2.0  # a cell known to within 100 percent of its value either way, or less closely: there is no more to lose
+)
+CLOSE_GUESS_ERROR = 0.1  # a guess this near to the value, as a share of it, is a close one
+RELATIVE_ADDITIVITY_TOLERANCE = (
+    1e-9  # share of the values in a relation that published ones may be off by, for the last digit of a float
+)
 
 ANYBODY = "anybody"
 
@@ -129,7 +133,7 @@ def relative_width(value: FloatArray, lower: FloatArray, upper: FloatArray) -> F
     """Widths as shares of the values, :data:`WIDEST` at most; of a zero nothing or that."""
     width, size = upper - lower, np.abs(value)
     relative = np.divide(width, size, out=np.where(width > 0, np.inf, 0.0), where=size > 0)
-    return np.asarray(np.minimum(relative, WIDEST))
+    return np.asarray(np.minimum(relative, MAX_RELATIVE_WIDTH))
 
 
 def guess_errors(value: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
@@ -181,7 +185,7 @@ def _broken(protection: Protection) -> tuple[int, int]:
     checked = size @ np.isnan(protection.published).astype(float) == 0
     published = np.nan_to_num(protection.published)
     off, before = (np.abs(table.relations @ value - table.rhs) for value in (published, table.value))
-    wrong = checked & (off > before + EXACT * (size @ np.abs(published)))
+    wrong = checked & (off > before + RELATIVE_ADDITIVITY_TOLERANCE * (size @ np.abs(published)))
     return int(wrong.sum()), int(checked.sum())
 
 
@@ -196,7 +200,7 @@ def _risk(seen: Audit, rows: IntArray, attacker: str, told_error: float | None) 
         exposed=len(np.unique(seen.cell[rows][~seen.safe[rows]])),
         slack=float(slack.min()) if len(rows) else None,
         guess_error=float(np.median(error)) if len(error) else None,
-        guessed=float((error <= CLOSE).mean()) if len(error) else None,
+        guessed=float((error <= CLOSE_GUESS_ERROR).mean()) if len(error) else None,
         told_error=told_error,
     )
 

@@ -13,14 +13,14 @@ from discreet.methods.method import Method
 from discreet.problem import Problem
 
 STANDARD = ("kelly", "optimal", "intervals", "perturb", "adjust")
-COUNTS = ("round", "small-counts")  # further ones, for counts
+STANDARD_FOR_COUNTS = ("round", "small-counts")  # further ones, for counts
 
 _METHOD = re.compile(r"([a-z][a-z0-9-]*)(?:\((.*)\))?", flags=re.S)
 
 
 def standard(problem: Problem) -> tuple[str, ...]:
     """What is compared where nobody says what: one of each kind that suits the table."""
-    return (*STANDARD, *COUNTS) if problem.table.is_count else STANDARD
+    return (*STANDARD, *STANDARD_FOR_COUNTS) if problem.table.is_count else STANDARD
 
 
 def read_methods(methods: str | Iterable[str | Method]) -> dict[str, Method]:
@@ -30,7 +30,7 @@ def read_methods(methods: str | Iterable[str | Method]) -> dict[str, Method]:
         raise RuleError("There are no methods to compare: name one or more, e.g. kelly,optimal.")
     found: dict[str, Method] = {}
     for one in given:
-        name, method = _read(one) if isinstance(one, str) else (written(one), one)
+        name, method = _read(one) if isinstance(one, str) else (notation_of(one), one)
         if name in found:
             raise RuleError(f"The method {name!r} is listed twice: leave one out, or give it other options.", [name])
         found[name] = method
@@ -60,7 +60,7 @@ def _read(text: str) -> tuple[str, Method]:
     return _written_as(found[1], options), with_options(found[1], **options)
 
 
-def written(method: Method) -> str:
+def notation_of(method: Method) -> str:
     """A method that is there already, with the options that are not the usual ones."""
     options: dict[str, Any] = {}
     known: tuple[Field[Any], ...] = fields(method) if is_dataclass(method) else ()

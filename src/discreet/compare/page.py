@@ -16,17 +16,17 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 import discreet
 from discreet.compare.charts import Point, bars, round_percent, scatter
 from discreet.compare.compare import Comparison, MethodOutcome
-from discreet.compare.measure import CLOSE, WIDEST, Risk
+from discreet.compare.measure import CLOSE_GUESS_ERROR, MAX_RELATIVE_WIDTH, Risk
 from discreet.io import writing
 from discreet.report import words
 
-TITLE = "Methods compared"
+COMPARISON_TITLE = "Methods compared"
 MOST_RISKS = 200  # rows of the table by attacker
 KINDS = ("exact", "adjusted", "interval", "suppressed")
 
 
 def write_comparison(
-    comparison: Comparison, path: str | Path, *, title: str = TITLE, settings: Mapping[str, str] = {}
+    comparison: Comparison, path: str | Path, *, title: str = COMPARISON_TITLE, settings: Mapping[str, str] = {}
 ) -> None:
     """Write the page. Confidential: it tells how methods and levels are chosen, and deviations of true values."""
     page = render_comparison(comparison, title=title, settings=settings)
@@ -34,7 +34,9 @@ def write_comparison(
         draft.write_text(page, encoding="utf-8")
 
 
-def render_comparison(comparison: Comparison, *, title: str = TITLE, settings: Mapping[str, str] = {}) -> str:
+def render_comparison(
+    comparison: Comparison, *, title: str = COMPARISON_TITLE, settings: Mapping[str, str] = {}
+) -> str:
     """The page as HTML. ``settings`` is what else it takes to run the comparison again, by name."""
     environment = Environment(
         loader=ChoiceLoader([PackageLoader("discreet", "compare"), PackageLoader("discreet", "report")]),
@@ -61,8 +63,8 @@ def render_comparison(comparison: Comparison, *, title: str = TITLE, settings: M
         more_risks=max(sum(len(one.risks) for one in done) - MOST_RISKS, 0),
         sampled=comparison.sampled,
         of=comparison.of,
-        close=round_percent(CLOSE),
-        widest=round_percent(WIDEST),
+        close=round_percent(CLOSE_GUESS_ERROR),
+        widest=round_percent(MAX_RELATIVE_WIDTH),
         facts={**settings, **comparison.settings, **_facts(comparison)},
     )
 
@@ -70,7 +72,7 @@ def render_comparison(comparison: Comparison, *, title: str = TITLE, settings: M
 def _lead(comparison: Comparison) -> str:
     problem, done = comparison.problem, [one for one in comparison.outcomes if one.loss]
     safe, failed = sum(bool(one.safe) for one in done), len(comparison.outcomes) - len(done)
-    attackers = words.listed([who.name for who in problem.attackers()])
+    attackers = words.listed([attacker.name for attacker in problem.attackers()])
     counts = [
         (safe, f"{safe:,} protect every cell against the {attackers}"),
         (len(done) - safe, f"{len(done) - safe:,} leave cells exposed"),
@@ -117,7 +119,7 @@ def _facts(comparison: Comparison) -> dict[str, str]:
     return {
         "Methods": ", ".join(one.method for one in comparison.outcomes),
         "Rules": "; ".join(problem.rules) or "not recorded",
-        "Attackers": words.listed([who.name for who in problem.attackers()], 20),
+        "Attackers": words.listed([attacker.name for attacker in problem.attackers()], 20),
         "Versions": f"discreet {discreet.__version__}, Python {platform.python_version()}, "
         f"numpy {np.__version__}, highspy {version('highspy')}",
         "Table digest": problem.table.digest,

@@ -1,12 +1,12 @@
-"""Adding up records to the cells of every level of the hierarchies.
+"""Aggregation of records to the cells of all levels of the hierarchies.
 
-Contributors who stay within one leaf cell stay whole in every total above it. For these, usually most, leaf cells are condensed
-to sums, a count and the largest contributions, and only those are carried up. Contributors who occur in several leaf cells are
-added up anew for the cells of every level.
+A respondent in a single leaf cell makes the same contribution to every total above it. For these respondents, usually most, leaf
+cells are summarized by sums, a count and the largest contributions, and only these summaries are aggregated to higher levels.
+Respondents in several leaf cells are aggregated separately for each level.
 
-Contributions are added as decimals, not as floats. The order in which a parallel engine meets the records then does not show in
-the results, and contributions that cancel or tie do so exactly. Work on single records is done where they are: by a database
-engine (``aggregate_engine``), or, if they are few, in memory (``aggregate_memory``). Both give the same numbers to the last bit.
+Contributions are added as decimals, not as floats: sums then do not depend on the order of records in a parallel engine, and
+contributions that cancel or tie do so exactly. Records are processed by a database engine (``aggregate_engine``) or, if there
+are at most ``MAX_RECORDS_IN_MEMORY``, in memory (``aggregate_memory``). Both give the same numbers to the last bit.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from discreet.errors import HierarchyError, InputError, some
 
 @dataclass(frozen=True, repr=False)
 class Ancestry:
-    """Pairs (leaf, code that it counts towards) of one hierarchy, for the leaves that occur."""
+    """For the leaves of a hierarchy that occur in the records, all pairs of a leaf and itself or an ancestor."""
 
-    leaves: pd.DataFrame  # the leaves as text and as number
-    above: pd.DataFrame  # all pairs, each leaf with itself among them
-    level: pd.Series  # of each pair: -1 if its code is a leaf
+    leaves: pd.DataFrame  # the leaves as text and as index
+    above: pd.DataFrame  # all pairs
+    level: pd.Series  # of the code of each pair; −1 if it is a leaf
 
     @cached_property
     def layers(self) -> list[pd.DataFrame]:
-        """The pairs with groups, split so that a leaf occurs at most once in each layer."""
+        """The pairs of a leaf and an ancestor, split so that a leaf occurs at most once in each layer."""
         groups = self.level >= 0
         return [layer for _level, layer in self.above[groups].groupby(self.level[groups])]
 
@@ -50,16 +50,16 @@ class Ancestry:
         row, code = np.searchsorted(leaves, leaf[seen]), code[seen]
         reach = sparse.csr_array((np.ones(len(row)), (row, code)), shape=(len(leaves), len(hierarchy)))
         relations, _missing = additive([hierarchy], np.arange(len(hierarchy), dtype=np.int32)[None])
-        lost = np.unique((reach @ relations.T).nonzero()[0])
-        if len(lost):
-            codes = [hierarchy.codes[leaf] for leaf in leaves[lost]]
+        misplaced = np.unique((reach @ relations.T).nonzero()[0])
+        if len(misplaced):
+            codes = [hierarchy.codes[leaf] for leaf in leaves[misplaced]]
             raise HierarchyError(
-                f"Codes in column {name!r} do not have one place in each tree of the hierarchy of {hierarchy.total!r}: "
-                f"{some(codes)}. Totals would not add up; put each leaf once into each tree.",
+                f"Codes in column {name!r} do not occur exactly once in each tree of the hierarchy of {hierarchy.total!r}: "
+                f"{some(codes)}. Totals would not add up: list each leaf once in each tree.",
                 codes,
             )
         above = pd.DataFrame({"leaf": leaves[row], "code": code}, dtype=np.int32)
-        # Codes at one depth of one tree have no leaf in common.
+        # Codes at the same depth of the same tree have no leaf in common.
         tree, depth = (hierarchy.parents != ABSENT).argmax(axis=0), hierarchy.depth
         level = pd.Series(np.where(hierarchy.is_leaf, -1, tree * (depth.max() + 1) + depth)[code])
         text = pd.DataFrame({"text": [hierarchy.codes[leaf] for leaf in leaves], "leaf": leaves.astype(np.int32)})
@@ -68,11 +68,11 @@ class Ancestry:
 
 @dataclass(frozen=True)
 class AggregationPlan:
-    """What is wanted, and the names of the columns it is worked out in.
+    """The options of an aggregation, and the names of the columns it works with.
 
-    Columns of records: ``c0``, ``c1`` … codes as numbers; ``unit`` contributor; ``name`` and ``held`` the respondent, which is a
-    holding or a contributor; ``x`` contribution; ``v`` and ``e0``, ``e1`` … response and extra columns, weighted; ``w`` weight;
-    ``asked`` whether protection was requested.
+    Columns of records: ``c0``, ``c1`` … codes as indices; ``unit`` contributor; ``name`` of the respondent, and ``held``: 1 if
+    that is a holding, 0 if it is a contributor; ``x`` contribution; ``v`` and ``e0``, ``e1`` … response and extra columns,
+    weighted; ``w`` weight; ``requested`` whether protection was requested.
     """
 
     columns: Columns
@@ -80,7 +80,7 @@ class AggregationPlan:
     top: int
     count_zeros: bool
     signed: bool  # some contributions are negative
-    contributions: bool  # who contributes what to leaf cells is to be kept
+    contributions: bool  # contributions to leaf cells are kept
     weights: Weights
     dropped: int  # records left out because their codes are not in a hierarchy
 
@@ -95,11 +95,11 @@ class AggregationPlan:
 
     @property
     def net(self) -> list[str]:
-        """What is needed of a respondent's contribution to a cell, besides its weight, to rank it."""
+        """The columns that are summed per respondent and cell at levels above the leaves."""
         return ["x", "v"] if self.signed else ["x"]
 
 
-class Condensed(NamedTuple):
+class CellSummary(NamedTuple):
     """Cells with their sums and counts, and the largest contributions to each."""
 
     cells: pd.DataFrame
@@ -107,63 +107,67 @@ class Condensed(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Moving:
-    """Respondents in several leaf cells."""
+class MultiCellSummary:
+    """The respondents in several leaf cells."""
 
-    shares: pd.DataFrame  # what they add to the sums of leaf cells
-    levels: list[Condensed]  # counts and largest contributions of cells of every level
-    pairs: pd.DataFrame | None  # contributions to leaf cells, if these are to be kept
+    sums: pd.DataFrame  # of their contributions to leaf cells
+    levels: list[CellSummary]  # counts and largest contributions of cells of all levels
+    contributions: pd.DataFrame | None  # to leaf cells, if these are kept
 
 
 class Respondents(Protocol):
-    """Records of which it is known whose they are."""
+    """The records whose respondents are named."""
 
-    def staying(self) -> Condensed:
-        """Leaf cells, by the respondents who are in no other."""
+    def single_cell(self) -> CellSummary:
+        """Leaf cells, by the respondents in a single leaf cell."""
         ...
 
-    def moving(self) -> Moving: ...
+    def multi_cell(self) -> MultiCellSummary:
+        """Cells of all levels, by the respondents in several leaf cells."""
+        ...
 
-    def named(self, ids: pd.Series) -> pd.DataFrame:
-        """Name, whether it is a holding, and whether it asked for protection, of these respondents."""
+    def names(self, ids: pd.Series) -> pd.DataFrame:
+        """The names of respondents, whether they are holdings, and whether they requested protection."""
         ...
 
 
 class Records(Protocol):
-    """Records of a survey, wherever they are."""
+    """The records of a survey, in a database or in memory."""
 
-    def torn(self) -> int:
-        """How many contributors belong to different holdings in different records."""
+    def n_with_several_holdings(self) -> int:
+        """The number of contributors that belong to different holdings in different records."""
         ...
 
     def counted_once(self) -> tuple[Records, int, int]:
-        """Each contributor once in a cell; how many rows are in a further cell, and how many have different weights."""
+        """One row per contributor and cell; the numbers of rows in a further cell, and of rows with different weights."""
         ...
 
-    def nameless(self) -> Condensed:
-        """Leaf cells, by the records of which it is not known whose they are."""
+    def nameless(self) -> CellSummary:
+        """Leaf cells, by the records without the name of a respondent."""
         ...
 
-    def respondents(self) -> AbstractContextManager[Respondents]: ...
+    def respondents(self) -> AbstractContextManager[Respondents]:
+        """The records with the name of a respondent."""
+        ...
 
 
 @dataclass(frozen=True, repr=False)
 class CellSums:
-    """What the records add up to."""
+    """The result of an aggregation."""
 
-    cells: pd.DataFrame  # of every level
-    entries: pd.DataFrame  # their largest contributions
-    names: pd.DataFrame  # of who made them
-    leaves: pd.DataFrame  # contributions to leaf cells: all of who is in several, and the largest of the others
+    cells: pd.DataFrame  # of all levels, with their sums and counts
+    entries: pd.DataFrame  # the largest contributions to these cells
+    names: pd.DataFrame  # of the respondents
+    leaves: pd.DataFrame  # contributions to leaf cells: all of respondents in several, and the largest of others
 
 
 def checked_units(records: Records, plan: AggregationPlan) -> Records:
-    """The records, contributors checked; where contributors are counted, each once in a cell."""
+    """The records after a check of contributors; if contributors are counted, one row per contributor and cell."""
     columns = plan.columns
-    torn = records.torn() if columns.holding is not None else 0
-    if torn:
+    conflicts = records.n_with_several_holdings() if columns.holding is not None else 0
+    if conflicts:
         raise InputError(
-            f"{torn:,} contributors in column {columns.contributor!r} have different entries in column "
+            f"{conflicts:,} contributors in column {columns.contributor!r} have different entries in column "
             f"{columns.holding!r}. A contributor belongs to one holding, or to none, in all its records."
         )
     if columns.response is not None:
@@ -177,59 +181,64 @@ def checked_units(records: Records, plan: AggregationPlan) -> Records:
     if several:
         raise InputError(
             f"Contributors in column {columns.contributor!r} occur in several cells, so their numbers do not add up to "
-            "totals. To count records, and still know whose they are, pass the column as holding=, not contributor=."
+            "totals. To count records with their contributors, pass the column as holding=, not contributor=."
         )
     return units
 
 
 def add_up(records: Records, plan: AggregationPlan) -> CellSums:
     """All cells with their sums, counts and largest contributions."""
-    found = []
+    leaf_summaries = []
     if plan.columns.contributor is None:
-        found.append(records.nameless())
+        leaf_summaries.append(records.nameless())
         if plan.columns.holding is None:
-            cells, entries = found[0]
-            nobody = pd.DataFrame(columns=["id", "name", "held", "asked"])
-            return CellSums(_carried_up(cells, plan, _added), _carried_up(entries, plan, largest), nobody, entries)
+            cells, entries = leaf_summaries[0]
+            no_names = pd.DataFrame(columns=["id", "name", "held", "requested"])
+            return CellSums(
+                _at_all_levels(cells, plan, _sums), _at_all_levels(entries, plan, largest), no_names, entries
+            )
     with records.respondents() as respondents:
-        found.append(respondents.staying())
-        moving = respondents.moving()
-        cells = _added(pd.concat([*(one.cells for one in found), moving.shares]), plan)
-        entries = largest(pd.concat([one.entries for one in found]), plan)
+        leaf_summaries.append(respondents.single_cell())
+        multi_cell = respondents.multi_cell()
+        cells = _sums(pd.concat([*(summary.cells for summary in leaf_summaries), multi_cell.sums]), plan)
+        entries = largest(pd.concat([summary.entries for summary in leaf_summaries]), plan)
         leaves = entries[[*plan.codes, "id", "x"]]
-        if moving.pairs is not None:
-            leaves = pd.concat([leaves, moving.pairs])
-        cells = _added(pd.concat([_carried_up(cells, plan, _added), *(one.cells for one in moving.levels)]), plan)
-        risen = [_carried_up(entries, plan, largest), *(one.entries for one in moving.levels)]
-        entries = largest(pd.concat(risen), plan)
-        wanted = pd.concat([entries.id, leaves.id]) if plan.contributions else entries.id
-        return CellSums(cells, entries, respondents.named(wanted), leaves)
+        if multi_cell.contributions is not None:
+            leaves = pd.concat([leaves, multi_cell.contributions])
+        summaries = [
+            CellSummary(_at_all_levels(cells, plan, _sums), _at_all_levels(entries, plan, largest)),
+            *multi_cell.levels,
+        ]
+        cells = _sums(pd.concat([summary.cells for summary in summaries]), plan)
+        entries = largest(pd.concat([summary.entries for summary in summaries]), plan)
+        ids = pd.concat([entries.id, leaves.id]) if plan.contributions else entries.id
+        return CellSums(cells, entries, respondents.names(ids), leaves)
 
 
-def _carried_up(
-    frame: pd.DataFrame, plan: AggregationPlan, gather: Callable[[pd.DataFrame, AggregationPlan], pd.DataFrame]
+def _at_all_levels(
+    frame: pd.DataFrame, plan: AggregationPlan, combine: Callable[[pd.DataFrame, AggregationPlan], pd.DataFrame]
 ) -> pd.DataFrame:
-    """From leaf cells to the cells of every level, one dimension after the other."""
+    """The rows of leaf cells combined to rows of the cells of all levels, one dimension after the other."""
     for d in range(len(plan.ancestries)):
-        frame = gather(climbed(frame, plan, d), plan)
+        frame = combine(with_ancestors(frame, plan, d), plan)
     return frame
 
 
-def climbed(frame: pd.DataFrame, plan: AggregationPlan, d: int) -> pd.DataFrame:
-    """Each row once for every code of dimension ``d`` that it counts towards."""
+def with_ancestors(frame: pd.DataFrame, plan: AggregationPlan, d: int) -> pd.DataFrame:
+    """Each row once for its code in dimension ``d`` and for each ancestor of that."""
     code = plan.codes[d]
-    risen = frame.merge(plan.ancestries[d].above, left_on=code, right_on="leaf").drop(columns=[code, "leaf"])
-    return risen.rename(columns={"code": code})
+    joined = frame.merge(plan.ancestries[d].above, left_on=code, right_on="leaf").drop(columns=[code, "leaf"])
+    return joined.rename(columns={"code": code})
 
 
-def _added(cells: pd.DataFrame, plan: AggregationPlan) -> pd.DataFrame:
+def _sums(cells: pd.DataFrame, plan: AggregationPlan) -> pd.DataFrame:
     return cells.groupby(plan.codes, as_index=False).sum()
 
 
 def largest(entries: pd.DataFrame, plan: AggregationPlan) -> pd.DataFrame:
-    """The largest entries of each cell, ranked; equal ones in the order of the names."""
+    """The largest entries of each cell with their ranks; ties are broken by name."""
     cell, x = entries.groupby(plan.codes).ngroup().to_numpy(), entries.x.to_numpy()
-    order = np.lexsort((~entries.asked.to_numpy(bool), -x, entries.id.to_numpy(), -np.abs(x), cell))
+    order = np.lexsort((~entries.requested.to_numpy(bool), -x, entries.id.to_numpy(), -np.abs(x), cell))
     ranked = entries.iloc[order]
     rank = ranked.groupby(cell[order]).cumcount()
     return ranked.assign(rank=rank)[rank < plan.top]

@@ -1,4 +1,4 @@
-"""Adding up records on a database engine: Ibis expressions, run by DuckDB or by whatever backend the caller brings."""
+"""Aggregation of records by a database engine: Ibis expressions, run by DuckDB or the backend of the caller."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import ibis
 import pandas as pd
 from ibis import _
 
-from discreet.data.aggregate import AggregationPlan, Condensed, Moving
+from discreet.data.aggregate import AggregationPlan, CellSummary, MultiCellSummary
 from discreet.data.records import Expr
 
-# (cell, contributor) rows to aim at when levels are added up: more is neither faster nor leaner
-ROWS_AT_ONCE = 2_000_000
+# Rows of (cell, respondent) to aggregate in one query. Larger batches take more memory and are not faster.
+ROWS_PER_BATCH = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -26,39 +26,39 @@ class EngineRecords:
 
     @classmethod
     def of(cls, fields: Expr, plan: AggregationPlan) -> EngineRecords:
-        """From a table with codes as texts ``d0``, ``d1`` …; records with codes that are in no hierarchy are left out."""
+        """From a table with codes as texts ``d0``, ``d1`` …; records with codes that are not in the hierarchy are left out."""
         for d, ancestry in enumerate(plan.ancestries):
             lookup = ancestry.leaves.rename(columns={"text": f"d{d}", "leaf": f"c{d}"})
             fields = fields.join(ibis.memtable(lookup), f"d{d}").drop(f"d{d}")
         return cls(fields, plan)
 
-    def torn(self) -> int:
+    def n_with_several_holdings(self) -> int:
         each = self.rows.group_by("unit").agg(a=_.name.min(), b=_.name.max(), no=_.held.min(), yes=_.held.max())
         return int(each.filter((_.a != _.b) | (_.no != _.yes)).count().to_pandas())
 
     def counted_once(self) -> tuple[EngineRecords, int, int]:
-        same = {name: _[name].max() for name in ("name", "held", "x", "v", "w")}
+        constant = {name: _[name].max() for name in ("name", "held", "x", "v", "w")}
         sums = {name: _[name].sum() for name in self.plan.sums[1:]}
         by = [*self.plan.codes, "unit"]
-        units = self.rows.group_by(by).agg(**same, **sums, low=_.v.min(), asked=_.asked.any())
+        units = self.rows.group_by(by).agg(**constant, **sums, low=_.v.min(), requested=_.requested.any())
         found = units.agg(several=_.count() - _.unit.nunique(), uneven=(_.low != _.v).sum()).to_pandas()
         return EngineRecords(units, self.plan), int(found.several[0]), int(found.uneven[0])
 
-    def nameless(self) -> Condensed:
+    def nameless(self) -> CellSummary:
         plan = self.plan
-        wanted = [*plan.codes, "x", "w", *plan.sums, "asked"]
-        with _kept(self.rows.filter(_.name.isnull()).select(*wanted, id=ibis.literal(-1, "int64"))) as rows:
-            return _condensed(rows, plan, plan.sums)
+        columns = [*plan.codes, "x", "w", *plan.sums, "requested"]
+        with _cached(self.rows.filter(_.name.isnull()).select(*columns, id=ibis.literal(-1, "int64"))) as rows:
+            return _summary(rows, plan, plan.sums)
 
     @contextmanager
     def respondents(self) -> Iterator[EngineRespondents]:
-        """One row each: all it reported, and the corners of where. Numbered in the order of their names."""
+        """One row per respondent with its sums and its lowest and highest codes, numbered in the order of names."""
         plan = self.plan
-        corners = {f"low{c}": _[c].min() for c in plan.codes} | {c: _[c].max() for c in plan.codes}
+        extremes = {f"low{c}": _[c].min() for c in plan.codes} | {c: _[c].max() for c in plan.codes}
         sums = {name: _[name].sum() for name in ("x", *plan.sums)}
-        few = {"asked": _.asked.any(), "w": _.w.min()}
-        each = self.rows.filter(_.name.notnull()).group_by(["name", "held"]).agg(**corners, **sums, **few)
-        with _kept(each.mutate(id=ibis.row_number().over(order_by=["name", "held"]))) as each:
+        others = {"requested": _.requested.any(), "w": _.w.min()}
+        each = self.rows.filter(_.name.notnull()).group_by(["name", "held"]).agg(**extremes, **sums, **others)
+        with _cached(each.mutate(id=ibis.row_number().over(order_by=["name", "held"]))) as each:
             yield EngineRespondents(self.rows, each, plan)
 
 
@@ -71,82 +71,82 @@ class EngineRespondents:
     plan: AggregationPlan
 
     @property
-    def _stays(self) -> Expr:
+    def _in_single_cell(self) -> Expr:
         return ibis.and_(*(self.each[f"low{c}"] == self.each[c] for c in self.plan.codes))
 
-    def staying(self) -> Condensed:
+    def single_cell(self) -> CellSummary:
         plan = self.plan
-        wanted = [*plan.codes, "x", "w", *plan.sums, "asked", "id"]
-        return _condensed(self.each.filter(self._stays).select(*wanted), plan, plan.sums)
+        columns = [*plan.codes, "x", "w", *plan.sums, "requested", "id"]
+        return _summary(self.each.filter(self._in_single_cell).select(*columns), plan, plan.sums)
 
-    def moving(self) -> Moving:
+    def multi_cell(self) -> MultiCellSummary:
         plan = self.plan
-        who = self.each.filter(~self._stays).select("name", "held", "id")
-        with _kept(_pairs(self.records.join(who, ["name", "held"]), plan, ["x", *plan.sums])) as pairs:
-            sums = {name: _[name].sum().cast("float64") for name in plan.sums}
-            shares = pairs.group_by(plan.codes).agg(**sums, pairs=_.count()).to_pandas()
-            levels = [_condensed(level, plan, []) for level in _levels(pairs, plan, int(shares.pop("pairs").sum()))]
+        respondents = self.each.filter(~self._in_single_cell).select("name", "held", "id")
+        with _cached(_pairs(self.records.join(respondents, ["name", "held"]), plan, ["x", *plan.sums])) as pairs:
+            columns = {name: _[name].sum().cast("float64") for name in plan.sums}
+            sums = pairs.group_by(plan.codes).agg(**columns, pairs=_.count()).to_pandas()
+            levels = [_summary(level, plan, []) for level in _levels(pairs, plan, int(sums.pop("pairs").sum()))]
             kept = pairs.select(*plan.codes, "id", x=_.x.cast("float64")).to_pandas() if plan.contributions else None
-        return Moving(shares, levels, kept)
+        return MultiCellSummary(sums, levels, kept)
 
-    def named(self, ids: pd.Series) -> pd.DataFrame:
+    def names(self, ids: pd.Series) -> pd.DataFrame:
         used = ibis.memtable(pd.DataFrame({"id": ids.unique()}))
-        found: pd.DataFrame = self.each.semi_join(used, "id").select("id", "name", "held", "asked").to_pandas()
+        found: pd.DataFrame = self.each.semi_join(used, "id").select("id", "name", "held", "requested").to_pandas()
         return found
 
 
 @contextmanager
-def _kept(result: Expr) -> Iterator[Expr]:
-    """An intermediate result, worked out once and kept on the backend while it is needed."""
+def _cached(result: Expr) -> Iterator[Expr]:
+    """An intermediate result, computed once and cached on the backend while it is needed."""
     if result.get_backend().name == "pyspark":
-        result.limit(0).to_pandas()  # Spark is handed the lookup tables by a query that runs, but not by cache()
-    kept = result.cache()
+        result.limit(0).to_pandas()  # Spark receives lookup tables with a query, but not with cache()
+    cached = result.cache()
     try:
-        yield kept
+        yield cached
     finally:
-        with suppress(Exception):  # what cannot be dropped now goes with the session
-            kept.release()
+        with suppress(Exception):  # the backend drops it at the end of the session
+            cached.release()
 
 
 def _pairs(rows: Expr, plan: AggregationPlan, sums: Sequence[str]) -> Expr:
-    """What each respondent contributes to each cell, net; of several weights it has the smallest, which counts for least."""
+    """The net contribution of each respondent to each cell; of several weights the smallest."""
     return rows.group_by([*plan.codes, "id"]).agg(**{name: _[name].sum() for name in sums}, w=_.w.min())
 
 
 def _levels(pairs: Expr, plan: AggregationPlan, rows: int) -> Iterator[Expr]:
-    """Pairs for the cells of every level, in portions."""
-    slack = ROWS_AT_ONCE / max(rows, 1)
-    portions: list[list[pd.DataFrame | None]] = []  # per dimension: the ways up, or None for the leaves as they are
+    """The net contributions to the cells of all levels, in batches."""
+    factor = ROWS_PER_BATCH / max(rows, 1)  # by which the number of rows may grow
+    batches: list[list[pd.DataFrame | None]] = []  # per dimension: lookup tables of ancestors; None: leaves unchanged
     for ancestry in plan.ancestries:
         levels = len(ancestry.above) / len(ancestry.leaves)
-        at_once = max(int(slack), 1)  # layers
-        portions.append([ancestry.above] if levels <= slack else [None, *_joined(ancestry.layers, at_once)])
-        slack /= min(levels, at_once)
+        n_layers = max(int(factor), 1)  # per batch
+        batches.append([ancestry.above] if levels <= factor else [None, *_joined(ancestry.layers, n_layers)])
+        factor /= min(levels, n_layers)
 
-    def climbed(pairs: Expr, d: int) -> Iterator[Expr]:
-        if d == len(portions):
-            yield pairs.mutate(asked=ibis.literal(False))
+    def with_ancestors(pairs: Expr, d: int) -> Iterator[Expr]:
+        if d == len(batches):
+            yield pairs.mutate(requested=ibis.literal(False))
             return
-        reused = d + 1 == len(portions) or len(portions[d + 1]) > 1
-        for way in portions[d]:
-            if way is None:
-                yield from climbed(pairs, d + 1)
+        reused = d + 1 == len(batches) or len(batches[d + 1]) > 1
+        for ancestors in batches[d]:
+            if ancestors is None:
+                yield from with_ancestors(pairs, d + 1)
                 continue
-            lookup = ibis.memtable(way.rename(columns={"leaf": f"c{d}", "code": "above"}))
-            risen = _pairs(pairs.join(lookup, f"c{d}").mutate(**{f"c{d}": _.above}), plan, plan.net)
-            with _kept(risen) if reused else nullcontext(risen) as above:
-                yield from climbed(above, d + 1)
+            lookup = ibis.memtable(ancestors.rename(columns={"leaf": f"c{d}", "code": "above"}))
+            joined = _pairs(pairs.join(lookup, f"c{d}").mutate(**{f"c{d}": _.above}), plan, plan.net)
+            with _cached(joined) if reused else nullcontext(joined) as above:
+                yield from with_ancestors(above, d + 1)
 
     if rows:
-        yield from climbed(pairs.select(*plan.codes, "id", "w", *plan.net), 0)
+        yield from with_ancestors(pairs.select(*plan.codes, "id", "w", *plan.net), 0)
 
 
-def _joined(layers: Sequence[pd.DataFrame], at_once: int) -> list[pd.DataFrame]:
-    return [pd.concat(layers[i : i + at_once]) for i in range(0, len(layers), at_once)]
+def _joined(layers: Sequence[pd.DataFrame], n_layers: int) -> list[pd.DataFrame]:
+    return [pd.concat(layers[i : i + n_layers]) for i in range(0, len(layers), n_layers)]
 
 
-def _condensed(rows: Expr, plan: AggregationPlan, sums: Sequence[str]) -> Condensed:
-    """Per cell, the sums and the largest contributions, from one row per cell and contributor."""
+def _summary(rows: Expr, plan: AggregationPlan, sums: Sequence[str]) -> CellSummary:
+    """The sums and the largest contributions of each cell, from one row per cell and respondent."""
     found = {"count": _.count() if plan.count_zeros else (_.x != 0).sum()}
     counted = _.w if plan.count_zeros else ibis.ifelse(_.x != 0, _.w, ibis.literal(0).cast(rows.w.type()))
     found["weighted"] = counted.sum().cast("float64")
@@ -156,12 +156,12 @@ def _condensed(rows: Expr, plan: AggregationPlan, sums: Sequence[str]) -> Conden
     sized = rows.mutate(size=rows.x.cast("float64").abs())
     if not plan.count_zeros:
         sized = sized.filter(_.x != 0)
-    # Ranking sorts, and sorting everything is slow. Deal contributors into as many hands as are wanted: the lowest of
-    # the hands' highest is at most the last one wanted, so what lies below it need not be sorted.
-    hands = sized.group_by([*plan.codes, (_.id % plan.top).name("hand")]).agg(high=_["size"].max())
-    floor = hands.group_by(plan.codes).agg(floor=_.high.min(), hands=_.count())
-    ahead = sized.join(floor, plan.codes).filter((_.hands < plan.top) | (_["size"] >= _.floor))
-    order = [ibis.desc("size"), "id", ibis.desc("x"), ibis.desc("asked")]
-    ranked = ahead.mutate(rank=ibis.row_number().over(group_by=plan.codes, order_by=order))
-    largest = ranked.filter(_.rank < plan.top).select(*plan.codes, "id", "asked", x=_.x.cast("float64"))
-    return Condensed(rows.group_by(plan.codes).agg(**found).to_pandas(), largest.to_pandas())
+    # Sorting all rows is slow. The respondents of a cell are divided into k = plan.top classes by id: the smallest of the k
+    # class maxima is a lower bound of the k-th largest contribution, so that rows below it need not be sorted.
+    classes = sized.group_by([*plan.codes, (_.id % plan.top).name("class_")]).agg(high=_["size"].max())
+    bound = classes.group_by(plan.codes).agg(bound=_.high.min(), classes=_.count())
+    candidates = sized.join(bound, plan.codes).filter((_.classes < plan.top) | (_["size"] >= _.bound))
+    order = [ibis.desc("size"), "id", ibis.desc("x"), ibis.desc("requested")]
+    ranked = candidates.mutate(rank=ibis.row_number().over(group_by=plan.codes, order_by=order))
+    largest = ranked.filter(_.rank < plan.top).select(*plan.codes, "id", "requested", x=_.x.cast("float64"))
+    return CellSummary(rows.group_by(plan.codes).agg(**found).to_pandas(), largest.to_pandas())

@@ -1,6 +1,6 @@
-"""Adding up records in memory, if they are few: a database engine spends longer on planning queries than on such records.
+"""Aggregation of a small number of records in memory: for these a database engine spends most time on planning queries.
 
-Decimals are whole numbers of their last digit here, so that sums are exact.
+Decimals are stored as integer multiples of their last digit, so that sums are exact.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import pandas as pd
 import pyarrow as pa
 
 from discreet.arrays import FloatArray
-from discreet.data.aggregate import AggregationPlan, Condensed, Moving, climbed, largest
+from discreet.data.aggregate import AggregationPlan, CellSummary, MultiCellSummary, largest, with_ancestors
 from discreet.data.records import Expr
 
-MOST_RECORDS = 5_000  # measured: half the time of the engine for 1,000 records, the same from 5,000 on
-MOST_DIGITS = 18  # of sums, in whole numbers of 64 bits
+MAX_RECORDS_IN_MEMORY = 5_000  # measured: half the time of the engine for 1,000 records, the same from 5,000 on
+MAX_SUM_DIGITS = 18  # sums with more digits do not fit in integers of 64 bits
 
 
 @dataclass(frozen=True, repr=False)
 class MemoryRecords:
-    """Records as a data frame, with the decimal places of its columns of numbers."""
+    """Records as a data frame, and the numbers of decimal places of its columns."""
 
     frame: pd.DataFrame
     places: Mapping[str, int]
@@ -31,107 +31,106 @@ class MemoryRecords:
 
     @classmethod
     def of(cls, fields: Expr, places: Mapping[str, int], plan: AggregationPlan) -> MemoryRecords:
-        """From a table with codes as texts ``d0``, ``d1`` …; records with codes that are in no hierarchy are left out."""
+        """From a table with codes as texts ``d0``, ``d1`` …; records with codes that are not in the hierarchy are left out."""
         table = fields.to_pyarrow().combine_chunks()
         columns, kept = {}, np.ones(len(table), dtype=bool)
         for d, ancestry in enumerate(plan.ancestries):
             number = pd.Index(ancestry.leaves["text"]).get_indexer(table[f"d{d}"].to_pandas())
             columns[f"c{d}"] = ancestry.leaves["leaf"].to_numpy()[number]
             kept &= number >= 0
-        columns |= {name: _whole(table[name]) for name in places}
-        columns |= {name: table[name].to_pandas() for name in ("asked", "unit", "name", "held")}
+        columns |= {name: _as_integers(table[name]) for name in places}
+        columns |= {name: table[name].to_pandas() for name in ("requested", "unit", "name", "held")}
         return cls(pd.DataFrame(columns)[kept].reset_index(drop=True), places, plan)
 
-    def torn(self) -> int:
+    def n_with_several_holdings(self) -> int:
         each = self.frame[["unit", "name", "held"]].drop_duplicates()
         return int((each.groupby("unit").size() > 1).sum())
 
     def counted_once(self) -> tuple[MemoryRecords, int, int]:
         plan, frame = self.plan, self.frame.assign(low=self.frame.v)
         how = dict.fromkeys(("name", "held", "x", "v", "w"), "max") | dict.fromkeys(plan.sums[1:], "sum")
-        units = frame.groupby([*plan.codes, "unit"], as_index=False).agg(how | {"low": "min", "asked": "any"})
+        units = frame.groupby([*plan.codes, "unit"], as_index=False).agg(how | {"low": "min", "requested": "any"})
         several, uneven = len(units) - units.unit.nunique(), (units.low != units.v).sum()
         return replace(self, frame=units), int(several), int(uneven)
 
-    def nameless(self) -> Condensed:
+    def nameless(self) -> CellSummary:
         rows = self.frame[self.frame.name.isna()].assign(id=-1)
-        return self.condensed(rows, self.plan.sums)
+        return self.summary(rows, self.plan.sums)
 
     @contextmanager
     def respondents(self) -> Iterator[MemoryRespondents]:
-        """What each respondent contributes to each leaf cell, net. Numbered in the order of their names."""
+        """The net contribution of each respondent to each leaf cell; respondents are numbered in the order of names."""
         plan, named = self.plan, self.frame[self.frame.name.notna()]
         each = named.groupby(["name", "held"])
         rows = named.assign(id=each.ngroup())
-        who = each.agg(asked=("asked", "any")).reset_index()
+        respondents = each.agg(requested=("requested", "any")).reset_index()
         pairs = _pairs(rows, plan, ["x", *plan.sums])
-        yield MemoryRespondents(self, pairs, who.assign(id=np.arange(len(who))))
+        yield MemoryRespondents(self, pairs, respondents.assign(id=np.arange(len(respondents))))
 
-    def condensed(self, rows: pd.DataFrame, sums: Sequence[str]) -> Condensed:
-        """Per cell, the sums and the largest contributions, from one row per cell and contributor."""
+    def summary(self, rows: pd.DataFrame, sums: Sequence[str]) -> CellSummary:
+        """The sums and the largest contributions of each cell, from one row per cell and respondent."""
         plan, counted = self.plan, (rows.x != 0) | self.plan.count_zeros
-        known = rows[plan.codes].assign(count=counted.astype(np.int64), weighted=rows.w.where(counted, 0))
-        known = known.join(rows[list(sums)])
+        addends = rows[plan.codes].assign(count=counted.astype(np.int64), weighted=rows.w.where(counted, 0))
+        addends = addends.join(rows[list(sums)])
         if plan.signed:
-            known["magnitude"] = rows.v.abs()
-        cells = known.groupby(plan.codes, as_index=False).sum()
+            addends["magnitude"] = rows.v.abs()
+        cells = addends.groupby(plan.codes, as_index=False).sum()
         columns = {"weighted": "w", "magnitude": "v"} | {name: name for name in sums}
         floats = {name: self.as_float(cells[name], column) for name, column in columns.items() if name in cells}
-        entries = rows.loc[counted, [*plan.codes, "id", "asked", "x"]]
+        entries = rows.loc[counted, [*plan.codes, "id", "requested", "x"]]
         entries = largest(entries.assign(x=self.as_float(entries.x, "x")), plan).drop(columns="rank")
-        return Condensed(cells.assign(**floats), entries)
+        return CellSummary(cells.assign(**floats), entries)
 
-    def as_float(self, whole: pd.Series, column: str) -> FloatArray:
+    def as_float(self, integers: pd.Series, column: str) -> FloatArray:
         """Decimals as floats, by the same two roundings as in DuckDB."""
-        number, unit = whole.to_numpy(np.int64), 10 ** self.places[column]
+        number, unit = integers.to_numpy(np.int64), 10 ** self.places[column]
         size = np.abs(number)
         exact = size <= 2**53
-        apart = (size // unit).astype(float) + (size % unit).astype(float) / float(unit)
-        return np.asarray(np.sign(number) * np.where(exact, size.astype(float) / float(unit), apart))
+        split = (size // unit).astype(float) + (size % unit).astype(float) / float(unit)
+        return np.asarray(np.sign(number) * np.where(exact, size.astype(float) / float(unit), split))
 
 
 @dataclass(frozen=True, repr=False)
 class MemoryRespondents:
-    """What each respondent contributes to each leaf cell, and one row per respondent."""
+    """The net contribution of each respondent to each leaf cell, and one row per respondent."""
 
     records: MemoryRecords
     pairs: pd.DataFrame
-    who: pd.DataFrame
+    respondents: pd.DataFrame
 
     @property
-    def _stays(self) -> np.ndarray:
-        found: np.ndarray = ~self.pairs.id.duplicated(keep=False).to_numpy(bool)
-        return found
+    def _in_single_cell(self) -> np.ndarray:
+        return np.asarray(~self.pairs.id.duplicated(keep=False).to_numpy(bool))
 
-    def staying(self) -> Condensed:
-        rows = self.pairs[self._stays].assign(asked=False)
-        return self.records.condensed(rows, self.records.plan.sums)
+    def single_cell(self) -> CellSummary:
+        rows = self.pairs[self._in_single_cell].assign(requested=False)
+        return self.records.summary(rows, self.records.plan.sums)
 
-    def moving(self) -> Moving:
-        plan, records, pairs = self.records.plan, self.records, self.pairs[~self._stays]
-        shares = pairs.groupby(plan.codes, as_index=False)[plan.sums].sum()
-        shares = shares.assign(**{name: records.as_float(shares[name], name) for name in plan.sums})
+    def multi_cell(self) -> MultiCellSummary:
+        plan, records, pairs = self.records.plan, self.records, self.pairs[~self._in_single_cell]
+        sums = pairs.groupby(plan.codes, as_index=False)[plan.sums].sum()
+        sums = sums.assign(**{name: records.as_float(sums[name], name) for name in plan.sums})
         levels = []
         if len(pairs):
-            risen = pairs[[*plan.codes, "id", "w", *plan.net]]
+            rows = pairs[[*plan.codes, "id", "w", *plan.net]]
             for d in range(len(plan.codes)):
-                risen = _pairs(climbed(risen, plan, d), plan, plan.net)
-            levels = [records.condensed(risen.assign(asked=False), [])]
+                rows = _pairs(with_ancestors(rows, plan, d), plan, plan.net)
+            levels = [records.summary(rows.assign(requested=False), [])]
         kept = pairs[[*plan.codes, "id"]].assign(x=records.as_float(pairs.x, "x")) if plan.contributions else None
-        return Moving(shares, levels, kept)
+        return MultiCellSummary(sums, levels, kept)
 
-    def named(self, ids: pd.Series) -> pd.DataFrame:
-        return self.who[self.who.id.isin(ids.unique())][["id", "name", "held", "asked"]]
+    def names(self, ids: pd.Series) -> pd.DataFrame:
+        return self.respondents[self.respondents.id.isin(ids.unique())][["id", "name", "held", "requested"]]
 
 
 def _pairs(rows: pd.DataFrame, plan: AggregationPlan, sums: Sequence[str]) -> pd.DataFrame:
-    """What each respondent contributes to each cell, net; of several weights it has the smallest, which counts for least."""
+    """The net contribution of each respondent to each cell; of several weights the smallest."""
     how = dict.fromkeys(sums, "sum") | {"w": "min"}
     return rows.groupby([*plan.codes, "id"], as_index=False).agg(how)
 
 
-def _whole(column: pa.ChunkedArray) -> np.ndarray:
-    """Decimals of 128 bits as whole numbers of 64: multiples of the last digit; 0 where there is none."""
+def _as_integers(column: pa.ChunkedArray) -> np.ndarray:
+    """Decimals of 128 bits as integers of 64 bits, in multiples of the last digit; missing ones are 0."""
     array = column.combine_chunks()
     words = np.frombuffer(array.buffers()[1], dtype=np.int64, count=2 * (array.offset + len(array)))
     low: np.ndarray = words[2 * array.offset :: 2]

@@ -79,7 +79,7 @@ def _padded(columns: Columns, cells: int) -> Columns:
 
     def longer(name: str, column: NDArray[Any]) -> NDArray[Any]:
         shape = (cells, *column.shape[1:])
-        return np.concatenate([column, np.full(shape, -1 if name == "who" else 0, dtype=column.dtype)])
+        return np.concatenate([column, np.full(shape, -1 if name == "top_contributor" else 0, dtype=column.dtype)])
 
     return {
         name: {extra: longer(extra, values) for extra, values in column.items()}

@@ -1,4 +1,4 @@
-"""Who reported what to the finest cells of a table."""
+"""Contributions of respondents to the base cells of a table."""
 
 from __future__ import annotations
 
@@ -15,29 +15,31 @@ from discreet.errors import TableError
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Contributions:
-    """Absolute contributions to base cells, weighted unless weights are secret; ``who`` numbers respondents, a holding being one.
+    """Absolute contributions to base cells, one row per cell and respondent, weighted unless weights are secret.
 
-    Of a respondent who is in several base cells all contributions are listed. Of those who are in one cell alone, the largest
-    are enough: whatever a smaller one can work out, so can they.
+    ``contributor`` holds indices into ``names``; a holding is one respondent. All contributions of respondents in several base
+    cells are listed. Of the respondents in a single cell the largest suffice: a smaller one cannot infer more than they can.
     """
 
     cell: IntArray
-    who: IntArray
+    contributor: IntArray
     amount: FloatArray
     names: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        # By cell, and within it the largest first: ties go by number, so that nothing depends on how they came.
-        order = np.lexsort((self.who, -np.asarray(self.amount), self.cell))
-        for name, kind in (("cell", np.int64), ("who", np.int64), ("amount", np.float64)):
+        # By cell, then the largest first, ties by index: the order of the input has no effect.
+        order = np.lexsort((self.contributor, -np.asarray(self.amount), self.cell))
+        for name, kind in (("cell", np.int64), ("contributor", np.int64), ("amount", np.float64)):
             column = np.asarray(getattr(self, name), dtype=kind)[order]
             column.flags.writeable = False
             object.__setattr__(self, name, column)
 
     def check(self, base: NDArray[np.bool_]) -> None:
-        """Refuse what does not fit a table with these base cells."""
-        known = (self.cell >= 0) & (self.cell < len(base)) & (self.who >= 0) & (self.who < len(self.names))
-        if not known.all():
+        """Raise if the contributions do not belong to a table with these base cells."""
+        exists = (
+            (self.cell >= 0) & (self.cell < len(base)) & (self.contributor >= 0) & (self.contributor < len(self.names))
+        )
+        if not exists.all():
             raise TableError(
                 "The contributions name cells or respondents that the table does not have. Tabulate it anew."
             )
@@ -52,56 +54,61 @@ class Contributions:
         return len(self.cell)
 
     def __repr__(self) -> str:
-        return f"Contributions({len(self):,} of {len(np.unique(self.who)):,} respondents)"
+        return f"Contributions({len(self):,} of {len(np.unique(self.contributor)):,} respondents)"
 
     @cached_property
     def _by_respondent(self) -> tuple[IntArray, IntArray]:
-        order = np.argsort(self.who, kind="stable")
-        return order, np.searchsorted(self.who[order], np.arange(len(self.names) + 1))
+        order = np.argsort(self.contributor, kind="stable")
+        return order, np.searchsorted(self.contributor[order], np.arange(len(self.names) + 1))
 
-    def of(self, who: int) -> tuple[IntArray, FloatArray]:
-        """The base cells of a respondent, and how much it contributes to each."""
+    def of(self, respondent: int) -> tuple[IntArray, FloatArray]:
+        """The base cells of a respondent, and its contribution to each."""
         order, first = self._by_respondent
-        mine = order[first[who] : first[who + 1]]
+        mine = order[first[respondent] : first[respondent + 1]]
         return self.cell[mine], self.amount[mine]
 
     @cached_property
     def is_single(self) -> NDArray[np.bool_]:
-        """Respondents who are in one base cell at most."""
+        """Respondents in at most one base cell."""
         _, first = self._by_respondent
         return np.asarray(np.diff(first) <= 1)
 
     def only(self, cells: IntArray) -> Contributions:
-        """Those to some cells of the table, which are numbered anew."""
+        """The contributions to some cells of the table, which are numbered anew."""
         place = np.full(int(max(self.cell.max(initial=-1), cells.max(initial=-1))) + 1, -1)
         place[cells] = np.arange(len(cells))
         here = place[self.cell] >= 0
-        return Contributions(place[self.cell[here]], self.who[here], self.amount[here], self.names)
+        return Contributions(place[self.cell[here]], self.contributor[here], self.amount[here], self.names)
 
-    def moved(self, place: IntArray) -> Contributions:
-        """The same in a table where each cell has another place."""
-        return Contributions(place[self.cell], self.who, self.amount, self.names)
+    def renumbered(self, place: IntArray) -> Contributions:
+        """The same contributions in a table in which cell ``i`` has the index ``place[i]``."""
+        return Contributions(place[self.cell], self.contributor, self.amount, self.names)
 
 
 def named(
-    cell: IntArray, who: IntArray, amount: FloatArray, names: tuple[str, ...], label: Callable[[int], str]
+    cell: IntArray, contributor: IntArray, amount: FloatArray, names: tuple[str, ...], label: Callable[[int], str]
 ) -> Contributions:
-    """Contributions, also of those without a name (−1): each is by somebody else, who is in one cell only."""
-    order = np.lexsort((who, -amount, cell))  # the same in whatever order an engine gives them
-    cell, who, amount = cell[order], who[order], amount[order]
-    nameless = who < 0
-    number = np.where(nameless, len(names) + np.cumsum(nameless) - 1, who)
+    """Contributions of respondents with and without a name (−1). Each of the latter is a respondent in this cell only."""
+    order = np.lexsort((contributor, -amount, cell))  # engines return rows in any order
+    cell, contributor, amount = cell[order], contributor[order], amount[order]
+    nameless = contributor < 0
+    contributor = np.where(nameless, len(names) + np.cumsum(nameless) - 1, contributor)
     rank = np.arange(len(cell)) - np.searchsorted(cell, cell)
-    called = [f"respondent {rank[k] + 1} of {label(int(cell[k]))}" for k in np.flatnonzero(nameless)]
-    return Contributions(cell, number, amount, (*names, *called))
+    new_names = [f"respondent {rank[k] + 1} of {label(int(cell[k]))}" for k in np.flatnonzero(nameless)]
+    return Contributions(cell, contributor, amount, (*names, *new_names))
 
 
 def largest(
-    base: NDArray[np.bool_], top: FloatArray, who: IntArray | None, names: tuple[str, ...], label: Callable[[int], str]
+    base: NDArray[np.bool_],
+    top: FloatArray,
+    top_contributor: IntArray | None,
+    names: tuple[str, ...],
+    label: Callable[[int], str],
 ) -> Contributions:
-    """What the largest contributions to each cell tell: all there is to know if nobody else is in several cells."""
+    """The largest contributions to each base cell. They suffice if all other respondents are in one cell each."""
     cells = np.flatnonzero(base)
     amount = np.abs(top[cells])
     row, rank = np.nonzero(amount)
-    number = np.full(len(row), -1) if who is None else np.asarray(who)[cells[row], rank]
-    return named(cells[row], number, amount[row, rank], names, label)
+    unnamed = np.full(len(row), -1)
+    contributor = unnamed if top_contributor is None else top_contributor[cells[row], rank].astype(np.int64)
+    return named(cells[row], contributor, amount[row, rank], names, label)

@@ -1,4 +1,4 @@
-"""Classifications: codes, and who is part of whom."""
+"""Hierarchies: codes and their parents."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -21,15 +22,21 @@ from discreet.arrays import IntArray
 from discreet.errors import HierarchyError, some
 
 ROOT = -1  # parent of the total
-ABSENT = -2  # parent of a code that is not part of this tree
+ABSENT = -2  # parent of a code that does not occur in the tree
+LABEL_SEPARATOR = " × "  # between the codes in the label of a cell; no code may contain it
+
+
+def cell_label(hierarchies: Iterable[Hierarchy], codes: Iterable[int]) -> str:
+    """The label of the cell with these codes, one per hierarchy: ``A × North``."""
+    return LABEL_SEPARATOR.join(h.codes[code] for h, code in zip(hierarchies, codes, strict=True))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hierarchy:
-    """Codes and, for each tree over them, an int parent vector. Code 0 is the total, root of every tree.
+    """Codes and, for each tree, the index of the parent of every code. Code 0 is the total, the root of every tree.
 
-    One tree is the usual case. Several trees regroup the same leaves in ways that do not nest (size classes
-    in two groupings): a code that is not part of a tree has parent ``ABSENT`` there.
+    Usually there is one tree. Several trees are groupings of the same leaves that do not nest, such as two sets of size
+    classes. A code that does not occur in a tree has the parent ``ABSENT`` there.
     """
 
     codes: tuple[str, ...]
@@ -40,7 +47,7 @@ class Hierarchy:
         object.__setattr__(self, "parents", parents)
         object.__setattr__(self, "codes", tuple(self.codes))
         if parents.shape[1] != len(self.codes):
-            raise HierarchyError(f"{len(self.codes)} codes but {parents.shape[1]} parents: give one parent a code.")
+            raise HierarchyError(f"{len(self.codes)} codes but {parents.shape[1]} parents: give one parent per code.")
         if not self.codes:
             raise HierarchyError("The hierarchy is empty: it needs at least a total.")
         if len(self._index) < len(self.codes):
@@ -64,16 +71,16 @@ class Hierarchy:
                 f"A hierarchy has exactly one total and lists it first; this one has {some([self.codes[i] for i in roots])}.",
                 [self.codes[i] for i in roots],
             )
-        end, _ = _top(parent)
+        end, _ = _last_ancestors(parent)
         present = parent != ABSENT
-        lost = [self.codes[i] for i in np.flatnonzero(present & (parent[end] == ABSENT))]
-        if lost:
-            raise HierarchyError(f"The parents of {some(lost)} are not connected to the total.", lost)
-        circle = [self.codes[i] for i in np.flatnonzero(present & (end != 0))]
-        if circle:
-            raise HierarchyError(f"Codes are their own ancestors: {some(circle)}. Break the cycle.", circle)
+        detached = [self.codes[i] for i in np.flatnonzero(present & (parent[end] == ABSENT))]
+        if detached:
+            raise HierarchyError(f"The parents of {some(detached)} are not connected to the total.", detached)
+        cyclic = [self.codes[i] for i in np.flatnonzero(present & (end != 0))]
+        if cyclic:
+            raise HierarchyError(f"Codes are their own ancestors: {some(cyclic)}. Break the cycle.", cyclic)
 
-    # -- looking at it ------------------------------------------------------------------------------------
+    # -- access -------------------------------------------------------------------------------------------
 
     @cached_property
     def _index(self) -> dict[str, int]:
@@ -109,22 +116,22 @@ class Hierarchy:
 
     @cached_property
     def is_leaf(self) -> NDArray[np.bool_]:
-        """Codes that are nobody's parent."""
+        """Codes without children."""
         leaf = np.ones(len(self.codes), dtype=bool)
         leaf[self.parents[self.parents >= 0]] = False
         return leaf
 
     @cached_property
     def depth(self) -> IntArray:
-        """Steps from the total, in the first tree a code belongs to."""
+        """The number of steps from the total to each code, in the first tree that has the code."""
         depth = np.full(len(self.codes), ABSENT)
         for parent in self.parents:
-            _, steps = _top(parent)
+            _, steps = _last_ancestors(parent)
             depth = np.where((depth == ABSENT) & (parent != ABSENT), steps, depth)
         return depth
 
     def equations(self) -> Iterator[tuple[int, int, IntArray]]:
-        """``(tree, parent, children)`` for every group; a group that an earlier tree has already is not repeated."""
+        """``(tree, parent, children)`` for every parent; a group that an earlier tree has is not repeated."""
         seen: set[tuple[int, bytes]] = set()
         for t, parent in enumerate(self.parents):
             order = np.argsort(parent, kind="stable")
@@ -138,38 +145,37 @@ class Hierarchy:
 
     @cached_property
     def ancestors(self) -> tuple[IntArray, IntArray]:
-        """Pairs ``(leaf, code above it or itself)``, each once, whatever the number of trees."""
+        """All pairs of a leaf and itself or an ancestor of it in any tree, each pair once."""
         leaves = np.flatnonzero(self.is_leaf)
-        lines = self._line_above() if len(self.parents) == 1 else self._lines_above()
-        above = [np.sort(lines[leaf]) for leaf in leaves.tolist()]
-        return np.repeat(leaves, [len(line) for line in above]), np.concatenate(above)
+        paths = self._paths_in_one_tree() if len(self.parents) == 1 else self._paths_in_all_trees()
+        above = [np.sort(paths[leaf]) for leaf in leaves.tolist()]
+        return np.repeat(leaves, [len(path) for path in above]), np.concatenate(above)
 
-    def _line_above(self) -> dict[int, IntArray]:
-        """For each leaf of the only tree, itself and the codes above it, the total first."""
+    def _paths_in_one_tree(self) -> dict[int, IntArray]:
+        """For each leaf of the only tree its ancestors, the total first, and the leaf itself."""
         path, depth, leaf = np.zeros(len(self.codes), dtype=np.int64), self.depth, self.is_leaf
         found = {}
-        for code in self.order().tolist():  # depth first, so that the path holds what lies above
+        for code in self.order().tolist():  # depth first: the path holds the ancestors of the current code
             path[depth[code]] = code
             if leaf[code]:
                 found[code] = path[: depth[code] + 1].copy()
         return found
 
-    def _lines_above(self) -> dict[int, IntArray]:
-        """The same for each code in several trees: a group of one tree may be a part in another."""
+    def _paths_in_all_trees(self) -> dict[int, IntArray]:
+        """For each code itself and its ancestors in any tree: a parent in one tree may be a child in another."""
         parents = [set(ups) - {ROOT, ABSENT} for ups in self.parents.T.tolist()]
         try:
             order = list(TopologicalSorter(dict(enumerate(parents))).static_order())
         except CycleError as error:
-            circle = [self.codes[i] for i in error.args[1]]
-            raise HierarchyError(f"Codes are above each other in different trees: {some(circle)}.", circle) from None
+            cyclic = [self.codes[i] for i in error.args[1]]
+            raise HierarchyError(f"Codes are above each other in different trees: {some(cyclic)}.", cyclic) from None
         found: dict[int, IntArray] = {}
         for code in order:
-            lines = [found[parent] for parent in parents[code]]
-            found[code] = np.unique(np.concatenate([*lines, [code]]))
+            found[code] = np.unique(np.concatenate([*(found[parent] for parent in parents[code]), [code]]))
         return found
 
     def order(self) -> IntArray:
-        """Codes depth first, as a reader expects rows to be listed; codes of further trees follow."""
+        """Codes of the first tree depth first, as rows are usually listed; then the codes of further trees."""
         children: dict[int, list[int]] = {}
         for i, parent in enumerate(self.parents[0]):
             if parent >= 0:
@@ -193,7 +199,7 @@ class Hierarchy:
         lines = (leader * int(self.depth[i] - 1) + self.codes[i] for i in self.order()[1:])
         return "".join(line + "\n" for line in lines)
 
-    # -- making one ---------------------------------------------------------------------------------------
+    # -- construction--------------------------------------------------------------------------------------
 
     @classmethod
     def flat(cls, codes: Iterable[str], total: str = "Total") -> Hierarchy:
@@ -207,7 +213,7 @@ class Hierarchy:
 
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[str, str | None]], total: str = "Total") -> Hierarchy:
-        """From ``(code, parent)``. Codes whose parent is empty or not listed hang below ``total``."""
+        """From pairs ``(code, parent)``. Codes without a parent, or with a parent that is not listed, are below ``total``."""
         listed = [(str(code).strip(), "" if pd.isna(parent) else str(parent).strip()) for code, parent in pairs]
         names = [code for code, _ in listed]
         if "" in names:
@@ -219,9 +225,9 @@ class Hierarchy:
                 "A code has one parent in a tree; use Hierarchy.join for groupings that do not nest.",
                 twice,
             )
-        known = set(names)
-        tops = [(code, parent) for code, parent in listed if parent not in known]
-        # A single unlisted or empty parent above everything is the total itself.
+        distinct = set(names)
+        tops = [(code, parent) for code, parent in listed if parent not in distinct]
+        # A single code without a parent is the total, and so is a single parent that is not listed.
         outside = {parent for _, parent in tops if parent}
         if len(tops) == 1 and not tops[0][1]:
             total = tops[0][0]
@@ -257,12 +263,12 @@ class Hierarchy:
                 raise HierarchyError(f"{path}, line {number}: expected {len(header)} fields, found {len(row)}.")
         if not body:
             raise HierarchyError(f"{path} holds no codes.")
-        with _place(path):
+        with _errors_name(path):
             return cls.from_pairs([(row[code], row[parent]) for _, row in body], total)
 
     @classmethod
     def from_hrc(cls, path: str | Path, total: str = "Total", leader: str = "@") -> Hierarchy:
-        """From a τ-ARGUS ``.hrc`` file: one code a line, as many leaders before it as it is levels below the top."""
+        """From a τ-ARGUS ``.hrc`` file: one code per line, preceded by one leader per level below the top."""
         if not leader:
             raise HierarchyError("leader= is the sign that marks a level, such as '@': it cannot be empty.")
         pairs: list[tuple[str, str | None]] = []
@@ -272,7 +278,7 @@ class Hierarchy:
             text = line.strip()
             if not text:
                 continue
-            leaders = leading.match(text)[0]  # type: ignore[index]  # it matches nothing, too
+            leaders = leading.match(text)[0]  # type: ignore[index]  # the pattern matches the empty text
             text, level = text[len(leaders) :].strip(), leaders.count(leader)
             if level > len(above):
                 raise HierarchyError(
@@ -282,9 +288,8 @@ class Hierarchy:
             above[level:] = [text]
         if not pairs:
             raise HierarchyError(f"{path} holds no codes.")
-        with _place(path):
-            parts = cls.from_pairs([(code, parent or total) for code, parent in pairs], total)
-        return parts
+        with _errors_name(path):
+            return cls.from_pairs([(code, parent or total) for code, parent in pairs], total)
 
     @classmethod
     def from_levels(cls, codes: Iterable[str], widths: Sequence[int], total: str = "Total") -> Hierarchy:
@@ -313,7 +318,7 @@ class Hierarchy:
                 f"Codes are whole codes and prefixes of others at once: {some(groups)}. Data must sit at the finest level.",
                 groups,
             )
-        return cls.from_pairs([(code, up) for code, up in parent.items()] or [], total)
+        return cls.from_pairs(parent.items(), total)
 
     @classmethod
     def from_columns(cls, frame: Any, columns: Sequence[str], total: str = "Total") -> Hierarchy:
@@ -330,10 +335,10 @@ class Hierarchy:
                 if code == total:
                     raise HierarchyError(
                         f"Column {column!r} holds the code {total!r}. Leave totals out of the records; "
-                        "if it is none, give the total another name (total).",
+                        "if it is not a total, give the total another name (total).",
                         [total],
                     )
-                if code == above:  # a code repeated at the next level is one and the same code
+                if code == above:  # a code repeated at the next level is the same code
                     continue
                 if parent.setdefault(code, above) != above:
                     raise HierarchyError(
@@ -342,11 +347,11 @@ class Hierarchy:
                         [code],
                     )
                 above = code
-        return cls.from_pairs(list(parent.items()), total)
+        return cls.from_pairs(parent.items(), total)
 
     @classmethod
     def join(cls, *hierarchies: Hierarchy) -> Hierarchy:
-        """Several trees over the same leaves, e.g. size classes regrouped two ways."""
+        """Several trees over the same leaves, e.g. two groupings of size classes."""
         leaves = [{h.codes[i] for i in np.flatnonzero(h.is_leaf)} for h in hierarchies]
         for other in leaves[1:]:
             if other != leaves[0]:
@@ -356,9 +361,9 @@ class Hierarchy:
 
     @classmethod
     def union(cls, *hierarchies: Hierarchy) -> Hierarchy:
-        """All codes and all trees, as linked tables need them: one may be coarser than another."""
+        """All codes and all trees of several hierarchies, which may differ in their leaves, for linked tables."""
         if len({h.total for h in hierarchies}) != 1:
-            raise HierarchyError(f"The totals are called differently: {some(sorted({h.total for h in hierarchies}))}.")
+            raise HierarchyError(f"The totals have different names: {some(sorted({h.total for h in hierarchies}))}.")
         codes = tuple(dict.fromkeys(code for h in hierarchies for code in h.codes))
         index = {code: i for i, code in enumerate(codes)}
         trees: list[IntArray] = []
@@ -376,27 +381,22 @@ def _repeated(codes: Iterable[str]) -> list[str]:
     return sorted(code for code, times in Counter(codes).items() if times > 1)
 
 
-def _top(parent: IntArray) -> tuple[IntArray, IntArray]:
-    """Where the way up from each code ends, and after how many steps; within a circle, somewhere in it."""
-    moving = parent >= 0
-    at, steps = np.where(moving, parent, np.arange(len(parent))), moving.astype(np.int64)
-    for _ in range(len(parent).bit_length()):  # twice as many steps each time
+def _last_ancestors(parent: IntArray) -> tuple[IntArray, IntArray]:
+    """For each code its last ancestor, or any code of a cycle, and the number of steps to it."""
+    has_parent = parent >= 0
+    at, steps = np.where(has_parent, parent, np.arange(len(parent))), has_parent.astype(np.int64)
+    for _ in range(len(parent).bit_length()):  # the number of steps doubles in each pass
         at, steps = at[at], steps + steps[at]
     return at, steps
 
 
-class _place:
-    """Prefix errors with the file they come from."""
-
-    def __init__(self, path: str | Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, HierarchyError):
-            raise HierarchyError(f"{self.path}: {error}", error.offenders) from None
+@contextmanager
+def _errors_name(path: str | Path) -> Iterator[None]:
+    """Prefix error messages with the path of the file."""
+    try:
+        yield
+    except HierarchyError as error:
+        raise HierarchyError(f"{path}: {error}", error.offenders) from None
 
 
 def _read_text(path: str | Path) -> str:

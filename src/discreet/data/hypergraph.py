@@ -1,8 +1,9 @@
-"""Sets of margins as hypergraphs: which hang together in cycles, and which cliques cover them."""
+"""Hypergraphs of margins: their cyclic components, and cliques that cover them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from math import prod
 from typing import TypeVar
@@ -11,60 +12,58 @@ Node = TypeVar("Node")
 
 
 def cores(edges: Sequence[frozenset[int]], above: Mapping[int, frozenset[int]]) -> list[list[frozenset[int]]]:
-    """What Graham's reduction leaves, connected part by connected part; nothing if the hypergraph is acyclic.
+    """The connected components that remain after Graham's reduction; none if the hypergraph is acyclic.
 
-    A node in one edge only is removed, and so is an edge within another one, until nothing changes (Graham 1979). A node
-    stays as long as its edge has nodes that it is ``above`` of: these mean nothing without it.
+    Nodes in a single edge and edges contained in others are removed until nothing changes (Graham 1979). A node is kept while
+    it is in ``above`` of another node of its edge.
     """
     left = [set(edge) for edge in dict.fromkeys(edges)]
     while True:
         before = sum(map(len, left)), len(left)
-        many: dict[int, int] = {}
-        for edge in left:
-            for node in edge:
-                many[node] = many.get(node, 0) + 1
+        degree = Counter(node for edge in left for node in edge)
         for edge in left:
             needed = {up for node in edge for up in above[node]}
-            edge -= {node for node in edge if many[node] == 1 and node not in needed}
+            edge -= {node for node in edge if degree[node] == 1 and node not in needed}
         distinct = [set(edge) for edge in dict.fromkeys(map(frozenset, left))]
         left = [edge for edge in distinct if not any(edge < other for other in distinct)]
         if (sum(map(len, left)), len(left)) == before:
-            return [part for part in _connected([frozenset(edge) for edge in left]) if len(part) > 1]
+            return [component for component in _components(map(frozenset, left)) if len(component) > 1]
 
 
-def _connected(edges: Sequence[frozenset[int]]) -> list[list[frozenset[int]]]:
-    parts: list[list[frozenset[int]]] = []
+def _components(edges: Iterable[frozenset[int]]) -> list[list[frozenset[int]]]:
+    components: list[list[frozenset[int]]] = []
     for edge in edges:
-        touching = [part for part in parts if any(edge & other for other in part)]
-        parts = [part for part in parts if part not in touching]
-        parts.append([other for part in touching for other in part] + [edge])
-    return parts
+        touching = [component for component in components if any(edge & other for other in component)]
+        components = [component for component in components if component not in touching]
+        components.append([other for component in touching for other in component] + [edge])
+    return components
 
 
 def cliques(edges: Sequence[frozenset[Node]], size: Mapping[Node, int]) -> list[frozenset[Node]]:
-    """Cliques of a chordal graph that hold every edge, by eliminating nodes: those first that add fewest neighbours.
+    """Cliques of a chordal graph that contain every edge, by elimination of nodes in the order of minimum fill-in.
 
-    Any tables over the cliques that agree where these overlap have a table over all nodes behind them, and it is nonnegative if
-    they are (Lauritzen 1996, section 2.1 and lemma 3.8). ``size`` is the number of categories of a node; ties go by cells.
+    Nonnegative tables over the cliques that agree on their overlaps are margins of a nonnegative table over all nodes
+    (Lauritzen 1996, section 2.1 and lemma 3.8). ``size`` is the number of categories of a node; ties in fill-in are broken by
+    the number of cells.
     """
-    beside: dict[Node, set[Node]] = {node: set() for edge in edges for node in edge}
+    neighbours: dict[Node, set[Node]] = {node: set() for edge in edges for node in edge}
     for edge in edges:
         for node in edge:
-            beside[node] |= edge - {node}
-    order = {node: i for i, node in enumerate(beside)}
+            neighbours[node] |= edge - {node}
+    order = {node: i for i, node in enumerate(neighbours)}
     found: list[frozenset[Node]] = []
-    while beside:
+    while neighbours:
 
-        def price(node: Node) -> tuple[int, int, int]:
-            around = beside[node]
-            missing = sum(b not in beside[a] for a, b in combinations(around, 2))
-            return missing, prod(size[other] for other in (node, *around)), order[node]
+        def elimination_cost(node: Node) -> tuple[int, int, int]:
+            around = neighbours[node]
+            fill_in = sum(b not in neighbours[a] for a, b in combinations(around, 2))
+            return fill_in, prod(size[other] for other in (node, *around)), order[node]
 
-        node = min(beside, key=price)
-        around = beside.pop(node)
+        node = min(neighbours, key=elimination_cost)
+        around = neighbours.pop(node)
         for other in around:
-            beside[other] |= around - {other}
-            beside[other].discard(node)
+            neighbours[other] |= around - {other}
+            neighbours[other].discard(node)
         clique = frozenset((node, *around))
         if not any(clique <= other for other in found):
             found.append(clique)
@@ -72,7 +71,7 @@ def cliques(edges: Sequence[frozenset[Node]], size: Mapping[Node, int]) -> list[
 
 
 def overlaps(found: Sequence[frozenset[Node]]) -> Iterator[tuple[int, int, frozenset[Node]]]:
-    """The edges of a junction tree: pairs of cliques, and the nodes that they share. Largest overlaps first (Prim)."""
+    """The edges of a junction tree: pairs of cliques and the nodes they share, by Prim's algorithm, largest overlaps first."""
     inside, outside = [0], list(range(1, len(found)))
     while outside:
         one, two = max(((i, j) for i in inside for j in outside), key=lambda pair: len(found[pair[0]] & found[pair[1]]))

@@ -111,7 +111,7 @@ def link(*tables: Table, equations: Sequence[str] = (), behind: Given = True) ->
     for table, at in zip(tables, where, strict=True):
         place = rank[at]
         if table.contributions is not None and np.isin(base, place[table.is_base]).all():
-            return linked.with_columns(contributions=table.contributions.moved(place))
+            return linked.with_columns(contributions=table.contributions.renumbered(place))
     return linked
 
 
@@ -252,8 +252,8 @@ def _columns(tables: Sequence[Table], where: Sequence[np.ndarray], n: int) -> di
     if all(table.top is not None for table in tables):
         depth = min(table.top.shape[1] for table in tables if table.top is not None)
         columns["top"] = np.zeros((n, depth))
-        if all(table.who is not None for table in tables):
-            columns["who"] = np.full((n, depth), -1)
+        if all(table.top_contributor is not None for table in tables):
+            columns["top_contributor"] = np.full((n, depth), -1)
             columns["contributors"] = contributors
         if all(table.requested is not None for table in tables):
             columns["requested"] = np.zeros((n, depth), dtype=bool)
@@ -265,8 +265,8 @@ def _columns(tables: Sequence[Table], where: Sequence[np.ndarray], n: int) -> di
             if name == "extra":
                 for extra, values in column.items():
                     values[at] = table.extra[extra]
-            elif name == "who" and table.who is not None:
-                column[at] = renumber[table.who[:, : column.shape[1]]]
+            elif name == "top_contributor" and table.top_contributor is not None:
+                column[at] = renumber[table.top_contributor[:, : column.shape[1]]]
             elif name != "contributors":
                 own = getattr(table, name)
                 column[at] = own[:, : column.shape[1]] if column.ndim == 2 else own

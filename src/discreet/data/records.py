@@ -1,4 +1,4 @@
-"""Microdata, whatever they come in: files, data frames, Arrow tables or a database, as an Ibis table."""
+"""Microdata from files, data frames, Arrow tables or a database, as an Ibis table."""
 
 from __future__ import annotations
 
@@ -23,20 +23,22 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
-from discreet.decompress import gunzipped
+from discreet.compressed_files import gunzipped
 from discreet.drafts import draft_folder
 from discreet.errors import InputError, some
 
 Expr: TypeAlias = Any  # Ibis expressions have no static types worth naming
 
-TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
-PARQUET = (".parquet", ".pq")
-LONGEST_LINE = 2_000_000  # bytes: the engine's own limit, which it does not keep for the last line of a file
+TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
+PARQUET_SUFFIXES = (".parquet", ".pq")
+RECORD_SUFFIXES = TEXT_SUFFIXES + PARQUET_SUFFIXES
+MAX_LINE_BYTES = 2_000_000  # DuckDB's own limit; it silently drops a last line that is longer, so this is checked here
+DELIMITERS = ",;\t|"  # of text files; the one that occurs most often in the first line is used
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column plays which part."""
+    """The names of the columns to use, by role."""
 
     by: tuple[str, ...]
     response: str | None
@@ -47,50 +49,49 @@ class Columns:
     request: str | None
 
     @property
-    def parts(self) -> list[tuple[str, str]]:
-        given = [(part, names) for part, names in vars(self).items() if names is not None]
-        return [(part, name) for part, names in given for name in (names if isinstance(names, tuple) else (names,))]
-
-    @property
-    def used(self) -> list[str]:
-        return [name for _part, name in self.parts]
+    def roles(self) -> list[tuple[str, str]]:
+        """Pairs of a role and a column."""
+        given = [(role, names) for role, names in vars(self).items() if names is not None]
+        return [(role, name) for role, names in given for name in (names if isinstance(names, tuple) else (names,))]
 
     @property
     def numbers(self) -> list[str]:
-        return [name for part, name in self.parts if part in ("response", "weight", "extra")]
+        """The columns that hold numbers."""
+        return [name for role, name in self.roles if role in ("response", "weight", "extra")]
 
     def check(self) -> None:
         if not self.by:
             raise InputError("Name at least one column to tabulate by.")
-        played: dict[str, str] = {}
-        for part, name in self.parts:
+        role_of: dict[str, str] = {}
+        for role, name in self.roles:
             if not isinstance(name, str):
-                raise InputError(f"{part}= takes names of columns, not {type(name).__name__}.")
-            if name in played:
-                raise InputError(f"Column {name!r} is given twice, as {played[name]}= and as {part}=.", [name])
-            if name.lower() in map(str.lower, played):
+                raise InputError(f"{role}= takes names of columns, not {type(name).__name__}.")
+            if name in role_of:
+                raise InputError(f"Column {name!r} is given twice, as {role_of[name]}= and as {role}=.", [name])
+            if name.lower() in map(str.lower, role_of):
                 raise InputError(
                     f"Column {name!r} and another one differ in capitals alone: rename one of them.", [name]
                 )
-            played[name] = part
+            role_of[name] = role
 
     def find(self, present: Sequence[Any], place: str) -> list[str]:
-        """The columns used, if all are there."""
-        missing = [name for name in self.used if list(present).count(name) != 1]
+        """The columns to use; raises unless each occurs once in ``present``."""
+        used = [name for _role, name in self.roles]
+        missing = [name for name in used if list(present).count(name) != 1]
         if missing and missing[0] in present:
             raise InputError(f"{place} has several columns called {missing[0]!r}. Rename all but one.", missing)
         if missing:
-            close = get_close_matches(missing[0], [str(name) for name in present], cutoff=0.5)
-            # Where the header is missing the "names" are a record: nothing that looks like a value is repeated.
+            similar = get_close_matches(missing[0], [str(name) for name in present], cutoff=0.5)
+            # Without a header the first record takes its place: a message must not repeat anything that looks like a value.
             words = [name for name in present if not any(sign.isdigit() for sign in str(name))]
-            hint = f"Did you mean {' or '.join(map(repr, close))}?" if close else f"It has {some(words, 8)}."
+            hint = f"Did you mean {' or '.join(map(repr, similar))}?" if similar else f"It has {some(words, 8)}."
             raise InputError(f"{place} has no column {some(missing)}. {hint}", missing)
-        return self.used
+        return used
 
 
 @contextmanager
-def opened(data: Any, columns: Columns) -> Iterator[Expr]:
-    """The microdata as an Ibis table: on its own backend if it has one, else in an embedded DuckDB."""
+def open_records(data: Any, columns: Columns) -> Iterator[Expr]:
+    """The microdata as an Ibis table: on their own backend if they have one, otherwise in an embedded DuckDB."""
     if isinstance(data, ibis.Table):
         yield data.select(columns.find(data.columns, "The table"))
         return
@@ -106,7 +107,7 @@ def opened(data: Any, columns: Columns) -> Iterator[Expr]:
 
 @contextmanager
 def _engine() -> Iterator[tuple[Any, Path]]:
-    """An embedded DuckDB. What does not fit in memory goes to disk: somewhere private, and no longer than needed."""
+    """An embedded DuckDB, and the private folder to which it writes what does not fit in memory. Both are removed at the end."""
     with draft_folder() as spill:
         connection = ibis.duckdb.connect(temp_directory=str(spill))
         try:
@@ -116,23 +117,26 @@ def _engine() -> Iterator[tuple[Any, Path]]:
 
 
 def _file(connection: Any, spill: Path, path: Path) -> tuple[list[str], Expr]:
-    """The names of a file's columns, and its columns under whatever names."""
+    """The names of the columns of a file, and an Ibis table in which the columns may have other names."""
     name = path.name.lower()
-    if not name.endswith(TEXT + PARQUET):
-        raise InputError(f"{path} is not a CSV or Parquet file: its name should end in {', '.join(TEXT + PARQUET)}.")
+    if not name.endswith(RECORD_SUFFIXES):
+        raise InputError(f"{path} is not a CSV or Parquet file: its name should end in {', '.join(RECORD_SUFFIXES)}.")
     if not path.is_file():
         raise InputError(f"{path} is a folder, not a file." if path.is_dir() else f"File {path} does not exist.")
-    # The engine takes file names for patterns ("d[12].csv") and folders for columns ("year=2024/"): it gets another name.
-    alias = spill / f"records{'.parquet' if name.endswith(PARQUET) else '.csv'}{'.gz' if name.endswith('.gz') else ''}"
+    # DuckDB reads file names as patterns ("d[12].csv") and folders as columns ("year=2024/"): it gets an alias.
+    alias = (
+        spill
+        / f"records{'.parquet' if name.endswith(PARQUET_SUFFIXES) else '.csv'}{'.gz' if name.endswith('.gz') else ''}"
+    )
     alias.symlink_to(path.resolve())
-    pattern = glob.escape(str(alias))  # the folder of drafts may have such a name
-    if name.endswith(PARQUET):
+    pattern = glob.escape(str(alias))  # the private folder may have such a name
+    if name.endswith(PARQUET_SUFFIXES):
         source = connection.read_parquet(pattern, hive_partitioning=False)
         return list(source.columns), source
     delimiter, names = _header(path)
     _check_lines(path)
-    # Nothing is left to guessing: all is text, so that the code 01 keeps its zero, and numbers are converted later.
-    kinds = {f"column{i}": "string" for i in range(len(names))}  # not their names, of which the engine refuses some
+    # All columns are read as text, so that the code 01 keeps its zero; numbers are converted later.
+    kinds = {f"column{i}": "string" for i in range(len(names))}  # DuckDB refuses some names
     style = {"header": True, "delim": delimiter, "quote": '"', "escape": '"', "hive_partitioning": False}
     return names, connection.read_csv(pattern, auto_detect=False, columns=kinds, **style)
 
@@ -140,13 +144,13 @@ def _file(connection: Any, spill: Path, path: Path) -> tuple[list[str], Expr]:
 def _header(path: Path) -> tuple[str, list[str]]:
     """The delimiter of a CSV file, and the names in its first line."""
     with gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb") as file:
-        # What follows the first line may be cut in the middle of a letter.
-        start = codecs.getincrementaldecoder("utf-8-sig")().decode(file.read(LONGEST_LINE))
+        # An incremental decoder accepts an end in the middle of a character.
+        start = codecs.getincrementaldecoder("utf-8-sig")().decode(file.read(MAX_LINE_BYTES))
     if not start.strip():
         raise InputError(f"{path} is empty: its first line must name the columns.")
     found: dict[str, list[str]] = {}
-    for sign in ",;\t|":
-        with suppress(csv.Error):  # quotes that end within a name, with this sign for delimiter
+    for sign in DELIMITERS:
+        with suppress(csv.Error):  # a quote ends within a name if this sign is the delimiter
             found[sign] = next(csv.reader(io.StringIO(start, newline=""), delimiter=sign, strict=True))
     if not found:
         raise InputError(
@@ -160,34 +164,34 @@ def _header(path: Path) -> tuple[str, list[str]]:
 
 
 def _check_lines(path: Path) -> None:
-    """Refuse lines that are too long: the engine would leave out the last one without a word. And too much compressed."""
-    length = longest = 0  # of what has come of a line so far; of a whole line
-    for piece in gunzipped(path) if path.name.lower().endswith(".gz") else _tail(path):
-        first, last = piece.find(b"\n"), piece.rfind(b"\n")
-        longest = max(longest, length + (len(piece) if first < 0 else first))
-        length = length + len(piece) if first < 0 else len(piece) - last - 1
-    if max(longest, length) > LONGEST_LINE:
-        raise InputError(f"{path} has a line of more than {LONGEST_LINE:,} bytes. Are line ends or quotes missing?")
+    """Raise if a line is too long, as DuckDB silently drops a last line that is, or if compressed contents are too large."""
+    length = longest = 0  # bytes of the current line so far, and of the longest line
+    for block in gunzipped(path) if path.name.lower().endswith(".gz") else _tail(path):
+        first, last = block.find(b"\n"), block.rfind(b"\n")
+        longest = max(longest, length + (len(block) if first < 0 else first))
+        length = length + len(block) if first < 0 else len(block) - last - 1
+    if max(longest, length) > MAX_LINE_BYTES:
+        raise InputError(f"{path} has a line of more than {MAX_LINE_BYTES:,} bytes. Are line ends or quotes missing?")
 
 
 def _tail(path: Path) -> Iterator[bytes]:
-    """The end of a file, which tells whether its last line is too long. Others are noticed by the engine."""
+    """The end of a file, which contains a last line that is too long. DuckDB refuses other lines that are too long."""
     with path.open("rb") as file:
-        file.seek(max(path.stat().st_size - 2 * LONGEST_LINE, 0))
+        file.seek(max(path.stat().st_size - 2 * MAX_LINE_BYTES, 0))
         yield file.read().rstrip(b"\r\n")
 
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Say that a file cannot be read, and where, in words of our own: the engine's messages quote the record."""
+    """Replace error messages of the readers, which quote records, by the place of the error."""
     try:
         yield
     except (OSError, EOFError, UnicodeError, zlib.error, duckdb.Error) as error:
         if isinstance(error, duckdb.InterruptException) or "failed: KeyboardInterrupt" in str(error):
-            raise KeyboardInterrupt from None  # which DuckDB makes an error of its own at times
+            raise KeyboardInterrupt from None  # DuckDB may wrap it in an error of its own
         if isinstance(error, duckdb.OutOfMemoryException):
             raise InputError(
-                f"{path}: there is not enough memory, or space for drafts on disk, to tabulate it."
+                f"{path}: there is not enough memory, or not enough space on disk for intermediate results, to tabulate it."
             ) from None
         line = re.search(r"CSV Error on Line: (\d+)", str(error))
         place = f"{path}, line {line[1]}" if line else str(path)
@@ -195,16 +199,16 @@ def _readable(path: Path) -> Iterator[None]:
             raise InputError(
                 f"{place}: cannot be read. Some lines end in LF, others in CR LF: save it with one of the two."
             ) from None
-        advice = f"the same fields in every line, and no line of more than {LONGEST_LINE:,} bytes"
+        advice = f"the same fields in every line, and no line of more than {MAX_LINE_BYTES:,} bytes"
         raise InputError(
-            f"{place}: cannot be read. Check that the file is whole, in UTF-8, and has {advice}."
+            f"{place}: cannot be read. Check that the file is complete, in UTF-8, and has {advice}."
         ) from None
 
 
 def _mixes_line_ends(path: Path) -> bool:
     """Whether a text file has lines that end in LF and others that end in CR LF."""
     name = path.name.lower()
-    if not name.endswith(TEXT):
+    if not name.endswith(TEXT_SUFFIXES):
         return False
     ends = set()
     with (
@@ -234,15 +238,15 @@ def _arrow(data: Any, columns: Columns) -> pa.Table:
 def _arrow_column(column: Any) -> pa.Array:
     try:
         return pa.array(column, from_pandas=True)
-    except pa.ArrowException:  # numbers and text in one column: all as text, as if from a CSV file
+    except pa.ArrowException:  # numbers and text in one column: all become text, as in a CSV file
         return pa.array([None if gap else str(item) for item, gap in zip(column, column.isna(), strict=True)])
 
 
 def as_text(column: Expr) -> Expr:
-    """Codes and names. Empty ones are missing; floats are whole numbers in a column with gaps: 7, not 7.0."""
+    """Codes and names as text. Empty ones are missing; integers stored as floats, because others are missing, read 7, not 7.0."""
     if column.type().is_floating():
-        missing, whole = column.isnan() | column.isinf(), (column == column.floor()) & (column.abs() < 1e15)
-        number = ibis.ifelse(whole, column.floor().cast("int64").cast("string"), column.cast("string"))
+        missing, integer = column.isnan() | column.isinf(), (column == column.floor()) & (column.abs() < 1e15)
+        number = ibis.ifelse(integer, column.floor().cast("int64").cast("string"), column.cast("string"))
         return ibis.ifelse(missing, ibis.null("string"), number)
     return column.cast("string").nullif("")
 
@@ -252,12 +256,12 @@ def as_number(column: Expr) -> Expr:
 
 
 def is_marked(column: Expr) -> Expr:
-    """Whether the record is marked: anything but nothing, zero and false, in whatever type."""
+    """Whether the record is marked: its entry is not missing, zero or false, in any type."""
     return as_text(column).lower().notin(["0", "0.0", "false"]).fill_null(False)
 
 
 def recoded(source: Expr, recode: Mapping[str, Mapping[str, str]]) -> Expr:
-    """The table with other codes in place of some."""
+    """The table with codes replaced as given by column."""
     taken = {name.lower() for name in source.columns}
     old, new = (next(n for n in (stem + "_" * i for i in count()) if n not in taken) for stem in ("__code", "__into"))
     for name, into in recode.items():
@@ -269,14 +273,14 @@ def recoded(source: Expr, recode: Mapping[str, Mapping[str, str]]) -> Expr:
 
 
 def read_records(path: str | Path) -> pd.DataFrame:
-    """All columns of a file as they are: text from CSV, so that the code 01 keeps its zero, and the types of Parquet."""
+    """All columns of a file: as text from CSV, so that the code 01 keeps its zero; with their types from Parquet."""
     path = Path(path)
-    if path.name.lower().endswith(PARQUET) and path.is_file():
+    if path.name.lower().endswith(PARQUET_SUFFIXES) and path.is_file():
         try:
             with path.open("rb") as file:
                 table = parquet.read_table(file)
-        except (pa.ArrowException, OSError):  # without their words, which may quote what is in the file
-            raise InputError(f"{path}: cannot be read. Check that the file is whole.") from None
+        except (pa.ArrowException, OSError):  # their messages may quote the contents
+            raise InputError(f"{path}: cannot be read. Check that the file is complete.") from None
     else:
         with _engine() as (connection, spill), _readable(path):
             names, source = _file(connection, spill, path)
@@ -288,18 +292,18 @@ def read_records(path: str | Path) -> pd.DataFrame:
 
 
 def write_records(frame: pd.DataFrame, path: Path) -> None:
-    """All columns, to CSV or Parquet by the name of the file."""
-    if path.name.lower().endswith(PARQUET):
+    """Write all columns to a CSV or Parquet file, depending on its suffix."""
+    if path.name.lower().endswith(PARQUET_SUFFIXES):
         frame.to_parquet(path, index=False)
     else:
         frame.to_csv(path, index=False, encoding="utf-8")
 
 
 def distinct_codes(data: Any, columns: Sequence[str]) -> pd.DataFrame:
-    """The combinations of codes that occur in some columns, as text."""
+    """The distinct combinations of codes in some columns, as text."""
     chosen = Columns(tuple(columns), None, None, (), None, None, None)
     chosen.check()
-    with opened(data, chosen) as source:
+    with open_records(data, chosen) as source:
         codes = source.select([as_text(source[name]).name(name) for name in columns]).distinct().to_pandas()
     if codes.isna().any().any():
         raise InputError(f"Codes are missing in the columns {some(list(columns))}: fill or drop them first.")

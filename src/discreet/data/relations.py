@@ -1,4 +1,4 @@
-"""The additive relations of a table, as one sparse matrix."""
+"""The relations of a table as a sparse matrix."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.arrays import IntArray
-from discreet.data.hierarchy import Hierarchy
+from discreet.data.hierarchy import Hierarchy, cell_label
 from discreet.errors import TableError, some
 
 
 def additive(
     hierarchies: Sequence[Hierarchy], codes: NDArray[np.int32]
 ) -> tuple[sparse.csr_array, list[tuple[int, ...]]]:
-    """All relations "sum of the parts − total = 0" among stored cells, and the totals that are not stored.
+    """All relations "sum of the addends − total = 0" between stored cells, and the codes of the totals that are not stored.
 
-    ``codes[d, i]`` is the code of cell ``i`` in dimension ``d``. Cells that are not stored are zero and drop out;
-    where a *total* is not stored its relation cannot be written, so it is returned as a tuple of codes.
+    ``codes[d, i]`` is the code of cell ``i`` in dimension ``d``. Addends that are not stored are zero and left out. A total
+    that is not stored has no relation.
     """
     cells = codes.shape[1]
     columns: list[NDArray[np.int32]] = []
@@ -51,19 +51,17 @@ def additive(
                 where = codes[:, child[s]].copy()
                 where[d] = above[child[s]]
                 missing.append(tuple(int(c) for c in where))
-            parts = np.diff(np.r_[starts, len(child)])
-            keep = np.repeat(found, parts)
-            child, starts, parts = child[keep], starts[found], parts[found]
-            # Each relation is its parts followed by its total.
-            row_ends = np.cumsum(parts + 1)
-            is_total = np.zeros(len(child) + len(parts), dtype=bool)
-            is_total[row_ends - 1] = True
+            addends = np.diff(np.r_[starts, len(child)])
+            child, addends = child[np.repeat(found, addends)], addends[found]
+            # A relation lists its addends, then its total.
+            is_total = np.zeros(len(child) + len(addends), dtype=bool)
+            is_total[np.cumsum(addends + 1) - 1] = True
             column = np.empty(len(is_total), dtype=np.int32)
             column[~is_total] = child
             column[is_total] = order[at[found]]
             columns.append(column)
             signs.append(np.where(is_total, -1, 1).astype(np.int8))
-            lengths.append(parts + 1)
+            lengths.append(addends + 1)
     pointer = np.r_[0, np.cumsum(np.concatenate(lengths))] if lengths else np.zeros(1, np.int64)
     data = np.concatenate(signs).astype(np.float64) if signs else np.zeros(0)
     index = np.concatenate(columns) if columns else np.zeros(0, np.int32)
@@ -74,27 +72,27 @@ def additive(
 def _refuse_duplicates(hierarchies: Sequence[Hierarchy], codes: NDArray[np.int32], cells: IntArray) -> None:
     if len(cells):
         twice = dict.fromkeys(map(tuple, codes[:, cells].T.tolist()))
-        labels = [" × ".join(h.codes[c] for h, c in zip(hierarchies, where, strict=True)) for where in twice]
+        labels = [cell_label(hierarchies, where) for where in twice]
         raise TableError(f"{len(labels)} cells occur more than once, e.g. {some(labels)}.", labels)
 
 
 def _rank_of_other_dimensions(hierarchies: Sequence[Hierarchy], codes: NDArray[np.int32], d: int) -> NDArray[np.int64]:
     """A number for each combination of codes in all dimensions but ``d``."""
     rank = np.zeros(codes.shape[1], dtype=np.int64)
-    slack = 1
+    combinations = 1
     for other, hierarchy in enumerate(hierarchies):
         if other == d:
             continue
-        slack *= len(hierarchy)
-        if slack * len(hierarchies[d]) >= 2**62:  # renumber before the product overflows
+        combinations *= len(hierarchy)
+        if combinations * len(hierarchies[d]) >= 2**62:  # renumber before the product overflows
             rank = np.unique(rank, return_inverse=True)[1].astype(np.int64)
-            slack = max(codes.shape[1], 1) * len(hierarchy)
+            combinations = max(codes.shape[1], 1) * len(hierarchy)
         rank = rank * len(hierarchy) + codes[other]
     return rank
 
 
 def _distinct_trees(hierarchy: Hierarchy) -> list[IntArray]:
-    """Parent vectors in which a group that an earlier tree has already is left out."""
+    """Parent vectors without the groups that an earlier tree has."""
     trees = [np.full(len(hierarchy), -1) for _ in hierarchy.parents]
     for tree, group, children in hierarchy.equations():
         trees[tree][children] = group
@@ -102,25 +100,25 @@ def _distinct_trees(hierarchy: Hierarchy) -> list[IntArray]:
 
 
 def from_equations(equations: Sequence[tuple[Sequence[int], Sequence[float]]], cells: int) -> sparse.csr_array:
-    """Relations given one by one as columns and coefficients."""
+    """Relations from the cells and coefficients of each equation."""
     pointer = np.r_[0, np.cumsum([len(columns) for columns, _ in equations])].astype(np.int32)
     index = np.fromiter((c for columns, _ in equations for c in columns), dtype=np.int32, count=int(pointer[-1]))
     data = np.fromiter((v for _, values in equations for v in values), dtype=np.float64, count=int(pointer[-1]))
     return sparse.csr_array((data, index, pointer), shape=(len(equations), cells))
 
 
-def without(relations: sparse.csr_array, cells: int) -> sparse.csr_array:
-    """What the relations say about the first ``cells`` cells once each further one is replaced by its parts."""
+def after_elimination(relations: sparse.csr_array, cells: int) -> sparse.csr_array:
+    """The relations between the first ``cells`` cells after elimination of all other cells."""
     rows = [
-        dict(zip(relations.indices[begin:end].tolist(), relations.data[begin:end].tolist(), strict=True))
-        for begin, end in pairwise(relations.indptr)
+        dict(zip(relations.indices[start:end].tolist(), relations.data[start:end].tolist(), strict=True))
+        for start, end in pairwise(relations.indptr)
     ]
-    holding: dict[int, set[int]] = {column: set() for column in range(cells, relations.shape[1])}
+    rows_of: dict[int, set[int]] = {column: set() for column in range(cells, relations.shape[1])}
     for row, terms in enumerate(rows):
-        for column in terms.keys() & holding.keys():
-            holding[column].add(row)
-    for column, candidates in holding.items():
-        # The shortest relation that holds the cell defines it, and is used up.
+        for column in terms.keys() & rows_of.keys():
+            rows_of[column].add(row)
+    for column, candidates in rows_of.items():
+        # The shortest relation with the cell is solved for it and removed.
         found = sorted((row for row in candidates if column in rows[row]), key=lambda row: (len(rows[row]), row))
         terms, rows[found[0]] = rows[found[0]], {}
         for row in found[1:]:
@@ -128,22 +126,21 @@ def without(relations: sparse.csr_array, cells: int) -> sparse.csr_array:
             for c, weight in terms.items():
                 rows[row][c] = rows[row].get(c, 0.0) + factor * weight
             rows[row] = {c: weight for c, weight in rows[row].items() if weight}
-            for c in terms.keys() & holding.keys():
-                holding[c].add(row)
+            for c in terms.keys() & rows_of.keys():
+                rows_of[c].add(row)
     return stack([from_equations([(list(terms), list(terms.values())) for terms in rows], cells)])
 
 
 def stack(matrices: Sequence[sparse.csr_array]) -> sparse.csr_array:
-    """Relations of several tables over the same cells, each different one once."""
+    """The relations of several tables over the same cells, without duplicates and empty ones."""
     merged = sparse.csr_array(sparse.vstack(matrices, format="csr"))
     merged.sum_duplicates()
     merged.eliminate_zeros()
     seen: set[tuple[bytes, bytes]] = set()
     keep = []
-    for row in range(merged.shape[0]):
-        begin, end = merged.indptr[row], merged.indptr[row + 1]
-        key = (merged.indices[begin:end].tobytes(), merged.data[begin:end].tobytes())
-        if begin < end and key not in seen:
+    for row, (start, end) in enumerate(pairwise(merged.indptr)):
+        key = (merged.indices[start:end].tobytes(), merged.data[start:end].tobytes())
+        if start < end and key not in seen:
             seen.add(key)
             keep.append(row)
     return merged[keep]

@@ -1,4 +1,4 @@
-"""A table, or several linked ones: columns of cells plus the relations between them."""
+"""The table: one row per cell, and the linear relations between cells."""
 
 from __future__ import annotations
 
@@ -11,60 +11,64 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.data.contributions import Contributions, largest
-from discreet.data.hierarchy import Hierarchy
+from discreet.data.hierarchy import LABEL_SEPARATOR, Hierarchy, cell_label
 from discreet.data.relations import additive
 from discreet.display import card
 from discreet.errors import TableError, some
 
-ADDITIVITY = 1e-9  # share of the sum of absolute values in a relation that its parts and total may differ by
+# Largest difference between a total and the sum of its addends, as a share of the sum of absolute values in the relation.
+# Sums of doubles differ by less; rounded totals, which differ by more, need an explicit tolerance.
+TABLE_ADDITIVITY_TOLERANCE = 1e-9
+# Range of coefficients in a relation. Nearly all are 1 and −1; solvers are not accurate with more extreme ones.
+MIN_COEFFICIENT, MAX_COEFFICIENT = 1e-4, 1e4
+
+Weights = Literal["known", "secret"]  # whether readers know the sampling weights
 
 
-FINE = 1e-7  # unit of tables that are not round, as a share of the typical value
-WEIGHTS = (1e-4, 1e4)  # of cells in a relation; nearly always they are 1 and −1
-Weights = Literal["known", "secret"]  # sampling weights, to readers
-BETWEEN = " × "  # stands between the codes of a label
-
-
-def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """A copy that cannot be written to: verdicts are about arrays as they were."""
-    copy = np.array(array)
+def read_only(array: Any, kind: DTypeLike | None = None) -> NDArray[Any]:
+    """A read-only copy: a verdict refers to the values at the time of the audit."""
+    copy = np.array(array, dtype=kind)
     copy.flags.writeable = False
     return copy
 
 
-def digits_of(value: FloatArray, nothing: float = 1e-12) -> int | None:
-    """How many decimals the values have, up to rounding errors and what is as good as ``nothing``; None if more than six."""
-    return next((d for d in range(7) if _is_near(value, np.round(value, d), nothing)), None)
+def digits_of(value: FloatArray, absolute_tolerance: float = 1e-12) -> int | None:
+    """The number of decimals of the values, up to rounding errors; None if more than six."""
+    return next((d for d in range(7) if _equal(value, np.round(value, d), absolute_tolerance)), None)
 
 
-def _is_near(value: FloatArray, rounded: FloatArray, nothing: float) -> bool:
-    """``np.allclose`` with a relative tolerance of 1e-14; asked in every audit, where that function takes as long as the rest."""
+def _equal(value: FloatArray, rounded: FloatArray, absolute_tolerance: float) -> bool:
+    """``np.allclose`` with a relative tolerance of 1e-14, without its overhead, which would double the time of an audit."""
     with np.errstate(invalid="ignore"):  # infinite values equal themselves
-        near = np.abs(value - rounded) <= nothing + 1e-14 * np.abs(rounded)
-    return bool(np.all(near | (value == rounded)))
+        within = np.abs(value - rounded) <= absolute_tolerance + 1e-14 * np.abs(rounded)
+    return bool(np.all(within | (value == rounded)))
 
 
 def unit_of(value: FloatArray) -> tuple[float, int | None]:
-    """The last digit of the values, and how many decimals that are; without such a digit a small share of the usual value."""
+    """The unit of the last decimal of the values, and the number of decimals.
+
+    Values with more than six decimals have the unit 1e-7 × their median size, rounded to a power of ten, and None.
+    """
     digits = digits_of(value)
     if digits is not None:
         return 10.0**-digits, digits
     sizes = np.abs(value[value != 0])
-    return float(10.0 ** np.round(np.log10(FINE * np.median(sizes)))), None
+    return float(10.0 ** np.round(np.log10(1e-7 * np.median(sizes)))), None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """Cells as columns, ``relations @ value == rhs``. Confidential: its repr shows the shape only.
+    """One entry per cell in each column, with ``relations @ value == rhs``. Confidential: its repr shows the shape only.
 
-    Cells that are not stored are published zeros, but see ``complete``. ``top[i]`` holds the largest contributions to
-    cell ``i`` in absolute value, largest first, zero-filled; ``who[i]`` who made them, as indices into ``contributors``
-    (−1: nobody). ``magnitude`` is the sum of absolute contributions, which differs from ``value`` when some are negative.
+    Cells that are not stored are published zeros if the table is ``complete``. ``top[i]`` holds the largest contributions to
+    cell ``i`` in absolute value, largest first, padded with zeros; ``top_contributor[i]`` their contributors, as indices into
+    ``contributors`` (−1: none, or not named). ``magnitude`` is the sum of absolute contributions; it differs from ``value`` if
+    some are negative.
     """
 
     dimensions: Mapping[str, Hierarchy]
@@ -75,66 +79,48 @@ class Table:
     count: IntArray | None = None
     magnitude: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
     top: FloatArray | None = None
-    who: IntArray | None = None
+    top_contributor: IntArray | None = None
     contributors: tuple[str, ...] = ()
-    requested: NDArray[np.bool_] | None = None  # aligned with top: this contributor asked for protection
-    extra: Mapping[str, FloatArray] = field(default_factory=dict)  # further sums per cell, for costs
+    requested: NDArray[np.bool_] | None = None  # aligned with top: the contributor requested protection
+    extra: Mapping[str, FloatArray] = field(default_factory=dict)  # further sums per cell, used as costs
     names: tuple[str, ...] | None = None  # cell ids of tables without dimensions
     rhs: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
     is_count: bool = False  # the response counts contributors
-    complete: bool = True  # cells that are not stored are zeros; in linked tables some are tabulated nowhere
-    contributions: Contributions | None = None  # to the finest cells
-    behind: NDArray[np.bool_] | None = None  # cells behind linked tables: last, part of the relations, never published
-    behind_drawn: bool = False  # their values are those of some table that fits, not the true ones
-    behind_left_out: bool = False  # by decision: readers who use them may infer more
-    weighted_count: FloatArray | None = None  # how many the contributors stand for, by their sampling weights
-    weights: Weights | None = None  # whether sampling weights are known to readers; contributions are then weighted
-    counts_zeros: bool = True  # contributors of zero are counted
+    complete: bool = (
+        True  # cells that are not stored are zeros; linked tables also leave out cells that are not tabulated
+    )
+    contributions: Contributions | None = None  # to the base cells
+    behind: NDArray[np.bool_] | None = None  # cells behind linked tables: the last cells; in relations, never published
+    behind_drawn: bool = False  # cells behind hold the values of a congruent table, not the true ones
+    behind_left_out: bool = False  # cells behind are left out by decision: readers who use them may infer more
+    weighted_count: FloatArray | None = None  # sum of the sampling weights of the contributors
+    weights: Weights | None = None  # None without weights; contributions are weighted if weights are "known"
+    counts_zeros: bool = True  # contributors of zero are included in counts
     dropped: int = 0  # records that were left out because their codes are not in a hierarchy
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        value = np.asarray(self.value, dtype=np.float64)
-        put(self, "value", value)
-        put(self, "codes", _codes(self.dimensions, self.codes, len(value)))
-        # Every cell once in a relation, and in order: SciPy sorts terms in passing, and the digest must not depend on when.
+        n = np.size(self.value)
+        put(self, "codes", read_only(_codes(self.dimensions, self.codes, n)))
+        # Each cell once per relation, and sorted: SciPy sorts terms as a side effect, and the digest must not depend on that.
         relations = sparse.csr_array(self.relations, dtype=np.float64, copy=True)
         relations.sum_duplicates()
         relations.eliminate_zeros()
         put(self, "relations", relations)
-        put(self, "rhs", np.zeros(self.relations.shape[0]) if self.rhs is None else np.asarray(self.rhs, dtype=float))
-        put(self, "magnitude", np.abs(value) if self.magnitude is None else np.asarray(self.magnitude, dtype=float))
-        for name in ("count", "weighted_count", "top", "who", "requested"):
+        put(self, "rhs", read_only(np.zeros(relations.shape[0]) if self.rhs is None else self.rhs, np.float64))
+        for name, kind in _CELL_COLUMNS.items():
             if getattr(self, name) is not None:
-                kind = np.float64 if name in ("top", "weighted_count") else None
-                put(self, name, np.asarray(getattr(self, name), dtype=kind))
-        n = len(value)
-        lengths = {"relations": self.relations.shape[1], "magnitude": len(self.magnitude)}
-        for name in ("count", "weighted_count", "top", "who", "requested", "names", "behind"):
-            column = getattr(self, name)
-            if column is not None:
-                lengths[name] = len(column)
-        lengths |= {name: len(column) for name, column in self.extra.items()}
-        wrong = [name for name, length in lengths.items() if length != n]
+                put(self, name, read_only(getattr(self, name), kind))
+        if self.magnitude is None:
+            put(self, "magnitude", read_only(np.abs(self.value)))
+        columns = [(name, getattr(self, name)) for name in (*_CELL_COLUMNS, "names")] + list(self.extra.items())
+        wrong = ["relations"] if relations.shape[1] != n else []
+        wrong += [name for name, column in columns if column is not None and len(column) != n]
         if wrong:
             raise TableError(f"The table has {n} cells, but columns of other lengths: {some(wrong)}.", wrong)
         if self.names is not None and len(set(self.names)) < n:
             twice = [name for name, times in Counter(self.names).items() if times > 1]
             raise TableError(f"Cells have the same name: {some(twice)}.", twice)
-        for name in (
-            "value",
-            "codes",
-            "magnitude",
-            "rhs",
-            "count",
-            "weighted_count",
-            "top",
-            "who",
-            "requested",
-            "behind",
-        ):
-            if getattr(self, name) is not None:
-                put(self, name, read_only(getattr(self, name)))
         if self.behind is not None and not (self.behind.any() and np.all(np.diff(self.behind.astype(int)) >= 0)):
             raise TableError("Cells behind linked tables come after all others, and there is at least one.")
         self._check_names()
@@ -147,39 +133,39 @@ class Table:
         if self.response in self.dimensions:
             raise TableError(f"The response and a dimension are both called {self.response!r}: rename one.")
         for name, hierarchy in self.dimensions.items():
-            unclear = [code for code in hierarchy.codes if BETWEEN in code]
-            if unclear:
+            ambiguous = [code for code in hierarchy.codes if LABEL_SEPARATOR in code]
+            if ambiguous:
                 raise TableError(
-                    f"Codes of {name!r} contain {BETWEEN!r}, which separates codes in labels: {some(unclear)}. Rename them.",
-                    unclear,
+                    f"Codes of {name!r} contain {LABEL_SEPARATOR!r}, which separates codes in labels: {some(ambiguous)}. "
+                    "Rename them.",
+                    ambiguous,
                 )
 
     def _check_relations(self) -> None:
-        """Weights of very different size in a relation are beyond what a solver can be trusted with."""
-        weight = np.nan_to_num(np.abs(self.relations.data))  # what is no number counts as zero, and is refused
-        low, high = WEIGHTS
+        """Refuse coefficients of very different size in a relation: results of solvers are not reliable with them."""
+        weight = np.nan_to_num(np.abs(self.relations.data))  # NaN becomes zero, which is refused
         row = np.repeat(np.arange(self.relations.shape[0]), np.diff(self.relations.indptr))
         largest, smallest = np.zeros(self.relations.shape[0]), np.full(self.relations.shape[0], np.inf)
         np.maximum.at(largest, row, weight)
         np.minimum.at(smallest, row, weight)
-        bad = np.unique(row[~((weight >= low) & (weight <= high))])
-        bad = np.union1d(bad, np.flatnonzero(largest > smallest * high))
+        bad = np.unique(row[~((weight >= MIN_COEFFICIENT) & (weight <= MAX_COEFFICIENT))])
+        bad = np.union1d(bad, np.flatnonzero(largest > smallest * MAX_COEFFICIENT))
         if len(bad):
             raise TableError(
-                f"{len(bad)} relations have weights beyond {low:g} to {high:g}, or too different from each other, "
-                f"e.g. number {bad[0] + 1}. Rescale the cells."
+                f"{len(bad)} relations have weights beyond {MIN_COEFFICIENT:g} to {MAX_COEFFICIENT:g}, or too different from "
+                f"each other, e.g. number {bad[0] + 1}. Rescale the cells."
             )
 
     def _check_values(self) -> None:
-        columns: dict[str, NDArray[Any]] = {"value": self.value, "magnitude": self.magnitude, **self.extra}
-        if self.count is not None:
-            columns["count"] = self.count
-        if self.weighted_count is not None:
-            columns["weighted count"] = self.weighted_count
-        if self.top is not None:
-            columns["top contributions"] = np.abs(self.top).sum(axis=1)
-        for name, column in columns.items():
-            bad = np.flatnonzero(~np.isfinite(column))
+        for name, column in (
+            ("value", self.value),
+            ("magnitude", self.magnitude),
+            *self.extra.items(),
+            ("count", self.count),
+            ("weighted count", self.weighted_count),
+            ("top contributions", None if self.top is None else np.abs(self.top).sum(axis=1)),
+        ):
+            bad = np.flatnonzero(~np.isfinite(() if column is None else column))
             if len(bad):
                 raise TableError(
                     f"{len(bad)} cells have no finite {name}, e.g. {some(self.labels(bad[:3]))}. "
@@ -194,27 +180,25 @@ class Table:
 
     @classmethod
     def from_cells(cls, dimensions: Mapping[str, Hierarchy], codes: NDArray[Any], value: Any, **columns: Any) -> Table:
-        """Build the relations from the hierarchies; every total of a stored cell must be stored too."""
+        """The table with the relations of its hierarchies; every total of a stored cell must be stored too."""
         codes = _codes(dimensions, codes, np.size(value))
         relations, missing = additive(list(dimensions.values()), codes)
         if missing:
-            labels = [
-                BETWEEN.join(h.codes[c] for h, c in zip(dimensions.values(), where, strict=True)) for where in missing
-            ]
+            labels = [cell_label(dimensions.values(), where) for where in missing]
             raise TableError(
                 f"{len(labels)} totals are missing, e.g. {some(labels)}. Add them to the table; "
-                "if they are nowhere published, read the table with unpublished_totals=True.",
+                "if they are not published anywhere, read the table with unpublished_totals=True.",
                 labels,
             )
         return cls(dict(dimensions), codes, value, relations, **columns)
 
-    # -- looking at it ------------------------------------------------------------------------------------
+    # -- access -------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self.value)
 
     def __repr__(self) -> str:
-        by = f" by {BETWEEN.join(self.dimensions)}" if self.dimensions else ""
+        by = f" by {LABEL_SEPARATOR.join(self.dimensions)}" if self.dimensions else ""
         n = self.n_listed
         behind = f", {len(self) - n:,} cells behind" if n < len(self) else ""
         return f"Table({self.response}{by}: {n:,} cells, {self.relations.shape[0]:,} relations{behind})"
@@ -226,29 +210,29 @@ class Table:
         return card(f"Table: {self.response}", facts, "Confidential: values are not shown.")
 
     @property
-    def grid(self) -> int:
+    def n_combinations(self) -> int:
         """Number of cells of the full cross-classification, empty ones included."""
         return int(np.prod([len(h) for h in self.dimensions.values()], dtype=object)) if self.dimensions else len(self)
 
     @cached_property
     def n_listed(self) -> int:
-        """Number of cells without those behind: what a reader sees listed."""
+        """Number of cells without cells behind: those listed in a release."""
         return len(self) if self.behind is None else int((~self.behind).sum())
 
     @cached_property
     def listed(self) -> Table:
-        """The table without the cells behind it; the others keep their numbers."""
+        """The table without cells behind; the other cells keep their indices."""
         return self if self.behind is None else self.only(np.arange(self.n_listed))
 
     @property
     def n_empty(self) -> int:
-        """Number of cells that are tabulated but empty."""
-        return self.grid - len(self) if self.complete else 0
+        """Number of cells of the cross-classification that are not stored because they are empty."""
+        return self.n_combinations - len(self) if self.complete else 0
 
     def label(self, i: int) -> str:
         if self.names is not None:
             return self.names[i]
-        return BETWEEN.join(h.codes[self.codes[d, i]] for d, h in enumerate(self.dimensions.values()))
+        return cell_label(self.dimensions.values(), self.codes[:, i])
 
     def labels(self, cells: Any = None) -> list[str]:
         return [self.label(int(i)) for i in (range(len(self)) if cells is None else np.atleast_1d(cells))]
@@ -258,8 +242,8 @@ class Table:
         return {label: i for i, label in enumerate(self.labels(range(self.n_listed)))}
 
     def index(self, label: str | Sequence[str]) -> int:
-        """The cell called ``"A × North"``, or ``("A", "North")``."""
-        wanted = label if isinstance(label, str) else BETWEEN.join(label)
+        """The index of the cell with the label ``"A × North"``, which may be written ``("A", "North")``."""
+        wanted = label if isinstance(label, str) else LABEL_SEPARATOR.join(label)
         try:
             return self._by_label[wanted]
         except KeyError:
@@ -267,26 +251,26 @@ class Table:
 
     @cached_property
     def is_base(self) -> NDArray[np.bool_]:
-        """Cells that are no total of others: the finest level."""
+        """Base cells: cells that are not the total of others."""
         rows = self.relations.tocoo()
         negative = np.bincount(rows.row[rows.data < 0], minlength=self.relations.shape[0])
-        # Equations between responses, such as profit = turnover − cost, subtract cells that are no totals.
+        # Equations between responses, such as profit = turnover − cost, subtract cells that are not totals.
         of_totals = (rows.data < 0) & (negative[rows.row] == 1)
         base = np.ones(len(self), dtype=bool)
         base[rows.col[of_totals]] = False
         return base
 
     def respondents(self) -> Contributions:
-        """Who contributes what to the finest cells, as far as the table knows.
+        """The contributions of respondents to base cells.
 
-        Where it was not tabulated with its contributions, those are the largest of each cell: what somebody contributes to a cell
-        without being among them is missing, though it may help a holding that is in several cells.
+        A table that was not tabulated with its contributions has the largest of each cell only. Smaller contributions are then
+        missing, though a holding in several cells could use them.
         """
         return self._respondents
 
     @property
     def knows_respondents(self) -> bool:
-        """Whether :meth:`respondents` leaves out nobody who matters."""
+        """Whether :meth:`respondents` is complete: contributions were tabulated, or the largest ones are all there are."""
         if self.contributions is not None or self.top is None or self.count is None:
             return self.contributions is not None
         return bool(np.all(self.count[self.is_base] <= self.top.shape[1]))
@@ -295,29 +279,28 @@ class Table:
     def _respondents(self) -> Contributions:
         if not self.base_is_free:
             raise TableError(
-                "The table classifies the same contributions in several ways, or has equations between responses: its finest "
-                "cells are not independent, so respondents cannot be told apart by them. Take the tables one by one."
+                "The table has several classifications of the same contributions, or equations between responses. Its finest "
+                "cells are not independent, so contributions cannot be assigned to them. Protect the tables one by one."
             )
         if self.contributions is not None:
             return self.contributions
         if self.top is None:
             raise TableError(
-                "The table does not say who contributes to its cells. Tabulate it from records, or give a finished table its "
-                "largest contributions and who made them."
+                "The table holds no contributors. Tabulate it from records, or give a finished table its largest contributions "
+                "and their contributors."
             )
-        who = None if self.who is None else np.asarray(self.who, dtype=np.int64)
-        return largest(self.is_base, self.top, who, self.contributors, self.label)
+        return largest(self.is_base, self.top, self.top_contributor, self.contributors, self.label)
 
     @property
     def names_contributors(self) -> bool:
-        """Whether contributors are named: some are, in the records or in the finished table."""
-        return bool(self.contributors) and (self.who is not None or self.contributions is not None)
+        """Whether at least one contributor has a name."""
+        return bool(self.contributors) and (self.top_contributor is not None or self.contributions is not None)
 
     @cached_property
     def base_is_free(self) -> bool:
-        """Whether any values of the finest cells, here drawn at random, have totals that keep all relations.
+        """Whether base cells may take any values: totals of random values fulfil all relations.
 
-        Cells behind linked tables are free, but never sensitive: it is sums of them that need protection.
+        False for tables with cells behind: these are base cells, but protection is required for sums of them.
         """
         if self.behind is not None:
             return False
@@ -326,17 +309,17 @@ class Table:
         return bool(np.all(np.abs(self.relations @ value) <= 1e-9 * (abs(self.relations) @ np.abs(value))))
 
     def added_up(self, value: FloatArray) -> FloatArray:
-        """Values of the finest cells, and of the totals that follow from them; NaN where none does."""
-        known, value = self.is_base.copy(), np.where(self.is_base, value, np.nan)
-        parts = self.relations.maximum(0.0)
-        totals = (parts - self.relations).tocsr()
+        """Values of base cells, and of all totals that follow from them; NaN for other cells."""
+        computed, value = self.is_base.copy(), np.where(self.is_base, value, np.nan)
+        addends = self.relations.maximum(0.0)
+        totals = (addends - self.relations).tocsr()
         while True:
-            ready = (parts @ ~known == 0) & (totals @ ~known > 0) & (np.diff(totals.indptr) == 1)
+            ready = (addends @ ~computed == 0) & (totals @ ~computed > 0) & (np.diff(totals.indptr) == 1)
             if not ready.any():
                 return value
             rows = totals[ready]
-            value[rows.indices] = (parts[ready] @ np.nan_to_num(value)) / rows.data
-            known[rows.indices] = True
+            value[rows.indices] = (addends[ready] @ np.nan_to_num(value)) / rows.data
+            computed[rows.indices] = True
 
     def frame(self) -> pd.DataFrame:
         """All columns as a data frame. Confidential."""
@@ -351,10 +334,10 @@ class Table:
                 columns[f"top{k + 1}"] = self.top[:, k]
         return pd.DataFrame(columns)
 
-    # -- checking it --------------------------------------------------------------------------------------
+    # -- checks -------------------------------------------------------------------------------------------
 
-    def check_additive(self, tolerance: float = ADDITIVITY) -> Table:
-        """Raise if a total differs from its parts by more than ``tolerance`` × the values involved."""
+    def check_additive(self, tolerance: float = TABLE_ADDITIVITY_TOLERANCE) -> Table:
+        """Raise if a total differs from the sum of its addends by more than ``tolerance`` × the absolute values involved."""
         gap = np.abs(self.relations @ self.value - self.rhs)
         size = abs(self.relations) @ np.abs(self.value)
         off = np.flatnonzero(~(gap <= tolerance * np.maximum(size, 1e-300)))
@@ -368,19 +351,18 @@ class Table:
         return self
 
     def relation_label(self, row: int) -> str:
-        """The total of a relation names it."""
-        begin, end = self.relations.indptr[row], self.relations.indptr[row + 1]
-        columns, signs = self.relations.indices[begin:end], self.relations.data[begin:end]
-        totals = columns[signs < 0]
+        """The label of the total of a relation; its number if it has none."""
+        terms = slice(self.relations.indptr[row], self.relations.indptr[row + 1])
+        totals = self.relations.indices[terms][self.relations.data[terms] < 0]
         return self.label(int(totals[0])) if len(totals) else f"equation {row + 1}"
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of cells, values, relations and contributions, to tell whether two runs saw the same table."""
+        """A hash of cells, values, relations and contributions: equal tables have equal digests."""
         h = hashlib.sha256()
         for array in (self.value, self.codes, self.relations.data, self.rhs):
             h.update(np.ascontiguousarray(array).tobytes())
-        for array in (self.relations.indices, self.relations.indptr):  # 32 or 64 bits, depending on their history
+        for array in (self.relations.indices, self.relations.indptr):  # SciPy uses 32 or 64 bits
             h.update(np.ascontiguousarray(array, dtype=np.int64).tobytes())
         for name, hierarchy in self.dimensions.items():
             h.update("\0".join((name, *hierarchy.codes, "")).encode())
@@ -391,15 +373,15 @@ class Table:
             "count": self.count,
             "weighted_count": self.weighted_count,
             "top": self.top,
-            "who": self.who,
+            "who": self.top_contributor,
             "requested": self.requested,
             "behind": self.behind,
             "cell": None if given is None else given.cell,
-            "by": None if given is None else given.who,
+            "by": None if given is None else given.contributor,
             "amount": None if given is None else given.amount,
         }.items():
             if column is not None:
-                # Of one type: files may keep whole numbers in others.
+                # Converted to one type: files may store integers in other types.
                 h.update(name.encode() + np.ascontiguousarray(column, dtype=np.float64).tobytes())
         facts = (self.is_count, self.complete, self.weights, self.counts_zeros, self.dropped, self.behind_drawn)
         h.update(repr((*facts, self.behind_left_out)).encode())
@@ -409,14 +391,16 @@ class Table:
         return replace(self, **columns)
 
     def only(self, cells: IntArray) -> Table:
-        """Some cells, in the order of the table, and the relations between them alone."""
+        """The table of some cells, given in table order, with the relations that involve no other cell."""
         outside = np.ones(len(self))
         outside[cells] = 0.0
         rows = np.flatnonzero(abs(self.relations) @ outside == 0)
-        there = [name for name in _PER_CELL if getattr(self, name) is not None]
+        columns = {name: column[cells] for name in _CELL_COLUMNS if (column := getattr(self, name)) is not None}
+        if self.behind is not None and not columns["behind"].any():
+            columns["behind"] = None
         return replace(
             self,
-            **{name: getattr(self, name)[cells] for name in there},
+            **columns,
             codes=self.codes[:, cells],
             relations=self.relations[rows][:, cells],
             rhs=self.rhs[rows],
@@ -424,15 +408,24 @@ class Table:
             names=None if self.names is None else tuple(self.names[i] for i in cells),
             complete=self.complete and len(cells) == len(self),
             contributions=self.contributions and self.contributions.only(cells),
-            behind=self.behind[cells] if self.behind is not None and self.behind[cells].any() else None,
         )
 
 
-_PER_CELL = ("value", "count", "weighted_count", "magnitude", "top", "who", "requested")
+# Columns with one entry per cell, and their types; None keeps the type that is given.
+_CELL_COLUMNS: dict[str, DTypeLike | None] = {
+    "value": np.float64,
+    "magnitude": np.float64,
+    "count": None,
+    "weighted_count": np.float64,
+    "top": np.float64,
+    "top_contributor": None,
+    "requested": None,
+    "behind": None,
+}
 
 
 def _codes(dimensions: Mapping[str, Hierarchy], codes: Any, cells: int) -> NDArray[np.int32]:
-    """Codes as one row a dimension; a single dimension's may come as a plain list."""
+    """Codes with one row per dimension; those of a single dimension may be a plain list."""
     rows = np.asarray(codes, dtype=np.int32)
     shape = (len(dimensions), cells)
     if rows.ndim == 1 and len(dimensions) == 1:

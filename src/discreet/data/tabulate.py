@@ -1,7 +1,6 @@
-"""From microdata to a table: records in, every cell at every level of the hierarchies out.
+"""Tabulation of microdata: all cells at all levels of the hierarchies.
 
-Records are read and checked by Ibis expressions: DuckDB runs them unless the caller brings another backend. Then ``aggregate``
-adds them up.
+Records are read and checked by Ibis expressions, which run in DuckDB or in the backend of the caller; ``aggregate`` adds them up.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ from ibis import _
 
 from discreet.data.aggregate import AggregationPlan, Ancestry, CellSums, Records, add_up, checked_units
 from discreet.data.aggregate_engine import EngineRecords
-from discreet.data.aggregate_memory import MOST_DIGITS, MOST_RECORDS, MemoryRecords
+from discreet.data.aggregate_memory import MAX_RECORDS_IN_MEMORY, MAX_SUM_DIGITS, MemoryRecords
 from discreet.data.contributions import named
-from discreet.data.hierarchy import Hierarchy
-from discreet.data.records import Columns, Expr, as_number, as_text, is_marked, opened, recoded
-from discreet.data.table import BETWEEN, Table, Weights
+from discreet.data.hierarchy import LABEL_SEPARATOR, Hierarchy, cell_label
+from discreet.data.records import Columns, Expr, as_number, as_text, is_marked, open_records, recoded
+from discreet.data.table import Table, Weights
 from discreet.errors import HierarchyError, InputError, TableError, some
 
 By: TypeAlias = str | Sequence[str] | Mapping[str, Hierarchy | None]
 
-MOST_EMPTY_CELLS = 20_000_000
-DIGITS = 38  # of the decimals that contributions are added as: the widest that all backends have
+MAX_STORED_CELLS = 20_000_000  # with store_empty=: a table of more cells takes several gigabytes of memory
+DECIMAL_DIGITS = 38  # precision of the decimals in which contributions are added: the widest that all backends have
 
 
 def tabulate(
@@ -48,28 +47,28 @@ def tabulate(
     contributions: bool | None = None,
     recode: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Table:
-    """Add up microdata to a table with all its totals, and per cell the contributors and the largest of them.
+    """The table of the sums of microdata with all totals, and per cell the number of contributors and the largest contributions.
 
-    ``data`` is a CSV or Parquet file, a pandas or polars data frame, a pyarrow table, or an Ibis table, which is
-    worked on where it is. ``by`` names the columns to classify by, each with a ``Hierarchy``, or ``None`` for a flat
-    one over the codes that occur.
+    ``data`` is a CSV or Parquet file, a pandas or polars data frame, a pyarrow table, or an Ibis table, which is processed by
+    its own backend. ``by`` names the columns to classify by, each with a ``Hierarchy``, or ``None`` for a flat one over the
+    codes that occur.
 
-    Records with the same ``contributor`` are one contributor, and so are contributors with the same ``holding``;
-    records with neither stand for themselves and stay nameless. Without ``response`` the table counts contributors, or
-    records where there is no ``contributor`` column.
+    Records with the same ``contributor`` are one contributor, and contributors with the same ``holding`` are one respondent. A
+    record with neither is a contributor without a name. Without ``response`` the table counts contributors, or records if
+    there is no ``contributor`` column.
 
-    Values and ``extra`` sums are weighted. So are the ``top`` largest contributions, net of all records in the cell, where
-    ``weights`` are ``"known"``: who knows a weight divides by it. Where they are ``"secret"``, contributions are what
-    respondents reported. ``request`` marks contributors who asked for protection; one marked record is enough. With
-    ``count_zeros=False`` contributors whose net contribution to a cell is zero are left out of its count and its largest.
+    Values and ``extra`` sums are weighted. The ``top`` largest contributions are net of all records of a contributor in the
+    cell. They are weighted if ``weights`` are ``"known"``, as a reader can divide by a known weight, and as reported if weights
+    are ``"secret"``. ``request`` marks contributors who requested protection; one marked record suffices. With
+    ``count_zeros=False`` contributors whose net contribution to a cell is zero are excluded from its count and its largest.
 
-    Codes that are not in their hierarchy are an error, or with ``unknown="drop"`` their records are left out.
+    Codes that are not in their hierarchy raise an error; with ``unknown="drop"`` their records are left out.
 
-    With ``contributions`` the table also keeps who contributes what to its finest cells: all of it where a contributor is in
-    several of them, otherwise the ``top`` largest of each cell. That is what it takes to protect every single respondent. By
-    default it does so for a ``response`` whose contributors or holdings are named.
+    With ``contributions`` the table keeps the contributions to base cells, which are needed to protect every single
+    respondent: all of them for contributors in several base cells, and the ``top`` largest of each cell for others. The default
+    is to keep them if there is a ``response`` and contributors or holdings are named.
 
-    ``recode`` says, by column, which codes of the records are replaced by which others before anything else is done.
+    ``recode`` gives, by column, the codes of the records that are replaced before anything else, and their replacements.
     """
     by, extra = [by] if isinstance(by, str) else by, [extra] if isinstance(extra, str) else extra
     columns = Columns(tuple(by), response, weight, tuple(extra), contributor, holding, request)
@@ -80,11 +79,11 @@ def tabulate(
         raise InputError(f"unknown= is either 'error' or 'drop', not {unknown!r}.")
     if weights not in get_args(Weights):
         raise InputError(f"weights= is either 'known' or 'secret', not {weights!r}.")
-    strange = [name for name in recode or {} if name not in columns.by]
-    if strange:
-        raise InputError(f"recode= is for the columns to classify by; {strange[0]!r} is none.", strange)
-    with opened(data, columns) as given:
-        source = recoded(given, recode or {})
+    unused = [name for name in recode or {} if name not in columns.by]
+    if unused:
+        raise InputError(f"recode= is for the columns to classify by; {unused[0]!r} is not one of them.", unused)
+    with open_records(data, columns) as opened:
+        source = recoded(opened, recode or {})
         survey = _survey(source, columns)
         dimensions = _dimensions(by, columns, survey)
         read = int(survey.records.sum())
@@ -103,11 +102,11 @@ def tabulate(
     return _table(dimensions, plan, found, store_empty)
 
 
-# -- checking them ---------------------------------------------------------------------------------------------
+# -- checks ---------------------------------------------------------------------------------------------------
 
 
 def _survey(source: Expr, columns: Columns) -> pd.DataFrame:
-    """One line per combination of codes: how many records, what is wrong with them, and how large their numbers are."""
+    """One row per combination of codes: the numbers of records and of faulty ones, and the largest number of each column."""
     rows: dict[str, Expr] = {f"d{d}": as_text(source[name]) for d, name in enumerate(columns.by)}
     found: dict[str, Expr] = {"records": _.count()}
     for i, name in enumerate(columns.numbers):
@@ -139,7 +138,7 @@ def _dimensions(by: By, columns: Columns, survey: pd.DataFrame) -> dict[str, Hie
         if hierarchy is None:
             codes = sorted(survey[f"d{d}"].dropna().unique())
             if "Total" in codes:
-                advice = "Leave totals out of the records; if it is none, pass Hierarchy.flat(codes, total=...)."
+                advice = "Leave totals out of the records; if it is not a total, pass Hierarchy.flat(codes, total=...)."
                 raise HierarchyError(f"Column {name!r} holds the code 'Total'. {advice}", ["Total"])
             hierarchy = Hierarchy.flat(codes)
         elif not isinstance(hierarchy, Hierarchy):
@@ -149,15 +148,15 @@ def _dimensions(by: By, columns: Columns, survey: pd.DataFrame) -> dict[str, Hie
 
 
 def _known_codes(survey: pd.DataFrame, dimensions: Mapping[str, Hierarchy], unknown: str) -> pd.DataFrame:
-    """The survey without records to leave out; raises for codes that have no place."""
+    """The survey without the records to drop; raises for codes that are missing, unknown or not at the finest level."""
     for d, (name, hierarchy) in enumerate(dimensions.items()):
         column = survey[f"d{d}"]
         if column.isna().any():
             n = int(survey.records[column.isna()].sum())
             raise InputError(f"{n:,} records have no code in column {name!r}. Fill it in, or leave them out.", [name])
-        strange = ~column.isin(hierarchy.codes)
-        if strange.any() and unknown == "error":
-            codes = sorted(column[strange].unique())
+        outside = ~column.isin(hierarchy.codes)
+        if outside.any() and unknown == "error":
+            codes = sorted(column[outside].unique())
             raise HierarchyError(
                 f"{len(codes)} codes in column {name!r} are not in the hierarchy of {hierarchy.total!r}, e.g. "
                 f"{some(codes)}. Add them to the hierarchy, or pass unknown='drop' to leave their records out.",
@@ -168,22 +167,22 @@ def _known_codes(survey: pd.DataFrame, dimensions: Mapping[str, Hierarchy], unkn
             n, codes = int(survey.records[group].sum()), sorted(column[group].unique())
             raise HierarchyError(
                 f"{n:,} records are coded in column {name!r} at groups of the hierarchy, "
-                f"e.g. {some(codes)}. Code them at the finest level, or give such groups a part for them.",
+                f"e.g. {some(codes)}. Code them at the finest level, or add a code for them below such groups.",
                 codes,
             )
-        survey = survey[~strange]
+        survey = survey[~outside]
     if not len(survey):
         raise InputError("There are no records to tabulate: none has codes that are in all hierarchies.")
     return survey
 
 
 def _check_numbers(survey: pd.DataFrame, columns: Columns) -> None:
-    def refuse(fault: str, what: str, name: str, remedy: str) -> None:
+    def refuse(fault: str, description: str, name: str, remedy: str) -> None:
         bad = survey[survey[fault] > 0]
         if len(bad):
-            cell = " × ".join(bad.iloc[0][f"d{d}"] for d in range(len(columns.by)))
+            cell = LABEL_SEPARATOR.join(bad.iloc[0][f"d{d}"] for d in range(len(columns.by)))
             share = f"{int(bad[fault].sum()):,} of {int(survey.records.sum()):,} records"
-            raise InputError(f"{share} have {what} in column {name!r}, e.g. in cell {cell!r}. {remedy}", [cell])
+            raise InputError(f"{share} have {description} in column {name!r}, e.g. in cell {cell!r}. {remedy}", [cell])
 
     for i, name in enumerate(columns.numbers):
         refuse(f"text{i}", "text instead of a number", name, "Write numbers with a decimal point and no separators.")
@@ -195,48 +194,51 @@ def _check_numbers(survey: pd.DataFrame, columns: Columns) -> None:
         refuse("nameless", "no contributor", columns.contributor, "Fill it in, or leave these records out.")
 
 
-# -- reading them ---------------------------------------------------------------------------------------------
+# -- aggregation ----------------------------------------------------------------------------------------------
 
 
 def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, local: bool) -> Records:
-    """What is needed of each record: its codes, who it is from, and its contributions as decimals.
+    """The codes, contributor, holding and contributions of each record; contributions are decimals.
 
-    ``local``: the records are in a file or in memory, not on somebody's database.
+    ``local`` is true for records in a file or in memory, and false for those in a database of the caller.
     """
     columns, records = plan.columns, int(survey.records.sum())
     sizes = {name: float(survey[f"largest{i}"].max()) for i, name in enumerate(columns.numbers)}
     places: dict[str, int] = {}
-    digits = 0  # of the longest sum
+    digits = 0  # of the largest sum
 
     def exact(field: str, name: str | None, weight: str | None) -> Expr:
         nonlocal digits
         number, largest = (as_number(source[name]), sizes[name]) if name else (ibis.literal(1.0), 1.0)
         if weight:
             number, largest = number * as_number(source[weight]), largest * sizes[weight]
-        # Nine decimal places, or fifteen significant digits of the largest number, as far as the sum leaves space.
+        # Nine decimal places, or fifteen significant digits of the largest number, as far as the digits of the sum allow.
         ahead = math.ceil(math.log10(largest)) if largest else 0
-        longest = max(ahead + math.ceil(math.log10(records)), 0)
-        left = DIGITS - 1 - longest
-        places[field] = min(max(9, 15 - ahead), left)
-        digits = max(digits, longest + places[field])
-        if left < 6 or ahead + places[field] < 6:
+        sum_digits = max(ahead + math.ceil(math.log10(records)), 0)
+        available = DECIMAL_DIGITS - 1 - sum_digits
+        places[field] = min(max(9, 15 - ahead), available)
+        digits = max(digits, sum_digits + places[field])
+        if available < 6 or ahead + places[field] < 6:
             raise InputError(f"The numbers in column {name or weight!r} are too large or too small. Change the unit.")
-        sane = ibis.ifelse(number.abs() <= largest, number, ibis.null("float64"))  # records left out may hold anything
-        return sane.cast(f"decimal({DIGITS}, {places[field]})")
+        valid = ibis.ifelse(number.abs() <= largest, number, ibis.null("float64"))  # dropped records are not checked
+        return valid.cast(f"decimal({DECIMAL_DIGITS}, {places[field]})")
 
     fields = {f"d{d}": as_text(source[name]) for d, name in enumerate(columns.by)}
-    # What is weighted with known weights can be divided by them: the weighted contribution is then what is to be protected.
-    known = columns.weight if plan.weights == "known" else None
-    fields |= {"x": exact("x", columns.response, known), "v": exact("v", columns.response, columns.weight)}
+    # Readers can divide by known weights, so that the weighted contribution is the value to protect.
+    contribution_weight = columns.weight if plan.weights == "known" else None
+    fields |= {
+        "x": exact("x", columns.response, contribution_weight),
+        "v": exact("v", columns.response, columns.weight),
+    }
     fields["w"] = exact("w", columns.weight, None) if columns.weight else exact("w", None, None)
     fields |= {f"e{i}": exact(f"e{i}", name, columns.weight) for i, name in enumerate(columns.extra)}
-    fields["asked"] = is_marked(source[columns.request]) if columns.request else ibis.literal(False)
+    fields["requested"] = is_marked(source[columns.request]) if columns.request else ibis.literal(False)
     unit = as_text(source[columns.contributor]) if columns.contributor else ibis.null("string")
     group = as_text(source[columns.holding]) if columns.holding else ibis.null("string")
-    # A holding and a contributor may go by the same id: who it is takes both, the name and whether it is a holding's.
+    # A holding and a contributor may have the same id: a respondent is identified by the id and whether it is a holding.
     fields |= {"unit": unit, "name": ibis.coalesce(group, unit), "held": ibis.ifelse(group.notnull(), 1, 0)}
     encoded = source.select(**fields)
-    if local and records <= MOST_RECORDS and digits <= MOST_DIGITS:
+    if local and records <= MAX_RECORDS_IN_MEMORY and digits <= MAX_SUM_DIGITS:
         return MemoryRecords.of(encoded, places, plan)
     return EngineRecords.of(encoded, plan)
 
@@ -246,9 +248,9 @@ def _table(dimensions: Mapping[str, Hierarchy], plan: AggregationPlan, found: Ce
     codes, place = cells[plan.codes].to_numpy().T, np.arange(len(cells))
     if store_empty:
         shape = tuple(len(hierarchy) for hierarchy in dimensions.values())
-        if math.prod(shape) > MOST_EMPTY_CELLS:
+        if math.prod(shape) > MAX_STORED_CELLS:
             raise TableError(
-                f"With its empty cells the table has {math.prod(shape):,} cells, more than {MOST_EMPTY_CELLS:,}. "
+                f"With its empty cells the table has {math.prod(shape):,} cells, more than {MAX_STORED_CELLS:,}. "
                 "Leave store_empty= out: cells that are not stored count as zeros."
             )
         place = np.ravel_multi_index(tuple(codes), shape)
@@ -259,27 +261,28 @@ def _table(dimensions: Mapping[str, Hierarchy], plan: AggregationPlan, found: Ce
         full[place] = cells[name]
         return full
 
-    # A holding is called by its id, unless a contributor goes by the same one.
+    # A holding is named by its id, unless a contributor has the same one.
     both = names.name.duplicated(keep=False) & (names.held > 0)
     names = names.assign(name=names.name.where(~both, names.name + " (holding)")).sort_values("name", ignore_index=True)
     places = cells[plan.codes].assign(place=place)
     entries = entries.merge(places, on=plan.codes)
-    known = names.set_index("id").assign(who=names.index.to_numpy())
+    respondents = names.set_index("id").assign(index=names.index.to_numpy())
     at = (entries.place.to_numpy(), entries["rank"].to_numpy())
-    top, who = np.zeros((codes.shape[1], plan.top)), np.full((codes.shape[1], plan.top), -1)
+    top, top_contributor = np.zeros((codes.shape[1], plan.top)), np.full((codes.shape[1], plan.top), -1)
     top[at] = entries.x
-    who[at] = known.who.reindex(entries.id, fill_value=-1)
+    top_contributor[at] = respondents["index"].reindex(entries.id, fill_value=-1)
     requested = np.zeros(top.shape, dtype=bool)
-    requested[at] = known.asked.reindex(entries.id).eq(True).to_numpy() | entries.asked.to_numpy(bool)
+    requested[at] = respondents.requested.reindex(entries.id).eq(True).to_numpy() | entries.requested.to_numpy(bool)
     contributions = None
     if plan.contributions:
         leaves = found.leaves[found.leaves.x != 0].merge(places, on=plan.codes)
 
         def label(cell: int) -> str:
-            return BETWEEN.join(h.codes[code] for h, code in zip(dimensions.values(), codes[:, cell], strict=True))
+            return cell_label(dimensions.values(), codes[:, cell])
 
-        number = known.who.reindex(leaves.id, fill_value=-1).to_numpy(np.int64)
-        contributions = named(leaves.place.to_numpy(), number, np.abs(leaves.x.to_numpy()), tuple(names.name), label)
+        contributor = respondents["index"].reindex(leaves.id, fill_value=-1).to_numpy(np.int64)
+        amount = np.abs(leaves.x.to_numpy())
+        contributions = named(leaves.place.to_numpy(), contributor, amount, tuple(names.name), label)
     return Table.from_cells(
         dimensions,
         codes,
@@ -288,7 +291,7 @@ def _table(dimensions: Mapping[str, Hierarchy], plan: AggregationPlan, found: Ce
         count=column("count", int),
         magnitude=column("magnitude") if plan.signed else None,
         top=top,
-        who=who,
+        top_contributor=top_contributor,
         contributors=tuple(names.name),
         requested=requested if plan.columns.request else None,
         extra={name: column(f"e{i}") for i, name in enumerate(plan.columns.extra)},

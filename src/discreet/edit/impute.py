@@ -9,9 +9,19 @@ import numpy as np
 import pandas as pd
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.edit.choose import Rates, alone, choose
-from discreet.edit.numbers import NOWHERE, check_columns, combined, group, is_missing, listed, number, records_of, taken
+from discreet.edit.record_codes import (
+    NOWHERE,
+    check_columns,
+    combined,
+    group,
+    is_missing,
+    listed,
+    number,
+    records_of,
+    taken,
+)
 from discreet.edit.report import EditReport, RecordComparison, by_area, wanted_tables
+from discreet.edit.selection import Rates, alone, choose
 from discreet.errors import InputError
 from discreet.secret import Secret
 

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.data.table import BETWEEN
-from discreet.edit.numbers import check_columns, combined, listed, number
+from discreet.data.hierarchy import LABEL_SEPARATOR
+from discreet.edit.record_codes import check_columns, combined, listed, number
 from discreet.errors import InputError
 
 MOST_CODES = 100  # of a column that is compared by area without being asked for
@@ -115,7 +115,7 @@ class RecordComparison:
         cells = int(cell.max()) + 1
         moves = np.abs(np.bincount(cell[:n], minlength=cells) - np.bincount(cell[n:], minlength=cells))
         return {
-            "table": BETWEEN.join(columns),
+            "table": LABEL_SEPARATOR.join(columns),
             "promised": promised,
             "cells": cells,
             "changed": int((moves > 0).sum()),

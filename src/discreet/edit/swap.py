@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.edit.choose import Rates, alone, choose
-from discreet.edit.numbers import (
+from discreet.edit.pairing import partners
+from discreet.edit.record_codes import (
     NOWHERE,
     check_columns,
     combined,
@@ -22,8 +22,8 @@ from discreet.edit.numbers import (
     taken,
     together,
 )
-from discreet.edit.partners import partners
 from discreet.edit.report import EditReport, RecordComparison, by_area, wanted_tables
+from discreet.edit.selection import Rates, alone, choose
 from discreet.errors import InputError
 from discreet.secret import Secret
 

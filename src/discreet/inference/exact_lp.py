@@ -15,30 +15,30 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.arrays import FloatArray
-from discreet.inference.numbers import Bound, Rational, decimal, ratio
+from discreet.inference.exact_numbers import Bound, Rational, decimal_fraction, simple_fraction
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ExactDifference:
-    """A congruent table minus the true one: cell ``cells[k]`` moves by exactly ``move[k] / over``."""
+class ExactDeviation:
+    """A congruent table minus the true one: cell ``cells[k]`` deviates by exactly ``numerators[k] / denominator``."""
 
     cells: tuple[int, ...]
-    move: tuple[int, ...]
-    over: int
+    numerators: tuple[int, ...]
+    denominator: int
 
     @classmethod
-    def of(cls, moves: Mapping[int, Rational], over: int = 1) -> ExactDifference:
-        """From the moves of some cells in units of 1/over; cells are put in order, numbers in lowest terms."""
-        moves = {cell: moves[cell] for cell in sorted(moves) if moves[cell]}
-        finer = math.lcm(*(move.denominator for move in moves.values()))
-        whole = [move.numerator * (finer // move.denominator) for move in moves.values()]
-        common = math.gcd(over * finer, *whole)
-        return cls(tuple(moves), tuple(move // common for move in whole), over * finer // common)
+    def of(cls, amounts: Mapping[int, Rational], denominator: int = 1) -> ExactDeviation:
+        """The deviation with these amounts by cell, in units of 1/denominator; cells in order, fractions in lowest terms."""
+        amounts = {cell: amounts[cell] for cell in sorted(amounts) if amounts[cell]}
+        finer = math.lcm(*(amount.denominator for amount in amounts.values()))
+        integers = [amount.numerator * (finer // amount.denominator) for amount in amounts.values()]
+        common = math.gcd(denominator * finer, *integers)
+        return cls(tuple(amounts), tuple(integer // common for integer in integers), denominator * finer // common)
 
     @cached_property
-    def moves(self) -> dict[int, int]:
-        """By cell, in units of 1/over."""
-        return dict(zip(self.cells, self.move, strict=True))
+    def by_cell(self) -> dict[int, int]:
+        """The numerator of each cell that deviates."""
+        return dict(zip(self.cells, self.numerators, strict=True))
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,14 +62,17 @@ class ExactProgram:
     """
 
     def __init__(self, relations: sparse.csr_array, low: Sequence[Bound], high: Sequence[Bound]) -> None:
-        slacks = [[b if isinstance(b, Fraction) or math.isinf(b) else decimal(b) for b in side] for side in (low, high)]
+        slacks = [
+            [b if isinstance(b, Fraction) or math.isinf(b) else decimal_fraction(b) for b in side]
+            for side in (low, high)
+        ]
         # Bounds are held as whole multiples of 1/unit, which is much faster than fractions; None: no bound.
         self.unit = math.lcm(*{bound.denominator for side in slacks for bound in side if isinstance(bound, Fraction)})
         self.low, self.high = ([_whole(bound, self.unit) for bound in side] for side in slacks)
         self._rows, self._columns = sparse.csr_array(relations), sparse.csc_array(relations)
         self._row_weights, self._column_weights = (_weights(part.data) for part in (self._rows, self._columns))
         self._seen: dict[int, list[tuple[int, Rational]]] = {}
-        self._fits: WeakKeyDictionary[ExactDifference, dict[int, Bound]] = WeakKeyDictionary()
+        self._fits: WeakKeyDictionary[ExactDeviation, dict[int, Bound]] = WeakKeyDictionary()
 
     def relation(self, row: int) -> list[tuple[int, Rational]]:
         """The cells of a relation and their weights."""
@@ -89,34 +92,36 @@ class ExactProgram:
             math.inf if high is None else Fraction(high, self.unit),
         )
 
-    def moves(self, cell: int) -> bool:
+    def is_uncertain(self, cell: int) -> bool:
         return self.low[cell] != 0 or self.high[cell] != 0
 
-    def violated(self, difference: ExactDifference) -> int | None:
+    def violated(self, difference: ExactDeviation) -> int | None:
         """A relation that does not hold; None if all do."""
         sums: defaultdict[int, Rational] = defaultdict(int)
-        for cell, move in difference.moves.items():
+        for cell, move in difference.by_cell.items():
             for row, weight in self.relations_of(cell):
                 sums[row] += weight * move
         return next((row for row, total in sums.items() if total), None)
 
-    def multiple(self, difference: ExactDifference, way: int = 1) -> Bound:
+    def multiple(self, difference: ExactDeviation, way: int = 1) -> Bound:
         """The largest multiple of the difference, or (``way`` −1) of its reverse, that keeps all bounds."""
         fits = self._fits.setdefault(difference, {})
         if way not in fits:
             least, share = -1, 1  # the least slack for its move so far, as least/unit for share/over; −1: no bound yet
-            for cell, move in difference.moves.items():
+            for cell, move in difference.by_cell.items():
                 slack = self.high[cell] if move * way > 0 else self.low[cell]
                 if slack is not None and (least < 0 or abs(slack) * share < least * abs(move)):
                     least, share = abs(slack), abs(move)
-            fits[way] = math.inf if least < 0 else Fraction(least * difference.over, share * self.unit)
+            fits[way] = math.inf if least < 0 else Fraction(least * difference.denominator, share * self.unit)
         return fits[way]
 
-    def reach(self, difference: ExactDifference, cell: int, way: int = 1) -> Bound:
+    def reach(self, difference: ExactDeviation, cell: int, way: int = 1) -> Bound:
         """How far the largest multiple moves a cell: up if positive."""
-        move = way * difference.moves.get(cell, 0)
+        move = way * difference.by_cell.get(cell, 0)
         multiple = self.multiple(difference, way) if move else Fraction(0)
-        return math.copysign(multiple, move) if isinstance(multiple, float) else multiple * move / difference.over
+        return (
+            math.copysign(multiple, move) if isinstance(multiple, float) else multiple * move / difference.denominator
+        )
 
     def combine(self, cell: int, sign: int, multipliers: Mapping[int, Fraction]) -> Combination:
         """What relations times multipliers say about a cell's way up (``sign`` 1) or down (−1).
@@ -131,7 +136,7 @@ class ExactProgram:
                 left[i] -= times * weight
         remaining: dict[int, Fraction] = {}
         most: Rational | None = 0
-        for i in sorted(i for i, weight in left.items() if weight and self.moves(i)):
+        for i in sorted(i for i, weight in left.items() if weight and self.is_uncertain(i)):
             remaining[i] = Fraction(left[i]) / over
             slack = self.high[i] if left[i] > 0 else self.low[i]
             most = None if slack is None or most is None else most + left[i] * slack
@@ -147,7 +152,7 @@ def _weights(data: FloatArray) -> NDArray[np.object_]:
     """Weights as whole numbers where they are, else as fractions."""
     different, which = np.unique(data, return_inverse=True)
     exact = np.empty(len(different), dtype=object)
-    exact[:] = [int(weight) if weight.is_integer() else ratio(weight) for weight in different.tolist()]
+    exact[:] = [int(weight) if weight.is_integer() else simple_fraction(weight) for weight in different.tolist()]
     return exact[which]
 
 

@@ -10,15 +10,15 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.inference.congruent import components, patience
-from discreet.inference.numbers import Bound
+from discreet.inference.congruent_tables import components, solver_time_limit
+from discreet.inference.exact_numbers import Bound
 from discreet.solvers import Model, new_model
 
 Primal = tuple[Sequence[int], FloatArray]  # cells and their moves
 Dual = tuple[Sequence[int], FloatArray]  # relations and their multipliers
 
 
-class Pushes:
+class ExtremePoints:
     """What an attacker cannot rule out, a linear program a connected component. ``stake`` is the protection a cell needs."""
 
     def __init__(
@@ -84,7 +84,7 @@ class _Component:
 
     def _solve(self, model: Model, at: int, sign: int, unit: float) -> Iterator[tuple[Primal, Dual]]:
         model.set_cost(np.array([at]), np.array([float(sign)]))
-        solution = model.solve(patience(self.relations))
+        solution = model.solve(solver_time_limit(self.relations))
         move = solution.primal * unit if solution.optimal else solution.ray
         if move is not None:
             support = np.flatnonzero(move)

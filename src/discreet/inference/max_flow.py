@@ -15,10 +15,10 @@ from scipy.sparse import csgraph
 
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.inference import tolerances
-from discreet.inference.evidence import ComponentFindings, Difference
-from discreet.inference.grid import HAIR, multiples
+from discreet.inference.deviations import ComponentFindings, Deviation
+from discreet.inference.integer_system import SLACK_ROUNDING_TOLERANCE, slacks_in_units
 
-SPAN = 1e9  # by which bounds that are not round may differ, or too little would be left of the small ones
+MAX_BOUND_RATIO = 1e9  # by which bounds that are not round may differ, or too little would be left of the small ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,22 +233,22 @@ def _joined(tail: IntArray, head: IntArray, nodes: int) -> tuple[int, IntArray]:
 # -- exploring it ---------------------------------------------------------------------------------------------
 
 
-def fits(low: FloatArray, high: FloatArray) -> bool:
+def fits_integers(low: FloatArray, high: FloatArray) -> bool:
     """Whether bounds can be whole numbers, which flows add up without loss: if they are round, or not too different."""
     slack = np.stack([-low, high])
     size = slack[np.isfinite(slack) & (slack > 0)]
-    bound, scale = multiples(slack)
-    return not _cut(slack, bound / scale) or bool(size.max(initial=0.0) <= SPAN * size.min(initial=np.inf))
+    bound, scale = slacks_in_units(slack)
+    return not _cut(slack, bound / scale) or bool(size.max(initial=0.0) <= MAX_BOUND_RATIO * size.min(initial=np.inf))
 
 
 def _cut(slack: FloatArray, rounded: FloatArray) -> float:
     """The largest share that rounding took off a slack."""
     at = np.isfinite(slack) & (slack > 0)
     share = 1 - rounded[at] / slack[at]
-    return float(np.where(share <= HAIR, 0.0, share).max(initial=0.0))
+    return float(np.where(share <= SLACK_ROUNDING_TOLERANCE, 0.0, share).max(initial=0.0))
 
 
-def explore_network(
+def search_network(
     net: Network,
     low: FloatArray,
     high: FloatArray,
@@ -263,22 +263,27 @@ def explore_network(
     Where a level is out of reach, the target is moved as far as it goes. Without ``certify`` no tables are returned.
     """
     from discreet.inference.max_flow_kernel import (  # takes half a second, which most runs need not wait for
-        Task,
-        explore,
+        FlowTask,
+        maximize_flows,
     )
 
     slack = np.stack([-low, high])
     slack[:, net.pinned] = 0.0
-    bound, scale = multiples(slack)
+    bound, scale = slacks_in_units(slack)
     if intervals:
         level, sliding = np.full(slack.shape, np.inf), np.zeros(len(low))
     else:  # large moves first: they show much about small ones
         targets = targets[np.argsort(-np.maximum(level.max(axis=0), sliding / 2)[targets], kind="stable")]
     needed = np.ascontiguousarray(level * scale), np.ascontiguousarray(sliding * scale)
-    task = Task(
-        bound, _knots(net, bound), np.array(targets, dtype=np.int64), *needed, tolerances.REACH, max(scale, 1.0)
+    task = FlowTask(
+        bound,
+        _knots(net, bound),
+        np.array(targets, dtype=np.int64),
+        *needed,
+        tolerances.LEVEL_TOLERANCE,
+        max(scale, 1.0),
     )
-    shown, (begin, column, move) = explore(net.tail, net.head, net.nodes, task, keep=certify)
+    shown, (begin, column, move) = maximize_flows(net.tail, net.head, net.nodes, task, keep=certify)
     move = np.clip(move / scale, -slack[DOWN][column], slack[UP][column])
     reach = np.minimum(shown.reach / scale, slack)
     # What stops a flow is a sum of bounds: if each lost no more than a share in rounding, so did the sum.
@@ -289,7 +294,7 @@ def explore_network(
     number = np.full(shown.by.max(initial=-1) + 2, -1)  # the last place stands for none
     number[used] = np.arange(len(used))
     ends = zip(begin[used].tolist(), begin[used + 1].tolist(), strict=True)
-    tables = [Difference(column[first:end], move[first:end]) for first, end in ends]
+    tables = [Deviation(column[first:end], move[first:end]) for first, end in ends]
     return ComponentFindings(reach, edge, tables, number[shown.by])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
 from discreet.compiled import compiled
 
-BUFFER = 1 << 16
+MIN_BUFFER_SIZE = 1 << 16
 
 
 class Lanes(NamedTuple):
@@ -27,7 +27,7 @@ class Lanes(NamedTuple):
     of: SmallIntArray  # (2, arcs): the lanes of an arc, down and up; -1 for loops
 
 
-class FlowMarks(NamedTuple):
+class FlowSearchState(NamedTuple):
     """What searches write down. It is not cleared in between: entries count only with the number of the current search."""
 
     number: IntArray  # (1): of the current search
@@ -45,7 +45,7 @@ class FlowMarks(NamedTuple):
     touches: IntArray  # (1): how many did
 
 
-class Task(NamedTuple):
+class FlowTask(NamedTuple):
     bound: FloatArray  # (2, arcs): how far each arc may move down and up, in whole numbers
     knot: SmallIntArray  # by node: endless arcs lead to and fro only within a knot
     targets: IntArray
@@ -72,7 +72,9 @@ class Circulations(NamedTuple):
     move: FloatArray
 
 
-def explore(tail: IntArray, head: IntArray, nodes: int, task: Task, keep: bool) -> tuple[FlowResults, Circulations]:
+def maximize_flows(
+    tail: IntArray, head: IntArray, nodes: int, task: FlowTask, keep: bool
+) -> tuple[FlowResults, Circulations]:
     """Move every target by its levels, or as far as it goes; ``keep`` the circulations, which may fill gigabytes, or not."""
     arcs = len(tail)
     lanes, marks = _lanes(tail, head, nodes, task.bound), _marks(nodes, arcs)
@@ -81,7 +83,7 @@ def explore(tail: IntArray, head: IntArray, nodes: int, task: Task, keep: bool) 
     is_target[task.targets] = True
     shown = FlowResults(is_target, np.zeros(shape), task.bound == 0, np.full(shape, -1))
     # The buffer is emptied whenever the next target might not fit in.
-    size = max(BUFFER, 4 * (arcs + 1))
+    size = max(MIN_BUFFER_SIZE, 4 * (arcs + 1))
     begin, arc, move = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64), np.zeros(size)
     parts, done, number = [(begin[:0], arc[:0], move[:0])], 0, 0
     while done < len(task.targets):
@@ -114,12 +116,14 @@ def _lanes(tail: IntArray, head: IntArray, nodes: int, bound: FloatArray) -> Lan
     )
 
 
-def _marks(nodes: int, arcs: int) -> FlowMarks:
+def _marks(nodes: int, arcs: int) -> FlowSearchState:
     number, length, touches = np.zeros((3, 1), dtype=np.int64)
     seen, near = np.zeros((2, nodes), dtype=np.int64)
     last, by, depth, queue, path = np.zeros((5, nodes), dtype=np.int32)
     moved, touched, is_touched = np.zeros(arcs), np.zeros(arcs, dtype=np.int32), np.zeros(arcs, dtype=bool)
-    return FlowMarks(number, seen, near, last, by, depth, queue, path, length, moved, touched, is_touched, touches)
+    return FlowSearchState(
+        number, seen, near, last, by, depth, queue, path, length, moved, touched, is_touched, touches
+    )
 
 
 # -- compiled from here on ------------------------------------------------------------------------------------
@@ -128,8 +132,8 @@ def _marks(nodes: int, arcs: int) -> FlowMarks:
 @compiled
 def _explore(
     lanes: Lanes,
-    marks: FlowMarks,
-    task: Task,
+    marks: FlowSearchState,
+    task: FlowTask,
     shown: FlowResults,
     begin: IntArray,
     arc: IntArray,
@@ -177,7 +181,7 @@ def _explore(
 
 
 @compiled
-def _move(lanes: Lanes, marks: FlowMarks, task: Task, k: int, side: int, aim: float) -> tuple[float, bool]:
+def _move(lanes: Lanes, marks: FlowSearchState, task: FlowTask, k: int, side: int, aim: float) -> tuple[float, bool]:
     """Move one arc by ``aim`` or as far as it goes: by how much, and whether there can be no more.
 
     What goes through the arc comes back through the others: a flow from where the arc ends to where it starts.
@@ -210,7 +214,7 @@ def _move(lanes: Lanes, marks: FlowMarks, task: Task, k: int, side: int, aim: fl
 
 
 @compiled
-def _find(lanes: Lanes, marks: FlowMarks, source: int, sink: int, least: float) -> bool:
+def _find(lanes: Lanes, marks: FlowSearchState, source: int, sink: int, least: float) -> bool:
     """Look for a shortest path along which ``least`` can be pushed, and write it down."""
     marks.number[0] += 1
     now = marks.number[0]
@@ -248,7 +252,14 @@ def _find(lanes: Lanes, marks: FlowMarks, source: int, sink: int, least: float) 
 
 @compiled
 def _block(
-    lanes: Lanes, marks: FlowMarks, task: Task, source: int, sink: int, own: float, enough: float, amount: float
+    lanes: Lanes,
+    marks: FlowSearchState,
+    task: FlowTask,
+    source: int,
+    sink: int,
+    own: float,
+    enough: float,
+    amount: float,
 ) -> float:
     """Push along shortest paths until none of that length is left (one phase of Dinic's algorithm) or it is enough."""
     marks.number[0] += 1
@@ -301,7 +312,7 @@ def _block(
 
 
 @compiled
-def _push(lanes: Lanes, marks: FlowMarks, task: Task, most: float) -> float:
+def _push(lanes: Lanes, marks: FlowSearchState, task: FlowTask, most: float) -> float:
     """Push as much as fits along the path written down; how much."""
     amount = most
     for i in range(marks.length[0]):
@@ -321,7 +332,9 @@ def _push(lanes: Lanes, marks: FlowMarks, task: Task, most: float) -> float:
 
 
 @compiled
-def _credit(task: Task, shown: FlowResults, arc: IntArray, move: FloatArray, begin: int, end: int, number: int) -> None:
+def _credit(
+    task: FlowTask, shown: FlowResults, arc: IntArray, move: FloatArray, begin: int, end: int, number: int
+) -> None:
     """The largest multiples of a circulation, forwards and backwards, show something about every target in it."""
     for forwards in range(2):
         multiple = np.inf
@@ -340,7 +353,7 @@ def _credit(task: Task, shown: FlowResults, arc: IntArray, move: FloatArray, beg
 
 
 @compiled
-def _reset(lanes: Lanes, marks: FlowMarks, task: Task, k: int) -> None:
+def _reset(lanes: Lanes, marks: FlowSearchState, task: FlowTask, k: int) -> None:
     """Put everything back in its place."""
     marks.touched[marks.touches[0]] = k
     for i in range(marks.touches[0] + 1):

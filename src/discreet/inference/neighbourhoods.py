@@ -7,16 +7,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.arrays import IntArray
-from discreet.inference.evidence import ComponentFindings, Difference
-from discreet.inference.explore import Component, as_network, open_targets, settle, survey
-from discreet.inference.neighbourhood import Vicinity
+from discreet.inference.component_search import Component, as_network, open_targets, settle, survey
+from discreet.inference.deviations import ComponentFindings, Deviation
+from discreet.inference.nearest_columns import NearestColumns
 
-MANY = 10_000  # columns of a component, from which on those around its targets are tried first,
-TIGHT = 1_000  # or so many where most cells may be a little off: pushing all of them at once takes long there
-NEAR = (300, 1_500, 6_000, 24_000)  # so many around each
-SMALLER = 4  # times than a component that one program is not too large for, to be worth it,
-TRIAL = 12  # which so many targets then tell
-SHARE = 8  # one in so many of the smallest parts, the nearest, share it: what is far from the middle seldom moves in it
+LARGE_COMPONENT_COLUMNS = 10_000  # columns of a component, from which on those around its targets are tried first,
+LARGE_INTERVAL_COMPONENT_COLUMNS = (
+    1_000  # or so many where most cells may be a little off: pushing all of them at once takes long there
+)
+NEIGHBOURHOOD_SIZES = (300, 1_500, 6_000, 24_000)  # so many around each
+MIN_SIZE_RATIO = 4  # times than a component that one program is not too large for, to be worth it,
+TRIAL_TARGETS = 12  # which so many targets then tell
+SHARING_DIVISOR = (
+    8  # one in so many of the smallest parts, the nearest, share it: what is far from the middle seldom moves in it
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,15 +37,15 @@ class Neighbourhood:
         return ComponentFindings(more.reach, more.edge, [*found.tables, *more.tables], more.shown)
 
 
-def is_vast(component: Component, loose: bool) -> bool:
+def needs_neighbourhoods(component: Component, loose: bool) -> bool:
     """Whether parts are worth looking at: for a verdict, in a large component that is no network."""
-    many = MANY if loose else TIGHT
+    many = LARGE_COMPONENT_COLUMNS if loose else LARGE_INTERVAL_COMPONENT_COLUMNS
     return not component.intervals and len(component.low) > many and as_network(component) is None
 
 
-def parts(component: Component, chosen: IntArray, size: int, share: int) -> list[Neighbourhood]:
+def neighbourhoods_of(component: Component, chosen: IntArray, size: int, share: int) -> list[Neighbourhood]:
     """So many columns around each of the chosen targets; one in ``share`` of them, the nearest, are settled with it."""
-    c, vicinity, found = component, Vicinity(component.relations), []
+    c, vicinity, found = component, NearestColumns(component.relations), []
     steps = np.ones(len(c.low))
     left = np.zeros(len(c.targets), dtype=bool)
     left[chosen] = True
@@ -67,7 +71,7 @@ def parts(component: Component, chosen: IntArray, size: int, share: int) -> list
     return found
 
 
-def take_in(found: ComponentFindings, part: Neighbourhood, settled: ComponentFindings) -> None:
+def add_findings(found: ComponentFindings, part: Neighbourhood, settled: ComponentFindings) -> None:
     """Add how far a part shows its targets to go. How far they go at most it cannot tell."""
     at = np.unique(part.component.targets)
     columns, reach, shown = part.columns[at], settled.reach[:, at], settled.shown[:, at]
@@ -75,4 +79,4 @@ def take_in(found: ComponentFindings, part: Neighbourhood, settled: ComponentFin
     shown = np.where(shown >= 0, shown + len(found.tables), -1)
     found.reach[:, columns] = np.where(farther, reach, found.reach[:, columns])
     found.shown[:, columns] = np.where(farther, shown, found.shown[:, columns])
-    found.tables.extend(Difference(part.columns[table.cells], table.move) for table in settled.tables)
+    found.tables.extend(Deviation(part.columns[table.cells], table.amount) for table in settled.tables)

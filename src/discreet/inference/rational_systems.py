@@ -7,11 +7,13 @@ from collections import defaultdict
 from collections.abc import Container, Hashable, Mapping, Sequence
 from typing import TypeVar
 
-from discreet.inference.numbers import Rational, quotient
+from discreet.inference.exact_numbers import Rational, quotient
 
 Unknown = TypeVar("Unknown", bound=Hashable)
 
-STEPS = 3_000_000  # multiplications after which a system is given up: relations between cells hardly ever fill in
+MAX_ELIMINATION_MULTIPLICATIONS = (
+    3_000_000  # multiplications after which a system is given up: relations between cells hardly ever fill in
+)
 
 
 def solve(
@@ -58,7 +60,7 @@ def solve(
                 (holding[unknown].add if unknown in rows[other] else holding[unknown].discard)(other)
             rest[other] -= factor * rest[number]
             heapq.heappush(queue, (len(rows[other]), other))
-        if steps > STEPS:
+        if steps > MAX_ELIMINATION_MULTIPLICATIONS:
             return None
     found = {unknown: kept[unknown] for row in equations for unknown in row}
     for unknown, number in reversed(used):

@@ -11,7 +11,7 @@ from types import ModuleType
 from discreet.drafts import draft_file, is_draft
 from discreet.errors import FormatError, some
 from discreet.io import bundle, csv, excel, jj, parquet
-from discreet.io.written import check_written
+from discreet.io.release_check import check_written
 from discreet.problem import Problem
 from discreet.release import Release
 

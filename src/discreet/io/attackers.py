@@ -30,7 +30,7 @@ def with_attackers(problem: Problem, path: str | Path) -> Problem:
 
 def read_attackers(problem: Problem, path: str | Path) -> tuple[Attacker, ...]:
     """The attackers in a file, in the order in which they first occur."""
-    taken = {who.name for who in problem.attackers()}
+    taken = {attacker.name for attacker in problem.attackers()}
     index = {label: i for i, label in enumerate(problem.table.listed.labels())}
     value = problem.table.value
     noise = 1e-9 * np.maximum(np.abs(value), 1e-9)  # as everywhere, a bound may miss the value by so little
@@ -44,13 +44,13 @@ def read_attackers(problem: Problem, path: str | Path) -> tuple[Attacker, ...]:
             raise InputError(f"{where}: the problem has an attacker {name!r} already. Choose another name.", [name])
         if label not in index:
             raise InputError(f"{where}: the problem has no cell {label!r}. Write it as in a pattern.", [label])
-        who, i = found.setdefault(name, _Listed(problem)), index[label]
-        if i in who.cells:
+        attacker, i = found.setdefault(name, _Listed(problem)), index[label]
+        if i in attacker.cells:
             raise InputError(f"{where}: cell {label!r} of attacker {name!r} occurs a second time.", [label])
-        who.cells.add(i)
-        for bounds, column in ((who.lower, "lower"), (who.upper, "upper")):
+        attacker.cells.add(i)
+        for bounds, column in ((attacker.lower, "lower"), (attacker.upper, "upper")):
             bounds[i] = _number(where, row, column, float(bounds[i]))
-        if not (who.lower[i] <= value[i] + noise[i] and value[i] - noise[i] <= who.upper[i]):
+        if not (attacker.lower[i] <= value[i] + noise[i] and value[i] - noise[i] <= attacker.upper[i]):
             raise InputError(
                 f"{where}: the value of cell {label!r} does not lie between the bounds that {name!r} is said to know. "
                 "Bounds are values, not distances: correct them, or leave them empty if nothing is known.",
@@ -58,14 +58,15 @@ def read_attackers(problem: Problem, path: str | Path) -> tuple[Attacker, ...]:
             )
         for k, column in enumerate(LEVELS):
             if row.get(column, "").strip():
-                who.has_levels = True
-                who.levels[k, i] = _number(where, row, column, 0.0)
-                if not 0 <= who.levels[k, i] < math.inf:
+                attacker.has_levels = True
+                attacker.levels[k, i] = _number(where, row, column, 0.0)
+                if not 0 <= attacker.levels[k, i] < math.inf:
                     raise InputError(f"{where}: {column} is a distance: give 0 or more, or leave it empty.", [label])
     if not found:
         raise FormatError(f"{path} lists no attacker. Add lines below {HEADER!r}, or leave the file out.")
     return tuple(
-        Attacker(name, who.lower, who.upper, who.levels if who.has_levels else None) for name, who in found.items()
+        Attacker(name, attacker.lower, attacker.upper, attacker.levels if attacker.has_levels else None)
+        for name, attacker in found.items()
     )
 
 

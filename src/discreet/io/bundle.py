@@ -18,10 +18,10 @@ from pyarrow import parquet
 from scipy import sparse
 
 from discreet.attackers import Attacker
+from discreet.compressed_files import check_zip
 from discreet.data.contributions import Contributions
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.table import Table
-from discreet.decompress import check_zip
 from discreet.drafts import create_private
 from discreet.errors import DiscreetError, FormatError
 from discreet.problem import Override, Problem
@@ -77,9 +77,9 @@ def read_problem(path: str | Path) -> Problem:
 
 
 def _attackers(cells: pd.DataFrame, named: list[dict[str, Any]]) -> Iterator[Attacker]:
-    for k, who in enumerate(named):
-        lower, upper, *levels = (cells[f"attacker:{k}:{name}"].to_numpy() for name in _columns(who["levels"]))
-        yield Attacker(who["name"], lower, upper, np.stack(levels) if levels else None)
+    for k, attacker in enumerate(named):
+        lower, upper, *levels = (cells[f"attacker:{k}:{name}"].to_numpy() for name in _columns(attacker["levels"]))
+        yield Attacker(attacker["name"], lower, upper, np.stack(levels) if levels else None)
 
 
 def _columns(levels: bool) -> tuple[str, ...]:
@@ -93,8 +93,7 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
         cells["count"] = table.count
     if table.weighted_count is not None:
         cells["weighted_count"] = table.weighted_count
-    for name in ("top", "who", "requested"):
-        matrix = getattr(table, name)
+    for name, matrix in (("top", table.top), ("who", table.top_contributor), ("requested", table.requested)):
         if matrix is not None:
             cells |= {f"{name}:{k}": matrix[:, k] for k in range(matrix.shape[1])}
     cells |= {f"extra:{name}": column for name, column in table.extra.items()}
@@ -129,9 +128,9 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
             "waived": problem.waived,
             "unrecorded": problem.unrecorded,
         }
-        for k, who in enumerate(problem.others):
-            known = (who.lower, who.upper, *(() if who.levels is None else who.levels))
-            names = _columns(who.levels is not None)
+        for k, attacker in enumerate(problem.others):
+            known = (attacker.lower, attacker.upper, *(() if attacker.levels is None else attacker.levels))
+            names = _columns(attacker.levels is not None)
             cells |= {f"attacker:{k}:{name}": column for name, column in zip(names, known, strict=True)}
         if problem.withheld:
             meta["withheld"] = list(problem.withheld)
@@ -141,7 +140,9 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
         if problem.others:
             meta["discreet"] = max(ATTACKERS, meta["discreet"])
         if meta["discreet"] >= ATTACKERS:
-            meta["attackers"] = [{"name": who.name, "levels": who.levels is not None} for who in problem.others]
+            meta["attackers"] = [
+                {"name": attacker.name, "levels": attacker.levels is not None} for attacker in problem.others
+            ]
     relations = io.BytesIO()
     sparse.save_npz(relations, table.relations)
     create_private(path)
@@ -153,7 +154,7 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
         np.save(rhs, table.rhs)
         bundle.writestr("rhs.npy", rhs.getvalue())
         if (given := table.contributions) is not None:
-            listed = pd.DataFrame({"cell": given.cell, "who": given.who, "amount": given.amount})
+            listed = pd.DataFrame({"cell": given.cell, "who": given.contributor, "amount": given.amount})
             named = pd.DataFrame({"name": pd.Series(given.names, dtype=object)})
             for part, frame in zip(_RESPONDENTS, (listed, named), strict=True):
                 bundle.writestr(f"{part}.parquet", frame.to_parquet(index=False))
@@ -245,7 +246,7 @@ def _table(
         count=cells["count"].to_numpy() if "count" in cells else None,
         magnitude=cells["magnitude"].to_numpy(),
         top=matrix("top"),
-        who=matrix("who"),
+        top_contributor=matrix("who"),
         contributors=tuple(meta["contributors"]),
         requested=matrix("requested"),
         extra={c.removeprefix("extra:"): cells[c].to_numpy() for c in cells if c.startswith("extra:")},

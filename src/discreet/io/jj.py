@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.compressed_files import read_bytes
 from discreet.data.relations import from_equations
 from discreet.data.table import Table
-from discreet.decompress import read_bytes
 from discreet.errors import FormatError, plural, some
 from discreet.problem import Problem, Status, smallest_width
 
@@ -91,7 +91,7 @@ def write_problem(problem: Problem, path: str | Path) -> None:
     Warns of what weakens the verdict and has no place in the file.
     """
     if problem.others:
-        others = [who.name for who in problem.others]
+        others = [attacker.name for attacker in problem.others]
         raise FormatError(
             f"A JJ file has no place for attackers besides everybody, and the problem has {some(others)}. Write it as a "
             ".discreet bundle, which keeps them; or write it without them, and give them in a CSV file (--attackers).",

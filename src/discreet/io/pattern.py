@@ -14,7 +14,7 @@ import numpy as np
 from discreet.drafts import create_private
 from discreet.errors import FormatError, some
 from discreet.problem import Problem
-from discreet.protection import Decision, Protection, suppress, tell
+from discreet.protection import Decision, Protection, publish_intervals, suppress
 
 HEADER = ["cell", "status"]
 TOLD = [*HEADER, "value", "lower", "upper"]  # empty where nothing is told
@@ -78,7 +78,7 @@ def read_pattern(problem: Problem, path: str | Path) -> Protection:
         raise FormatError(f"{path}: {len(missing)} cells of the problem are missing, e.g. {some(missing)}.", missing)
     if header == HEADER:
         return suppress(problem, suppressed)
-    return tell(problem, *told, cost=float(problem.cost[suppressed].sum()))
+    return publish_intervals(problem, *told, cost=float(problem.cost[suppressed].sum()))
 
 
 def _number(text: str, where: str) -> float:

@@ -11,9 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from discreet.arrays import FloatArray
-from discreet.assess import ByHand, Label, assess
+from discreet.assess import Label, ManualStatus, assess
+from discreet.data.coarsening import Candidates, Change, Design, with_merged
 from discreet.data.hierarchy import Hierarchy
-from discreet.data.redesign import Candidates, Change, Design, with_merged
 from discreet.data.table import Table
 from discreet.errors import InputError, some
 from discreet.problem import Status
@@ -95,7 +95,7 @@ def advise(
     rules: str | Rule | Iterable[str | Rule],
     *,
     boundary: Boundary = "strict",
-    statuses: Mapping[str, ByHand] | None = None,
+    statuses: Mapping[str, ManualStatus] | None = None,
     waivers: Iterable[str | tuple[str, Label]] = (),
     recode: Mapping[str, Mapping[str, str]] | None = None,
     keep: Mapping[str, Collection[str] | None] | None = None,

@@ -17,9 +17,10 @@ from discreet.arrays import BoolArray
 from discreet.errors import FormatError
 from discreet.io import writing
 from discreet.problem import Problem
+from discreet.progress import ENDED_EARLY
 
 EVERY = 5.0  # seconds from one writing to the next
-UNFINISHED = ("time_limit", "within_gap")  # ways to end that leave something to go on with
+UNFINISHED = (*ENDED_EARLY, "within_gap")  # ways to end that leave something to go on with
 
 _NAME = b"discreet checkpoint "
 _FIRST = _NAME + b"1\n"

@@ -13,10 +13,10 @@ from typing import Any
 
 from discreet.assess import assess
 from discreet.attacks import LabReport
-from discreet.attacks.limits import limits, replayed
+from discreet.attacks.limitations import limitations, replay_counts
 from discreet.audit import Audit, audit
 from discreet.audit.respondents import RespondentAudit, audit_respondents
-from discreet.data.finished import read_table
+from discreet.data.finished_table import read_table
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.link import link
 from discreet.data.records import distinct_codes
@@ -25,9 +25,9 @@ from discreet.data.table import Table
 from discreet.data.tabulate import tabulate
 from discreet.drafts import sweep
 from discreet.errors import FormatError, InputError, JobError, some
-from discreet.executors import spread, undisturbed
-from discreet.inference.numbers import text
-from discreet.inference.respondents.search import Exposed
+from discreet.executors import signals_ignored, spread
+from discreet.inference.exact_numbers import format_number
+from discreet.inference.respondents.exposure_search import RespondentExposure
 from discreet.io import write_release, writing
 from discreet.io.attackers import with_attackers
 from discreet.io.pattern import write_pattern
@@ -323,7 +323,7 @@ def protect_report(
     report |= _promised(protection, level, respondents)
     if lab is not None:
         report |= {"attacks": [one.finding.attack for one in lab.scores], "compromised": lab.compromised}
-        report |= {"attacks_left_out": dict(lab.skipped), "replay": replayed(lab)}
+        report |= {"attacks_left_out": dict(lab.skipped), "replay": replay_counts(lab)}
     if respondents is not None:
         report |= {"n_respondents": respondents.targets, "n_exposed_respondents": len(respondents.respondents)}
     return report
@@ -376,7 +376,7 @@ def respondents_report(seen: RespondentAudit) -> dict[str, Any]:
     }
 
 
-def _exposed(table: Table, one: Exposed) -> dict[str, Any]:
+def _exposed(table: Table, one: RespondentExposure) -> dict[str, Any]:
     """Numbers are written as ``2.5`` or ``7/3``: exactly, so that the sum can be checked by hand."""
     entry: dict[str, Any] = {
         "respondent": one.respondent,
@@ -389,13 +389,13 @@ def _exposed(table: Table, one: Exposed) -> dict[str, Any]:
         return entry
     found = one.aggregation
     return entry | {
-        "precision": text(found.precision(one.measure)),
+        "precision": format_number(found.precision(one.measure)),
         "multipliers": [
-            {"relation": row, "total": table.relation_label(row), "times": text(times)}
+            {"relation": row, "total": table.relation_label(row), "times": format_number(times)}
             for row, times in found.multipliers.items()
         ],
-        "hidden": {table.label(cell): text(weight) for cell, weight in found.suppressed.items()},
-        "published": {table.label(cell): text(weight) for cell, weight in found.published.items()},
+        "hidden": {table.label(cell): format_number(weight) for cell, weight in found.suppressed.items()},
+        "published": {table.label(cell): format_number(weight) for cell, weight in found.published.items()},
     }
 
 
@@ -421,7 +421,7 @@ def write_together(files: Mapping[Path, Callable[[Path], None]], public: Collect
     with ExitStack() as drafts:
         for path, write in files.items():
             write(drafts.enter_context(writing(path, public=path in public)))
-        with undisturbed():
+        with signals_ignored():
             drafts.close()
 
 
@@ -440,7 +440,7 @@ def _write(
         "pattern.csv": lambda draft: write_pattern(protection, draft),
         "intervals.csv": lambda draft: checked.frame().to_csv(draft, index=False),
         "report.json": lambda draft: write_json(
-            protect_report(protection, checked, level, respondents, lab) | {"limits": limits(lab)}, draft
+            protect_report(protection, checked, level, respondents, lab) | {"limits": limitations(lab)}, draft
         ),
         "audit.json": lambda draft: write_json(audit_report(checked, protection, level, respondents), draft),
         "report.html": lambda draft: write_report(

@@ -15,9 +15,9 @@ from discreet.assess import Zeros
 from discreet.attacks import ATTACKS
 from discreet.data.table import Weights
 from discreet.errors import JobError, RuleError, some
-from discreet.inference.respondents.sensitivity import about_contributions, measures_of
+from discreet.inference.respondents.sensitivity import contribution_measures, measures_of_rules
 from discreet.io import FORMATS
-from discreet.level import LEVELS, Level
+from discreet.level import SAFETY_LEVELS, Level
 from discreet.methods import METHODS, SUPPRESSION, with_options
 from discreet.methods.method import Method
 from discreet.release import SYMBOL
@@ -149,7 +149,7 @@ class Job:
     @property
     def level(self) -> Level | None:
         """The level of safety that is asked for, if any."""
-        return next((level for level in LEVELS if level == self.protect.level), None)
+        return next((level for level in SAFETY_LEVELS if level == self.protect.level), None)
 
     @property
     def needs_contributions(self) -> bool:
@@ -158,7 +158,7 @@ class Job:
             return self.level == "contributions"
         named = bool(self.table.who) if self.table else bool(self.data and (self.data.contributor or self.data.holding))
         is_suppressed = self.protect.method in SUPPRESSION
-        return named and is_suppressed and self.has_finest_table and bool(about_contributions(self.rules.sensitive))
+        return named and is_suppressed and self.has_finest_table and bool(contribution_measures(self.rules.sensitive))
 
     @property
     def has_finest_table(self) -> bool:
@@ -311,12 +311,12 @@ def _check_method(job: Job) -> None:
 
 def _check_level(job: Job) -> None:
     path = job.path
-    if job.protect.level not in (None, *LEVELS):
-        raise JobError(f"{path}: level is {' or '.join(map(repr, LEVELS))}, not {job.protect.level!r}.")
+    if job.protect.level not in (None, *SAFETY_LEVELS):
+        raise JobError(f"{path}: level is {' or '.join(map(repr, SAFETY_LEVELS))}, not {job.protect.level!r}.")
     if job.level != "contributions":
         return
     try:
-        measures_of(job.rules.sensitive)
+        measures_of_rules(job.rules.sensitive)
     except RuleError as error:
         raise JobError(f"{path}: {error}", error.offenders) from None
     if not job.has_finest_table:

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.data.coarsening import Design
 from discreet.data.hierarchy import ABSENT, Hierarchy
-from discreet.data.records import Columns, opened
-from discreet.data.redesign import Design
+from discreet.data.records import Columns, open_records
 from discreet.data.table import Table
 from discreet.errors import HierarchyError, JobError
 from discreet.io.attackers import cells_named
@@ -68,7 +68,7 @@ def _records(job: Job) -> Any:
     by = tuple(dict.fromkeys([*job.dimensions, *coarser]))
     columns = Columns(by, d.response, d.weight, tuple(d.extra), d.contributor, d.holding, d.request)
     columns.check()
-    with opened(read_source(job), columns) as source:
+    with open_records(read_source(job), columns) as source:
         return source.to_pyarrow()
 
 

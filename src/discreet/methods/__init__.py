@@ -20,7 +20,7 @@ from discreet.methods.counts.small_counts import SmallCounts
 from discreet.methods.fallback import WithFallback, or_in_words
 from discreet.methods.intervals.first_model import IntervalsFirstModel
 from discreet.methods.intervals.intervals import Intervals
-from discreet.methods.method import Method, Traits, traits_of, uses_secret
+from discreet.methods.method import Method, Traits, options_of, traits_of, uses_secret
 from discreet.methods.never_computable import NeverComputable, found_for
 from discreet.methods.perturbation.adjustment import Adjustment
 from discreet.methods.perturbation.first_model import PerturbationFirstModel
@@ -96,6 +96,7 @@ __all__ = [
     "RoundingFirstModel",
     "SmallCounts",
     "Traits",
+    "options_of",
     "protect",
     "traits_of",
     "uses_secret",

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from dataclasses import dataclass, field, fields
+from typing import Literal, Protocol, TypeVar
 
 from discreet.methods.context import Run
 from discreet.problem import Problem
 from discreet.protection import Protection
 
+T = TypeVar("T")
+TYPES_IN_WORDS = {
+    "bool": "true or false",
+    "int": "integer",
+    "float": "number",
+    "str": "text",
+    "Base": "one number per cell",
+    "FloatArray": "one number per cell",
+    "Mapping[str, str]": "mapping",
+    "Sequence[str]": "list",
+}
 Kind = Literal["suppression", "intervals", "rounding", "perturbation", "counts", "combined"]
 
 
@@ -47,3 +58,40 @@ def traits_of(method: Method | type[Method]) -> Traits:
 def uses_secret(method: Method | type[Method]) -> bool:
     """Whether a method draws at random to protect; all others are the same for the same seed."""
     return bool(getattr(method, "uses_secret", False))
+
+
+def option(default: T, meaning: str) -> T:
+    """A field of a method. ``discreet methods`` and the reference page of the methods print its meaning."""
+    return field(default=default, metadata={"meaning": meaning})
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a method in words: its type, its default as a job file writes it (empty if there is none), its meaning."""
+
+    name: str
+    type: str
+    default: str
+    meaning: str
+
+
+def options_of(method: type[Method]) -> tuple[Option, ...]:
+    """The options of a method, in the order of its fields."""
+    listed = fields(method)  # type: ignore[arg-type]  # methods are dataclasses
+    return tuple(
+        Option(each.name, _in_words(str(each.type)), _as_text(each.default), each.metadata["meaning"])
+        for each in listed
+    )
+
+
+def _in_words(annotation: str) -> str:
+    kinds = [kind.strip() for kind in annotation.split("|")]
+    return " or ".join(TYPES_IN_WORDS[kind] for kind in kinds if kind != "None")
+
+
+def _as_text(default: object) -> str:
+    if isinstance(default, bool):
+        return str(default).lower()
+    if isinstance(default, float):
+        return f"{default:g}"
+    return "" if default is None else str(default)

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from discreet.arrays import BoolArray
 from discreet.audit import Audit, audit
-from discreet.audit.audit import computable
+from discreet.audit.audit import computable_cells
 from discreet.errors import NoSafePatternError, some
 from discreet.methods.context import Run
 from discreet.methods.method import Method
 from discreet.problem import Problem, Status
-from discreet.protection import Protection, suppress, tell
+from discreet.protection import Protection, publish_intervals, suppress
 
 ROUNDS = 8  # of raised requirements, before all neighbours of a cell are suppressed
 
@@ -36,12 +36,12 @@ class NeverComputable:
         posed = problem.posed(suppresses=True, lists_zeros=True)
         found = found_for(problem, self.method.protect(posed, run))
         if not problem.in_whole_numbers:
-            return _published(problem, found, computable(problem, found, run.executor))
+            return _published(problem, found, computable_cells(problem, found, run.executor))
         first = found.report
         for raised in range(ROUNDS + 1):
             checked = audit(problem, found, intervals=False, executor=run.executor, progress=run.progress)
             found = _published(problem, found, checked.computable)
-            if checked.safe.all() or _interrupted(found, run):
+            if checked.safe.all() or run.budget.cancelled:
                 return found if not raised else _reported(found, first.bound)
             if run.budget.over or raised == ROUNDS:
                 break
@@ -56,7 +56,7 @@ class NeverComputable:
 def found_for(problem: Problem, found: Protection) -> Protection:
     """What a method found for the problem as posed, as an answer to the problem itself."""
     report = found.report
-    made = tell(
+    made = publish_intervals(
         problem, found.published, found.lower, found.upper, cost=report.cost, method=report.method, status=report.status
     )
     counts = {name: getattr(made.report, name) for name in ("n_primary", "n_secondary", "n_adjusted")}
@@ -81,10 +81,6 @@ def _pattern(problem: Problem, suppressed: BoolArray, found: Protection) -> Prot
     bound = found.report.bound
     counts["bound"] = None if bound is None else min(bound, made.report.cost)
     return replace(made, report=replace(found.report, **counts))
-
-
-def _interrupted(found: Protection, run: Run) -> bool:
-    return found.report.status == "time_limit" and not run.budget.over
 
 
 def _reported(found: Protection, bound: float | None) -> Protection:

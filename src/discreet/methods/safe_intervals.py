@@ -16,7 +16,7 @@ from discreet.methods.intervals.positions import drawn_ends, sign_bounds
 from discreet.methods.method import Method
 from discreet.problem import Problem
 from discreet.progress import Progress
-from discreet.protection import Protection, tell
+from discreet.protection import Protection, publish_intervals
 from discreet.secret import Secret
 
 Draw = Literal["uniform", "mirrored", "independent"]
@@ -112,7 +112,7 @@ def _told(
     problem: Problem, found: Protection, lower: FloatArray, upper: FloatArray, secret: Secret, seed: int, draws: int
 ) -> Protection:
     value, suppressed = problem.table.value, found.suppressed
-    return tell(
+    return publish_intervals(
         problem,
         np.where(suppressed, np.nan, value),
         np.where(suppressed, lower, value),

@@ -20,7 +20,13 @@ from discreet.progress import Budget, Silent
 from discreet.protection import Protection, SolveReport, suppress
 
 ROOM = 500  # cells in a bundle of small tables: for fewer it is not worth beginning, with more every step takes longer
-WORSE = ("optimal", "within_gap", "heuristic", "time_limit")  # the whole is as good as the worst of its bundles
+WORSE = (
+    "optimal",
+    "within_gap",
+    "heuristic",
+    "time_limit",
+    "interrupted",
+)  # the whole is as good as the worst of its bundles
 
 
 @dataclass(frozen=True)
@@ -86,8 +92,8 @@ class InPieces:
                     raise
                 late.append(cells)
                 continue
-            if done.report.status == "time_limit" and not own.budget.over and (here or late):
-                raise KeyboardInterrupt  # interrupted: propagate
+            if run.budget.cancelled and (here or late):
+                raise KeyboardInterrupt  # the other tables are not protected
             yield cells, done
 
 
@@ -131,7 +137,7 @@ def bundles(problem: Problem) -> list[IntArray]:
 
 def _lean(problem: Problem) -> Table:
     """Without what methods do not look at: who contributes is a long list."""
-    nothing = dict.fromkeys(("count", "top", "who", "requested"))
+    nothing = dict.fromkeys(("count", "top", "top_contributor", "requested"))
     return problem.table.with_columns(**nothing, contributors=(), extra={})
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from discreet.attacks import LabReport
-from discreet.attacks.limits import limits
+from discreet.attacks.limitations import limitations
 from discreet.audit import Audit
 from discreet.audit.respondents import RespondentAudit
 from discreet.drafts import create_private
@@ -23,13 +23,13 @@ from discreet.protection import Protection
 from discreet.release import SYMBOL, publish
 from discreet.report import view, words
 from discreet.report.attacks import attacks
-from discreet.report.cover import cover
-from discreet.report.intervals import exposed, intervals, tightest, told
-from discreet.report.share import public
+from discreet.report.intervals import exposed, intervals, published_intervals, tightest
+from discreet.report.protecting_cells import protecting_cells
+from discreet.report.shareable import shareable_content
 
 __all__ = ["render_report", "render_shareable", "write_report", "write_shareable"]
 
-TITLE = "Disclosure control report"
+REPORT_TITLE = "Disclosure control report"
 
 
 def write_report(
@@ -39,7 +39,7 @@ def write_report(
     audit: Audit,
     respondents: RespondentAudit | None = None,
     *,
-    title: str = TITLE,
+    title: str = REPORT_TITLE,
     settings: Mapping[str, str] = {},
     lab: LabReport | None = None,
 ) -> None:
@@ -55,7 +55,7 @@ def render_report(
     audit: Audit,
     respondents: RespondentAudit | None = None,
     *,
-    title: str = TITLE,
+    title: str = REPORT_TITLE,
     settings: Mapping[str, str] = {},
     lab: LabReport | None = None,
 ) -> str:
@@ -72,16 +72,16 @@ def render_report(
             view.verdict(problem, protection, audit),
             *view.respondents_verdict(respondents, protection),
         ],
-        promise=[*promise(protection, respondents), *([] if lab is None else limits(lab))],
+        promise=[*promise(protection, respondents), *([] if lab is None else limitations(lab))],
         decisions=view.decisions(problem),
         tiles=view.tiles(listed),
         exposed=exposed(audit),
         intervals=intervals(audit, closest),
         exact=audit.exact,
-        told=told(listed),
+        published_intervals=published_intervals(listed),
         kinds=view.kinds(listed),
         map=view.status_map(listed, audit),
-        cover=cover(listed, audit.cell[closest].tolist()),
+        protecting_cells=protecting_cells(listed, audit.cell[closest].tolist()),
         losses=view.losses(listed),
         attacks=[] if lab is None else attacks(lab),
         settings=settings,
@@ -96,7 +96,7 @@ def write_shareable(
     audit: Audit,
     respondents: RespondentAudit | None = None,
     *,
-    title: str = TITLE,
+    title: str = REPORT_TITLE,
     symbol: str = SYMBOL,
     decimals: int | None = None,
     level: Level | None = None,
@@ -123,7 +123,7 @@ def render_shareable(
     audit: Audit,
     respondents: RespondentAudit | None = None,
     *,
-    title: str = TITLE,
+    title: str = REPORT_TITLE,
     symbol: str = SYMBOL,
     decimals: int | None = None,
     level: Level | None = None,
@@ -151,7 +151,7 @@ def render_shareable(
         title=title,
         excepted=published_by_decision(protection) > 0,
         promise=shareable_promise(protection, respondents),
-        **public(release, problem.table.dimensions, problem.rules, method, respondents is not None),
+        **shareable_content(release, problem.table.dimensions, problem.rules, method, respondents is not None),
     )
 
 

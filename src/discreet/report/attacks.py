@@ -15,7 +15,7 @@ def attacks(lab: LabReport) -> list[dict[str, Any]]:
     run = [
         {
             "name": one.finding.attack,
-            "words": ATTACKS[one.finding.attack].words,
+            "words": ATTACKS[one.finding.attack].description,
             "outcome": _outcome(one),
             "verdict": "✕ no" if _succeeds(one) else "✓ yes",
             "withstood": not _succeeds(one),
@@ -23,7 +23,13 @@ def attacks(lab: LabReport) -> list[dict[str, Any]]:
         for one in lab.scores
     ]
     return run + [
-        {"name": name, "words": ATTACKS[name].words, "outcome": f"Not run: {why}.", "verdict": "–", "withstood": True}
+        {
+            "name": name,
+            "words": ATTACKS[name].description,
+            "outcome": f"Not run: {why}.",
+            "verdict": "–",
+            "withstood": True,
+        }
         for name, why in lab.skipped.items()
     ]
 
@@ -35,7 +41,7 @@ def _succeeds(one: Score) -> bool:
 def _outcome(one: Score) -> str:
     exactly = int(one.exact.sum())
     told = [f"Of {plural(len(one.row), 'cell')}, {f'{exactly:,}' if exactly else 'none'} found exactly."]
-    if silent := int(one.finding.silent[one.row].sum()):
+    if silent := int(one.finding.unclaimed[one.row].sum()):
         told.append(f"Nothing could be said about {silent:,} of them.")
     if one.compromised.any():
         hit = f"{plural(int(one.compromised.sum()), 'sensitive cell')} known more closely than allowed"
@@ -57,6 +63,6 @@ def _outcome(one: Score) -> str:
 
 def _replayed(one: Score, found: Replayed) -> str:
     """How far the posterior is narrower than required, how much of that is due to the method, and what it rests on."""
-    many, before = int(one.narrower.sum()), int(score(found.before(), one.truth).narrower.sum())
+    many, before = int(one.narrower.sum()), int(score(found.baseline(), one.truth).narrower.sum())
     short = f"The 95 % interval does not reach the required one for {many:,} of {int(one.sensitive.sum()):,} sensitive cells"
-    return f"{short}, without knowing the method for {before:,}: {found.words()}."
+    return f"{short}, without knowing the method for {before:,}: {found.basis()}."

@@ -16,8 +16,8 @@ from discreet.report import words
 
 Row = dict[str, Any]
 
-MAX_EXPOSED, MAX_INTERVALS, MAX_TOLD = 50, 200, 50
-SHOWN = 2.2  # bars show this many times the largest protection level on either side of the value
+MAX_EXPOSED, MAX_INTERVALS, MAX_PUBLISHED_INTERVALS = 50, 200, 50
+BAR_RANGE_IN_LEVELS = 2.2  # bars show this many times the largest protection level on either side of the value
 
 
 def exposed(audit: Audit) -> Row:
@@ -69,7 +69,7 @@ def _interval(audit: Audit, row: int, slack: float) -> Row:
     short = [
         f"{end} {words.number(level - reach)} short"
         for end, level, reach in zip(("lower end", "upper end", "width"), levels, reaches, strict=True)
-        if reach < level * (1 - tolerances.REACH)
+        if reach < level * (1 - tolerances.LEVEL_TOLERANCE)
     ]
     # Rounding never contradicts the verdict: 0.999 times what is required reads 0.99, not 1.00.
     times = max(slack, 1.0) if safe else min(np.floor(slack * 100) / 100, 0.99)
@@ -92,7 +92,7 @@ def _interval(audit: Audit, row: int, slack: float) -> Row:
 
 def _bar(reaches: list[float], levels: list[float]) -> Row:
     """Positions from 0 to 200 with the value at 100, the same for all cells in units of what each requires."""
-    scale = SHOWN * max(*levels[:2], levels[2] / 2) or max(filter(np.isfinite, reaches), default=0) or 1.0
+    scale = BAR_RANGE_IN_LEVELS * max(*levels[:2], levels[2] / 2) or max(filter(np.isfinite, reaches), default=0) or 1.0
     down, up, needed_down, needed_up = (100 * min(d / scale, 1.0) for d in (*reaches[:2], *levels[:2]))
     return {
         "lower": 100 - down,
@@ -103,7 +103,7 @@ def _bar(reaches: list[float], levels: list[float]) -> Row:
     }
 
 
-def told(protection: Protection) -> Row:
+def published_intervals(protection: Protection) -> Row:
     """Cells told otherwise than by their value or not at all: those that are told least well first."""
     table = protection.problem.table
     cells = np.flatnonzero(withheld(protection) & (np.isfinite(protection.lower) | np.isfinite(protection.upper)))
@@ -117,6 +117,6 @@ def told(protection: Protection) -> Row:
             "lower": float(lower[i]),
             "upper": float(upper[i]),
         }
-        for i in order[:MAX_TOLD].tolist()
+        for i in order[:MAX_PUBLISHED_INTERVALS].tolist()
     ]
     return {"rows": rows, "of": len(cells)}

@@ -16,7 +16,7 @@ Describe = Callable[[int], tuple[str, str]]
 
 MAX_ROWS, MAX_COLUMNS = 400, 80  # of a map
 MAX_SQUARES = 30_000  # of all maps together
-LONG = 200  # rows from which groups begin closed
+MAX_OPEN_ROWS = 200  # rows from which groups begin closed
 
 
 def maps(
@@ -103,7 +103,7 @@ def _grid(
     return {
         "columns": [(across.codes[c], not across.is_leaf[c]) for c in columns],
         "groups": groups,
-        "open": len(rows) <= LONG,
+        "open": len(rows) <= MAX_OPEN_ROWS,
         "head": min(30, max(len(down.codes[r]) + 2 * int(down.depth[r]) for r in rows) + 4),  # characters
         "notes": notes,
     }

@@ -13,8 +13,13 @@ from discreet.rules.regions import TRIANGLE, Point, Region
 COLOURS = ("#a83408", "#1f6fa8", "#0b6b52", "#8a5a00", "#6b3fa0", "#44617a")
 DASHES = ("", "9 4", "3 3", "12 3 3 3", "1 4", "6 2")
 
-SCALE, LEFT, TOP, BELOW = 6.2, 58, 44, 56  # pixels a percentage point, and the margins
-NAMED = 1000  # dots that show a label when pointed at
+PIXELS_PER_PERCENT, LEFT_MARGIN, TOP_MARGIN, BOTTOM_MARGIN = (
+    6.2,
+    58,
+    44,
+    56,
+)  # pixels a percentage point, and the margins
+MAX_LABELLED_DOTS = 1000  # dots that show a label when pointed at
 Dot = tuple[float, float, bool, int, str]
 
 STYLE = """
@@ -44,11 +49,11 @@ td.n, th.n { text-align: right; }
 
 def draw(regions: Sequence[Region], dots: Sequence[Dot] = (), title: str = "") -> str:
     """Largest share across, second largest up; what a rule calls sensitive lies to the right of its line."""
-    width, height = LEFT + 100 * SCALE + 24, TOP + 50 * SCALE + BELOW
+    width, height = LEFT_MARGIN + 100 * PIXELS_PER_PERCENT + 24, TOP_MARGIN + 50 * PIXELS_PER_PERCENT + BOTTOM_MARGIN
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
         f'height="{height:.0f}" role="img"><title>{escape(title or "Sensitivity regions")}</title><style>{STYLE}</style>',
-        f'<text x="{LEFT}" y="24" class="title">{escape(title)}</text>' if title else "",
+        f'<text x="{LEFT_MARGIN}" y="24" class="title">{escape(title)}</text>' if title else "",
         *_axes(),
         *(_region(region, i, max(0.06, 0.32 / (1 + len(regions)))) for i, region in enumerate(regions)),
         f'<path class="edge" d="{_path(TRIANGLE)}"/>',
@@ -60,7 +65,7 @@ def draw(regions: Sequence[Region], dots: Sequence[Dot] = (), title: str = "") -
 
 
 def _place(point: Point) -> Point:
-    return LEFT + SCALE * point[0], TOP + SCALE * (50 - point[1])
+    return LEFT_MARGIN + PIXELS_PER_PERCENT * point[0], TOP_MARGIN + PIXELS_PER_PERCENT * (50 - point[1])
 
 
 def _path(polygon: Sequence[Point]) -> str:
@@ -110,7 +115,7 @@ def _dots(dots: Sequence[Dot]) -> list[str]:
     for x, y, hit, many, label in dots:
         u, v = _place((x, y))
         kind, size = "hit" if hit else "dot", min(1.6 + 0.5 * round((many - 1) ** 0.5), 7)
-        if len(dots) > NAMED:
+        if len(dots) > MAX_LABELLED_DOTS:
             paths[kind, size] = f"{paths.get((kind, size), '')}M{u:.0f} {v:.0f}h0"
             continue
         more = f" and {many - 1:,} more" if many > 1 else ""
@@ -123,16 +128,16 @@ def _dots(dots: Sequence[Dot]) -> list[str]:
 
 
 def _legend(regions: Sequence[Region], dots: Sequence[Dot]) -> list[str]:
-    found, y = [], TOP + 6
+    found, y = [], TOP_MARGIN + 6
     for i, region in enumerate(regions):
         colour, dash = _look(i)
         dashed = f' stroke-dasharray="{dash}"' if dash else ""
         found.append(
-            f'<path d="M{LEFT + 12} {y}h30" stroke="{colour}" stroke-width="2.2"{dashed}/>'
-            f'<text x="{LEFT + 50}" y="{y + 4.5}">{escape(str(region))}</text>'
+            f'<path d="M{LEFT_MARGIN + 12} {y}h30" stroke="{colour}" stroke-width="2.2"{dashed}/>'
+            f'<text x="{LEFT_MARGIN + 50}" y="{y + 4.5}">{escape(str(region))}</text>'
         )
         y += 20
-    right, y = LEFT + 100 * SCALE, TOP + 6
+    right, y = LEFT_MARGIN + 100 * PIXELS_PER_PERCENT, TOP_MARGIN + 6
     for kind, words in (("hit", "cells that a rule calls sensitive"), ("dot", "other cells")) if dots else ():
         many = sum(n for _, _, hit, n, _ in dots if hit == (kind == "hit"))
         found.append(

@@ -16,7 +16,7 @@ from discreet.audit import Audit
 from discreet.audit.respondents import RespondentAudit
 from discreet.data.hierarchy import Hierarchy
 from discreet.errors import some
-from discreet.inference.requirements import due
+from discreet.inference.requirements import cells_to_protect
 from discreet.problem import Problem, Status
 from discreet.promise import published_by_decision, safe
 from discreet.protection import Decision, Protection
@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 MAX_LOSSES = 60
 
-PROVEN = ("optimal", "within_gap")  # statuses that say something about all safe protections
+PROVEN_STATUSES = ("optimal", "within_gap")  # statuses that say something about all safe protections
 
 # Classes of squares in a map: short, as it has many.
 MARKS = {Decision.PUBLISHED: "o", Decision.PRIMARY: "p", Decision.SECONDARY: "s", Decision.ADJUSTED: "a"}
@@ -44,7 +44,11 @@ def verdict(problem: Problem, protection: Protection, audit: Audit) -> tuple[str
         sentence = f"{cells} can be inferred too closely. Do not publish this table."
         return "exposed", f"Exposed to {len(by):,} of {against}: {who}", sentence
     made = {(audit.knowledge[a], c) for a, c in zip(audit.attacker.tolist(), audit.cell.tolist(), strict=True)}
-    every = [(who.digest, c) for who in problem.attackers() for c in due(problem, protection, who).tolist()]
+    every = [
+        (attacker.digest, c)
+        for attacker in problem.attackers()
+        for c in cells_to_protect(problem, protection, attacker).tolist()
+    ]
     missing = sum(check not in made for check in every)
     if missing:
         pairs = f"{missing:,} of {len(every):,} pairs of a protected cell and an attacker"
@@ -120,7 +124,11 @@ def tiles(protection: Protection) -> list[tuple[str, str, str]]:
         ("Cost", words.number(report.cost), f"of which primary cells {primary_cost}"),
         ("Gap", words.percent(report.gap), bound),
         ("Time", *time),
-        ("Method", report.method, words.STATUS.get(report.status, report.status) + drawn * (report.status in PROVEN)),
+        (
+            "Method",
+            report.method,
+            words.STATUS.get(report.status, report.status) + drawn * (report.status in PROVEN_STATUSES),
+        ),
     ]
 
 

@@ -19,7 +19,9 @@ from discreet.errors import RuleError
 
 Boundary = Literal["strict", "inclusive"]
 
-CLOSE = 1e-12  # share of T: a protection level this near zero is on the boundary, a remainder this small is nothing
+RELATIVE_BOUNDARY_TOLERANCE = (
+    1e-12  # share of T: a protection level this near zero is on the boundary, a remainder this small is nothing
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,7 +75,7 @@ def combine(sensitivities: Sequence[Sensitivity]) -> Sensitivity:
 # -- writing rules --------------------------------------------------------------------------------------------
 
 
-class Written:
+class RuleBase:
     """The string form of a rule: its name, and its positional fields as arguments. Base of the rules."""
 
     name: ClassVar[str]
@@ -117,7 +119,7 @@ def _spell(number: float) -> str:
 # -- who is attacked by whom ----------------------------------------------------------------------------------
 
 
-def linear(
+def linear_sensitivity(
     exposed: FloatArray, rest: FloatArray, target: BoolArray, cells: Table, weight: float, boundary: Boundary
 ) -> Sensitivity:
     """Judge by S = exposed − weight · rest, in units of the protection level S / weight.
@@ -125,7 +127,7 @@ def linear(
     Strict: sensitive if S > 0. Inclusive: if S ≥ 0, so that a cell of zeros is sensitive, with nothing to protect it
     by. Either way there must be somebody to protect: ``target`` tells where.
     """
-    close = CLOSE * cells.magnitude
+    close = RELATIVE_BOUNDARY_TOLERANCE * cells.magnitude
     rest = np.where(rest <= close, 0.0, rest)
     level = exposed / weight - rest
     # Without a remainder S is the exposed contribution itself, however small a share of T it is: no rounding there.
@@ -135,13 +137,15 @@ def linear(
     return Sensitivity.of(score, sensitive, level, level)
 
 
-def attack(cells: Table, rule: Rule, waived: BoolArray | None) -> tuple[FloatArray, FloatArray, BoolArray]:
+def target_and_coalition(
+    cells: Table, rule: Rule, waived: BoolArray | None
+) -> tuple[FloatArray, FloatArray, BoolArray]:
     """The target's contribution, the sum of the ``depth − 1`` largest others, and where there is a target at all.
 
     The target is the largest contributor who has not waived protection; those who have may still be among the
     others. If it is attacked in vain, so is everybody smaller.
     """
-    top = contributions(cells, rule)
+    top = largest_contributions(cells, rule)
     candidate, suppressed = targets(cells, waived)
     candidate = np.pad(candidate, ((0, 0), (0, top.shape[1] - candidate.shape[1])))
     found, row = candidate.any(axis=1), np.arange(len(top))
@@ -176,7 +180,7 @@ def targets(cells: Table, waived: BoolArray | None) -> tuple[BoolArray, BoolArra
     return candidate, np.where(candidate.any(axis=1), False, more)
 
 
-def contributions(cells: Table, rule: Rule) -> FloatArray:
+def largest_contributions(cells: Table, rule: Rule) -> FloatArray:
     """Absolute contributions, at least ``depth`` columns of them."""
     stored = 0 if cells.top is None else cells.top.shape[1]
     complete = cells.count is not None and bool(np.all(cells.count <= stored))

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from discreet.arrays import BoolArray
 from discreet.data.table import Table
-from discreet.rules.base import Boundary, Sensitivity, Written, attack, linear
+from discreet.rules.base import Boundary, RuleBase, Sensitivity, linear_sensitivity, target_and_coalition
 
 
 @dataclass(frozen=True)
-class Dominance(Written):
+class Dominance(RuleBase):
     """Sensitive if the n largest contributors make more than k percent of the cell.
 
     With D = x₁ + … + xₙ and the remainder R = T − D:
@@ -26,9 +26,11 @@ class Dominance(Written):
 
     name: ClassVar[str] = "NK"
 
-    n: int
-    k: float
-    boundary: Boundary = field(default="strict", kw_only=True)
+    n: int = field(metadata={"meaning": "an integer, at least 1"})
+    k: float = field(metadata={"meaning": "percent, above 0 and below 100"})
+    boundary: Boundary = field(
+        default="strict", kw_only=True, metadata={"meaning": "`strict`: sensitive if S > 0; `inclusive`: if S ≥ 0"}
+    )
 
     def __post_init__(self) -> None:
         self._require_whole("n")
@@ -40,7 +42,7 @@ class Dominance(Written):
         return self.n
 
     def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
-        target, others, exists = attack(cells, self, waived)
+        target, others, exists = target_and_coalition(cells, self, waived)
         largest = target + others
         rest = cells.magnitude - largest
-        return linear(largest, rest, exists, cells, weight=self.k / (100 - self.k), boundary=self.boundary)
+        return linear_sensitivity(largest, rest, exists, cells, weight=self.k / (100 - self.k), boundary=self.boundary)

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from discreet.arrays import BoolArray
 from discreet.data.table import Table
-from discreet.rules.base import Boundary, Sensitivity, Written, attack, linear
+from discreet.rules.base import Boundary, RuleBase, Sensitivity, linear_sensitivity, target_and_coalition
 
 
 @dataclass(frozen=True)
-class Percent(Written):
+class Percent(RuleBase):
     """Sensitive if a coalition of contributors can estimate another's contribution to within p percent.
 
     With x₁ the largest contribution, the c next ones pooled, and the remainder R = T − x₁ − … − x₁₊c:
@@ -27,9 +27,11 @@ class Percent(Written):
 
     name: ClassVar[str] = "P"
 
-    p: float
-    coalition: int = 1
-    boundary: Boundary = field(default="strict", kw_only=True)
+    p: float = field(metadata={"meaning": "percent, above 0 and below 100"})
+    coalition: int = field(default=1, metadata={"meaning": "c, the number of respondents who pool their figures"})
+    boundary: Boundary = field(
+        default="strict", kw_only=True, metadata={"meaning": "`strict`: sensitive if S > 0; `inclusive`: if S ≥ 0"}
+    )
 
     def __post_init__(self) -> None:
         self._require_percent("p")
@@ -41,6 +43,6 @@ class Percent(Written):
         return 1 + self.coalition
 
     def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
-        target, coalition, exists = attack(cells, self, waived)
+        target, coalition, exists = target_and_coalition(cells, self, waived)
         rest = cells.magnitude - target - coalition
-        return linear(target, rest, exists, cells, weight=100 / self.p, boundary=self.boundary)
+        return linear_sensitivity(target, rest, exists, cells, weight=100 / self.p, boundary=self.boundary)

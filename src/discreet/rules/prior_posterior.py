@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from discreet.arrays import BoolArray
 from discreet.data.table import Table
-from discreet.rules.base import Boundary, Sensitivity, Written, attack, linear
+from discreet.rules.base import Boundary, RuleBase, Sensitivity, linear_sensitivity, target_and_coalition
 
 
 @dataclass(frozen=True)
-class PriorPosterior(Written):
+class PriorPosterior(RuleBase):
     """Sensitive if contributors who knew others to within q percent can now tell one to within p percent.
 
     With x₁ the largest contribution, the c next ones pooled, and the remainder R = T − x₁ − … − x₁₊c:
@@ -29,10 +29,12 @@ class PriorPosterior(Written):
 
     name: ClassVar[str] = "PQ"
 
-    p: float
-    q: float
-    coalition: int = 1
-    boundary: Boundary = field(default="strict", kw_only=True)
+    p: float = field(metadata={"meaning": "percent, above 0 and below 100"})
+    q: float = field(metadata={"meaning": "percent, above p and at most 100"})
+    coalition: int = field(default=1, metadata={"meaning": "c, the number of respondents who pool their figures"})
+    boundary: Boundary = field(
+        default="strict", kw_only=True, metadata={"meaning": "`strict`: sensitive if S > 0; `inclusive`: if S ≥ 0"}
+    )
 
     def __post_init__(self) -> None:
         self._require_percent("p")
@@ -45,6 +47,6 @@ class PriorPosterior(Written):
         return 1 + self.coalition
 
     def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
-        target, coalition, exists = attack(cells, self, waived)
+        target, coalition, exists = target_and_coalition(cells, self, waived)
         rest = cells.magnitude - target - coalition
-        return linear(target, rest, exists, cells, weight=self.q / self.p, boundary=self.boundary)
+        return linear_sensitivity(target, rest, exists, cells, weight=self.q / self.p, boundary=self.boundary)

@@ -19,7 +19,7 @@ Point = tuple[float, float]
 Line = tuple[float, float, float]  # a, b, c: what it calls sensitive has a · z₁ + b · z₂ > c
 
 TRIANGLE: tuple[Point, ...] = ((0.0, 0.0), (100.0, 0.0), (50.0, 50.0))
-TOUCHING = 1e-9  # percentage points that are nothing
+AREA_TOLERANCE = 1e-9  # percentage points that are nothing
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Region:
 
         If not, some point that it lets go is beyond a line of the other, and then so is a corner of what it lets go.
         """
-        return all(a * x + b * y <= c + TOUCHING * (a + b) for x, y in self.rest() for a, b, c in other.lines)
+        return all(a * x + b * y <= c + AREA_TOLERANCE * (a + b) for x, y in self.rest() for a, b, c in other.lines)
 
     def share(self) -> float:
         """The part of the triangle's area."""
@@ -102,7 +102,7 @@ def clip(polygon: Sequence[Point], beyond: Line) -> list[Point]:
         if here * there < 0:
             t = here / (here - there)
             kept.append((x + t * (u - x), y + t * (v - y)))
-    return kept if area(kept) > TOUCHING else []
+    return kept if area(kept) > AREA_TOLERANCE else []
 
 
 def area(polygon: Sequence[Point]) -> float:

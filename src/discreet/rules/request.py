@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from typing import ClassVar
 
@@ -11,11 +11,11 @@ import numpy as np
 from discreet.arrays import BoolArray
 from discreet.data.table import Table
 from discreet.errors import RuleError
-from discreet.rules.base import Sensitivity, Written, contributions, linear, targets
+from discreet.rules.base import RuleBase, Sensitivity, largest_contributions, linear_sensitivity, targets
 
 
 @dataclass(frozen=True)
-class Request(Written):
+class Request(RuleBase):
     """Sensitive if a contributor who asked for protection makes more than ``share`` percent of the cell.
 
     As used in foreign trade statistics, where data are protected only for those who ask. With x the largest
@@ -30,8 +30,8 @@ class Request(Written):
 
     name: ClassVar[str] = "REQ"
 
-    share: float
-    margin: float = 20
+    share: float = field(metadata={"meaning": "percent, above 0 and below 100"})
+    margin: float = field(default=20, metadata={"meaning": "protection level in percent of T, from 0 to 100"})
 
     def __post_init__(self) -> None:
         self._require_percent("share")
@@ -47,13 +47,13 @@ class Request(Written):
             raise RuleError(
                 f"Rule {self.name} needs to know who asked for protection: give the table a requested column."
             )
-        top = contributions(cells, self)
+        top = largest_contributions(cells, self)
         candidate, _ = targets(cells, waived)
         requested = np.asarray(cells.requested, dtype=bool)
         if requested.shape != candidate.shape:
             raise RuleError(f"Requests come as {requested.shape} flags: align them with top, {candidate.shape}.")
         x = np.where(candidate & requested, top[:, : requested.shape[1]], 0.0).max(axis=1, initial=0.0)
         weight = self.share / (100 - self.share)
-        verdict = linear(x, cells.magnitude - x, np.ones(len(x), dtype=bool), cells, weight, "strict")
+        verdict = linear_sensitivity(x, cells.magnitude - x, np.ones(len(x), dtype=bool), cells, weight, "strict")
         level = self.margin / 100 * cells.magnitude
         return Sensitivity.of(verdict.score, verdict.sensitive, level, level)

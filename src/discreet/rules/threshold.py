@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -10,11 +10,11 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray
 from discreet.data.table import Table
 from discreet.errors import RuleError
-from discreet.rules.base import Sensitivity, Written, targets
+from discreet.rules.base import RuleBase, Sensitivity, targets
 
 
 @dataclass(frozen=True)
-class Threshold(Written):
+class Threshold(RuleBase):
     """Sensitive if there are contributors, but fewer than n.
 
     S = n − count. The protection a small cell needs does not follow from its number of contributors. In a table of
@@ -32,9 +32,11 @@ class Threshold(Written):
 
     name: ClassVar[str] = "FREQ"
 
-    n: int
-    margin: float = 20
-    width: float | None = None
+    n: int = field(metadata={"meaning": "an integer, at least 1"})
+    margin: float = field(default=20, metadata={"meaning": "protection level in percent of T, from 0 to 100"})
+    width: float | None = field(
+        default=None, metadata={"meaning": "sliding protection level, instead of the other levels"}
+    )
 
     def __post_init__(self) -> None:
         self._require_whole("n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -10,11 +10,11 @@ import numpy as np
 from discreet.arrays import BoolArray
 from discreet.data.table import Table
 from discreet.errors import RuleError
-from discreet.rules.base import Sensitivity, Written, targets
+from discreet.rules.base import RuleBase, Sensitivity, targets
 
 
 @dataclass(frozen=True)
-class Zero(Written):
+class Zero(RuleBase):
     """Sensitive if there are contributors, and all of them contribute zero.
 
     Whoever reads the zero knows what each of them reported. With T the sum of absolute contributions:
@@ -31,7 +31,7 @@ class Zero(Written):
 
     name: ClassVar[str] = "ZERO"
 
-    range: float
+    range: float = field(metadata={"meaning": "upper protection level in units of the response, above 0"})
 
     def __post_init__(self) -> None:
         self._require(0 < self.range < np.inf, "range must be a number above 0")

@@ -8,21 +8,21 @@ from typing import Literal
 
 from discreet.errors import RuleError
 from discreet.solvers.base import Basis, Model, Outcome, Solution
-from discreet.solvers.bound import lagrangian
+from discreet.solvers.bound import lagrangian_bound
 
 # The class of each solver, in the module of its name; it is imported when it is used.
 SOLVERS: Mapping[str, str] = {"highs": "HighsModel", "scip": "ScipModel"}
-DEFAULT = "highs"
+DEFAULT_SOLVER = "highs"
 
 __all__ = [
-    "DEFAULT",
+    "DEFAULT_SOLVER",
     "SOLVERS",
     "Basis",
     "Model",
     "Outcome",
     "Solution",
     "check_solver",
-    "lagrangian",
+    "lagrangian_bound",
     "new_model",
     "solver_name",
 ]
@@ -31,7 +31,7 @@ __all__ = [
 def new_model(
     simplex: Literal["primal", "dual"] = "dual",
     *,
-    solver: str = DEFAULT,
+    solver: str = DEFAULT_SOLVER,
     tolerance: float = 1e-9,
     seed: int = 0,
     interior: bool = False,
@@ -46,7 +46,7 @@ def new_model(
     return _solver(solver)(simplex, tolerance=tolerance, seed=seed, interior=interior, solutions=solutions)
 
 
-def solver_name(solver: str = DEFAULT) -> str:
+def solver_name(solver: str = DEFAULT_SOLVER) -> str:
     """The name and version of a solver, for reports."""
     return _solver(solver).name
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from discreet.arrays import FloatArray
 
-Columns = NDArray[np.integer]
+ColumnIndices = NDArray[np.integer]
 
 
 class Outcome(Enum):
@@ -87,10 +87,10 @@ class Model(Protocol):
     def add_rows(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
         """Append constraints, keeping the basis."""
 
-    def set_bounds(self, columns: Columns, lower: FloatArray, upper: FloatArray) -> None:
+    def set_bounds(self, columns: ColumnIndices, lower: FloatArray, upper: FloatArray) -> None:
         """Change bounds of some columns, keeping the basis."""
 
-    def set_cost(self, columns: Columns, cost: FloatArray) -> None:
+    def set_cost(self, columns: ColumnIndices, cost: FloatArray) -> None:
         """Change the objective of some columns, keeping the basis."""
 
     def suggest(self, primal: FloatArray) -> None:

@@ -7,10 +7,10 @@ from scipy import sparse
 
 from discreet.arrays import FloatArray
 
-FLAT = 1e-7  # a reduced cost this small, of a column without end, is noise
+NEGLIGIBLE_REDUCED_COST = 1e-7  # a reduced cost this small, of a column without end, is noise
 
 
-def lagrangian(
+def lagrangian_bound(
     cost: FloatArray,
     lower: FloatArray,
     upper: FloatArray,
@@ -26,7 +26,7 @@ def lagrangian(
         reduced = cost - rows.T @ price
         end = np.where(reduced > 0, lower, upper)
         endless = np.isinf(end)
-        if np.any(np.abs(reduced[endless]) > FLAT):
+        if np.any(np.abs(reduced[endless]) > NEGLIGIBLE_REDUCED_COST):
             continue
         paid = price != 0
         at = np.where(price > 0, row_lower, row_upper)[paid]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.arrays import FloatArray
-from discreet.solvers.base import Basis, Columns, Outcome, Solution
+from discreet.solvers.base import Basis, ColumnIndices, Outcome, Solution
 
 _STATUS = {
     highspy.HighsModelStatus.kOptimal: Outcome.OPTIMAL,
@@ -104,12 +104,12 @@ class HighsModel:
         solution.col_value = primal.tolist()
         self._highs.setSolution(solution)
 
-    def set_bounds(self, columns: Columns, lower: FloatArray, upper: FloatArray) -> None:
+    def set_bounds(self, columns: ColumnIndices, lower: FloatArray, upper: FloatArray) -> None:
         at = np.asarray(columns, dtype=np.int32)
         self._lower[at], self._upper[at] = lower, upper
         self._check(self._highs.changeColsBounds(len(at), at, lower, upper), "change bounds")
 
-    def set_cost(self, columns: Columns, cost: FloatArray) -> None:
+    def set_cost(self, columns: ColumnIndices, cost: FloatArray) -> None:
         at = np.asarray(columns, dtype=np.int32)
         self._cost[at] = cost
         self._check(self._highs.changeColsCost(len(at), at, cost), "change the objective")

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from discreet.arrays import FloatArray
 from discreet.errors import InputError
-from discreet.solvers.base import Basis, Columns, Outcome, Solution
+from discreet.solvers.base import Basis, ColumnIndices, Outcome, Solution
 
 try:
     import pyscipopt
@@ -85,10 +85,10 @@ class ScipModel:
     def suggest(self, primal: FloatArray) -> None:
         self._start = np.array(primal, dtype=float)
 
-    def set_bounds(self, columns: Columns, lower: FloatArray, upper: FloatArray) -> None:
+    def set_bounds(self, columns: ColumnIndices, lower: FloatArray, upper: FloatArray) -> None:
         self._lower[columns], self._upper[columns] = lower, upper
 
-    def set_cost(self, columns: Columns, cost: FloatArray) -> None:
+    def set_cost(self, columns: ColumnIndices, cost: FloatArray) -> None:
         self._cost[columns] = cost
 
     def maximize(self, yes: bool) -> None:

@@ -8,11 +8,11 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.inference.congruent import CongruentTables
-from discreet.inference.neighbourhood import Vicinity
-from discreet.inference.respondents.deviations import Sparing
+from discreet.inference.congruent_tables import CongruentTables
+from discreet.inference.nearest_columns import NearestColumns
+from discreet.inference.respondents.robust_deviations import RobustDeviation
 
-NEAR = 400  # columns around the one that is to move, which are looked at first
+NEIGHBOURHOOD_COLUMNS = 400  # columns around the one that is to move, which are looked at first
 
 
 class RespondentComponent:
@@ -22,7 +22,7 @@ class RespondentComponent:
         self.members, self.relations, self.low, self.high = members, relations, low, high
         sizes = np.concatenate([-low, high])
         self.scale = float(np.median(sizes[np.isfinite(sizes) & (sizes > 0)]))
-        self.sparing = Sparing(relations, self.scale)
+        self.sparing = RobustDeviation(relations, self.scale)
         self._near: dict[int, RespondentComponent | None] = {}
 
     @cached_property
@@ -30,15 +30,15 @@ class RespondentComponent:
         return CongruentTables(self.relations, self.low, self.high, self.scale)
 
     @cached_property
-    def _vicinity(self) -> Vicinity:
-        return Vicinity(self.relations)
+    def _vicinity(self) -> NearestColumns:
+        return NearestColumns(self.relations)
 
     def around(self, column: int) -> RespondentComponent | None:
         """The part around a column, of a large component; those in its nearer half share it."""
-        if len(self.members) <= 2 * NEAR:
+        if len(self.members) <= 2 * NEIGHBOURHOOD_COLUMNS:
             return None
         if column not in self._near:
-            found = self._vicinity.around(self.place(column), np.ones(len(self.members)), NEAR)
+            found = self._vicinity.around(self.place(column), np.ones(len(self.members)), NEIGHBOURHOOD_COLUMNS)
             here = np.sort(found)
             part = None
             if len(here):

@@ -11,24 +11,24 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.data.contributions import Contributions
 from discreet.data.table import Table
 from discreet.errors import RuleError
-from discreet.inference.numbers import decimal, ratio
-from discreet.inference.respondents.sensitivity import Measure
+from discreet.inference.exact_numbers import decimal_fraction, simple_fraction
+from discreet.inference.respondents.sensitivity import SensitivityMeasure
 from discreet.problem import Problem, Status
-from discreet.rules.base import CLOSE
+from discreet.rules.base import RELATIVE_BOUNDARY_TOLERANCE
 
 
 @dataclass(frozen=True)
-class Group:
+class TargetGroup:
     """Who is estimated, and by whom; under dominance, who together make most of a sum."""
 
     target: int
     insiders: tuple[int, ...] = ()
 
-    def with_insider(self, who: int) -> Group:
-        return Group(self.target, tuple(sorted((*self.insiders, who))))
+    def with_insider(self, who: int) -> TargetGroup:
+        return TargetGroup(self.target, tuple(sorted((*self.insiders, who))))
 
 
-def lists_enough(table: Table, measure: Measure) -> bool:
+def stores_contributions_for(table: Table, measure: SensitivityMeasure) -> bool:
     """Whether of those who are in one cell only, the table knows the largest, as many as the rule looks at."""
     stored = 0 if table.top is None else table.top.shape[1]
     return stored > measure.others or (table.count is not None and not np.any(table.count[table.is_base] > stored))
@@ -42,19 +42,19 @@ class Insiders:
     they know, in units of the share to within which everybody knows every contribution.
     """
 
-    def __init__(self, problem: Problem, measure: Measure) -> None:
+    def __init__(self, problem: Problem, measure: SensitivityMeasure) -> None:
         self.problem, self.measure = problem, measure
         self.given: Contributions = problem.table.respondents()
-        if not lists_enough(problem.table, measure):
+        if not stores_contributions_for(problem.table, measure):
             needed = measure.others + 1
             raise RuleError(
                 f"The rule looks at the {needed} largest contributions to a cell, and the table stores fewer. Make it with "
                 f"tabulate(..., top={needed}, contributions=True)."
             )
         self.magnitude = problem.table.magnitude
-        self.noise = CLOSE * self.magnitude
+        self.noise = RELATIVE_BOUNDARY_TOLERANCE * self.magnitude
 
-    def rest(self, group: Group, cells: IntArray) -> FloatArray:
+    def rest(self, group: TargetGroup, cells: IntArray) -> FloatArray:
         """What a group leaves of these cells."""
         return self._less(self._weights(group), cells)
 
@@ -70,19 +70,19 @@ class Insiders:
         left = left[cells]
         return np.asarray(np.where(np.abs(left) <= self.noise[cells], 0.0, left))
 
-    def exact_rest(self, group: Group, cells: IntArray) -> list[Fraction]:
+    def exact_rest(self, group: TargetGroup, cells: IntArray) -> list[Fraction]:
         """The same without rounding, of numbers read as the decimals they were written as."""
-        left = {int(cell): decimal(float(self.magnitude[cell])) for cell in cells}
+        left = {int(cell): decimal_fraction(float(self.magnitude[cell])) for cell in cells}
         for who, weight in self._weights(group):
             for cell, amount in zip(*(part.tolist() for part in self.given.of(who)), strict=True):
                 if cell in left:
-                    left[cell] -= ratio(weight) * decimal(amount)
+                    left[cell] -= simple_fraction(weight) * decimal_fraction(amount)
         return list(left.values())
 
-    def _weights(self, group: Group) -> list[tuple[int, float]]:
+    def _weights(self, group: TargetGroup) -> list[tuple[int, float]]:
         return [(group.target, self.measure.lead), *((who, self.measure.other) for who in group.insiders)]
 
-    def cells_of(self, group: Group) -> IntArray:
+    def cells_of(self, group: TargetGroup) -> IntArray:
         """The base cells that a group is in."""
         return np.unique(np.concatenate([self.given.of(who)[0] for who in (group.target, *group.insiders)]))
 
@@ -93,11 +93,11 @@ class Insiders:
         """
         given = self.given
         candidate = self._scores() > self.noise[given.cell]
-        single = given.is_single[given.who]
+        single = given.is_single[given.contributor]
         ahead = np.zeros(len(given), dtype=bool)
         at = np.flatnonzero(single)
         ahead[at[np.unique(given.cell[at], return_index=True)[1]]] = True  # the largest of a cell who is nowhere else
-        return [int(who) for who in np.unique(given.who[candidate & (ahead | ~single)])]
+        return [int(who) for who in np.unique(given.contributor[candidate & (ahead | ~single)])]
 
     def levels(self) -> FloatArray:
         """How far each sensitive base cell must be able to move, seen from within the cell."""
@@ -120,7 +120,9 @@ class Insiders:
         exposed = measure.lead * given.amount + measure.other * others - self.magnitude[given.cell]
         return np.asarray(np.where(sensitive[given.cell], exposed, 0.0))
 
-    def breaks(self, group: Group, cells: IntArray, holds: FloatArray, more: int, in_play: BoolArray) -> list[int]:
+    def breaks(
+        self, group: TargetGroup, cells: IntArray, holds: FloatArray, more: int, in_play: BoolArray
+    ) -> list[int]:
         """Respondents who could spoil a move with up to ``more`` of them: it needs what they know of a cell to be uncertain.
 
         ``holds`` is how much the rest of each cell may shrink before the move is none for the group any more. Of those who are
@@ -129,11 +131,11 @@ class Insiders:
         given = self.given
         slack = np.full(len(self.magnitude), np.inf)
         slack[cells] = holds + self.noise[cells]
-        inside = np.isin(given.who, (group.target, *group.insiders))
+        inside = np.isin(given.contributor, (group.target, *group.insiders))
         able = in_play[given.cell] & ~inside
-        single = given.is_single[given.who]
+        single = given.is_single[given.contributor]
         at = np.flatnonzero(able & single)
         able[at] = False
         able[at[np.unique(given.cell[at], return_index=True)[1]]] = True
         able &= self.measure.other * more * given.amount > slack[given.cell]
-        return [int(who) for who in np.unique(given.who[able])]
+        return [int(who) for who in np.unique(given.contributor[able])]

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.errors import RuleError
-from discreet.inference.tolerances import REACH
+from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.problem import Problem
 from discreet.rules import Dominance, Percent, PriorPosterior, Rule, parse_rules
 
-HAIR = 1 + 4 * REACH  # more than what numerical error may cost
+BOUNDARY_FACTOR = 1 + 4 * LEVEL_TOLERANCE  # more than what numerical error may cost
 
 
 @dataclass(frozen=True)
-class Measure:
+class SensitivityMeasure:
     """A sum X is sensitive if ``lead`` times one contribution and ``other`` times some ``others`` exceed X.
 
     Contributions count by their absolute value times that of the weight they have in the sum, as in Daalmans & de Waal (2010),
@@ -30,9 +30,11 @@ class Measure:
     others: int
     known: float = 1.0  # share to within which everybody knows each contribution beforehand
 
-    def inclusive(self) -> Measure:
+    def inclusive(self) -> SensitivityMeasure:
         """The same, slightly stricter, so that sums on the boundary count as sensitive."""
-        return replace(self, lead=self.lead * HAIR, other=self.other * (1.0 if self.has_target else HAIR))
+        return replace(
+            self, lead=self.lead * BOUNDARY_FACTOR, other=self.other * (1.0 if self.has_target else BOUNDARY_FACTOR)
+        )
 
     @property
     def has_target(self) -> bool:
@@ -40,15 +42,15 @@ class Measure:
         return self.lead > self.other
 
 
-def measures(problem: Problem) -> list[Measure]:
+def sensitivity_measures(problem: Problem) -> list[SensitivityMeasure]:
     """Of the rules a problem was assessed by that are about contributions; others say nothing about aggregations."""
-    found = measures_of(problem.rules)
+    found = measures_of_rules(problem.rules)
     return [measure.inclusive() for measure in found] if problem.boundary == "inclusive" else found
 
 
-def measures_of(rules: str | Rule | Iterable[str | Rule]) -> list[Measure]:
+def measures_of_rules(rules: str | Rule | Iterable[str | Rule]) -> list[SensitivityMeasure]:
     """The same of rules; without any that is about contributions there is nothing to measure."""
-    found = about_contributions(rules)
+    found = contribution_measures(rules)
     if not found:
         raise RuleError(
             "Safety of single respondents takes a rule about contributions: P, PQ or NK. Assess the table by one of them."
@@ -56,12 +58,12 @@ def measures_of(rules: str | Rule | Iterable[str | Rule]) -> list[Measure]:
     return found
 
 
-def about_contributions(rules: str | Rule | Iterable[str | Rule]) -> list[Measure]:
+def contribution_measures(rules: str | Rule | Iterable[str | Rule]) -> list[SensitivityMeasure]:
     """The same; none where no rule is about contributions."""
     return [measure for rule in parse_rules(rules) if (measure := _measure(rule)) is not None]
 
 
-def beyond_contributions(problem: Problem) -> int:
+def cells_beyond_contributions(problem: Problem) -> int:
     """How many sensitive cells are not so, or need less protection, by rules about contributions alone.
 
     They are sensitive by their number of respondents, by request, by hand. What respondents work out from their own figures is
@@ -74,16 +76,16 @@ def beyond_contributions(problem: Problem) -> int:
     for name in ("lower", "upper", "sliding"):
         needed = getattr(problem, name)[cells]
         most = np.max([getattr(seen, name)[cells] for seen in found], axis=0)
-        covered &= needed <= most * (1 + REACH)
+        covered &= needed <= most * (1 + LEVEL_TOLERANCE)
     return int((~covered).sum())
 
 
-def _measure(rule: Rule) -> Measure | None:
+def _measure(rule: Rule) -> SensitivityMeasure | None:
     match rule:
         case Percent(p, coalition):
-            return Measure(str(rule), 1 + p / 100, 1.0, coalition)
+            return SensitivityMeasure(str(rule), 1 + p / 100, 1.0, coalition)
         case PriorPosterior(p, q, coalition):
-            return Measure(str(rule), 1 + p / q, 1.0, coalition, q / 100)
+            return SensitivityMeasure(str(rule), 1 + p / q, 1.0, coalition, q / 100)
         case Dominance(n, k):
-            return Measure(str(rule), 100 / k, 100 / k, n - 1)
+            return SensitivityMeasure(str(rule), 100 / k, 100 / k, n - 1)
     return None

@@ -15,7 +15,7 @@ from discreet.methods.context import Run
 from discreet.methods.intervals.intervals import check_sides
 from discreet.methods.intervals.plan import IntervalPlan
 from discreet.methods.intervals.setting import Sides, Treatment
-from discreet.methods.method import Traits
+from discreet.methods.method import Traits, option
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
 
@@ -29,23 +29,26 @@ REMEDY = (
 class Combined:
     """Salazar-González (2002), section 7: some cells are suppressed if need be, some get intervals, some are rounded.
 
-    ``publish``, ``suppress``, ``interval`` and ``round`` say which cells are treated how; one of them may be the ``rest``.
-    ``ways`` says so of single cells, and goes before them: a file ``cell,way``, ways by label, or one for each cell. Figures are
-    rounded to the nearest multiple of ``base``. ``at_most`` limits the number of cells that are not told exactly. ``up``,
-    ``down``, ``width`` and ``exact`` are those of ``intervals``.
+    ``publish``, ``suppress``, ``interval`` and ``round`` name cells by conditions; one of them may be ``rest``, the cells that
+    no other option names.
     """
 
-    publish: str = ""
-    suppress: str = "rest"
-    interval: str = ""
-    round: str = ""
-    ways: str | Mapping[str, str] | Sequence[str] | None = None
-    base: float | None = None
-    at_most: int | None = None
-    up: float = 1.0
-    down: float = 1.0
-    width: float = 0.0
-    exact: bool = False
+    publish: str = option("", "the cells that are published as they are")
+    suppress: str = option("rest", "the cells that may be suppressed")
+    interval: str = option("", "the cells that may get an interval")
+    round: str = option("", "the cells that are rounded")
+    ways: str | Mapping[str, str] | Sequence[str] | None = option(
+        None,
+        "file `cell,way` with the treatment of single cells, which overrides the four options above",
+    )
+    base: float | None = option(None, "rounded cells are published as the nearest multiple of this base")
+    at_most: int | None = option(
+        None, "upper limit on the number of cells not published exactly, rounded ones included"
+    )
+    up: float = option(1.0, "factor of the cost of the part of an interval above the value")
+    down: float = option(1.0, "factor of the cost of the part of an interval below the value")
+    width: float = option(0.0, "least width of an interval, as a share of the value")
+    exact: bool = option(False, "the narrowest safe intervals; `publish` refuses them unless accepted")
 
     name = "combined"
     traits = Traits(kind="combined", proves_bound=True)

@@ -8,16 +8,16 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import IntArray
-from discreet.data.keys import KEYS
+from discreet.data.record_keys import N_KEYS
 from discreet.data.table import Table
 from discreet.errors import RuleError, TableError
 from discreet.methods.context import Run
 from discreet.methods.counts.ptable import PTable, perturbation_table
 from discreet.methods.counts.restore import restored
 from discreet.methods.counts.whole import counts_of
-from discreet.methods.method import Traits
+from discreet.methods.method import Traits, option
 from discreet.problem import Problem, Status
-from discreet.protection import Protection, tell
+from discreet.protection import Protection, publish_intervals
 
 EXACT = 2.0**53  # whole numbers up to here are told apart by doubles
 MOST = 10**9  # that readers can be told counts are off by
@@ -33,13 +33,15 @@ class CellKey:
     name = "cell-key"
     traits = Traits(kind="counts", needs_counts=True)
 
-    deviation: int = 3  # largest change of a count
-    variance: float = 1.0  # of the change
-    skip: int = 0  # counts from 1 to this are never published
-    mono: bool = True  # larger decreases are never likelier than smaller ones; the variance is then an upper limit
-    announced: int | None = None  # largest change that readers are told; by default how the noise is made is public
-    restore: bool = False  # publish the nearest additive table
-    key: str = "key"  # the column of the table with the sums of record keys
+    deviation: int = option(3, "D, the largest change of a count")
+    variance: float = option(1.0, "variance of the changes, above 0 and below D; an upper limit if `mono` is true")
+    skip: int = option(0, "counts from 1 to this number are never published")
+    mono: bool = option(True, "larger decreases are never more likely than smaller ones")
+    announced: int | None = option(
+        None, "largest change that is published, at least D; by default the perturbation table is public"
+    )
+    restore: bool = option(False, "publish the nearest additive table of integers")
+    key: str = option("key", "column of the table with the sums of the record keys")
 
     def __post_init__(self) -> None:
         self._ptable  # noqa: B018  # refuses what is not possible
@@ -73,7 +75,7 @@ class CellKey:
         suppressed = problem.status == Status.SUPPRESSED
         # Where counts add up, one that is not shown follows from the others.
         unknown = suppressed & (not self.restore)
-        return tell(
+        return publish_intervals(
             problem,
             published=np.where(suppressed, np.nan, shown),
             lower=np.where(unknown, -np.inf, low),
@@ -117,8 +119,8 @@ def cell_keys(table: Table, column: str) -> IntArray:
     total = table.extra[column]
     if np.any((total < 0) | (total != np.round(total)) | (total >= EXACT)):
         raise TableError(
-            f"The column {column!r} does not hold sums of record keys: these are whole numbers from 0 to {KEYS - 1:,}, and "
+            f"The column {column!r} does not hold sums of record keys: these are whole numbers from 0 to {N_KEYS - 1:,}, and "
             "negative, broken or too large sums cannot come of them. Keys between 0 and 1 are to be multiplied by "
-            f"{KEYS:,} and rounded down."
+            f"{N_KEYS:,} and rounded down."
         )
-    return (total.astype(np.int64) % KEYS).astype(np.int64)
+    return (total.astype(np.int64) % N_KEYS).astype(np.int64)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.data.keys import KEYS
+from discreet.data.record_keys import N_KEYS
 from discreet.errors import RuleError
 
 LARGEST = 100  # deviation: rows are worked out one by one
@@ -35,8 +35,8 @@ class PTable:
     @cached_property
     def _cuts(self) -> IntArray:
         """Up to which key, exclusively, each change or a smaller one is made."""
-        cuts = np.rint(np.cumsum(self.probability, axis=1) * KEYS).astype(np.int64)
-        cuts[:, -1] = KEYS
+        cuts = np.rint(np.cumsum(self.probability, axis=1) * N_KEYS).astype(np.int64)
+        cuts[:, -1] = N_KEYS
         return cuts
 
     @cached_property

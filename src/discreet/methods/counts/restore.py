@@ -40,8 +40,7 @@ def restored(problem: Problem, count: IntArray, noisy: IntArray, most: int, run:
         whole,
     )
     budget = run.budget
-    left = None if budget.seconds is None else max(budget.seconds - budget.spent, 0.0)
-    solution = model.solve(left, gap=max(budget.gap, NEAR))
+    solution = model.solve(budget.left, gap=max(budget.gap, NEAR))
     found = noisy.copy()
     if solution.outcome in (Outcome.OPTIMAL, Outcome.STOPPED) and len(solution.primal) == 2 * len(move):
         up, down = np.rint(solution.primal).astype(np.int64).reshape(2, -1)
@@ -52,7 +51,7 @@ def restored(problem: Problem, count: IntArray, noisy: IntArray, most: int, run:
         _give_up(solution)
     run.progress.update(1)
     stopped = solution.outcome is Outcome.STOPPED
-    return found, "time_limit" if stopped else "heuristic", model.name
+    return found, budget.ending if stopped else "heuristic", model.name
 
 
 def _give_up(solution: Solution) -> NoReturn:

@@ -50,15 +50,14 @@ class Rounding:
         rounds = int(np.clip(TURNS // len(self.count), *SWEEPS))
         run.progress.stage("round", starts * (rounds + LAST))
         for _ in range(starts):
-            try:
+            with run.budget.interruptible():
                 for heat in [*np.geomspace(HOT, COLD, rounds), *np.zeros(LAST)]:
                     stopped = run.budget.over
                     if stopped:
                         break
                     self._sweep(rng, heat)
                     run.progress.update(self.sweeps)
-            except KeyboardInterrupt:
-                stopped = True
+            stopped |= run.budget.cancelled
             if self.squares < least:
                 best, least = self.off.copy(), self.squares
             if stopped:

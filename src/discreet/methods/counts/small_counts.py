@@ -10,10 +10,10 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import RuleError, TableError, some
 from discreet.methods.context import Run
 from discreet.methods.counts.whole import counts_of
-from discreet.methods.method import Traits
+from discreet.methods.method import Traits, option
 from discreet.methods.totals import Totals
 from discreet.problem import Problem, Status
-from discreet.protection import Protection, tell
+from discreet.protection import Protection, publish_intervals
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class SmallCounts:
     traits = Traits(kind="counts", needs_counts=True)
     uses_secret = True
 
-    base: int = 3
+    base: int = option(3, "counts from 1 to base − 1 in the finest cells become 0 or the base; from 2 to 1000")
 
     def __post_init__(self) -> None:
         if isinstance(self.base, bool) or not isinstance(self.base, int) or not 2 <= self.base <= 1000:
@@ -48,14 +48,14 @@ class SmallCounts:
         suppressed = problem.status == Status.SUPPRESSED
         change = np.abs(shown - count)
         totals = change[~problem.table.is_base & (count > 0)]
-        return tell(
+        return publish_intervals(
             problem,
             published=np.where(suppressed, np.nan, shown),
             lower=low,
             upper=high,
             cost=float((change.astype(float) ** 2).sum()),
             method=self.name,
-            status="time_limit" if stopped else "heuristic",
+            status=run.budget.ending if stopped else "heuristic",
             seconds=run.budget.spent,
             seed=run.seed,
             work={"rounded": len(small), "sweeps": rounding.sweeps, "largest_change": int(change.max(initial=0))},

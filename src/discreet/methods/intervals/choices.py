@@ -90,7 +90,7 @@ class Choices:
         self.run.progress.stage("cuts", 0)
         done = stalled = 0
         while stalled < STALLED and not budget.over:
-            solution = program.solve(_left(budget))
+            solution = program.solve(budget.left)
             if not solution.optimal:
                 return
             before = self.bound
@@ -114,14 +114,12 @@ class Choices:
         self.run.progress.stage("choices", 0)
         while True:
             self.programs += 1
-            solution = program.solve(
-                _left(self.run.budget.share(INTEGER)), gap=max(self.run.budget.gap / 2, PROVEN / 10)
-            )
+            solution = program.solve(self.run.budget.share(INTEGER).left, gap=max(self.run.budget.gap / 2, PROVEN / 10))
             if solution.outcome is Outcome.INFEASIBLE:
                 return self._nothing_better()
             self._raise(solution)
             if len(solution.primal) != program.width:
-                return "time_limit"
+                return self.run.budget.ending
             z, share = program.split(solution)
             x = share > 0.5
             self._offer(x.astype(float), z)
@@ -129,7 +127,7 @@ class Choices:
             if ended:
                 return ended
             if solution.outcome is Outcome.STOPPED or self.run.budget.over:
-                return "time_limit"
+                return self.run.budget.ending
             z[:, self.choices] *= x
             cuts = self._separate(z, x.astype(float), None)
             if program.add(cuts):
@@ -210,7 +208,3 @@ class Choices:
         cost = setting.cost(search.z) + self.anyway + self.fixed * float(problem.cost[wide].sum())
         if cost < self.cost:
             self.setting, self.z, self.cost = setting, search.z, cost
-
-
-def _left(budget: Budget) -> float | None:
-    return None if budget.seconds is None else max(budget.seconds - budget.spent, 0.0)

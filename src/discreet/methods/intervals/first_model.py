@@ -14,7 +14,7 @@ from discreet.methods.intervals.intervals import check_sides
 from discreet.methods.intervals.plan import told
 from discreet.methods.intervals.prepare import prepared
 from discreet.methods.intervals.setting import IntervalSetting, Sides, WidthRequirement
-from discreet.methods.method import Traits
+from discreet.methods.method import Traits, option
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
 from discreet.solvers import Outcome, Solution, new_model
@@ -30,9 +30,9 @@ class IntervalsFirstModel:
     of free cells count only if these get an interval: a binary says whether they do.
     """
 
-    up: float = 1.0
-    down: float = 1.0
-    rounded: bool = True
+    up: float = option(1.0, "as in `intervals`")
+    down: float = option(1.0, "as in `intervals`")
+    rounded: bool = option(True, "as in `intervals`")
 
     name = "intervals-first-model"
     traits = Traits(kind="intervals", proves_bound=True)
@@ -44,8 +44,7 @@ class IntervalsFirstModel:
         setting = prepared(problem, Sides(self.up, self.down))
         run.progress.stage("solve", 1)
         model = _Model(setting, run.seed)
-        seconds = None if run.budget.seconds is None else max(run.budget.seconds - run.budget.spent, 0.0)
-        solution = model.solve(seconds, run.budget.gap)
+        solution = model.solve(run.budget.left, run.budget.gap)
         run.progress.update(1)
         z = model.widths(solution)
         bound = min(solution.bound * setting.price, setting.cost(z))

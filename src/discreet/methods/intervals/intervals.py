@@ -8,7 +8,7 @@ from discreet.errors import RuleError
 from discreet.methods.context import Run
 from discreet.methods.intervals.plan import IntervalPlan
 from discreet.methods.intervals.setting import Sides
-from discreet.methods.method import Traits
+from discreet.methods.method import Traits, option
 from discreet.problem import Problem
 from discreet.protection import Protection
 
@@ -19,21 +19,20 @@ MOST = 1e9  # of a factor or share: beyond, a solver cannot tell the rest from n
 class Intervals:
     """Salazar-González (2002), figure 7 and section 4.3; Fischetti & Salazar-González (2003), partial cell suppression.
 
-    A unit of width above a value costs ``up``, below it ``down`` times the cost of the cell over its value. ``at_most`` limits
-    the number of intervals, those of primaries included; each costs ``fixed`` times the cost of the cell on top of its width,
-    and is at least ``width`` times the value wide. With ``rounded`` ends have no more digits than the table.
+    A unit of width above a value costs ``up``, below it ``down`` times the cost of the cell divided by its value.
 
-    Intervals are wider than levels ask, and drawn from the secret so that nothing published tells where in them values are.
-    With ``exact`` they are as narrow as levels allow, which mostly puts values in their middles: it is refused by ``publish``.
+    Intervals of sensitive cells are wider than their protection levels require and are drawn from the secret, so that the
+    publication does not reveal where in an interval the value lies. With ``exact`` they are as narrow as the levels allow; then
+    most values are the middles of their intervals, and ``publish`` refuses the table.
     """
 
-    up: float = 1.0
-    down: float = 1.0
-    at_most: int | None = None
-    fixed: float = 0.0
-    width: float = 0.0
-    rounded: bool = True
-    exact: bool = False
+    up: float = option(1.0, "factor of the cost of the part of an interval above the value")
+    down: float = option(1.0, "factor of the cost of the part of an interval below the value")
+    at_most: int | None = option(None, "upper limit on the number of intervals, those of sensitive cells included")
+    fixed: float = option(0.0, "cost of an interval of any width, as a share of the cost of its cell")
+    width: float = option(0.0, "least width of an interval, as a share of the value")
+    rounded: bool = option(True, "round the ends outward to the digits of the table")
+    exact: bool = option(False, "the narrowest safe intervals; `publish` refuses them unless accepted")
 
     name = "intervals"
     traits = Traits(kind="intervals", proves_bound=True, lists_zeros=True)

@@ -15,7 +15,7 @@ from scipy import sparse
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.audit import audit
 from discreet.data.table import digits_of
-from discreet.guesses import MIDDLE, SURE, middle_hits
+from discreet.guesses import CENTRAL_HALF_WIDTH, MAX_STANDARD_DEVIATIONS, midpoint_hits
 from discreet.methods.context import Run
 from discreet.methods.intervals.positions import Ends, at_known_bounds, drawn_ends, sign_bounds
 from discreet.methods.intervals.prepare import open_table
@@ -63,13 +63,14 @@ class Draw:
         wide = upper[self.cells] - lower[self.cells]
         inner = (self.problem.status[self.cells] == Status.PRIMARY) & np.isfinite(wide) & (wide > 0)
         below = (self.problem.table.value - lower)[self.cells]
-        return np.flatnonzero(inner)[np.abs(below[inner] / wide[inner] - 0.5) < MIDDLE], 2 * MIDDLE * float(inner.sum())
+        central = np.abs(below[inner] / wide[inner] - 0.5) < CENTRAL_HALF_WIDTH
+        return np.flatnonzero(inner)[central], 2 * CENTRAL_HALF_WIDTH * float(inner.sum())
 
     def excess(self, lower: FloatArray, upper: FloatArray) -> float:
         """How many more values lie in the middle fifth than were drawn there, or are expected; not above 0 if few enough do."""
         central, expected = self.central(lower, upper)
         drawn, _ = self.central(*self.by_cell)
-        refused = expected + SURE * expected**0.5  # by publish, if there are more
+        refused = expected + MAX_STANDARD_DEVIATIONS * expected**0.5  # by publish, if there are more
         return float(len(central) - max(min(len(drawn), refused), expected))
 
     @property
@@ -83,8 +84,8 @@ class Draw:
         """The same of middles that are good guesses, or of the middle fifth where these are more."""
         cells = self.cells[self.problem.status[self.cells] == Status.PRIMARY]
         value, drawn = self.problem.table.value[cells], self.by_cell
-        hits, expected = middle_hits(value, lower[cells], upper[cells], self.tick)
-        before, _ = middle_hits(value, drawn[0][cells], drawn[1][cells], self.tick)
+        hits, expected = midpoint_hits(value, lower[cells], upper[cells], self.tick)
+        before, _ = midpoint_hits(value, drawn[0][cells], drawn[1][cells], self.tick)
         most = max(float(before.sum()), max(expected, 1.0) + TOLERATED * expected**0.5)
         return float(max(self.excess(lower, upper), hits.sum() - most))
 
@@ -214,7 +215,7 @@ def _nearest(
         gap,
         gap,
     )
-    left = None if run.budget.seconds is None else max(run.budget.seconds - run.budget.spent, 1.0)
+    left = None if run.budget.left is None else max(run.budget.left, 1.0)
     solution = model.solve(left)
     shift = np.zeros(len(problem))
     if solution.optimal:

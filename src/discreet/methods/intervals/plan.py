@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import NoSafePatternError
-from discreet.guesses import in_the_middle
+from discreet.guesses import cells_with_central_values
 from discreet.methods.context import Run
 from discreet.methods.intervals.choices import Choices
 from discreet.methods.intervals.placement import Draw
@@ -21,7 +21,7 @@ from discreet.methods.intervals.recentre import recentred
 from discreet.methods.intervals.search import WidthSearch
 from discreet.methods.intervals.setting import IntervalSetting, Sides, Treatment
 from discreet.problem import Problem
-from discreet.progress import Budget
+from discreet.progress import ENDED_EARLY, Budget
 from discreet.protection import Protection
 from discreet.solvers import solver_name
 
@@ -66,7 +66,7 @@ class IntervalPlan:
             else:
                 break
         found, draw = self._corrected(found, draw, treatment, barred, run, method, rng)
-        return _noted(found, len(in_the_middle(found)) > 0)
+        return _noted(found, len(cells_with_central_values(found)) > 0)
 
     def _corrected(
         self,
@@ -80,7 +80,7 @@ class IntervalPlan:
     ) -> tuple[Protection, Draw]:
         """The same, or with some intervals drawn anew, so that no more values lie in the middles than by chance."""
         for _ in range(CORRECTIONS):
-            if found.report.status == "time_limit":  # or interrupted
+            if found.report.status in ENDED_EARLY:
                 break
             again = draw.redrawn(found, treatment, self.rounded, rng)
             if again is None:
@@ -129,7 +129,8 @@ class IntervalPlan:
         late = replace(run, budget=Budget(None, 1.0)) if run.budget.over else run  # the first intervals are completed
         found = finished(final := WidthSearch(setting, late), run, method, self.rounded, self.fixed)
         # Which cells are best was found out around other values, so that the bound is one of these cells alone.
-        status = "time_limit" if "time_limit" in (found.report.status, ended) or late is not run else "heuristic"
+        early = late is not run or found.report.status in ENDED_EARLY or ended in ENDED_EARLY
+        status = run.budget.ending if early else "heuristic"
         report = replace(found.report, status=status, bound=None, work={**work, **found.report.work})
         return replace(found, report=report), final
 
@@ -203,12 +204,12 @@ def finished(search: WidthSearch | Choices, run: Run, method: str, rounded: bool
 
 def _run(search: WidthSearch | Choices) -> str:
     """Search; how it ended, if it found intervals."""
-    try:
+    budget = search.run.budget
+    status = "interrupted"
+    with budget.interruptible():
         status = search.search()
-    except KeyboardInterrupt:
-        if search.z is None:
-            raise
-        status = "time_limit"
+    if budget.cancelled and search.z is None:
+        raise KeyboardInterrupt
     if search.z is None:
         problem = search.setting.problem
         labels = problem.table.labels(problem.primaries)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet.guesses import CLOSE, MIDDLE
+from discreet.guesses import CENTRAL_HALF_WIDTH, HIT_RELATIVE_ERROR
 from discreet.problem import Problem
 
 LEAST, MOST = 2.5, 5.0  # widths, in units of what is needed; drawn with a triangular density of their logarithm
@@ -40,9 +40,11 @@ def drawn_ends(
     low, high = np.log([LEAST, MOST])
     width = needed * np.exp(rng.triangular(low, (low + high) / 2, high, len(value)))
     # Unless a close guess always hits, there must be positions where it does not.
-    width = _ticks(width + np.where(width > 2 * CLOSE * size, 2 * CLOSE * size, 0.0), tick)
+    width = _ticks(width + np.where(width > 2 * HIT_RELATIVE_ERROR * size, 2 * HIT_RELATIVE_ERROR * size, 0.0), tick)
     chance, other = rng.random((2, len(value)))
-    below = drawn_place(chance, other, width, (down, up), np.maximum(MIDDLE * width, CLOSE * size), tick)
+    below = drawn_place(
+        chance, other, width, (down, up), np.maximum(CENTRAL_HALF_WIDTH * width, HIT_RELATIVE_ERROR * size), tick
+    )
     lower, upper = value - below, value + width - below
     beyond = np.stack([slacks[0] < width - up, slacks[1] < width - down])
     for side, sign, level in ((0, 1.0, up), (1, -1.0, down)):
@@ -111,7 +113,7 @@ def _from_bound(
     it is drawn anew outside the middle. Values so near to the bound that they are always below the middle get the ``width``.
     """
     most = slack / np.maximum(slack + level, np.finfo(float).tiny)
-    below, above = 0.5 - MIDDLE - FAR, np.maximum(most - 0.5 - MIDDLE, 0.0)
+    below, above = 0.5 - CENTRAL_HALF_WIDTH - FAR, np.maximum(most - 0.5 - CENTRAL_HALF_WIDTH, 0.0)
     again = other * (below + above)
     again = np.where(again <= below, FAR + again, most - (again - below))
     share = np.where((chance < FAR) | (chance > most), again, chance)

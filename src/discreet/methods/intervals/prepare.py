@@ -9,7 +9,7 @@ from discreet.audit import audit
 from discreet.errors import NoSafePatternError, some
 from discreet.methods.intervals.setting import IntervalSetting, Sides, Treatment
 from discreet.problem import Problem, Status
-from discreet.protection import Protection, tell
+from discreet.protection import Protection, publish_intervals
 
 REMEDY = "Let more cells have intervals, widen the bounds people are said to know, or lower protection levels."
 
@@ -37,7 +37,7 @@ def open_table(problem: Problem, treatment: Treatment, barred: BoolArray) -> Pro
         np.where(open_, endless, np.where(treatment.fixed, end, value))
         for endless, end in ((-np.inf, treatment.lower), (np.inf, treatment.upper))
     )
-    return tell(problem, np.where(open_ | treatment.fixed, np.nan, value), lower, upper, cost=0.0)
+    return publish_intervals(problem, np.where(open_ | treatment.fixed, np.nan, value), lower, upper, cost=0.0)
 
 
 def _bar_hopeless(problem: Problem, treatment: Treatment, barred: BoolArray, remedy: str) -> None:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
+from discreet.inference.bound_propagation import propagate
 from discreet.inference.max_flow import network
-from discreet.inference.propagate import propagate
 from discreet.methods.intervals.master import WidthCut, WidthMaster
 from discreet.methods.intervals.setting import WidthRequirement
 from discreet.solvers import Model, Outcome, Solution, new_model

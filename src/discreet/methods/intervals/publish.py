@@ -13,7 +13,7 @@ from discreet.data.table import digits_of
 from discreet.methods.context import Run
 from discreet.methods.intervals.setting import IntervalSetting
 from discreet.problem import Status
-from discreet.protection import Protection, tell
+from discreet.protection import Protection, publish_intervals
 
 HAIR = 1e-7  # of a width, beyond a round number, is the solver's noise
 MOST_BEYOND = 0.5  # of a width that ends go beyond a bound that attackers are said to know
@@ -121,4 +121,4 @@ def _tell(setting: IntervalSetting, lower: FloatArray, upper: FloatArray, fixed:
         for endless, given, end in ((-np.inf, treatment.lower, lower), (np.inf, treatment.upper, upper))
     )
     told = np.where(treatment.fixed, treatment.shown, np.where(lower < upper, np.nan, value))
-    return tell(problem, told, lower, upper, cost=cost, **report)
+    return publish_intervals(problem, told, lower, upper, cost=cost, **report)

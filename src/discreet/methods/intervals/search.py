@@ -62,7 +62,7 @@ class WidthSearch:
             if again:
                 self.master.add(cuts)
                 z = self._bridged(self.run.budget, BRIDGED, 1)
-        return "time_limit"
+        return self.run.budget.ending
 
     def work(self) -> dict[str, int]:
         """What it took."""
@@ -101,8 +101,7 @@ class WidthSearch:
         """The cheapest widths, with so many passes of bridges; the last ones if time is up, None if there are none."""
         best, done = None, 0
         while not budget.over or best is None:
-            left = None if budget.seconds is None else max(budget.seconds - budget.spent, 0.0)
-            z = self.master.solve(left)
+            z = self.master.solve(budget.left)
             if z is None:
                 break
             best, done = z, done + 1

@@ -9,9 +9,9 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import NoSafePatternError, RuleError
-from discreet.guesses import at_levels
+from discreet.guesses import cells_off_by_their_levels
 from discreet.methods.context import Run
-from discreet.methods.method import Traits
+from discreet.methods.method import Traits, option
 from discreet.methods.perturbation.announcement import check, drawn_multiple, strictest
 from discreet.methods.perturbation.master import FoundTable, Infeasible, TableMaster
 from discreet.methods.perturbation.rows import Senses
@@ -35,11 +35,15 @@ class Adjustment:
     ``exact`` none goes farther than its level asks: then most are at value ± level, which is refused by ``publish``.
     """
 
-    percent: float | None = None
-    margin: float | None = None
-    distance: str = "L1"
-    senses: str = "best"
-    exact: bool = False
+    percent: float | None = option(None, "as in `perturb`; with `exact` the default is the least that the levels need")
+    margin: float | None = option(None, "as in `perturb`; with `exact` the default is the least that the levels need")
+    distance: str = option("L1", "`L1`: sum of the weighted changes; `L2`: sum of the weighted squared changes")
+    senses: str = option(
+        "best", "direction of sensitive cells: `best` (integer program), `heuristic` (linear program), `up` or `down`"
+    )
+    exact: bool = option(
+        False, "sensitive cells change by no more than their levels require; `publish` refuses that unless accepted"
+    )
     name = "adjust"
     traits = Traits(kind="perturbation", proves_bound=True)
 
@@ -49,10 +53,10 @@ class Adjustment:
 
     def __post_init__(self) -> None:
         check(self.percent, self.margin)
-        for option, known in (("distance", DISTANCES), ("senses", SENSES)):
-            if getattr(self, option) not in known:
+        for name, known in (("distance", DISTANCES), ("senses", SENSES)):
+            if getattr(self, name) not in known:
                 raise RuleError(
-                    f"The option {option!r} is one of {', '.join(known)}, not {getattr(self, option)!r}.", [option]
+                    f"The option {name!r} is one of {', '.join(known)}, not {getattr(self, name)!r}.", [name]
                 )
 
     def protect(self, problem: Problem, run: Run) -> Protection:
@@ -74,7 +78,7 @@ class Adjustment:
         for share in SHARES[:-1]:
             with suppress(Infeasible):
                 found = self._adjust(search, note, ways(search.windows, share * rng.random((2, cells))))
-                if not len(at_levels(found)):
+                if not len(cells_off_by_their_levels(found)):
                     return found
         return self._adjust(search, note, ways(search.windows, SHARES[-1] * rng.random((2, cells))))
 
@@ -101,9 +105,10 @@ class Adjustment:
         start = self._guess(search, windows, senses)
         if self.senses == "heuristic" or not len(senses.cells):
             return start
-        try:
+        better = None
+        with run.budget.interruptible(), suppress(NoSafePatternError):  # the table of the start is safe
             better = search.safe(TableMaster(windows, windows.weight, senses=senses, seed=run.seed), start.change)
-        except (NoSafePatternError, KeyboardInterrupt):  # there is a safe table already
+        if better is None:
             return FoundTable(start.change, start.cost, 0.0, False)
         # Binaries have a tolerance: where windows are vast, a cell may be left nearer to its value than it must be.
         if better.cost <= start.cost and _goes_far_enough(windows, senses, better):

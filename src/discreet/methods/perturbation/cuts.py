@@ -12,7 +12,7 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
 from discreet.audit import Audit
 from discreet.errors import NoSafePatternError, some
-from discreet.inference.grid import whole
+from discreet.inference.integer_system import integer_weights
 from discreet.methods.perturbation.windows import Windows
 from discreet.problem import Status
 from discreet.solvers import new_model
@@ -46,7 +46,7 @@ class TableSeparator:
 
     def __init__(self, windows: Windows, attacker: Attacker) -> None:
         self.windows, self.attacker = windows, attacker
-        relations = whole(windows.problem.table.relations)
+        relations = integer_weights(windows.problem.table.relations)
         self._transposed = sparse.csr_array(relations.T)
         n, zero = relations.shape[1], np.zeros(relations.shape[0])
         self._columns = np.arange(n)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.guesses import CLOSE, MIDDLE
+from discreet.guesses import CENTRAL_HALF_WIDTH, HIT_RELATIVE_ERROR
 from discreet.methods.intervals.positions import drawn_place
 from discreet.methods.perturbation.announcement import strictest
 from discreet.methods.perturbation.cuts import TableCut
@@ -68,7 +68,7 @@ class Draws:
     def within(self, cells: IntArray, low: FloatArray, high: FloatArray) -> FloatArray:
         """A change of each of these cells, from ``low`` to ``high``."""
         far, middle = self._far(cells), self._middle(cells)
-        close = CLOSE * np.abs(self.windows.problem.table.value[cells]) / self.windows.unit
+        close = HIT_RELATIVE_ERROR * np.abs(self.windows.problem.table.value[cells]) / self.windows.unit
         down, up = (level[cells] / self.windows.unit for level in strictest(self.windows.problem))
         uniform = (high - low + 1) / (2 * far + 1)
         change = np.zeros(len(cells))
@@ -88,7 +88,7 @@ class Draws:
 
     def _middle(self, cells: IntArray) -> FloatArray:
         size = np.abs(self.windows.problem.table.value[cells]) / self.windows.unit
-        return np.asarray(np.maximum(MIDDLE * 2 * self._far(cells), CLOSE * size))
+        return np.asarray(np.maximum(CENTRAL_HALF_WIDTH * 2 * self._far(cells), HIT_RELATIVE_ERROR * size))
 
 
 class _Ranges:

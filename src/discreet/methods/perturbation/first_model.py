@@ -12,7 +12,7 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.attackers import Attacker
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods.context import Run
-from discreet.methods.method import Traits
+from discreet.methods.method import Traits, option
 from discreet.methods.perturbation.master import PROVEN, FoundTable, Infeasible
 from discreet.methods.perturbation.perturbation import Perturbation
 from discreet.methods.perturbation.search import TableSearch, first_feasible
@@ -33,9 +33,9 @@ class PerturbationFirstModel:
     attacker knows and within what is told: ``d − r ≤ f ≤ d + r``.
     """
 
-    floor: FloatArray | None = None
-    ceiling: FloatArray | None = None
-    at_most: int | None = None
+    floor: FloatArray | None = option(None, "as in `perturb`")
+    ceiling: FloatArray | None = option(None, "as in `perturb`")
+    at_most: int | None = option(None, "as in `perturb`")
     name = "perturb-first-model"
     traits = Traits(kind="perturbation", proves_bound=True)
     uses_secret = True
@@ -162,8 +162,7 @@ class _Model:
         self._most.append(most)
 
     def solve(self, run: Run) -> FoundTable:
-        left = None if run.budget.seconds is None else max(run.budget.seconds - run.budget.spent, 0.0)
-        solution = self.model.solve(left, gap=run.budget.gap)
+        solution = self.model.solve(run.budget.left, gap=run.budget.gap)
         if solution.outcome is Outcome.INFEASIBLE:
             raise Infeasible
         if solution.outcome not in (Outcome.OPTIMAL, Outcome.STOPPED) or len(solution.primal) != self.total:

@@ -10,14 +10,14 @@ from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import NoSafePatternError
-from discreet.inference.grid import whole
+from discreet.inference.integer_system import integer_weights
 from discreet.methods.perturbation.cuts import TableCut
 from discreet.methods.perturbation.rounding import nearest
 from discreet.methods.perturbation.rows import Senses, count_rows, sense_rows
 from discreet.methods.perturbation.windows import Windows
 from discreet.problem import Status
 from discreet.progress import Budget
-from discreet.solvers import Outcome, Solution, lagrangian, new_model
+from discreet.solvers import Outcome, Solution, lagrangian_bound, new_model
 
 SMALL = 60  # cells up to which whole numbers are asked for at once, so that the optimum is exact
 FAR = 1e6  # units that a cell may change by, beyond which solvers lose themselves in whole numbers
@@ -64,7 +64,7 @@ class TableMaster:
         self.fixed = np.where(windows.low == windows.high, windows.low, 0.0)
         self.reference = np.zeros(len(weight)) if reference is None else reference
         self.weight = weight
-        self.relations = whole(windows.problem.table.relations)
+        self.relations = integer_weights(windows.problem.table.relations)
         self.senses, self.at_most, self.seed = senses, at_most, seed
         self.cuts: list[TableCut] = []
         self.n = len(self.cells)
@@ -175,12 +175,11 @@ class TableMaster:
 
     def interior(self, budget: Budget) -> tuple[FloatArray | None, float]:
         """Changes, with fractions, that cost about the least, if there is time; and what none can cost less than."""
-        left = None if budget.seconds is None else max(budget.seconds - budget.spent, 0.0)
-        solution = self.model.solve(left)
+        solution = self.model.solve(budget.left)
         if not solution.optimal:
             return None, self._certain
         cost = np.tile(self.weight[self.cells] / self.money * self.scale, 2)
-        bound = lagrangian(cost, *self.model_bounds(), self._matrix, self._rhs, self._rhs, solution.row_dual)
+        bound = lagrangian_bound(cost, *self.model_bounds(), self._matrix, self._rhs, self._rhs, solution.row_dual)
         return self._change(solution), max(bound, 0.0) * self.money + self._certain
 
     @property
@@ -199,8 +198,7 @@ class TableMaster:
         """The cheapest table in whole units, or near it where fractions are cheaper; raises :class:`Infeasible`."""
         if start is not None and self._is_mip:
             self.model.suggest(self._columns(start))
-        left = None if budget.seconds is None else max(budget.seconds - budget.spent, 0.0)
-        solution = self.model.solve(left, gap=budget.gap)
+        solution = self.model.solve(budget.left, gap=budget.gap)
         if solution.outcome is Outcome.INFEASIBLE:
             raise Infeasible
         there = len(solution.primal) == self.total and solution.outcome in (Outcome.OPTIMAL, Outcome.STOPPED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.errors import NoSafePatternError, RuleError, some
 from discreet.methods.context import Run
-from discreet.methods.method import Traits
+from discreet.methods.method import Traits, option
 from discreet.methods.perturbation.announcement import check, drawn_multiple
 from discreet.methods.perturbation.draws import Draws
 from discreet.methods.perturbation.large import Finest
@@ -31,11 +32,17 @@ class Perturbation:
     that this leaves, then moved to the nearest that add up.
     """
 
-    percent: float | None = None
-    margin: float | None = None
-    at_most: int | None = None
-    floor: FloatArray | None = None
-    ceiling: FloatArray | None = None
+    percent: float | None = option(
+        None, "largest change in percent of the published value, from 0 to below 100; by default a multiple of 5"
+    )
+    margin: float | None = option(
+        None, "largest change in addition to `percent`; by default the least that small sensitive cells need"
+    )
+    at_most: int | None = option(None, "upper limit on the number of changed cells, sensitive ones included")
+    floor: FloatArray | None = option(None, "lowest value of each cell, instead of `percent` and `margin`; Python only")
+    ceiling: FloatArray | None = option(
+        None, "highest value of each cell, at which sensitive cells are published; Python only"
+    )
     name = "perturb"
     traits = Traits(kind="perturbation", proves_bound=True)
     uses_secret = True
@@ -106,15 +113,17 @@ class Perturbation:
         fixed = self.keeping(windows, start)
         least = windows.cost(np.where(fixed.low == fixed.high, start.change, 0))
         safe = FoundTable(start.change, windows.cost(start.change), least, False)
-        try:
+        with (
+            search.run.budget.interruptible(),
+            suppress(Infeasible, NoSafePatternError),
+        ):  # the table of the start is safe
             if finest is None:
                 found = search.safe(TableMaster(fixed, fixed.weight, at_most=self.at_most, seed=seed), start.change)
                 return found if found.cost <= safe.cost else safe
             near, bound = finest.cheapest(fixed, search.run.budget, seed)
             safe = replace(safe, bound=min(max(least, bound), safe.cost))
             return near if near is not None and near.cost < safe.cost and search.is_safe(near.change) else safe
-        except (Infeasible, NoSafePatternError, KeyboardInterrupt):  # what there is already is safe
-            return safe
+        return safe
 
     @staticmethod
     def keeping(windows: Windows, start: FoundTable) -> Windows:

@@ -59,7 +59,7 @@ def nearest(
         np.r_[residual[used], np.full(len(cuts), np.inf)],
         np.arange(2 * k + 1) < 2 * k,
     )
-    left = None if budget.seconds is None else max(budget.seconds - budget.spent, 1.0)
+    left = None if budget.left is None else max(budget.left, 1.0)
     found = model.solve(left, gap=max(budget.gap, ROUGH))
     if len(found.primal) != 2 * k + 1 or found.outcome not in (Outcome.OPTIMAL, Outcome.STOPPED):
         return None

@@ -17,7 +17,7 @@ from discreet.methods.perturbation.cuts import TableCut, TableSeparator, violate
 from discreet.methods.perturbation.master import PROVEN, FoundTable, Infeasible, TableMaster
 from discreet.methods.perturbation.windows import NoSlackError, Windows
 from discreet.problem import Problem, Status
-from discreet.protection import Protection, tell
+from discreet.protection import Protection, publish_intervals
 from discreet.solvers import solver_name
 
 
@@ -89,7 +89,7 @@ def status(cost: float, bound: float | None, finished: bool, run: Run) -> str:
         return "optimal"
     if bound is not None and cost - bound <= run.budget.gap * cost:
         return "within_gap"
-    return "heuristic" if finished else "time_limit"
+    return "heuristic" if finished else run.budget.ending
 
 
 Offer = Callable[[], tuple[Windows, str]]
@@ -140,5 +140,5 @@ def _exposed(windows: Windows, lower: FloatArray, upper: FloatArray) -> list[str
     problem = windows.problem
     value = problem.table.value
     exactly = lower == upper
-    told = tell(problem, np.where(exactly, value, np.nan), lower, upper, cost=0.0)
+    told = publish_intervals(problem, np.where(exactly, value, np.nan), lower, upper, cost=0.0)
     return audit(problem, told, intervals=False).exposed

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from discreet.arrays import FloatArray, IntArray
 from discreet.data.table import unit_of
 from discreet.errors import NoSafePatternError, RuleError, some
-from discreet.inference.grid import rough, whole
+from discreet.inference.integer_system import integer_weights, nonintegral_relations
 from discreet.methods.perturbation.announcement import Announcement, strictest
 from discreet.problem import Problem, Status
-from discreet.protection import Protection, tell
+from discreet.protection import Protection, publish_intervals
 
 HAIR = 1e-9  # of a unit: noise in what is worked out with floats
 FINER = 2  # intervals are told with so many digits more than values
@@ -72,7 +72,7 @@ class Windows:
     @classmethod
     def _of(cls, problem: Problem, low: FloatArray, high: FloatArray, base: FloatArray, slope: FloatArray) -> Windows:
         table, status = problem.table, problem.status
-        if rough(whole(table.relations)).any():
+        if nonintegral_relations(integer_weights(table.relations)).any():
             raise RuleError(
                 "Relations have weights that are no simple fractions: changes cannot be made to add up exactly."
             )
@@ -163,7 +163,7 @@ class Windows:
         published = self.published(change)
         lower, upper = self.intervals(published)
         exactly = lower == upper
-        return tell(
+        return publish_intervals(
             self.problem,
             np.where(suppressed, np.nan, np.where(exactly, self.problem.table.value, published)),
             np.where(suppressed, -np.inf, lower),

@@ -11,17 +11,18 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray
 from discreet.assess import assess
 from discreet.attackers import Attacker
-from discreet.audit.respondents import Chunk, in_chunks, look
-from discreet.data.table import ADDITIVITY, Table
+from discreet.audit.respondents import RespondentChunk, in_chunks, search_chunks
+from discreet.data.table import TABLE_ADDITIVITY_TOLERANCE, Table
 from discreet.errors import DiscreetError, NoSafePatternError, some
-from discreet.inference.respondents.insiders import Group, Insiders
-from discreet.inference.respondents.search import Exposed, moves_with
-from discreet.inference.respondents.sensitivity import Measure, measures
+from discreet.inference.respondents.exposure_search import RespondentExposure, with_joint_deviation
+from discreet.inference.respondents.insiders import Insiders, TargetGroup
+from discreet.inference.respondents.sensitivity import SensitivityMeasure, sensitivity_measures
 from discreet.methods.context import Run
 from discreet.methods.method import Method
 from discreet.methods.respondents.repair import grown, trimmed
 from discreet.methods.split import InPieces
 from discreet.problem import Problem, Status
+from discreet.progress import ENDED_EARLY
 from discreet.protection import Protection, suppress
 from discreet.rules import parse_rules
 
@@ -35,7 +36,8 @@ class ForRespondents:
     """A method of suppression, asked for patterns in which no aggregation is sensitive for anybody.
 
     That a respondent is safe from some insiders is a matter of how suppressed cells can deviate for all they know (see
-    :class:`~discreet.inference.respondents.search.Search`): one attacker more of the kind that every method protects against.
+    :class:`~discreet.inference.respondents.exposure_search.RespondentSearch`): one attacker more of the kind that every
+    method protects against.
     There are too many of them to begin with all. So a quick method goes first, and whoever still learns too much from its
     pattern becomes an attacker, until nobody does; then the method itself, in the same way. All attackers are such that any safe
     pattern must withstand them, so bounds and proofs of optimality hold.
@@ -56,15 +58,15 @@ class ForRespondents:
 
     def _protect(self, posed: Posed, run: Run) -> Protection:
         found = self.quick.protect(posed.problem, replace(run, start=posed.extended(run.start)))
-        if _stopped(found, run):
-            raise KeyboardInterrupt
+        if run.budget.cancelled:
+            raise KeyboardInterrupt  # respondents are not protected yet
         repaired = self._repaired(posed, run, found, posed.exposed(found.suppressed, run))
         best, bound = repaired if self._allows(repaired) else None, None
-        while self.method != self.quick and not run.budget.over and not _stopped(repaired, run):
+        while self.method != self.quick and not run.budget.over:
             # What is left of the time is for a pattern that still lets somebody learn too much.
             limited = replace(run, budget=run.budget.share(SHARE), start=posed.extended(repaired.suppressed))
             found = self._found(posed, limited.unkept())
-            if _stopped(found, limited):
+            if run.budget.cancelled:
                 break
             bound = found.report.bound if bound is None else max(bound, found.report.bound or bound)
             exposed = posed.exposed(found.suppressed, run)
@@ -106,7 +108,12 @@ class ForRespondents:
             ) from None
 
     def _repaired(
-        self, posed: Posed, run: Run, found: Protection, exposed: list[Exposed], best: Protection | None = None
+        self,
+        posed: Posed,
+        run: Run,
+        found: Protection,
+        exposed: list[RespondentExposure],
+        best: Protection | None = None,
     ) -> Protection:
         """A pattern that withstands all attackers known before, made safe from all others; the best so far if time ends."""
         if not exposed:
@@ -120,12 +127,14 @@ class ForRespondents:
                 "safe pattern yet. Allow more time."
             )
         trimmed, status = posed.trimmed(suppressed, run)
-        if status != "time_limit":  # what was published again may expose somebody else
+        if status not in ENDED_EARLY:  # what was published again may expose somebody else
             smaller = self._grown(posed, run, trimmed, posed.exposed(trimmed, run))
-            suppressed, status = (suppressed, "time_limit") if smaller is None else (smaller, status)
+            suppressed, status = (suppressed, run.budget.ending) if smaller is None else (smaller, status)
         return posed.protection(found, run, suppressed, status)
 
-    def _grown(self, posed: Posed, run: Run, suppressed: BoolArray, exposed: list[Exposed]) -> BoolArray | None:
+    def _grown(
+        self, posed: Posed, run: Run, suppressed: BoolArray, exposed: list[RespondentExposure]
+    ) -> BoolArray | None:
         """A pattern and what it takes besides for nobody to be exposed; None if there is no time for that.
 
         Whoever is safe stays so when more is suppressed: only those who are exposed are looked at again.
@@ -142,13 +151,8 @@ def _cheaper(found: Protection, best: Protection | None) -> Protection:
     return found if best is None or found.report.cost <= best.report.cost else best
 
 
-def _stopped(found: Protection, run: Run) -> bool:
-    """Whether a step was interrupted, and not by the time limit."""
-    return found.report.status == "time_limit" and not run.budget.over
-
-
 Attackers = dict[tuple[str, tuple[int, ...], int], dict[int, float]]  # by rule, insiders and target: levels by cell
-Joint = dict[tuple[str, Group, tuple[int, ...]], Exposed]  # respondents who dominate several cells
+Joint = dict[tuple[str, TargetGroup, tuple[int, ...]], RespondentExposure]  # respondents who dominate several cells
 
 
 class Posed:
@@ -156,7 +160,7 @@ class Posed:
 
     def __init__(self, problem: Problem) -> None:
         self.original = problem
-        self.measures = measures(problem)
+        self.measures = sensitivity_measures(problem)
         self.insiders = {measure.rule: Insiders(problem, measure) for measure in self.measures}
         self.attackers: Attackers = {}
         self.joint: Joint = {}
@@ -169,19 +173,19 @@ class Posed:
             self._known = self._problem([*self._by_rules, *self._single(self.attackers)], self.joint)
         return self._known
 
-    def exposed(self, suppressed: BoolArray, run: Run, among: set[int] | None = None) -> list[Exposed]:
+    def exposed(self, suppressed: BoolArray, run: Run, among: set[int] | None = None) -> list[RespondentExposure]:
         """Everybody, or of some respondents all those, who still learn too much."""
-        found: list[Exposed] = []
+        found: list[RespondentExposure] = []
         for measure in self.measures:
             targets = self.insiders[measure.rule].targets()
             if among is not None:
                 targets = [target for target in targets if target in among]
             chunks = in_chunks(self.original, suppressed[: len(self.original)], measure, targets)
-            for exposed, _ in look(chunks, Chunk.all, run.executor, run.progress):
+            for exposed, _ in search_chunks(chunks, RespondentChunk.all, run.executor, run.progress):
                 found += exposed
         return found
 
-    def add(self, exposed: Sequence[Exposed]) -> Problem:
+    def add(self, exposed: Sequence[RespondentExposure]) -> Problem:
         """Take in those who learn too much as attackers; the problem with no others is returned."""
         single: Attackers = {}
         joint: Joint = {}
@@ -280,7 +284,7 @@ class Posed:
         """Insiders whose targets make one cell each sensitive."""
         found = []
         for number, ((rule, group, target), levels) in enumerate(attackers.items()):
-            slack = self._slack(rule, Group(target, group) if target >= 0 else None, group)
+            slack = self._slack(rule, TargetGroup(target, group) if target >= 0 else None, group)
             need = np.zeros(len(self.original))
             need[list(levels)] = list(levels.values())
             slack = np.maximum(slack, need)
@@ -318,10 +322,10 @@ class Posed:
         if not all(np.array_equal(getattr(problem, name), getattr(by_rules, name)) for name in JUDGED):
             return False
         gap = np.abs(table.relations @ table.magnitude)
-        netted = np.any(gap > ADDITIVITY * np.maximum(abs(table.relations) @ table.magnitude, 1e-300))
+        netted = np.any(gap > TABLE_ADDITIVITY_TOLERANCE * np.maximum(abs(table.relations) @ table.magnitude, 1e-300))
         return not netted
 
-    def _rule(self, measure: Measure) -> Attacker:
+    def _rule(self, measure: SensitivityMeasure) -> Attacker:
         """The largest contributors to each cell attack it, as the rule says of single cells."""
         need = self.insiders[measure.rule].levels()
         slack = np.maximum(self._slack(measure.rule, None, ()), need)  # a cell may have to move by more than it is
@@ -329,7 +333,7 @@ class Posed:
             f"insider by rule {self.measures.index(measure) + 1}", self.original.table.value, slack, slack, need
         )
 
-    def _slack(self, rule: str, group: Group | None, known: tuple[int, ...]) -> FloatArray:
+    def _slack(self, rule: str, group: TargetGroup | None, known: tuple[int, ...]) -> FloatArray:
         """How far cells can move for all that somebody knows: base cells by what is left of them, totals as those do."""
         table, insiders = self.original.table, self.insiders[rule]
         slack = np.full(len(table), np.inf)
@@ -343,18 +347,20 @@ class Posed:
 
         Only the attackers in question hold it possible that it moves, and then all its cells move with it, each by what it needs.
         Each may move farther: by how much is one further cell each, see
-        :func:`~discreet.inference.respondents.search.moves_with`.
+        :func:`~discreet.inference.respondents.exposure_search.with_joint_deviation`.
         """
         for (rule, group, signs), one in joint.items():
             problem = self._with_one(problem, rule, group, np.array(signs), one)
         return problem
 
-    def _with_one(self, problem: Problem, rule: str, group: Group, signs: FloatArray, one: Exposed) -> Problem:
+    def _with_one(
+        self, problem: Problem, rule: str, group: TargetGroup, signs: FloatArray, one: RespondentExposure
+    ) -> Problem:
         table, n, cells = problem.table, len(problem), np.array(one.cells)
         k = len(cells)
         need = -self.insiders[rule].rest(group, cells)
         unit = float(np.sqrt(need.max() * need.min()))
-        relations = moves_with(table.relations, list(one.cells), (signs * need / unit).tolist())
+        relations = with_joint_deviation(table.relations, list(one.cells), (signs * need / unit).tolist())
         value = np.concatenate([table.value, table.value[cells], [0.0]])
         names = (*table.labels(), *(f"insider's part {i + 1}, {n}" for i in range(k + 1)))
         rhs = np.append(table.rhs, np.zeros(k))

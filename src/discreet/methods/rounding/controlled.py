@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods.context import Run
-from discreet.methods.method import Traits
+from discreet.methods.method import Traits, option
 from discreet.methods.rounding.grid import Base, RoundingGrid, check, refuse_relations
 from discreet.methods.rounding.search import RoundingSearch
 from discreet.methods.rounding.separator import protection, violated
@@ -23,20 +23,19 @@ FURTHER = 2  # steps that are tried in excess of those asked for
 
 @dataclass(frozen=True)
 class ControlledRounding:
-    """Round every cell to a multiple of a base so that totals add up, all sensitive cells are protected, and the sum of all
-    deviations is the least.
+    """Controlled rounding: multiples of a base that add up and protect all sensitive cells, at the least sum of changes.
 
-    A cell goes to a multiple less than ``steps`` bases away: with one step to one of the two next to it, and multiples stay.
-    Zeros always stay, unless it is not ``zero_restricted``: then multiples, zeros among them, may go ``steps`` bases up or down.
-    ``base`` may be a sequence, one a cell. With ``relax`` more steps are tried if there is no such rounding. ``unbiased`` draws
-    a rounding at random whose expected value is the truth: for networks, such as two-way tables.
+    With one step a cell is rounded to one of the two multiples next to it, and multiples of the base stay. Without
+    ``zero_restricted`` multiples of the base, zeros included, may change by ``steps`` bases.
     """
 
-    base: float | Base = 5.0
-    zero_restricted: bool = True
-    steps: int = 1
-    unbiased: bool = False
-    relax: bool = False
+    base: float | Base = option(5.0, "cells are published as multiples of this base; in Python also one base per cell")
+    zero_restricted: bool = option(
+        True, "zeros stay zero, and other multiples of the base change by less than `steps` bases"
+    )
+    steps: int = option(1, "a cell is rounded to a multiple less than this many bases away")
+    unbiased: bool = option(False, "draw a rounding whose expected value is the true table; for networks only")
+    relax: bool = option(False, "try more `steps`, then without `zero_restricted`, if no safe rounding is found")
     name = "round"
     traits = Traits(kind="rounding", proves_bound=True)
 

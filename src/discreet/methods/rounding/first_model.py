@@ -10,9 +10,9 @@ from scipy import sparse
 from discreet.arrays import FloatArray
 from discreet.attackers import Attacker
 from discreet.errors import NoSafePatternError
-from discreet.inference.tolerances import REACH
+from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.context import Run
-from discreet.methods.method import Traits
+from discreet.methods.method import Traits, option
 from discreet.methods.rounding.grid import Base, RoundingGrid, check
 from discreet.methods.rounding.separator import protection
 from discreet.problem import Problem, Status
@@ -31,9 +31,9 @@ class RoundingFirstModel:
     which the cell is as high as its upper level, and one in which it is as low as its lower level.
     """
 
-    base: float | Base = 5.0
-    zero_restricted: bool = True
-    steps: int = 1
+    base: float | Base = option(5.0, "as in `round`")
+    zero_restricted: bool = option(True, "as in `round`")
+    steps: int = option(1, "as in `round`")
     name = "round-first-model"
     traits = Traits(kind="rounding", proves_bound=True)
 
@@ -44,8 +44,7 @@ class RoundingFirstModel:
         grid = RoundingGrid.of(problem, self.base, self.steps, self.zero_restricted)
         run.progress.stage("round", 1)
         model = _model(grid, run.seed)
-        left = None if run.budget.seconds is None else max(run.budget.seconds - run.budget.spent, 0.0)
-        solution = model.solve(left, gap=run.budget.gap)
+        solution = model.solve(run.budget.left, gap=run.budget.gap)
         n = len(problem)
         if solution.outcome is Outcome.INFEASIBLE:
             raise NoSafePatternError("No additive rounding of this kind protects all sensitive cells.")
@@ -61,7 +60,7 @@ class RoundingFirstModel:
             grid,
             steps,
             method=self.name,
-            status="time_limit" if solution.outcome is Outcome.STOPPED else proven,
+            status=run.budget.ending if solution.outcome is Outcome.STOPPED else proven,
             bound=cost if proven == "optimal" else bound,
             seconds=run.budget.spent,
             solver=solver_name(),
@@ -125,7 +124,7 @@ def _require(
             end += [zero, side * grid.radius[near] - base * part]
         bounds[0].append(np.minimum(who.lower - value, 0.0))
         bounds[1].append(np.maximum(who.upper - value, 0.0))
-    lower, upper, sliding = problem.levels(who)[:, cell] * (1 - REACH)
+    lower, upper, sliding = problem.levels(who)[:, cell] * (1 - LEVEL_TOLERANCE)
     one = sparse.csr_array(([1.0], ([0], [cell])), shape=(1, n))
     gap: list[sparse.csr_array | None] = [None] * blocks
     rows += [[*gap, one], [*gap, None, -one], [*gap, one, -one]]

@@ -12,8 +12,8 @@ from discreet.arrays import BoolArray, FloatArray
 from discreet.attackers import Attacker
 from discreet.data.table import digits_of
 from discreet.errors import NoSafePatternError, RuleError, some
-from discreet.inference.numbers import differences
-from discreet.inference.tolerances import REACH
+from discreet.inference.exact_numbers import exact_differences
+from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.problem import Problem, Status
 
 LARGEST = 2.0**52  # whole numbers that floats hold without loss
@@ -130,7 +130,7 @@ class RoundingGrid:
 
     def deviation(self, steps: FloatArray) -> float:
         """The sum over all cells that are told of how far what is published is from the truth."""
-        found = np.abs(differences(self.multiples.amount(steps), self.problem.table.value))
+        found = np.abs(exact_differences(self.multiples.amount(steps), self.problem.table.value))
         return float(found[self.told].sum())
 
     def slack(self, who: Attacker, steps: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -152,7 +152,7 @@ class RoundingGrid:
         least, most = self.least.copy(), self.most.copy()
         least[self._exposed()] = np.inf
         for who in self.problem.attackers():
-            due, (lower, upper, sliding) = self.due(who), self.problem.levels(who) * (1 - REACH)
+            due, (lower, upper, sliding) = self.due(who), self.problem.levels(who) * (1 - LEVEL_TOLERANCE)
             for step in self._steps(least, most, due):
                 down, up = self.slack(who, np.full(len(least), step))
                 short = due & ((down < lower) | (up < upper) | (down + up < sliding))

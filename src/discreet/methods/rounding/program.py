@@ -12,7 +12,7 @@ from discreet.inference.max_flow import network
 from discreet.methods.rounding.grid import RoundingGrid
 from discreet.problem import Status
 from discreet.progress import Budget
-from discreet.solvers import Model, Outcome, lagrangian, new_model
+from discreet.solvers import Model, Outcome, lagrangian_bound, new_model
 
 WHOLE = 1e-6  # a solver's whole numbers are this near to one
 
@@ -109,7 +109,7 @@ class RoundingProgram:
         """The linear program, by the simplex method; steps only if they are whole numbers."""
         model = new_model(seed=seed)
         self._load(model, integer=False)
-        solution = model.solve(_left(budget))
+        solution = model.solve(budget.left)
         bound = self._bound(solution.row_dual) if solution.optimal else -np.inf
         return FoundRounding(solution.outcome, self._steps(solution.primal) if solution.optimal else None, bound)
 
@@ -117,7 +117,7 @@ class RoundingProgram:
         """The linear program by interior points: where cells would like to go, and a bound."""
         model = new_model(tolerance=WHOLE, interior=True)
         self._load(model, integer=False)
-        solution = model.solve(_left(budget))
+        solution = model.solve(budget.left)
         if not solution.optimal:
             return self.grid.multiples.part, -np.inf
         return self._sums(solution.primal), self._bound(solution.row_dual)
@@ -137,7 +137,7 @@ class RoundingProgram:
         self._load(model, integer=True)
         if start is not None:
             model.suggest(self._columns(start))
-        solution = model.solve(_left(budget), gap=budget.gap if gap is None else gap, nodes=nodes)
+        solution = model.solve(budget.left, gap=budget.gap if gap is None else gap, nodes=nodes)
         steps = None
         if solution.outcome in (Outcome.OPTIMAL, Outcome.STOPPED) and len(solution.primal) == len(self.cell):
             steps = self._steps(solution.primal)
@@ -146,7 +146,7 @@ class RoundingProgram:
 
     def _bound(self, dual: FloatArray) -> float:
         """What no rounding costs less than, from prices of the rows."""
-        return (lagrangian(*self._all(), dual) + self.constant) * self.unit
+        return (lagrangian_bound(*self._all(), dual) + self.constant) * self.unit
 
     def _sums(self, primal: FloatArray) -> FloatArray:
         return self.origin + np.bincount(self.cell, primal, minlength=len(self.origin))
@@ -193,7 +193,3 @@ def _rank_within(sorted_groups: IntArray) -> IntArray:
     new = np.r_[True, sorted_groups[1:] != sorted_groups[:-1]][: len(sorted_groups)]
     begin = np.flatnonzero(new)
     return np.arange(len(sorted_groups)) - np.repeat(begin, np.diff(np.r_[begin, len(sorted_groups)]))
-
-
-def _left(budget: Budget) -> float | None:
-    return None if budget.seconds is None else max(budget.seconds - budget.spent, 0.0)

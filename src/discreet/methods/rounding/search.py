@@ -31,7 +31,7 @@ class RoundingSearch:
     patient: bool = True  # there is no easier kind of rounding to try instead
     bound: float = 0.0
     audit_seconds: float = 0.0  # that the last one took
-    stopped: bool = False  # by the time limit or by somebody
+    stopped: bool = False  # by the time limit or the user
     work: dict[str, int] = field(default_factory=lambda: {"cuts": 0, "linear_programs": 0, "integer_programs": 0})
 
     def __post_init__(self) -> None:
@@ -101,7 +101,7 @@ class RoundingSearch:
             return "optimal"
         if gap <= self.run.budget.gap:
             return "within_gap"
-        return "time_limit" if self.stopped else "heuristic"
+        return self.run.budget.ending if self.stopped else "heuristic"
 
     def _safe(self, rounded: Callable[[], FoundRounding]) -> FloatArray:
         """Round, ask the attackers, forbid what they found out, until they find out nothing."""
@@ -155,7 +155,7 @@ class RoundingSearch:
 
     def _improved(self, safe: FloatArray) -> FloatArray:
         """Pass over the pieces as long as that brings something. Whoever stops it gets the best safe rounding so far."""
-        try:
+        with self.run.budget.interruptible():
             wish, bound = self.program.interior(self.run.budget)
             self.bound = max(self.bound, bound)
             for _ in range(ROUNDS):
@@ -169,7 +169,5 @@ class RoundingSearch:
                 little = not exposed and self.grid.deviation(safe) > before * (1 - LITTLE)
                 if little or self.run.budget.over or self.gap(safe) <= max(self.run.budget.gap, PROVEN):
                     break
-        except KeyboardInterrupt:
-            self.stopped = True
         self.stopped |= self.run.budget.over
         return safe

@@ -10,11 +10,11 @@ from scipy import sparse
 from discreet.arrays import FloatArray
 from discreet.attackers import Attacker
 from discreet.audit import audit
-from discreet.inference.tolerances import REACH
+from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.rounding.grid import RoundingGrid
 from discreet.methods.rounding.program import Cuts
 from discreet.progress import Progress
-from discreet.protection import Protection, tell
+from discreet.protection import Protection, publish_intervals
 from discreet.solvers import Model, new_model
 
 SNAP = 1e-8  # a price this small is none
@@ -43,7 +43,7 @@ def violated(grid: RoundingGrid, steps: FloatArray, progress: Progress | None = 
 
 def protection(grid: RoundingGrid, steps: FloatArray, **report: object) -> Protection:
     """What readers are told of a rounding."""
-    return tell(grid.problem, *grid.published(steps), cost=grid.deviation(steps), **report)  # type: ignore[arg-type]
+    return publish_intervals(grid.problem, *grid.published(steps), cost=grid.deviation(steps), **report)  # type: ignore[arg-type]
 
 
 class RoundingSeparator:
@@ -96,7 +96,7 @@ class RoundingSeparator:
 
     def _cut(self, who: Attacker, steps: FloatArray, prices: FloatArray, level: float) -> tuple[FloatArray, float]:
         """Σ f(steps) ≥ 1 over all cells, in levels, by a line that touches each f, which is concave, at the steps so far."""
-        grid, least = self.grid, level * (1 - REACH)
+        grid, least = self.grid, level * (1 - LEVEL_TOLERANCE)
 
         def worth(at: FloatArray) -> FloatArray:
             down, up = grid.slack(who, at)

@@ -9,10 +9,10 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.methods.context import Run
-from discreet.methods.method import Traits
+from discreet.methods.method import Traits, option
 from discreet.methods.rounding.grid import Base, Multiples, bases, check
 from discreet.problem import Problem, Status
-from discreet.protection import Protection, tell
+from discreet.protection import Protection, publish_intervals
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class RandomRounding:
     Multiples stay. Published values do not add up, which may give away more than the intervals say; nothing is promised.
     """
 
-    base: float | Base = 5.0
+    base: float | Base = option(5.0, "as in `round`")
     name = "random-round"
     traits = Traits(kind="rounding")
     uses_secret = True
@@ -47,7 +47,7 @@ class ConventionalRounding:
     Readers learn every cell to within half a base. Published values do not add up; nothing is promised.
     """
 
-    base: float | Base = 5.0
+    base: float | Base = option(5.0, "as in `round`")
     name = "conventional-round"
     traits = Traits(kind="rounding")
 
@@ -84,7 +84,7 @@ def _rounded(
         for column, nothing in zip(columns, (np.nan, -np.inf, np.inf), strict=True)
     )
     run.progress.update(1)
-    return tell(
+    return publish_intervals(
         problem,
         published,
         np.minimum(lower, value),

@@ -34,7 +34,7 @@ class Auto:
         found = Kelly().protect(problem, run)
         if len(problem) > LARGE and network(problem.table.relations) is None:
             note = f"kelly: {len(problem):,} cells are too many for the other methods"
-        elif run.budget.over or found.report.status == "time_limit":
+        elif run.budget.over:
             note = NO_TIME
         else:
             found, note = _climb(problem, run, found)
@@ -43,22 +43,23 @@ class Auto:
 
 def _climb(problem: Problem, run: Run, found: Protection) -> tuple[Protection, str]:
     """Rung by rung, until the pattern is proven to be the cheapest, or time is up."""
-    try:
+    search = None
+    with run.budget.interruptible():
         search = PatternSearch(problem, run)
         search.settle()
         if run.start is not None:
             search.accept(search.forced | (run.start & search.free))
         search.accept(found.suppressed)
-    except KeyboardInterrupt:
-        return replace(found, report=replace(found.report, status="time_limit")), NO_TIME
-    used, stopped = ["kelly"], False
+    if search is None or search.suppressed is None:
+        return replace(found, report=replace(found.report, status=run.budget.ending)), NO_TIME
+    used = ["kelly"]
 
     def rung(name: str) -> bool:
         if not search.done():
             used.append(name)
         return used[-1] == name
 
-    try:
+    with run.budget.interruptible():
         if search.has_tables and rung("modular"):
             search.grow(table_by_table(problem, run.unkept(), 1.0).astype(float))
         if rung("guided"):
@@ -67,8 +68,5 @@ def _climb(problem: Problem, run: Run, found: Protection) -> tuple[Protection, s
             Neighbourhoods(search).descend()
         if run.budget.seconds is not None and rung("optimal"):
             search.rounds(SLICE)
-    except KeyboardInterrupt:
-        stopped = True
     why = "is proven to be the cheapest" if search.proven else "is the cheapest found"
-    ended = "time_limit" if stopped or run.budget.over else "heuristic"
-    return search.protection("auto", ended), f"{', '.join(used)}: the pattern {why}"
+    return search.protection("auto"), f"{', '.join(used)}: the pattern {why}"

@@ -11,7 +11,7 @@ from discreet.arrays import BoolArray, IntArray
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError
 from discreet.executors import in_order
-from discreet.inference.evidence import Difference
+from discreet.inference.deviations import Deviation
 from discreet.inference.max_flow import network
 from discreet.methods.context import Run
 from discreet.methods.suppress.pattern import Moves, Pattern
@@ -41,7 +41,7 @@ class _Found:
 
     suppressed: BoolArray
     stuck: IntArray
-    moves: list[list[Difference]]  # by attacker who matters there
+    moves: list[list[Deviation]]  # by attacker who matters there
 
 
 def apart(problem: Problem, run: Run) -> tuple[BoolArray, Moves]:
@@ -56,7 +56,7 @@ def apart(problem: Problem, run: Run) -> tuple[BoolArray, Moves]:
     if run.start is not None:
         suppressed |= run.start & (problem.status == Status.FREE)
     place = {who.name: number for number, who in enumerate(problem.attackers())}
-    moves: list[list[Difference]] = [[] for _ in place]
+    moves: list[list[Deviation]] = [[] for _ in place]
     # Flows are as quick in all of a hierarchy as in a part of it.
     tables = [] if network(problem.table.relations) is not None else subtables(problem.table.relations)
     if len(tables) < 2:
@@ -68,15 +68,14 @@ def apart(problem: Problem, run: Run) -> tuple[BoolArray, Moves]:
     regions = _Regions(problem, tables)
     run.progress.stage("tables", int(stuck.sum()))
     while not run.budget.over and (batch := regions.batch(stuck)):
-        left = None if run.budget.seconds is None else run.budget.seconds - run.budget.spent
-        work = [_region(problem, suppressed, stuck, *one, run.seed, left) for one in batch]
+        work = [_region(problem, suppressed, stuck, *one, run.seed, run.budget.left) for one in batch]
         for region, found in zip(work, in_order(run.executor, _protect, work), strict=True):
             cells = region.cells
             suppressed[cells] |= found.suppressed
             stuck[cells] = False
             stuck[cells[found.stuck]] = True
             for who, new in zip(region.problem.attackers(), found.moves, strict=True):
-                moves[place[who.name]] += [Difference(cells[move.cells], move.move) for move in new]
+                moves[place[who.name]] += [Deviation(cells[move.cells], move.amount) for move in new]
         run.progress.update(int((~stuck[problem.primaries]).sum()), f"{int(suppressed.sum()):,} suppressed")
         run.keep(suppressed)
     return suppressed, moves
@@ -162,9 +161,9 @@ def _protect(region: _Region) -> _Found:
     run = Run(region.seed, Budget(region.seconds))
     try:
         pattern.grow(run)
-        suppressed, status = pattern.trim(run)
+        suppressed, _ = pattern.trim(run)
     except NoSafePatternError:  # not in time
-        suppressed, status = pattern.suppressed, ""
-    if status == "time_limit" and not run.budget.over:  # interrupted: propagate
+        suppressed = pattern.suppressed
+    if run.budget.cancelled:
         raise KeyboardInterrupt
     return _Found(suppressed, pattern.lacking(), pattern.moves(suppressed))

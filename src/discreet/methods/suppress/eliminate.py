@@ -38,7 +38,7 @@ def eliminate(
         found = movers(problem, suppressed, price, run.seed, fares)
         sides = [_Side(*both) for both in zip(evidence, found, strict=True)]
         if not all(side.shows_all(suppressed, run.budget) for side in sides):
-            return suppressed, "time_limit" if run.budget.over else "heuristic"
+            return suppressed, run.budget.ending if run.budget.over else "heuristic"
         if suppressed.sum() > VAST:
             for mover in found:
                 if isinstance(mover, Mover):
@@ -52,7 +52,7 @@ def eliminate(
             run.progress.stage("clean up", len(candidates))
             for done, i in enumerate(candidates.tolist(), start=1):
                 if run.budget.over:
-                    return suppressed, "time_limit"
+                    return suppressed, run.budget.ending
                 asked = [side for side in sides if side.publish(i, suppressed)]
                 if not any(side.ruled_out(i, suppressed) for side in asked) and all(
                     s.has_other(i, suppressed) for s in asked
@@ -66,7 +66,8 @@ def eliminate(
                         side.hide(i)
                 run.progress.update(done, f"{left:,} suppressed")
     except KeyboardInterrupt:  # every drop made so far was proven safe
-        return suppressed, "time_limit"
+        run.budget.cancel()
+        return suppressed, run.budget.ending
     return suppressed, "heuristic"
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
-from discreet.inference.evidence import Difference
-from discreet.inference.tolerances import REACH, RESIDUAL
+from discreet.inference.deviations import Deviation
+from discreet.inference.tolerances import LEVEL_TOLERANCE, RESIDUAL_TOLERANCE
 from discreet.methods.suppress.movers import AnyMover
 from discreet.methods.suppress.nonzeros import terms
 from discreet.problem import Problem, Status
@@ -32,16 +32,16 @@ class KnownDeviations:
         self.may_go = problem.status == Status.FREE
         self.reach = np.zeros((2, len(problem)))
         self.shown_by = np.full((2, len(problem)), -1)
-        self.tables: list[Difference] = []
+        self.tables: list[Deviation] = []
         self.shows: list[tuple[IntArray, IntArray]] = []  # by table: sides and cells it spoke for at first
         self.using: defaultdict[int, list[int]] = defaultdict(list)  # secondary -> tables in which it moves
 
     def reaches(self, p: int, side: int, level: float) -> bool:
-        return bool(self.reach[side, p] >= level * (1 - REACH))
+        return bool(self.reach[side, p] >= level * (1 - LEVEL_TOLERANCE))
 
     def suffices(self, p: int) -> bool:
         """Whether all protection levels of ``p`` are shown to be reached."""
-        wide_enough = self.reach[:, p].sum() >= self.sliding[p] * (1 - REACH)
+        wide_enough = self.reach[:, p].sum() >= self.sliding[p] * (1 - LEVEL_TOLERANCE)
         return bool(wide_enough and self.reaches(p, DOWN, self.lower[p]) and self.reaches(p, UP, self.upper[p]))
 
     def counts(self, cells: IntArray, suppressed: BoolArray, without: int) -> BoolArray:
@@ -57,21 +57,21 @@ class KnownDeviations:
         """Ask no more of a cell that nothing protects."""
         self.is_protected[p] = False
 
-    def add(self, difference: Difference) -> None:
+    def add(self, difference: Deviation) -> None:
         """Learn from one congruent table."""
-        moves = difference.move != 0
-        support, move = difference.cells[moves], difference.move[moves]
+        moves = difference.amount != 0
+        support, move = difference.cells[moves], difference.amount[moves]
         if not len(support):
             return
         size, up = np.abs(move), move > 0
         with np.errstate(over="ignore"):  # slack without end for a tiny move
             multiple = [(self.slack[np.where(up, way, 1 - way), support] / size).min() for way in (DOWN, UP)]
-        at = np.flatnonzero(self.is_protected[support] & (size * RESIDUAL >= self._residual(support, move)))
+        at = np.flatnonzero(self.is_protected[support] & (size * RESIDUAL_TOLERANCE >= self._residual(support, move)))
         # Each goes its own way, or all go back.
         side = np.concatenate([np.where(up[at], UP, DOWN), np.where(up[at], DOWN, UP)])
         reach = np.concatenate([size[at] * min(multiple[UP], 1e12), size[at] * min(multiple[DOWN], 1e12)])
         cell = np.tile(support[at], 2)
-        better = reach > self.reach[side, cell] * (1 + REACH)
+        better = reach > self.reach[side, cell] * (1 + LEVEL_TOLERANCE)
         if not better.any():
             return
         side, cell = side[better], cell[better]
@@ -81,7 +81,7 @@ class KnownDeviations:
         self.tables.append(difference)
         self.shows.append((side, cell))
 
-    def in_use(self, suppressed: BoolArray) -> list[Difference]:
+    def in_use(self, suppressed: BoolArray) -> list[Deviation]:
         """The tables that show suppressed cells to be safe."""
         ids = np.unique(self.shown_by[:, self.is_protected & suppressed])
         return [self.tables[k] for k in ids[ids >= 0].tolist()]
@@ -105,11 +105,11 @@ class KnownDeviations:
         return np.concatenate(sides), np.concatenate(cells)
 
 
-def seek(mover: AnyMover, evidence: KnownDeviations, p: int) -> list[Difference] | None:
+def seek(mover: AnyMover, evidence: KnownDeviations, p: int) -> list[Deviation] | None:
     """Cheap moves that show ``p`` what it still lacks, added to the evidence; None if there are none."""
-    moves: list[Difference] = []
+    moves: list[Deviation] = []
 
-    def learn(*found: Difference | None) -> bool:
+    def learn(*found: Deviation | None) -> bool:
         for move in found:
             if move is None:
                 return False

@@ -12,15 +12,15 @@ from scipy import sparse
 from discreet.arrays import BoolArray, FloatArray
 from discreet.attackers import Attacker
 from discreet.errors import NoSafePatternError, some
+from discreet.inference.bound_propagation import propagate
 from discreet.inference.max_flow import network
-from discreet.inference.propagate import propagate
-from discreet.inference.tolerances import REACH
+from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.context import Run
-from discreet.methods.method import Traits
+from discreet.methods.method import Traits, option
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection, suppress
-from discreet.solvers import DEFAULT, Outcome, Solution, check_solver, new_model, solver_name
+from discreet.solvers import DEFAULT_SOLVER, Outcome, Solution, check_solver, new_model, solver_name
 
 AMPLE = 100.0  # this many levels of slack are as good as endless where relations are not those of a network
 SPREAD = 1e6  # cells cheaper than the dearest by more than this factor cost as good as nothing
@@ -47,7 +47,7 @@ class FirstModel:
     again, one linear program a requirement. If it is too small for one, the model is told that it must suppress some other cell.
     """
 
-    solver: str = DEFAULT
+    solver: str = option(DEFAULT_SOLVER, "solver of the integer program: `highs` or `scip`")
 
     name = "first-model"
     traits = Traits(splits=True, proves_bound=True)
@@ -70,7 +70,7 @@ class FirstModel:
                 raise NoSafePatternError("The time limit ended before there was a safe pattern. Allow more time.")
             model.enlarge(suppressed, violated)
         run.progress.update(1)
-        status, bound = model.proven(solution, suppressed)
+        status, bound = model.proven(solution, suppressed, run.budget)
         return suppress(
             problem,
             suppressed,
@@ -150,7 +150,7 @@ def _requirements(problem: Problem, who: Attacker) -> Iterator[_Requirement]:
                 cells=cells,
                 keep=sparse.csr_array(sparse.block_diag([relations] * len(sides))),
                 need=rows,
-                least=least / unit * (1 - REACH),
+                least=least / unit * (1 - LEVEL_TOLERANCE),
                 down=np.tile(np.minimum(-low / unit, ample), len(sides)),
                 up=np.tile(np.minimum(high / unit, ample), len(sides)),
             )
@@ -216,8 +216,7 @@ class _Model:
         self.total = total
 
     def solve(self, budget: Budget) -> Solution:
-        left = None if budget.seconds is None else max(budget.seconds - budget.spent, 0.0)
-        solution = self.model.solve(left, gap=budget.gap)
+        solution = self.model.solve(budget.left, gap=budget.gap)
         if solution.outcome is Outcome.INFEASIBLE:
             labels = self.problem.table.labels(self.problem.primaries)
             raise NoSafePatternError(
@@ -245,13 +244,13 @@ class _Model:
         least = np.array([0.0 if requirement.conditional else 1.0 for requirement in violated])
         self.model.add_rows(sparse.csr_array(others), least, np.full(len(violated), np.inf))
 
-    def proven(self, solution: Solution, suppressed: BoolArray) -> tuple[str, float]:
+    def proven(self, solution: Solution, suppressed: BoolArray, budget: Budget) -> tuple[str, float]:
         """How good the pattern is, and what no safe pattern can be cheaper than."""
         cost = float(self.problem.cost[suppressed].sum())
         forced = float(self.problem.cost[self.cells[~self.free]].sum())
         bound = min(max(solution.bound * self.unit, forced), cost)
         if solution.outcome is Outcome.STOPPED:
-            return "time_limit", bound
+            return budget.ending, bound
         if cost - bound <= PROVEN * max(self.unit, cost):
             return "optimal", cost
         return "within_gap", bound

@@ -24,12 +24,7 @@ class Guided:
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         search = PatternSearch(problem, run)
-        stopped = False
-        try:
+        with run.budget.interruptible():
             search.begin(run.start)
             search.follow()
-        except KeyboardInterrupt:
-            if search.suppressed is None:
-                raise
-            stopped = True
-        return search.protection(self.name, "time_limit" if stopped or run.budget.over else "heuristic")
+        return search.protection(self.name)

@@ -35,17 +35,12 @@ class Improve:
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         search = PatternSearch(problem, run)
-        stopped = False
-        try:
+        with run.budget.interruptible():
             in_parts = run.start is None and search.has_tables
             search.begin(table_by_table(problem, run, FIRST) if in_parts else run.start)
             search.follow()
             Neighbourhoods(search).descend()
-        except KeyboardInterrupt:
-            if search.suppressed is None:
-                raise
-            stopped = True
-        return search.protection(self.name, "time_limit" if stopped or run.budget.over else "heuristic")
+        return search.protection(self.name)
 
 
 class Neighbourhoods:

@@ -10,9 +10,9 @@ from scipy import sparse
 
 from discreet.arrays import DOWN, UP, FloatArray, IntArray
 from discreet.attackers import Attacker
-from discreet.inference.evidence import Difference
-from discreet.inference.neighbourhood import Vicinity
-from discreet.inference.tolerances import REACH
+from discreet.inference.deviations import Deviation
+from discreet.inference.nearest_columns import NearestColumns
+from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.problem import Problem
 from discreet.solvers import Outcome, new_model, solver_name
 
@@ -74,9 +74,9 @@ class Mover:
         if "_whole" in self.__dict__:
             self._whole.asked = None
 
-    def move(self, p: int, side: int, level: float) -> Difference | None:
+    def move(self, p: int, side: int, level: float) -> Deviation | None:
         """A cheap congruent table that moves ``p`` by ``level``; None if there is none."""
-        if self.left[side, self.column[p]] < level * (1 - REACH):
+        if self.left[side, self.column[p]] < level * (1 - LEVEL_TOLERANCE):
             return None
         for cells, program, at in self._programs(p, level):
             move = program.move(at, side, level)
@@ -84,7 +84,7 @@ class Mover:
                 return _difference(cells, move)
         return None
 
-    def stretch(self, p: int, lower: float, upper: float, sliding: float) -> tuple[Difference, Difference] | None:
+    def stretch(self, p: int, lower: float, upper: float, sliding: float) -> tuple[Deviation, Deviation] | None:
         """Two tables, one with ``p`` at least ``lower`` below and one ``upper`` above, ``sliding`` apart in all."""
         for cells, program, at in self._programs(p, max(lower, upper, sliding)):
             both = program.stretch(at, lower, upper, sliding)
@@ -116,8 +116,8 @@ class Mover:
         return self._program(self.relations, self.left, self.price, self.fares)
 
     @cached_property
-    def _vicinity(self) -> Vicinity:
-        return Vicinity(self.relations)
+    def _vicinity(self) -> NearestColumns:
+        return NearestColumns(self.relations)
 
 
 class _Program:
@@ -196,9 +196,9 @@ class _Program:
         return np.where(np.abs(move) >= STILL, move * unit, 0.0)
 
 
-def _difference(cells: IntArray, move: FloatArray) -> Difference:
+def _difference(cells: IntArray, move: FloatArray) -> Deviation:
     moves = np.flatnonzero(move)
-    return Difference(cells[moves], move[moves])
+    return Deviation(cells[moves], move[moves])
 
 
 def slacks(problem: Problem, attacker: Attacker, cells: IntArray) -> FloatArray:

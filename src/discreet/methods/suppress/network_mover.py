@@ -8,9 +8,9 @@ import numpy as np
 
 from discreet.arrays import DOWN, UP, FloatArray, IntArray
 from discreet.attackers import Attacker
-from discreet.inference.evidence import Difference
+from discreet.inference.deviations import Deviation
 from discreet.inference.max_flow import Network
-from discreet.inference.tolerances import REACH
+from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.suppress.mover import slacks
 from discreet.problem import Problem
 
@@ -54,14 +54,14 @@ class NetworkMover:
 
         release(self.map.streets, self.map.column[cells])
 
-    def move(self, p: int, side: int, level: float) -> Difference | None:
+    def move(self, p: int, side: int, level: float) -> Deviation | None:
         """A cheap congruent table that moves ``p`` by ``level``; None if there is none."""
-        if self.left[side, self.map.column[p]] < level * (1 - REACH):
+        if self.left[side, self.map.column[p]] < level * (1 - LEVEL_TOLERANCE):
             return None
-        far, difference = self._move(p, side, level, 1 - REACH)
-        return difference if far >= level * (1 - REACH) else None
+        far, difference = self._move(p, side, level, 1 - LEVEL_TOLERANCE)
+        return difference if far >= level * (1 - LEVEL_TOLERANCE) else None
 
-    def stretch(self, p: int, lower: float, upper: float, sliding: float) -> tuple[Difference, Difference] | None:
+    def stretch(self, p: int, lower: float, upper: float, sliding: float) -> tuple[Deviation, Deviation] | None:
         """Two tables, one with ``p`` at least ``lower`` below and one ``upper`` above, ``sliding`` apart in all.
 
         The cheapest of three: the one above does as much of the width as it can, no more than it must, or half of that.
@@ -70,23 +70,23 @@ class NetworkMover:
         found = [self._apart(p, lower, goal, sliding) for goal in (most, (upper + most) / 2, upper)]
         return min((pair for pair in found if pair is not None), key=self._price, default=None)
 
-    def _apart(self, p: int, lower: float, upper: float, sliding: float) -> tuple[Difference, Difference] | None:
+    def _apart(self, p: int, lower: float, upper: float, sliding: float) -> tuple[Deviation, Deviation] | None:
         """One table with ``p`` up to ``upper`` above, and one with ``p`` so far below that it is enough."""
         far, above = self._move(p, UP, upper)
         below = self.move(p, DOWN, max(lower, sliding - far))
         return None if below is None else (above, below)
 
-    def _move(self, p: int, side: int, level: float, least: float = 0.0) -> tuple[float, Difference]:
+    def _move(self, p: int, side: int, level: float, least: float = 0.0) -> tuple[float, Deviation]:
         """Move a cell by a level, or as far as it goes if that can be ``least`` of it; how far."""
         from discreet.methods.suppress.network_mover_kernel import circulate
 
         if not level:
-            return 0.0, Difference(np.zeros(0, np.int64), np.zeros(0))
+            return 0.0, Deviation(np.zeros(0, np.int64), np.zeros(0))
         at = self.map.column[p]
         far, arcs, move = circulate(self.map.streets, self.map.marks, self.left, at, side, level, least)
-        return far * level, Difference(self.map.cells[arcs], move * level)
+        return far * level, Deviation(self.map.cells[arcs], move * level)
 
-    def _price(self, pair: tuple[Difference, Difference]) -> float:
+    def _price(self, pair: tuple[Deviation, Deviation]) -> float:
         """What it costs to suppress all that moves in one of two tables."""
         at = self.map.column[np.union1d(pair[0].cells, pair[1].cells)]
         streets = self.map.streets

@@ -11,7 +11,7 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError, some
-from discreet.inference.evidence import Difference
+from discreet.inference.deviations import Deviation
 from discreet.methods.context import Run
 from discreet.methods.suppress.eliminate import eliminate
 from discreet.methods.suppress.evidence import KnownDeviations, seek
@@ -19,7 +19,7 @@ from discreet.methods.suppress.movers import AnyMover, movers
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
 
-Moves = Sequence[Sequence[Difference]]  # by attacker
+Moves = Sequence[Sequence[Deviation]]  # by attacker
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ class Pattern:
         evidence = [defence.evidence for defence in self.defences]
         return eliminate(self.problem, self.suppressed, evidence, replace(run, seed=self.seed))
 
-    def moves(self, suppressed: BoolArray) -> list[list[Difference]]:
+    def moves(self, suppressed: BoolArray) -> list[list[Deviation]]:
         """What shows cells of a pattern to be safe, by attacker."""
         return [defence.evidence.in_use(suppressed) for defence in self.defences]
 

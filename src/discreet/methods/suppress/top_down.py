@@ -68,7 +68,7 @@ class Parts:
         progress.stage("tables", len(self.tables))
         while self.dirty.any() and not budget.over:
             batch = list(self._batch())
-            left = None if budget.seconds is None else (budget.seconds - budget.spent) / len(batch)
+            left = None if budget.left is None else budget.left / len(batch)
             answers = in_order(self.run.executor, solve, [self._part(self.tables[k], left) for k in batch])
             for k, answer in zip(batch, answers, strict=True):
                 self.dirty[k] = False
@@ -130,6 +130,6 @@ def needs(part: Subproblem, suppressed: BoolArray) -> FloatArray:
             for side, level in ((DOWN, lower[p]), (UP, upper[p])):
                 move = mover.move(p, side, float(level)) if level > 0 else None
                 if move is not None:
-                    need[UP, move.cells] = np.maximum(need[UP, move.cells], move.move)
-                    need[DOWN, move.cells] = np.maximum(need[DOWN, move.cells], -move.move)
+                    need[UP, move.cells] = np.maximum(need[UP, move.cells], move.amount)
+                    need[DOWN, move.cells] = np.maximum(need[DOWN, move.cells], -move.amount)
     return need

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
-from discreet.inference.propagate import propagate, propagate_terms
-from discreet.inference.tolerances import REACH
+from discreet.inference.bound_propagation import propagate, propagate_terms
+from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.suppress.evidence import KnownDeviations
 from discreet.methods.suppress.mover import Mover
 from discreet.methods.suppress.nonzeros import terms
@@ -37,7 +37,7 @@ class Unpicked:
 
     def _lacking(self, columns: IntArray, suppressed: BoolArray, i: int) -> bool:
         evidence, cells = self.evidence, self.mover.cells[columns]
-        low, high, short = self.low[columns], self.high[columns], 1 - 2 * REACH
+        low, high, short = self.low[columns], self.high[columns], 1 - 2 * LEVEL_TOLERANCE
         lacking = (
             (-low < evidence.lower[cells] * short)
             | (high < evidence.upper[cells] * short)

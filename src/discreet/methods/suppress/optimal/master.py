@@ -12,7 +12,7 @@ from scipy.sparse import csgraph
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.methods.suppress.optimal.cuts import PatternCut
-from discreet.solvers import DEFAULT, Outcome, Solution, new_model
+from discreet.solvers import DEFAULT_SOLVER, Outcome, Solution, new_model
 
 SLACK = 0.3  # rows that are fulfilled by more than this sit out
 CROWD = 1000  # rows before any sit out
@@ -42,7 +42,9 @@ class PatternMaster:
     Rows that are fulfilled by far sit out until a pattern misses them, and costly columns until one might pay.
     """
 
-    def __init__(self, cost: FloatArray, free: BoolArray, forced: BoolArray, seed: int, solver: str = DEFAULT) -> None:
+    def __init__(
+        self, cost: FloatArray, free: BoolArray, forced: BoolArray, seed: int, solver: str = DEFAULT_SOLVER
+    ) -> None:
         self.columns = np.flatnonzero(free)
         self.cost = cost[self.columns]
         self.forced = forced.astype(float)

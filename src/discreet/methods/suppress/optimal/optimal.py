@@ -9,14 +9,14 @@ import numpy as np
 from discreet.arrays import BoolArray
 from discreet.errors import NoSafePatternError, RuleError, some
 from discreet.methods.context import Run
-from discreet.methods.method import Traits
+from discreet.methods.method import Traits, option
 from discreet.methods.suppress.kelly import Kelly
 from discreet.methods.suppress.modular import table_by_table
 from discreet.methods.suppress.optimal.search import PatternSearch
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection
-from discreet.solvers import DEFAULT, check_solver
+from discreet.solvers import DEFAULT_SOLVER, check_solver
 
 FIRST = 0.25  # of the time for a pattern to begin with
 EXPLAIN = 60.0  # seconds to find out what would help where nothing does
@@ -24,15 +24,11 @@ EXPLAIN = 60.0  # seconds to find out what would help where nothing does
 
 @dataclass(frozen=True)
 class Optimal:
-    """Fischetti & Salazar-González (2000), Salazar-González (2002): the cheapest safe pattern, with a bound.
+    """Fischetti & Salazar-González (2000), Salazar-González (2002): the cheapest safe pattern, with a bound."""
 
-    ``at_most`` limits the number of suppressed cells, primaries included. ``fewest`` asks for as few as possible among the
-    cheapest patterns. ``solver`` is that of the integer programs.
-    """
-
-    at_most: int | None = None
-    fewest: bool = False
-    solver: str = DEFAULT
+    at_most: int | None = option(None, "upper limit on the number of suppressed cells, sensitive ones included")
+    fewest: bool = option(False, "of the cheapest patterns, one with the fewest suppressed cells")
+    solver: str = option(DEFAULT_SOLVER, "solver of the integer programs: `highs` or `scip`")
 
     name = "optimal"
     traits = Traits(takes_start=True, splits=True, proves_bound=True)
@@ -45,15 +41,13 @@ class Optimal:
     def protect(self, problem: Problem, run: Run) -> Protection:
         search = PatternSearch(problem, run, at_most=self.at_most, fewest=self.fewest, solver=self.solver)
         try:
-            search.run(self._first(problem, run, search))
+            with run.budget.interruptible():
+                search.run(self._first(problem, run, search))
         except NoSafePatternError as error:
             raise _explained(problem, error, run.budget) from None
-        except KeyboardInterrupt:
-            if search.suppressed is None:
-                raise
-        if search.suppressed is None:
+        if search.suppressed is None and not run.budget.cancelled:
             raise self._without(problem, search)
-        return search.protection(self.name, "time_limit")
+        return search.protection(self.name)
 
     def _first(self, problem: Problem, run: Run, search: PatternSearch) -> BoolArray | None:
         """A pattern to begin with, not safe perhaps; a safe one that is there before it is the best so far."""
@@ -64,8 +58,6 @@ class Optimal:
             return None
         found = Kelly().protect(problem, run)  # the quickest
         search.accept(found.suppressed)
-        if found.report.status == "time_limit" and not run.budget.over:  # interrupted: propagate
-            raise KeyboardInterrupt
         return table_by_table(problem, run.unkept(), FIRST) if search.easy else None
 
     def _without(self, problem: Problem, search: PatternSearch) -> NoSafePatternError:
@@ -89,7 +81,7 @@ class Optimal:
 def _explained(problem: Problem, error: NoSafePatternError, budget: Budget) -> NoSafePatternError:
     """The same error with the cheapest way out, if there is one: cells that must be published but would have to be suppressed."""
     frozen = problem.status == Status.PUBLISHED
-    left = EXPLAIN if budget.seconds is None else min(EXPLAIN, budget.seconds - budget.spent)
+    left = EXPLAIN if budget.left is None else min(EXPLAIN, budget.left)
     if not frozen.any() or left <= 0:
         return error
     eased = problem.with_columns(

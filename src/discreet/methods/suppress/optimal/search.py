@@ -17,7 +17,7 @@ from discreet.methods.suppress.pattern import Pattern
 from discreet.methods.suppress.subtables import subtables
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
-from discreet.solvers import DEFAULT, solver_name
+from discreet.solvers import DEFAULT_SOLVER, solver_name
 
 LARGE = 30_000  # cells: there the first pattern is left to the integer program
 GUIDE = 0.999  # of the cost of a cell that the linear program suppresses is waived
@@ -46,7 +46,7 @@ class PatternSearch:
         at_most: int | None = None,
         fewest: bool = False,
         programs: float = np.inf,
-        solver: str = DEFAULT,
+        solver: str = DEFAULT_SOLVER,
     ) -> None:
         self.problem, self.seed, self.budget, self.progress = problem, run.seed, run.budget, run.progress
         self.keep, self.inner = run.keep, Run(run.seed, run.budget)
@@ -131,22 +131,31 @@ class PatternSearch:
         self._tell()
         return True
 
-    def protection(self, method: str, otherwise: str) -> Protection:
-        """The best pattern with its bound, and how the search ended: ``otherwise`` if it is not near enough to the best."""
+    def protection(self, method: str) -> Protection:
+        """The best pattern with its bound, and how the search ended."""
         if self.suppressed is None:
+            if self.budget.cancelled:
+                raise KeyboardInterrupt
             labels = self.problem.table.labels(self.problem.primaries)
             raise NoSafePatternError("The time limit ended without a safe pattern. Allow more time.", labels)
         return suppress(
             self.problem,
             self.suppressed,
             method=method,
-            status="optimal" if self.proven else "within_gap" if self.gap <= self.budget.gap else otherwise,
+            status=self._status(),
             bound=self.bound,
             seconds=self.budget.spent,
             solver=solver_name(self.solver),
             seed=self.seed,
             work=self.work,
         )
+
+    def _status(self) -> str:
+        if self.proven:
+            return "optimal"
+        if self.gap <= self.budget.gap:
+            return "within_gap"
+        return self.budget.ending if self.budget.over else "heuristic"
 
     def _next(self, cost: float) -> float:
         """Costs are multiples of a grain, so a bound between two of them is as good as the next one."""
@@ -350,11 +359,9 @@ class PatternSearch:
             if not self.budget.over:
                 raise
             return False
-        suppressed, status = pattern.trim(self.inner)
+        suppressed, _ = pattern.trim(self.inner)
         better = self.accept(suppressed)
         self.failed = 0 if better else self.failed + 1
-        if status == "time_limit" and not self.budget.over:  # interrupted: propagate
-            raise KeyboardInterrupt
         return better
 
     def polish(self, seconds: float) -> None:
@@ -414,8 +421,7 @@ class PatternSearch:
         return float(self.cost[self.free] @ x[self.free])
 
     def _within(self, seconds: float) -> float:
-        left = np.inf if self.budget.seconds is None else self.budget.seconds - self.budget.spent
-        return max(min(seconds, left), 0.1)
+        return max(min(seconds, np.inf if self.budget.left is None else self.budget.left), 0.1)
 
 
 def _fulfil(cut: PatternCut, x: FloatArray, cost: FloatArray) -> None:

@@ -11,7 +11,7 @@ from scipy import sparse
 from discreet.arrays import DOWN, SIGN, UP, BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
 from discreet.inference.max_flow import Network, network
-from discreet.inference.tolerances import REACH
+from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.suppress.optimal.cuts import LEAST, PatternCut, capacity_cut, cover_cut
 from discreet.problem import Problem, Status
 from discreet.solvers import Solution, new_model
@@ -38,7 +38,7 @@ def requirements(problem: Problem, attacker: Attacker) -> list[Requirement]:
         for sides, level in (((DOWN,), lower[cell]), ((UP,), upper[cell]), ((DOWN, UP), sliding[cell])):
             # A sliding level that the other two imply says nothing.
             if level > 0 and (len(sides) == 1 or level > lower[cell] + upper[cell]):
-                found.append(Requirement(cell, sides, float(level) * (1 - REACH)))
+                found.append(Requirement(cell, sides, float(level) * (1 - LEVEL_TOLERANCE)))
     return found
 
 

@@ -1,0 +1,65 @@
+"""Which records are edited: more in small areas, and those first that are alone with their keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import BoolArray, IntArray
+from discreet.edit.record_codes import NOWHERE, condensed
+from discreet.errors import InputError
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What share of an area's records is chosen, and how much likelier those are who are alone with their keys.
+
+    An area of n records has the share ``small`` if n is at most ``small_area``, then ``small`` · ``small_area`` / n, and
+    never less than ``rate``: a larger area never has fewer records chosen than a smaller one.
+    """
+
+    rate: float = 0.05
+    small: float | None = None  # four times the rate
+    small_area: int = 100
+    risk: float = 5.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.rate <= 1:
+            raise InputError(f"rate is a share from 0 to 1, not {self.rate:g}.")
+        if self.small is not None and not self.rate <= self.small <= 1:
+            raise InputError(f"small is a share from the rate, {self.rate:g}, to 1, not {self.small:g}.")
+        if self.small_area < 1:
+            raise InputError(f"small_area is a number of records from 1 up, not {self.small_area}.")
+        if not 1 <= self.risk < np.inf:
+            raise InputError(f"risk is a factor from 1 up, not {self.risk:g}.")
+
+    @property
+    def highest(self) -> float:
+        return min(1.0, 4 * self.rate) if self.small is None else self.small
+
+    def of(self, size: IntArray) -> NDArray[np.float64]:
+        return np.clip(self.highest * self.small_area / np.maximum(size, 1), self.rate, self.highest)
+
+
+def alone(area: IntArray, key: IntArray) -> BoolArray:
+    """Nobody else in the area has the same keys."""
+    cell = condensed(area * (int(key.max(initial=0)) + 1) + key)
+    return np.asarray((np.bincount(cell)[cell] == 1) & (area != NOWHERE))
+
+
+def choose(area: IntArray, risky: BoolArray, rates: Rates, rng: np.random.Generator) -> BoolArray:
+    """The records to edit: of each area its share, rounded up or down at random, drawn without putting back."""
+    inside = np.flatnonzero(area != NOWHERE)
+    size = np.bincount(area[inside])
+    share = rates.of(size) * size
+    wanted = np.floor(share + rng.random(len(size)))
+    # Who waits the shortest is drawn first: exponential times draw one after the other, by odds.
+    wait = rng.exponential(size=len(inside)) / np.where(risky[inside], rates.risk, 1.0)
+    order = np.lexsort((wait, area[inside]))
+    here = area[inside][order]
+    rank = np.arange(len(inside)) - (np.cumsum(size) - size)[here]
+    chosen = np.zeros(len(area), dtype=bool)
+    chosen[inside[order[rank < wanted[here]]]] = True
+    return chosen

@@ -1,0 +1,128 @@
+"""The release as it is written: every file is read again before it takes its place, and must say what was audited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from openpyxl import load_workbook
+from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+from discreet.data.hierarchy import LABEL_SEPARATOR
+from discreet.errors import NotSafeError, some
+from discreet.io import csv
+from discreet.release import Release
+
+SHEETS = ("table", "cells")
+DIGITS = 1e-15  # share of a number that may get lost
+
+
+def check_written(release: Release, path: Path) -> None:
+    """Refuse a file that lists other cells than the release, or shows anything else in them."""
+    READERS[path.suffix.lower()](release, path)
+
+
+def _check_csv(release: Release, path: Path) -> None:
+    frame = csv.read_release(path)
+    _check_rows(release, list(frame.columns), frame.itertuples(index=False, name=None), _from_text)
+
+
+def _check_parquet(release: Release, path: Path) -> None:
+    frame = pd.read_parquet(path)
+    marked = frame.pop("suppressed")
+    if not np.array_equal(marked.to_numpy(bool), release.suppressed):
+        _refuse(path.suffix, ["suppressed"])
+    _check_rows(release, list(frame.columns), frame.itertuples(index=False, name=None), _from_number)
+
+
+def _check_workbook(release: Release, path: Path) -> None:
+    book = load_workbook(path, read_only=True)
+    try:
+        strange = [name for name in book.sheetnames if name not in SHEETS]
+        if strange:
+            _refuse("sheets", strange)
+        rows = book["cells"].iter_rows(values_only=True)
+        _check_rows(release, list(next(rows)), rows, _from_sheet)
+        if "table" in book.sheetnames:
+            _check_cross_table(release, list(book["table"].iter_rows(values_only=True)))
+    finally:
+        book.close()
+
+
+READERS: dict[str, Callable[[Release, Path], None]] = {
+    ".csv": _check_csv,
+    ".parquet": _check_parquet,
+    ".xlsx": _check_workbook,
+}
+
+
+def _check_rows(release: Release, header: Sequence[Any], rows: Any, read: Callable[[Any, str], float]) -> None:
+    """One row for each cell: its codes, its value, and the ends of its interval where there are any."""
+    names = [*release.codes, release.response]
+    ends = [
+        (f"{release.response} {side}", end)
+        for side in ("lower", "upper")
+        if (end := getattr(release, side)) is not None
+    ]
+    if [_legal(str(name)) for name in header] != [_legal(name) for name in (*names, *(name for name, _ in ends))]:
+        _refuse("columns", header)
+    columns = list(zip(*rows, strict=True)) or [()] * len(header)
+    codes = [[_legal(str(code)) for code in column] for column in columns[: len(release.codes)]]
+    expected = [[_legal(code) for code in column] for column in release.codes.values()]
+    if codes != expected:
+        _refuse("cells", [LABEL_SEPARATOR.join(where) for where in zip(*codes, strict=True)][:3])
+    told = [release.value, *(end for _, end in ends)]
+    for shown, value in zip(columns[len(release.codes) :], told, strict=True):
+        found = np.array([read(one, release.symbol) for one in shown], dtype=np.float64)
+        wrong = np.flatnonzero(~_same(found, value))
+        if len(wrong):
+            _refuse("cells", [LABEL_SEPARATOR.join(column[i] for column in expected) for i in wrong.tolist()])
+
+
+def _check_cross_table(release: Release, rows: Sequence[Sequence[Any]]) -> None:
+    """The sheet with codes down and across shows listed cells as they are, zero for others, or nothing if that is not known."""
+    down, across = ([_legal(code) for code in column] for column in release.codes.values())
+    at = dict(zip(zip(down, across, strict=True), release.value.tolist(), strict=True))
+    codes = [str(code) for code in rows[0][1:]]
+    wrong = []
+    for name, *shown in rows[1:]:
+        for code, one in zip(codes, shown, strict=True):
+            found, listed = _from_sheet(one, release.symbol), (str(name), code) in at
+            value = at.get((str(name), code), 0.0 if release.complete else np.nan)
+            symbol = one == release.symbol
+            if not _same(found, value) or symbol != (listed and np.isnan(value)):
+                wrong.append(f"{name}{LABEL_SEPARATOR}{code}")
+    if wrong:
+        _refuse("cells", wrong)
+
+
+def _same(found: Any, value: Any) -> Any:
+    """The same numbers, or none on both sides. Workbooks hold sixteen digits."""
+    return (np.abs(found - value) <= DIGITS * np.abs(value)) | (np.isnan(found) & np.isnan(value))
+
+
+def _from_text(shown: Any, symbol: str) -> float:
+    return np.nan if shown in ("", symbol, csv.unguarded(symbol)) else float(shown)
+
+
+def _from_number(shown: Any, symbol: str) -> float:
+    return np.nan if pd.isna(shown) else float(shown)
+
+
+def _from_sheet(shown: Any, symbol: str) -> float:
+    return np.nan if shown is None or shown == symbol else float(shown)
+
+
+def _legal(text: str) -> str:
+    """Without characters that workbooks cannot hold."""
+    return str(ILLEGAL_CHARACTERS_RE.sub("", text))
+
+
+def _refuse(what: str, which: Sequence[Any]) -> None:
+    raise NotSafeError(
+        f"Not published: as written the release has other {what} than were audited, e.g. {some([str(one) for one in which])}.",
+        list(which),
+    )
