@@ -11,9 +11,10 @@ from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.guesses import cells_off_by_their_levels
 from discreet.methods.context import Run
+from discreet.methods.core.cutting_planes import Infeasible
 from discreet.methods.method import Traits, option
 from discreet.methods.perturbation.announcement import check, drawn_multiple, strictest
-from discreet.methods.perturbation.master import FoundTable, Infeasible, TableMaster
+from discreet.methods.perturbation.master import FoundTable, TableMaster
 from discreet.methods.perturbation.rows import Senses
 from discreet.methods.perturbation.search import TableSearch, first_feasible, offers
 from discreet.methods.perturbation.squares import least_squares

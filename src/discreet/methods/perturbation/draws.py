@@ -8,9 +8,9 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.guesses import CENTRAL_HALF_WIDTH, HIT_RELATIVE_ERROR
+from discreet.methods.core.cuts import Cut
 from discreet.methods.intervals.positions import drawn_place
 from discreet.methods.perturbation.announcement import strictest
-from discreet.methods.perturbation.cuts import TableCut
 from discreet.methods.perturbation.master import TableMaster
 from discreet.methods.perturbation.windows import Windows
 from discreet.progress import Budget
@@ -45,7 +45,7 @@ class Draws:
         """Sensitive cells that are published next to their values."""
         return np.asarray(np.abs(change[self.cells]) < self._middle(self.cells))
 
-    def again(self, wanted: FloatArray, found: IntArray, cuts: list[TableCut], budget: Budget) -> FloatArray:
+    def again(self, wanted: FloatArray, found: IntArray, cuts: list[Cut], budget: Budget) -> FloatArray:
         """Where changes that add up are not those wanted, new ones, each from what all others leave it."""
         chosen = found[self.cells].astype(float)
         moved = np.flatnonzero(chosen != wanted[self.cells])
@@ -94,7 +94,7 @@ class Draws:
 class _Ranges:
     """How far each cell can change while tables add up."""
 
-    def __init__(self, windows: Windows, cuts: list[TableCut]) -> None:
+    def __init__(self, windows: Windows, cuts: list[Cut]) -> None:
         self.master = TableMaster(windows, np.zeros(len(windows.low)), plain=True)
         self.master.add(cuts)
         self.place = {int(cell): k for k, cell in enumerate(self.master.cells)}

@@ -12,8 +12,9 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.attackers import Attacker
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods.context import Run
+from discreet.methods.core.cutting_planes import Infeasible
 from discreet.methods.method import Traits, option
-from discreet.methods.perturbation.master import PROVEN, FoundTable, Infeasible
+from discreet.methods.perturbation.master import PROVEN, FoundTable
 from discreet.methods.perturbation.perturbation import Perturbation
 from discreet.methods.perturbation.search import TableSearch, first_feasible
 from discreet.methods.perturbation.windows import Windows

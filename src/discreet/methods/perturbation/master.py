@@ -11,7 +11,8 @@ from scipy import sparse
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import NoSafePatternError
 from discreet.inference.integer_system import integer_weights
-from discreet.methods.perturbation.cuts import TableCut
+from discreet.methods.core.cuts import Cut, as_rows
+from discreet.methods.core.cutting_planes import Infeasible
 from discreet.methods.perturbation.rounding import nearest
 from discreet.methods.perturbation.rows import Senses, count_rows, sense_rows
 from discreet.methods.perturbation.windows import Windows
@@ -26,10 +27,6 @@ NEAR = 1e-6  # of a unit: solvers mean whole numbers
 VIOLATED = 5e-8  # share of a level: less than what audits let pass
 BATCH = 0.3  # share of the fractions that are rounded at a time
 PROVEN = 1e-6  # share of the cost that a solver may leave open
-
-
-class Infeasible(Exception):
-    """No table keeps all conditions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +63,7 @@ class TableMaster:
         self.weight = weight
         self.relations = integer_weights(windows.problem.table.relations)
         self.senses, self.at_most, self.seed = senses, at_most, seed
-        self.cuts: list[TableCut] = []
+        self.cuts: list[Cut] = []
         self.n = len(self.cells)
         self._squares = squares
         self._anything = anything
@@ -144,23 +141,15 @@ class TableMaster:
 
     # -- solving ---------------------------------------------------------------------------------------------
 
-    def add(self, cuts: Sequence[TableCut]) -> None:
+    def add(self, cuts: Sequence[Cut]) -> None:
         self.cuts = [*self.cuts, *cuts]
-        place = np.full(len(self.weight), -1)
-        place[self.cells] = np.arange(self.n)
-        rows, least = [], []
-        for cut in cuts:
-            known = place[cut.cells] < 0
-            at, weight = place[cut.cells[~known]], cut.weight[~known]
-            row = sparse.csr_array(
-                (np.r_[weight, -weight], (np.zeros(2 * len(at), dtype=int), np.r_[at, at + self.n])),
-                shape=(1, self.total),
-            )
-            rows.append(row * self.scale)
-            start = float(cut.weight @ (self.fixed + np.where(self._moves(), self.reference, 0.0))[cut.cells])
-            least.append(cut.least - start)
-        if rows:
-            self.model.add_rows(sparse.csr_array(sparse.vstack(rows)), np.array(least), np.full(len(rows), np.inf))
+        if cuts:
+            rows, least = as_rows(cuts, len(self.weight))
+            start = self.fixed + np.where(self._moves(), self.reference, 0.0)
+            moving = rows[:, self.cells] * self.scale
+            rest = sparse.csr_array((len(cuts), self.total - 2 * self.n))
+            wide = sparse.csr_array(sparse.hstack([moving, -moving, rest]))
+            self.model.add_rows(wide, least - rows @ start, np.full(len(cuts), np.inf))
 
     def lean(self) -> BoolArray:
         """Which senses are for up where they may be fractions; raises :class:`Infeasible`."""
@@ -230,7 +219,7 @@ class TableMaster:
         off = np.abs(change - near) > NEAR * np.maximum(self.scale, 1.0)
         done = near.astype(np.int64)
         relations = sparse.csr_array(self.relations, dtype=np.int64)
-        if not np.any(relations @ done) and not any(cut.lacking(near) > VIOLATED for cut in self.cuts):
+        if not np.any(relations @ done) and not any(cut.shortfall(near) > VIOLATED for cut in self.cuts):
             return done
         limits = self._limits(solution)
         found = self._round(near, np.flatnonzero(off), 1.0, limits, budget)

@@ -10,11 +10,12 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.errors import NoSafePatternError, RuleError, some
 from discreet.methods.context import Run
+from discreet.methods.core.cutting_planes import Infeasible
 from discreet.methods.method import Traits, option
 from discreet.methods.perturbation.announcement import check, drawn_multiple
 from discreet.methods.perturbation.draws import Draws
 from discreet.methods.perturbation.large import Finest
-from discreet.methods.perturbation.master import FoundTable, Infeasible, TableMaster
+from discreet.methods.perturbation.master import FoundTable, TableMaster
 from discreet.methods.perturbation.search import Offer, TableSearch, first_feasible, offers
 from discreet.methods.perturbation.windows import HAIR, Windows
 from discreet.problem import Problem

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.methods.perturbation.cuts import TableCut
+from discreet.methods.core.cuts import Cut, as_rows
 from discreet.progress import Budget
 from discreet.solvers import Outcome, new_model
 
@@ -23,7 +23,7 @@ def nearest(
     high: FloatArray,
     reference: FloatArray,
     weight: FloatArray,
-    cuts: Sequence[TableCut],
+    cuts: Sequence[Cut],
     budget: Budget,
     seed: int,
 ) -> IntArray | None:
@@ -39,14 +39,9 @@ def nearest(
     # What a unit costs as long as the change keeps its sign, which one unit hardly ever turns.
     move, slope = near[cells] - reference[cells], weight[cells]
     up, down = np.where(move >= 0, slope, -slope), np.where(move <= 0, slope, -slope)
-    place = np.full(len(near), -1)
-    place[cells] = np.arange(k)
-    few = np.zeros((len(cuts), k))
-    for row, cut in zip(few, cuts, strict=True):
-        inside = place[cut.cells] >= 0
-        row[place[cut.cells[inside]]] = cut.weight[inside]
-    moves = sparse.csr_array(sparse.vstack([keep[used], sparse.csr_array(few)]))
-    lacking = np.array([cut.lacking(near) for cut in cuts])
+    rows, least = as_rows(cuts, len(near))
+    moves = sparse.csr_array(sparse.vstack([keep[used], rows[:, cells]]))
+    shortfall = least - rows @ near
     # The last column is what everything costs so far, so that gaps are shares of the whole.
     total = float(weight @ np.abs(near - reference))
     model = new_model(seed=seed)
@@ -55,7 +50,7 @@ def nearest(
         np.r_[np.maximum(low, 0.0), np.maximum(-high, 0.0), 1.0],
         np.r_[np.maximum(high, 0.0), np.maximum(-low, 0.0), 1.0],
         sparse.csr_array(sparse.hstack([moves, -moves, sparse.csr_array((moves.shape[0], 1))])),
-        np.r_[residual[used], lacking],
+        np.r_[residual[used], shortfall],
         np.r_[residual[used], np.full(len(cuts), np.inf)],
         np.arange(2 * k + 1) < 2 * k,
     )

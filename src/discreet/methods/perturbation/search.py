@@ -11,12 +11,18 @@ import numpy as np
 from discreet.arrays import FloatArray, IntArray
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError, some
+from discreet.inference.integer_system import integer_weights
 from discreet.methods.context import Run
+from discreet.methods.core.cuts import Cut
+from discreet.methods.core.cutting_planes import Infeasible, cutting_planes, status_of
+from discreet.methods.core.requirements import requirements
+from discreet.methods.core.separator import Separator
 from discreet.methods.perturbation.announcement import Announcement, announcements
-from discreet.methods.perturbation.cuts import TableCut, TableSeparator, violated
-from discreet.methods.perturbation.master import PROVEN, FoundTable, Infeasible, TableMaster
+from discreet.methods.perturbation.master import PROVEN, FoundTable, TableMaster
+from discreet.methods.perturbation.publication import TablePublication
 from discreet.methods.perturbation.windows import NoSlackError, Windows
 from discreet.problem import Problem, Status
+from discreet.progress import OutOfTime
 from discreet.protection import Protection, publish_intervals
 from discreet.solvers import solver_name
 
@@ -27,23 +33,28 @@ class TableSearch:
 
     windows: Windows
     run: Run
-    cuts: list[TableCut] = field(default_factory=list)
+    cuts: list[Cut] = field(default_factory=list)
     rounds: int = 0
-    _separators: dict[str, TableSeparator] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._publication = TablePublication(self.windows)
+        self._separator = Separator(integer_weights(self.windows.problem.table.relations))
 
     def safe(self, master: TableMaster, start: IntArray | None = None) -> FoundTable:
         """The cheapest table that leaves every cell its slack; raises :class:`Infeasible`."""
         master.add(self.cuts)
-        while True:
-            found = master.solve(self.run.budget, start)
-            new = self.violated(found.change)
-            if not new:
-                return found
-            if self.run.budget.over:
-                raise NoSafePatternError("The time limit ended before there was a safe table. Allow more time.")
-            self.cuts += new
-            master.add(new)
-            start = None
+
+        def add(cuts: Sequence[Cut]) -> None:
+            self.cuts += cuts
+            master.add(cuts)
+
+        budget, starts = self.run.budget, iter([start])
+        try:
+            return cutting_planes(
+                lambda: master.solve(budget, next(starts, None)), lambda found: self.violated(found.change), add, budget
+            )
+        except OutOfTime:
+            raise NoSafePatternError("The time limit ended before there was a safe table. Allow more time.") from None
 
     def is_safe(self, change: IntArray) -> bool:
         """Whether a table leaves every cell its slack; what it misses is known from then on."""
@@ -51,15 +62,21 @@ class TableSearch:
         self.cuts += new
         return not new
 
-    def violated(self, change: IntArray) -> list[TableCut]:
-        """Cuts that a table misses; none if it is safe."""
+    def violated(self, change: IntArray) -> list[Cut]:
+        """Cuts that a table violates; none if it is safe."""
         problem = self.windows.problem
         told = self.windows.tell(change)
         self.rounds += 1
         checked = audit(problem, told, intervals=False, executor=self.run.executor)
         note = f"{len(checked.exposed):,} cells with too little slack, {len(self.cuts):,} conditions"
         self.run.progress.update(self.rounds, note)
-        cuts = violated(self.windows, checked, change, self._separators)
+        cuts = []
+        for attacker in np.unique(checked.attacker[~checked.safe]).tolist():
+            rows = np.flatnonzero((checked.attacker == attacker) & ~checked.safe)
+            required = requirements(checked.required[:, rows], checked.cell[rows].tolist())
+            slack = self._publication.slack(attacker, change)
+            violations = self._separator.violations(slack, required)
+            cuts += [self._publication.cut(attacker, change, violation) for violation in violations]
         if not checked.passed and not cuts:
             raise NoSafePatternError(f"It cannot be decided how to protect {some(checked.exposed)}.", checked.exposed)
         return cuts
@@ -73,7 +90,7 @@ class TableSearch:
             found.change,
             cost=cost,
             method=method,
-            status=status(cost, bound, found.finished, self.run),
+            status=status_of(cost, bound, self.run.budget, found.finished, PROVEN),
             bound=bound,
             seconds=self.run.budget.spent,
             solver=solver_name(),
@@ -81,15 +98,6 @@ class TableSearch:
             work={"rounds": self.rounds, "cuts": len(self.cuts), "changed": int(np.count_nonzero(found.change))},
             note=note,
         )
-
-
-def status(cost: float, bound: float | None, finished: bool, run: Run) -> str:
-    """How good a table of this cost is."""
-    if bound is not None and cost - bound <= PROVEN * cost:
-        return "optimal"
-    if bound is not None and cost - bound <= run.budget.gap * cost:
-        return "within_gap"
-    return "heuristic" if finished else run.budget.ending
 
 
 Offer = Callable[[], tuple[Windows, str]]

@@ -7,7 +7,8 @@ from scipy import sparse
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.errors import NoSafePatternError
-from discreet.methods.perturbation.master import FoundTable, Infeasible, TableMaster
+from discreet.methods.core.cutting_planes import Infeasible
+from discreet.methods.perturbation.master import FoundTable, TableMaster
 from discreet.methods.perturbation.search import TableSearch
 from discreet.methods.perturbation.windows import Windows
 

@@ -1,0 +1,86 @@
+"""The cutting-plane loop, and what is known about the best solution meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from discreet.progress import Budget, OutOfTime
+
+Found = TypeVar("Found")
+AnyCut = TypeVar("AnyCut")
+
+
+class Infeasible(Exception):
+    """Nothing satisfies all conditions of a program."""
+
+
+class Incumbent(Generic[Found]):
+    """The cheapest safe solution found so far, and a bound on the cost of all.
+
+    Costs are proven to be the least if they exceed the bound by no more than the share ``exact``: solvers are not more exact.
+    """
+
+    def __init__(self, exact: float, bound: float = 0.0) -> None:
+        self._exact = exact
+        self.solution: Found | None = None
+        self.cost, self.bound = np.inf, bound
+
+    def offer(self, solution: Found, cost: float) -> bool:
+        """Keep a safe solution if it is cheaper; whether it is."""
+        better = cost < self.cost
+        if better:
+            self.solution, self.cost = solution, cost
+        return better
+
+    def raise_bound(self, bound: float) -> None:
+        self.bound = max(self.bound, min(bound, self.cost))
+
+    @property
+    def gap(self) -> float:
+        """How far the bound is below the cost, as a share of the cost."""
+        return gap_of(self.cost, self.bound)
+
+    def within(self, budget: Budget) -> bool:
+        """Whether the solution is proven to be the cheapest, or within the gap that the budget allows."""
+        return self.solution is not None and self.gap <= max(budget.gap, self._exact)
+
+    def status(self, budget: Budget, finished: bool = False) -> str:
+        """How good the solution is; ``finished`` if neither a limit nor the user ended the search."""
+        return status_of(self.cost, self.bound, budget, finished, self._exact)
+
+
+def gap_of(cost: float, bound: float) -> float:
+    """How far a bound is below the cost, as a share of the cost."""
+    return max(cost - bound, 0.0) / cost if 0 < cost < np.inf else 0.0 if cost <= 0 else 1.0
+
+
+def status_of(cost: float, bound: float | None, budget: Budget, finished: bool, exact: float) -> str:
+    """How good a solution is; ``finished`` if neither a limit nor the user ended the search."""
+    if bound is not None and gap_of(cost, bound) <= exact:
+        return "optimal"
+    if bound is not None and gap_of(cost, bound) <= budget.gap:
+        return "within_gap"
+    return "heuristic" if finished else budget.ending
+
+
+def cutting_planes(
+    solve: Callable[[], Found],
+    violated: Callable[[Found], Sequence[AnyCut]],
+    add: Callable[[Sequence[AnyCut]], object],
+    budget: Budget,
+) -> Found:
+    """Solve the master program and add the cuts that its solution violates, until it violates none.
+
+    Raises :class:`OutOfTime` if the budget ends before.
+    """
+    while True:
+        found = solve()
+        cuts = violated(found)
+        if not cuts:
+            return found
+        if budget.over:
+            raise OutOfTime
+        add(cuts)

@@ -1,0 +1,30 @@
+"""Protection requirements, one for each direction of a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from discreet.arrays import DOWN, UP, FloatArray
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A cell must be able to deviate by ``level``: down, up, or down and up together (the sliding level)."""
+
+    cell: int
+    sides: tuple[int, ...]
+    level: float
+
+
+def requirements(levels: FloatArray, cells: Iterable[int]) -> list[Requirement]:
+    """The requirements of cells; ``levels`` has the rows down, up and sliding, and a column for each of them.
+
+    A sliding level that the other two imply makes no requirement.
+    """
+    found = []
+    for cell, (down, up, sliding) in zip(cells, levels.T.tolist(), strict=True):
+        for sides, level in (((DOWN,), down), ((UP,), up), ((DOWN, UP), sliding)):
+            if level > 0 and (len(sides) == 1 or level > down + up):
+                found.append(Requirement(int(cell), sides, level))
+    return found

@@ -1,0 +1,148 @@
+"""Which protection requirements a publication violates, and the multipliers that prove it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.methods.core.deviations import DeviationProgram, Pulls, PullsOf
+from discreet.methods.core.requirements import Requirement
+from discreet.progress import Budget, OutOfTime
+
+MET = 1e-8  # share of a level that may be missing: solvers are not more exact
+UNLIMITED = 1e6  # slack of this many levels is treated as unlimited
+SCALED = 1e3  # programs are in units of a usual level, or of the level at hand if it differs by more than this factor
+
+
+@dataclass(frozen=True, eq=False)
+class Violation:
+    """A violated requirement, the missing share of its level, and for each of its sides the pulls that limit the deviation."""
+
+    requirement: Requirement
+    shortfall: float
+    pulls: tuple[Pulls, ...]
+
+
+class Separator:
+    """The linear programs of one attacker, one for each set of cells that relations tie together."""
+
+    def __init__(self, relations: sparse.csr_array) -> None:
+        self._relations = relations
+        self._isolated = np.bincount(relations.indices, minlength=relations.shape[1]) == 0
+        self._pulls = PullsOf(relations)
+
+    def violations(
+        self,
+        slack: FloatArray,
+        requirements: Sequence[Requirement],
+        budget: Budget | None = None,
+        partial: tuple[IntArray, FloatArray] | None = None,
+    ) -> Iterator[Violation]:
+        """The requirements that the slack of all cells, down and up, does not meet; raises :class:`OutOfTime`.
+
+        ``partial`` cells contribute at most a share of the level of each requirement: a sharper condition, for cuts.
+        """
+        for found in self.shortfalls(slack, requirements, budget, partial):
+            if found.shortfall > MET:
+                yield found
+
+    def shortfalls(
+        self,
+        slack: FloatArray,
+        requirements: Sequence[Requirement],
+        budget: Budget | None = None,
+        partial: tuple[IntArray, FloatArray] | None = None,
+    ) -> Iterator[Violation]:
+        """The same for all requirements, met ones included: their shortfall is at most about 0."""
+        if not requirements:
+            return
+        by_cell: dict[int, list[Requirement]] = {}
+        for requirement in requirements:
+            by_cell.setdefault(requirement.cell, []).append(requirement)
+        nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
+        for requirement in (each for cell in by_cell if self._isolated[cell] for each in by_cell[cell]):
+            reach = float(sum(slack[side, requirement.cell] for side in requirement.sides))
+            yield self._violation(requirement, reach, [nothing] * len(requirement.sides))
+        levels = np.array([requirement.level for requirement in requirements])
+        slack = np.minimum(slack, UNLIMITED * levels.max())
+        required = np.zeros(slack.shape[1], dtype=bool)
+        required[list(by_cell)] = True
+        required &= ~self._isolated
+        for cells, rows in components(self._relations, np.asarray(slack.any(axis=0)), required):
+            program = _Component(
+                DeviationProgram(self._relations, cells, rows), slack[:, cells], float(np.median(levels))
+            )
+            if partial is not None:
+                program.set_partial(*partial)
+            for cell in cells[required[cells]].tolist():
+                if budget is not None and budget.over:
+                    raise OutOfTime
+                for requirement in by_cell[cell]:
+                    reach, multipliers = program.reach(requirement)
+                    yield self._violation(requirement, reach, [(rows, each) for each in multipliers])
+
+    def _violation(
+        self, requirement: Requirement, reach: float, proof: Sequence[tuple[IntArray, FloatArray]]
+    ) -> Violation:
+        pulls = (
+            self._pulls(rows, multipliers, requirement.cell, side)
+            for side, (rows, multipliers) in zip(requirement.sides, proof, strict=True)
+        )
+        return Violation(requirement, 1 - reach / requirement.level, tuple(pulls))
+
+
+class _Component:
+    """The program of cells that relations tie together, in units of a level."""
+
+    def __init__(self, program: DeviationProgram, slack: FloatArray, unit: float) -> None:
+        self._program, self._slack, self._unit = program, slack, unit
+        self._partial, self._share = np.zeros(0, dtype=np.int64), np.zeros(0)
+        program.limit(slack / unit)
+
+    def set_partial(self, cells: IntArray, share: FloatArray) -> None:
+        """These cells contribute at most a share of each level."""
+        self._partial = np.flatnonzero(np.isin(self._program.cells, cells))
+        self._share = share[self._program.cells[self._partial]]
+
+    def reach(self, requirement: Requirement) -> tuple[float, list[FloatArray]]:
+        """How far a cell can deviate, all sides added up, and the multipliers that limit it, one set per side."""
+        if not self._unit / SCALED <= requirement.level <= self._unit * SCALED:
+            self._unit = requirement.level
+            self._program.limit(self._slack / self._unit)
+        if len(self._partial):
+            most = np.minimum(self._slack[:, self._partial], self._share * requirement.level)
+            self._program.limit(most / self._unit, self._partial)
+        reach, multipliers = 0.0, []
+        for side in requirement.sides:
+            solution = self._program.push(requirement.cell, side)
+            if not solution.optimal:
+                raise ArithmeticError(f"The solver could not solve an attacker's program: {solution.outcome.value}.")
+            reach += solution.objective * self._unit
+            multipliers.append(solution.row_dual)
+        return reach, multipliers
+
+
+def components(
+    relations: sparse.csr_array, deviating: BoolArray, wanted: BoolArray
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Cells and rows that deviating cells tie together, if there is a wanted cell among them."""
+    m, n = relations.shape
+    if not m:
+        return
+    entries = relations.tocoo()
+    kept = deviating[entries.col]
+    graph = sparse.csr_array((np.ones(kept.sum()), (entries.row[kept], m + entries.col[kept])), shape=(m + n, m + n))
+    count, label = csgraph.connected_components(graph, directed=False)
+    of_row, of_cell = label[:m], label[m:]
+    chosen = np.zeros(count, dtype=bool)
+    chosen[of_cell[wanted]] = True
+    rows, cells = np.argsort(of_row, kind="stable"), np.argsort(of_cell, kind="stable")
+    row_at = np.searchsorted(of_row[rows], np.arange(count + 1))
+    cell_at = np.searchsorted(of_cell[cells], np.arange(count + 1))
+    for k in np.flatnonzero(chosen).tolist():
+        yield cells[cell_at[k] : cell_at[k + 1]], rows[row_at[k] : row_at[k + 1]]
