@@ -310,7 +310,7 @@ def test_tables_of_three_dimensions_piece_by_piece(monkeypatch):
     rng = np.random.default_rng(3)
     problem = pose(random_table(rng, (5, 5, 4), values="integer"), {"a0 × b0 × c0": (0.0, 0.0, 3.0)})
     exact = protect(problem, ControlledRounding(base=3), time_limit=20).report
-    monkeypatch.setattr(searching, "EXACT", 10)
+    monkeypatch.setattr(searching, "MAX_EXACT_COLUMNS", 10)
     monkeypatch.setattr(improving, "PIECE", 60)
     found = protect(problem, ControlledRounding(base=3))
     check(problem, found, 3)
@@ -346,7 +346,7 @@ def test_annealing_leaves_a_cube_without_a_rounding_and_cells_it_cannot_round_al
 
 
 def test_large_tables_are_relaxed_where_annealing_finds_nothing(monkeypatch, cube):
-    monkeypatch.setattr(searching, "EXACT", 0)
+    monkeypatch.setattr(searching, "MAX_EXACT_COLUMNS", 0)
     found = protect(cube, ControlledRounding(base=2, relax=True))
     assert "steps=2" in found.report.note
     assert audit(cube, found).passed
@@ -354,7 +354,7 @@ def test_large_tables_are_relaxed_where_annealing_finds_nothing(monkeypatch, cub
 
 def test_a_rounding_that_exposes_cells_is_mended_around_them(monkeypatch):
     """Where somebody knows most cells, annealed roundings leave some exposed, and cuts are learnt."""
-    monkeypatch.setattr(searching, "EXACT", 0)
+    monkeypatch.setattr(searching, "MAX_EXACT_COLUMNS", 0)
     monkeypatch.setattr(searching.RoundingProgram, "is_network", lambda self: False)
     monkeypatch.setattr(annealing, "SWEEPS", 100)
     cuts = 0
@@ -376,7 +376,7 @@ def test_a_rounding_that_exposes_cells_is_mended_around_them(monkeypatch):
 
 
 def test_an_interrupt_keeps_the_rounding_so_far(monkeypatch):
-    monkeypatch.setattr(searching, "EXACT", 10)
+    monkeypatch.setattr(searching, "MAX_EXACT_COLUMNS", 10)
 
     def interrupted(*_):
         raise KeyboardInterrupt

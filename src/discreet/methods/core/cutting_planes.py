@@ -43,6 +43,11 @@ class Incumbent(Generic[Found]):
         """How far the bound is below the cost, as a share of the cost."""
         return gap_of(self.cost, self.bound)
 
+    @property
+    def proven(self) -> float:
+        """The bound to report: the cost itself if it is proven to be the least."""
+        return self.cost if self.gap <= self._exact else self.bound
+
     def within(self, budget: Budget) -> bool:
         """Whether the solution is proven to be the cheapest, or within the gap that the budget allows."""
         return self.solution is not None and self.gap <= max(budget.gap, self._exact)

@@ -15,7 +15,7 @@ from discreet.inference.integer_system import integer_weights
 from discreet.methods.context import Run
 from discreet.methods.core.cuts import Cut
 from discreet.methods.core.cutting_planes import Infeasible, cutting_planes, status_of
-from discreet.methods.core.requirements import requirements
+from discreet.methods.core.requirements import exposed_requirements
 from discreet.methods.core.separator import Separator
 from discreet.methods.perturbation.announcement import Announcement, announcements
 from discreet.methods.perturbation.master import PROVEN, FoundTable, TableMaster
@@ -71,9 +71,7 @@ class TableSearch:
         note = f"{len(checked.exposed):,} cells with too little slack, {len(self.cuts):,} conditions"
         self.run.progress.update(self.rounds, note)
         cuts = []
-        for attacker in np.unique(checked.attacker[~checked.safe]).tolist():
-            rows = np.flatnonzero((checked.attacker == attacker) & ~checked.safe)
-            required = requirements(checked.required[:, rows], checked.cell[rows].tolist())
+        for attacker, required in exposed_requirements(checked).items():
             slack = self._publication.slack(attacker, change)
             violations = self._separator.violations(slack, required)
             cuts += [self._publication.cut(attacker, change, violation) for violation in violations]

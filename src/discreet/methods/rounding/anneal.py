@@ -9,7 +9,6 @@ from discreet.errors import TableError
 from discreet.methods.context import Run
 from discreet.methods.rounding.grid import RoundingGrid
 from discreet.methods.rounding.improve import renewed
-from discreet.methods.rounding.program import Cuts
 from discreet.methods.totals import Totals
 from discreet.problem import Status
 
@@ -48,7 +47,7 @@ def annealed(grid: RoundingGrid, run: Run) -> FloatArray | None:
                     return None
     bad = outside(grid, steps)
     while bad.any():
-        again = renewed(grid, Cuts.none(len(steps)), steps, int(np.argmax(bad)), run)
+        again = renewed(grid, [], steps, int(np.argmax(bad)), run)
         if again is None or outside(grid, again).sum() >= bad.sum():
             return None
         steps, bad = again, outside(grid, again)

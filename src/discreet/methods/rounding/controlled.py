@@ -9,8 +9,8 @@ from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods.context import Run
 from discreet.methods.method import Traits, option
 from discreet.methods.rounding.grid import Base, RoundingGrid, check, refuse_relations
+from discreet.methods.rounding.publication import exposed, protection
 from discreet.methods.rounding.search import RoundingSearch
-from discreet.methods.rounding.separator import protection, violated
 from discreet.methods.rounding.unbiased import unbiased
 from discreet.problem import Problem
 from discreet.progress import Budget
@@ -79,13 +79,13 @@ class ControlledRounding:
         grid = RoundingGrid.of(problem, self.base, steps, zero_restricted)
         refuse_relations(grid)
         search = RoundingSearch(grid.narrowed(), run, is_last)
-        found = search.best()
+        found = search.search()
         return protection(
             grid,
             found,
             method=self.name,
-            status=search.status(found),
-            bound=search.proven(found),
+            status=search.status(),
+            bound=search.best.proven,
             seconds=whole.spent,
             solver=solver_name(),
             seed=run.seed,
@@ -105,11 +105,12 @@ class ControlledRounding:
         refuse_relations(grid)
         grid.narrowed()
         steps = unbiased(grid, run)
-        exposed = sorted({one.cell for one in violated(grid, steps, run.progress)})
-        if exposed:
-            labels = problem.table.labels(exposed)
+        violated = exposed(grid, steps, run.progress).values()
+        cells = sorted({requirement.cell for required in violated for requirement in required})
+        if cells:
+            labels = problem.table.labels(cells)
             raise NoSafePatternError(
-                f"The rounding that was drawn exposes {len(exposed)} cells, e.g. {labels[0]!r}. To draw until one is safe would "
+                f"The rounding that was drawn exposes {len(cells)} cells, e.g. {labels[0]!r}. To draw until one is safe would "
                 "bias it: choose a larger base, lower the levels, or round with unbiased=false.",
                 labels,
             )

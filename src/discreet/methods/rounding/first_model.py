@@ -14,7 +14,7 @@ from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.context import Run
 from discreet.methods.method import Traits, option
 from discreet.methods.rounding.grid import Base, RoundingGrid, check
-from discreet.methods.rounding.separator import protection
+from discreet.methods.rounding.publication import protection
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
 from discreet.solvers import Model, Outcome, new_model, solver_name

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.methods.context import Run
+from discreet.methods.core.cuts import Cut
 from discreet.methods.rounding.grid import RoundingGrid
-from discreet.methods.rounding.program import Cuts, RoundingProgram
+from discreet.methods.rounding.program import RoundingProgram
 
 PIECE = 3_000  # cells that are rounded anew together
 NODES = 30  # branches for each piece
@@ -16,7 +19,7 @@ NEAR = 1e-3  # a cell is where it wants to be if it is this near
 GAP = 0.002  # of a piece that is good enough
 
 
-def one_pass(grid: RoundingGrid, cuts: Cuts, steps: FloatArray, wish: FloatArray, run: Run) -> FloatArray:
+def one_pass(grid: RoundingGrid, cuts: Sequence[Cut], steps: FloatArray, wish: FloatArray, run: Run) -> FloatArray:
     """Every cell that is not where the linear program wants it gets a chance, the farthest first."""
     movable = grid.least < grid.most
     waiting = movable & (np.abs(steps - wish) > NEAR)
@@ -40,7 +43,7 @@ def one_pass(grid: RoundingGrid, cuts: Cuts, steps: FloatArray, wish: FloatArray
     return steps
 
 
-def renewed(grid: RoundingGrid, cuts: Cuts, steps: FloatArray, cell: int, run: Run) -> FloatArray | None:
+def renewed(grid: RoundingGrid, cuts: Sequence[Cut], steps: FloatArray, cell: int, run: Run) -> FloatArray | None:
     """A rounding that keeps all bounds and cuts around a cell, and elsewhere stays as it is; None if none is found."""
     movable = grid.least < grid.most
     movable[cell] = True

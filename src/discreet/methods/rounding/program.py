@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,27 +10,13 @@ from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.inference.max_flow import network
+from discreet.methods.core.cuts import Cut, as_rows
 from discreet.methods.rounding.grid import RoundingGrid
 from discreet.problem import Status
 from discreet.progress import Budget
 from discreet.solvers import Model, Outcome, lagrangian_bound, new_model
 
 WHOLE = 1e-6  # a solver's whole numbers are this near to one
-
-
-@dataclass(frozen=True, eq=False)
-class Cuts:
-    """What steps must fulfil so that attackers are kept out: ``rows @ steps ≥ least``."""
-
-    rows: sparse.csr_array
-    least: FloatArray
-
-    @staticmethod
-    def none(cells: int) -> Cuts:
-        return Cuts(sparse.csr_array((0, cells)), np.zeros(0))
-
-    def plus(self, others: Cuts) -> Cuts:
-        return Cuts(sparse.csr_array(sparse.vstack([self.rows, others.rows])), np.r_[self.least, others.least])
 
 
 @dataclass(frozen=True)
@@ -79,15 +66,15 @@ class RoundingProgram:
         self.rows = sparse.csr_array(weights[:, self.cell])
         needed = (np.diff(self.rows.indptr) > 0) | (rhs != 0)
         self.rows, self.rhs = sparse.csr_array(self.rows[needed]), rhs[needed]
-        self.cuts = Cuts.none(len(base))
+        self.cuts: list[Cut] = []
 
     def is_network(self) -> bool:
         """Whether all vertices of the linear program are roundings: relations of a network, and one base."""
         base = self.grid.multiples.base
         return not len(base) or bool(np.ptp(base) == 0 and network(self.relations) is not None)
 
-    def add(self, cuts: Cuts) -> None:
-        self.cuts = self.cuts.plus(cuts)
+    def add(self, cuts: Sequence[Cut]) -> None:
+        self.cuts += cuts
 
     @property
     def constant(self) -> float:
@@ -97,9 +84,9 @@ class RoundingProgram:
 
     def _all(self) -> tuple[FloatArray, FloatArray, FloatArray, sparse.csr_array, FloatArray, FloatArray]:
         """The whole program: costs and bounds of columns, rows and their bounds."""
-        shift = self.cuts.rows @ self.origin
-        rows = sparse.csr_array(sparse.vstack([self.rows, self.cuts.rows[:, self.cell]]))
-        least, most = np.r_[self.rhs, self.cuts.least - shift], np.r_[self.rhs, np.full(len(shift), np.inf)]
+        cuts, required = as_rows(self.cuts, len(self.origin))
+        rows = sparse.csr_array(sparse.vstack([self.rows, cuts[:, self.cell]]))
+        least, most = np.r_[self.rhs, required - cuts @ self.origin], np.r_[self.rhs, np.full(len(required), np.inf)]
         return self.cost, self.lower, self.length, rows, least, most
 
     def _load(self, model: Model, integer: bool) -> None:

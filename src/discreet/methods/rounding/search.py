@@ -2,83 +2,105 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from discreet.arrays import FloatArray
 from discreet.errors import NoSafePatternError
 from discreet.methods.context import Run
+from discreet.methods.core.cuts import Cut
+from discreet.methods.core.cutting_planes import Incumbent, Infeasible, cutting_planes
+from discreet.methods.core.requirements import Requirement
+from discreet.methods.core.separator import Separator, Violation
 from discreet.methods.rounding.anneal import annealed
 from discreet.methods.rounding.grid import RoundingGrid
 from discreet.methods.rounding.improve import one_pass, renewed
 from discreet.methods.rounding.program import WHOLE, FoundRounding, RoundingProgram
-from discreet.methods.rounding.separator import MOST, RoundingSeparator, ViolatedLevel, violated
+from discreet.methods.rounding.publication import RoundingPublication, exposed
+from discreet.progress import OutOfTime
 from discreet.solvers import Outcome
 
-EXACT = 1_500  # columns of an integer program that is solved as a whole
-NODES = 20_000  # branches after which that ends, if there is no time limit
-PROVEN = 1e-7  # share of the cost that may be open
-LITTLE = 1e-3  # share of the cost that a pass over the pieces must save to be followed by another
-ROUNDS = 20  # of passes that turned out not to be safe
+MAX_EXACT_COLUMNS = 1_500  # of an integer program that is solved as a whole; larger ones take too long
+MAX_NODES = 20_000  # of the integer program if there is no time limit
+PROVEN = 1e-7  # share of the cost that solvers may leave open
+LEAST_GAIN = 1e-3  # share of the cost that a pass over the pieces must save to be followed by another
+MAX_PASSES = 20  # over the pieces, and repairs of a first rounding
+MAX_CUT_CELLS = 200  # exposed cells that get a cut at a time
 
 
 @dataclass
 class RoundingSearch:
-    """One rounding problem: its program with the cuts so far, what is known about the best rounding, and what it took."""
+    """One rounding problem: its program with the cuts so far, the best safe rounding as steps of each cell, and what it took."""
 
     grid: RoundingGrid
     run: Run
     patient: bool = True  # there is no easier kind of rounding to try instead
-    bound: float = 0.0
     audit_seconds: float = 0.0  # that the last one took
     stopped: bool = False  # by the time limit or the user
     work: dict[str, int] = field(default_factory=lambda: {"cuts": 0, "linear_programs": 0, "integer_programs": 0})
 
     def __post_init__(self) -> None:
-        self.program, self.attack = RoundingProgram(self.grid), RoundingSeparator(self.grid)
+        self.best: Incumbent[FloatArray] = Incumbent(PROVEN)
+        self.program = RoundingProgram(self.grid)
         self.is_network = self.program.is_network()
+        self._publication = RoundingPublication(self.grid)
+        self._separator = Separator(self.grid.problem.table.relations)
 
-    def best(self) -> FloatArray:
+    def search(self) -> FloatArray:
         """The steps of a safe rounding, the best one that can be found."""
         self.run.progress.stage("round", 1)
-        as_a_whole = self.is_network or len(self.program.cell) <= EXACT
-        steps = self._safe(self._best_so_far) if as_a_whole else self._annealed()
-        if self.gap(steps) > max(self.run.budget.gap, PROVEN):
-            steps = self._improved(steps)
-        return steps
+        as_a_whole = self.is_network or len(self.program.cell) <= MAX_EXACT_COLUMNS
+        steps = self._safe(self._cheapest) if as_a_whole else self._annealed()
+        self.best.offer(steps, self.grid.deviation(steps))
+        if not self.best.within(self.run.budget):
+            self._improve()
+        assert self.best.solution is not None
+        return self.best.solution
+
+    def status(self) -> str:
+        return self.best.status(self.run.budget, finished=not self.stopped)
 
     def _annealed(self) -> FloatArray:
         """Large tables: from where annealing ends, or else from the first rounding that the solver finds."""
-        steps, rounds = annealed(self.grid, self.run), 0
+        steps = annealed(self.grid, self.run)
         if steps is None and not self.patient:
             raise NoSafePatternError("No rounding of this kind was found. Another kind may be easier.")
-        while steps is not None and rounds < ROUNDS:
-            exposed = self._violated(steps)
-            if not exposed:
+        for _ in range(MAX_PASSES):
+            if steps is None:
+                break
+            violated = self._exposed(steps)
+            if not violated:
                 return steps
-            steps, rounds = self._mended(steps, self._learn(steps, exposed)), rounds + 1
+            self.program.add(self._cuts(steps, violated))
+            steps = self._repaired(steps, _first_cells(violated))
         return self._safe(self._any)
 
-    def _violated(self, steps: FloatArray) -> list[ViolatedLevel]:
+    def _exposed(self, steps: FloatArray) -> dict[int, list[Requirement]]:
         """What the audit says; it takes about as long as the last time."""
         begun = self.run.budget.spent
-        found = violated(self.grid, steps, self.run.progress)
+        found = exposed(self.grid, steps, self.run.progress)
         self.audit_seconds = self.run.budget.spent - begun
         return found
 
-    def _learn(self, steps: FloatArray, exposed: list[ViolatedLevel]) -> list[int]:
-        """Take in cuts for some of the cells that are exposed; which."""
-        some = exposed[:MOST]
-        cuts = self.attack.cuts(steps, some)
-        self.work["cuts"] += len(cuts.least)
-        self.program.add(cuts)
-        return [one.cell for one in some]
+    def _cuts(self, steps: FloatArray, violated: Mapping[int, Sequence[Requirement]]) -> list[Cut]:
+        """A cut for some of the exposed cells, for the requirement with the largest shortfall."""
+        cuts = []
+        cells = set(_first_cells(violated))
+        for attacker, requirements in violated.items():
+            slack = self._publication.slack(attacker, steps)
+            worst: dict[int, Violation] = {}
+            for found in self._separator.shortfalls(slack, [each for each in requirements if each.cell in cells]):
+                cell = found.requirement.cell
+                if cell not in worst or found.shortfall > worst[cell].shortfall:
+                    worst[cell] = found
+            cuts += [self._publication.cut(attacker, steps, violation) for violation in worst.values()]
+        self.work["cuts"] += len(cuts)
+        return cuts
 
-    def _mended(self, steps: FloatArray, cells: list[int]) -> FloatArray | None:
-        """Rounded anew around cells that are exposed; None if that cannot be done for one of them."""
+    def _repaired(self, steps: FloatArray, cells: Sequence[int]) -> FloatArray | None:
+        """Rounded anew around exposed cells; None if that is impossible for one of them."""
         for cell in cells:
-            short = self.program.cuts.rows @ steps < self.program.cuts.least - WHOLE
-            if not short.any():
+            if all(cut.shortfall(steps) <= WHOLE for cut in self.program.cuts):
                 break
             found = renewed(self.grid, self.program.cuts, steps, cell, self.run)
             if found is None:
@@ -86,41 +108,33 @@ class RoundingSearch:
             steps = found
         return steps
 
-    def gap(self, steps: FloatArray) -> float:
-        cost = self.grid.deviation(steps)
-        return max(cost - self.bound, 0.0) / cost if cost else 0.0
-
-    def proven(self, steps: FloatArray) -> float:
-        """What no safe rounding of this kind deviates less than."""
-        cost = self.grid.deviation(steps)
-        return cost if self.gap(steps) <= PROVEN else min(self.bound, cost)
-
-    def status(self, steps: FloatArray) -> str:
-        gap = self.gap(steps)
-        if gap <= PROVEN:
-            return "optimal"
-        if gap <= self.run.budget.gap:
-            return "within_gap"
-        return self.run.budget.ending if self.stopped else "heuristic"
-
     def _safe(self, rounded: Callable[[], FoundRounding]) -> FloatArray:
-        """Round, ask the attackers, forbid what they found out, until they find out nothing."""
-        while True:
+        """Roundings and cuts in turn, until a rounding is safe."""
+
+        def solve() -> tuple[FloatArray, float]:
             found = rounded()
             if found.outcome is Outcome.INFEASIBLE:
-                raise self._none()
+                raise Infeasible
             if found.steps is None:
                 raise NoSafePatternError(
-                    "No rounding was found before time, or the solver, gave out. Allow more time, or more roundings: "
+                    "No rounding was found before the time limit, or the solver failed. Allow more time, or more roundings: "
                     "more steps, zero_restricted=false, or relax=true."
                 )
-            exposed = self._violated(found.steps)
-            if not exposed:
-                self.bound = max(self.bound, found.bound)
-                return found.steps
-            if self.run.budget.over:
-                raise NoSafePatternError("The time limit ended before there was a safe rounding. Allow more time.")
-            self._learn(found.steps, exposed)
+            return found.steps, found.bound
+
+        def violated(found: tuple[FloatArray, float]) -> list[Cut]:
+            return self._cuts(found[0], self._exposed(found[0]))
+
+        try:
+            steps, bound = cutting_planes(solve, violated, self.program.add, self.run.budget)
+        except Infeasible:
+            raise self._none() from None
+        except OutOfTime:
+            raise NoSafePatternError(
+                "The time limit ended before there was a safe rounding. Allow more time."
+            ) from None
+        self.best.raise_bound(bound)
+        return steps
 
     def _none(self) -> NoSafePatternError:
         again = "Allow more: more steps, zero_restricted=false, or relax=true; or choose another base."
@@ -134,15 +148,15 @@ class RoundingSearch:
             f"other than two-way ones. {again}"
         )
 
-    def _best_so_far(self) -> FoundRounding:
-        """The best rounding that the cuts leave. In networks the linear program mostly has a whole solution."""
+    def _cheapest(self) -> FoundRounding:
+        """The cheapest rounding that satisfies the cuts. In networks the linear program mostly has an integral solution."""
         if self.is_network:
             self.work["linear_programs"] += 1
             found = self.program.relaxed(self.run.budget, self.run.seed)
             if found.steps is not None or found.outcome is Outcome.INFEASIBLE:
                 return found
         self.work["integer_programs"] += 1
-        nodes = NODES if self.run.budget.seconds is None else None
+        nodes = MAX_NODES if self.run.budget.seconds is None else None
         return self.program.solve(self.run.budget, self.run.seed, nodes=nodes)
 
     def _any(self) -> FoundRounding:
@@ -150,24 +164,30 @@ class RoundingSearch:
         return self.program.solve(self.run.budget, self.run.seed, first=True)
 
     def _before_the_audit(self) -> Run:
-        """What is left of the time if an audit is still to come."""
+        """The time left, less that of an audit."""
         return replace(self.run, budget=self.run.budget.without(self.audit_seconds))
 
-    def _improved(self, safe: FloatArray) -> FloatArray:
-        """Pass over the pieces as long as that brings something. Whoever stops it gets the best safe rounding so far."""
+    def _improve(self) -> None:
+        """Round piece by piece anew as long as that saves enough. An interrupt keeps the best safe rounding."""
         with self.run.budget.interruptible():
             wish, bound = self.program.interior(self.run.budget)
-            self.bound = max(self.bound, bound)
-            for _ in range(ROUNDS):
-                before = self.grid.deviation(safe)
-                better = one_pass(self.grid, self.program.cuts, safe, wish, self._before_the_audit())
-                exposed = self._violated(better)
-                if exposed:  # once more, knowing what not to do
-                    self._learn(better, exposed)
+            self.best.raise_bound(bound)
+            for _ in range(MAX_PASSES):
+                before, safe = self.best.cost, self.best.solution
+                assert safe is not None
+                steps = one_pass(self.grid, self.program.cuts, safe, wish, self._before_the_audit())
+                violated = self._exposed(steps)
+                if violated:  # the next pass satisfies the new cuts
+                    self.program.add(self._cuts(steps, violated))
                 else:
-                    safe = better
-                little = not exposed and self.grid.deviation(safe) > before * (1 - LITTLE)
-                if little or self.run.budget.over or self.gap(safe) <= max(self.run.budget.gap, PROVEN):
+                    self.best.offer(steps, self.grid.deviation(steps))
+                little = not violated and self.best.cost > before * (1 - LEAST_GAIN)
+                if little or self.run.budget.over or self.best.within(self.run.budget):
                     break
         self.stopped |= self.run.budget.over
-        return safe
+
+
+def _first_cells(violated: Mapping[int, Sequence[Requirement]]) -> list[int]:
+    """The exposed cells that get a cut next."""
+    cells = dict.fromkeys(each.cell for requirements in violated.values() for each in requirements)
+    return list(cells)[:MAX_CUT_CELLS]
