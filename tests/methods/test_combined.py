@@ -491,7 +491,7 @@ def test_free_cells_that_are_rounded_keep_their_own_levels():
 def test_a_limit_that_is_too_small_is_said_so():
     problem = investment()
     with pytest.raises(
-        NoSafePatternError, match=r"8 cells that are not to be told exactly.*suppressed and rounded cells count"
+        NoSafePatternError, match=r"8 cells must not be published exactly.*suppressed and rounded cells count"
     ):
         protect(problem, Combined(round="totals", base=2, at_most=3))
     with pytest.raises(NoSafePatternError, match="with 3 intervals or fewer"):

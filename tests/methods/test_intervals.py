@@ -20,12 +20,13 @@ from discreet.data.hierarchy import Hierarchy
 from discreet.data.table import Table
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods import protect, with_options
+from discreet.methods.core.separator import Separator
 from discreet.methods.intervals.first_model import IntervalsFirstModel
 from discreet.methods.intervals.intervals import Intervals
 from discreet.methods.intervals.plan import _proven
+from discreet.methods.intervals.publication import WidthPublication, Widths
 from discreet.methods.intervals.renew import Renewal
 from discreet.methods.intervals.search import WidthSearch
-from discreet.methods.intervals.separator import WidthSeparator
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection
@@ -187,12 +188,14 @@ def test_widths_made_of_what_single_demands_need(kind, seeds, renewing, monkeypa
         if z is not None:
             costs.append(self.s.cost(z))
             for number, requirements in enumerate(self.s.requirements):
-                assert WidthSeparator(self.s, number).separate(z, requirements) == ([], [])
+                assert Separator(WidthPublication(self.s), number, self.s.relations).separate(
+                    Widths(z), requirements
+                ) == ([], [])
         return z
 
     monkeypatch.setattr(Renewal, "renewed", watched)
     monkeypatch.setattr("discreet.methods.intervals.renew.RENEWED", renewing)
-    monkeypatch.setattr(WidthSearch, "_misses_most", lambda self, z: True)
+    monkeypatch.setattr(WidthSearch, "_violates_most", lambda self, z: True)
     for seed in seeds:
         problem = draw(kind, seed)
         found, best = (solved(problem, method) for method in (EXACT, ORACLE))

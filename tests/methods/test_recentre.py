@@ -42,8 +42,8 @@ def around_true_values(problem: Problem) -> tuple[IntervalSetting, WidthSearch, 
     setting = IntervalSetting(wide, Sides(), placement=Placement.none(problem))
     search = WidthSearch(setting, Run())
     search.search()
-    assert search.z is not None
-    found = published(setting, search.z, True, Run())
+    assert search.best.solution is not None
+    found = published(setting, search.best.solution, True, Run())
     assert found is not None
     return setting, search, found
 
@@ -56,12 +56,12 @@ def test_another_centre_costs_no_width_and_takes_values_out_of_the_middles(seeds
         rng = np.random.default_rng(seed)
         setting, search, found = around_true_values(problem)
         draw = Draw.of(problem, Treatment.none(problem), True, rng)
-        placement = recentred(setting, search.z, found, draw.excess, rng, Run())
+        placement = recentred(setting, search.best.solution, found, draw.excess, rng, Run())
         if placement is None:
             continue
         better += 1
         assert np.allclose(problem.table.relations @ placement.shift, 0, atol=1e-6)
-        moved = published(setting.around(placement), search.z, True, Run())
+        moved = published(setting.around(placement), search.best.solution, True, Run())
         assert moved is not None  # it passed the audit
         assert np.all((moved.lower <= problem.table.value) & (problem.table.value <= moved.upper))
         assert np.all(moved.upper - moved.lower <= found.upper - found.lower + 2 + 1e-6)  # both ends are rounded
@@ -83,11 +83,11 @@ def test_intervals_as_narrow_as_levels_allow_leave_no_other_centre():
     setting = IntervalSetting(problem, Sides())
     search = WidthSearch(setting, Run())
     search.search()
-    found = published(setting, search.z, False, Run())
+    found = published(setting, search.best.solution, False, Run())
     rng = np.random.default_rng(1)
     draw = Draw.of(problem, Treatment.none(problem), False, rng)
-    placement = recentred(setting, search.z, found, draw.excess, rng, Run())
+    placement = recentred(setting, search.best.solution, found, draw.excess, rng, Run())
     if placement is None:
         return
-    moved = published(setting.around(placement), search.z, False, Run())
+    moved = published(setting.around(placement), search.best.solution, False, Run())
     assert moved is None or audit(problem, moved).passed

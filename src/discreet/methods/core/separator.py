@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +14,11 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.methods.core.deviations import DeviationProgram, Pulls, PullsOf
 from discreet.methods.core.requirements import Requirement
 from discreet.progress import Budget, OutOfTime
+
+Point = TypeVar("Point")
+PointOf = TypeVar("PointOf", contravariant=True)
+AnyCut = TypeVar("AnyCut")
+CutOf = TypeVar("CutOf", covariant=True)
 
 MET = 1e-8  # share of a level that may be missing: solvers are not more exact
 UNLIMITED = 1e6  # slack of this many levels is treated as unlimited
@@ -28,46 +34,64 @@ class Violation:
     pulls: tuple[Pulls, ...]
 
 
-class Separator:
-    """The linear programs of one attacker, one for each set of cells that relations tie together."""
+class Publication(Protocol[PointOf, CutOf]):
+    """What a method publishes at a point of its master program: methods differ in the slack that this leaves each cell."""
 
-    def __init__(self, relations: sparse.csr_array) -> None:
-        self._relations = relations
+    def slack(self, attacker: int, point: PointOf) -> FloatArray:
+        """How far each cell may lie below and above its value as an attacker (by number) sees it: rows down and up."""
+
+    def cut(self, attacker: int, point: PointOf, violation: Violation) -> CutOf:
+        """The pulls times the slack must add up to the level; the slack, a concave function, is replaced by its tangent.
+
+        Every safe publication satisfies the cut.
+        """
+
+
+class Separator(Generic[Point, AnyCut]):
+    """The linear programs of one attacker (by number), one for each set of cells that relations tie together."""
+
+    def __init__(self, publication: Publication[Point, AnyCut], attacker: int, relations: sparse.csr_array) -> None:
+        self._publication, self._attacker, self._relations = publication, attacker, relations
         self._isolated = np.bincount(relations.indices, minlength=relations.shape[1]) == 0
         self._pulls = PullsOf(relations)
 
-    def violations(
+    def separate(
         self,
-        slack: FloatArray,
+        point: Point,
         requirements: Sequence[Requirement],
         budget: Budget | None = None,
         partial: tuple[IntArray, FloatArray] | None = None,
+    ) -> tuple[list[AnyCut], list[Violation]]:
+        """The violated requirements and a cut for each; raises :class:`OutOfTime`."""
+        violations = list(self.violations(point, requirements, budget, partial))
+        return [self.cut(point, violation) for violation in violations], violations
+
+    def cut(self, point: Point, violation: Violation) -> AnyCut:
+        return self._publication.cut(self._attacker, point, violation)
+
+    def violations(
+        self,
+        point: Point,
+        requirements: Sequence[Requirement],
+        budget: Budget | None = None,
+        partial: tuple[IntArray, FloatArray] | None = None,
+        least: float = MET,
     ) -> Iterator[Violation]:
-        """The requirements that the slack of all cells, down and up, does not meet; raises :class:`OutOfTime`.
+        """The requirements that the slack at a point does not meet, by more than a share of the level; raises :class:`OutOfTime`.
 
         ``partial`` cells contribute at most a share of the level of each requirement: a sharper condition, for cuts.
         """
-        for found in self.shortfalls(slack, requirements, budget, partial):
-            if found.shortfall > MET:
-                yield found
-
-    def shortfalls(
-        self,
-        slack: FloatArray,
-        requirements: Sequence[Requirement],
-        budget: Budget | None = None,
-        partial: tuple[IntArray, FloatArray] | None = None,
-    ) -> Iterator[Violation]:
-        """The same for all requirements, met ones included: their shortfall is at most about 0."""
         if not requirements:
             return
+        slack = self._publication.slack(self._attacker, point)
         by_cell: dict[int, list[Requirement]] = {}
         for requirement in requirements:
             by_cell.setdefault(requirement.cell, []).append(requirement)
         nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
         for requirement in (each for cell in by_cell if self._isolated[cell] for each in by_cell[cell]):
             reach = float(sum(slack[side, requirement.cell] for side in requirement.sides))
-            yield self._violation(requirement, reach, [nothing] * len(requirement.sides))
+            if 1 - reach / requirement.level > least:
+                yield self._violation(requirement, reach, [nothing] * len(requirement.sides))
         levels = np.array([requirement.level for requirement in requirements])
         slack = np.minimum(slack, UNLIMITED * levels.max())
         required = np.zeros(slack.shape[1], dtype=bool)
@@ -84,7 +108,8 @@ class Separator:
                     raise OutOfTime
                 for requirement in by_cell[cell]:
                     reach, multipliers = program.reach(requirement)
-                    yield self._violation(requirement, reach, [(rows, each) for each in multipliers])
+                    if 1 - reach / requirement.level > least:
+                        yield self._violation(requirement, reach, [(rows, each) for each in multipliers])
 
     def _violation(
         self, requirement: Requirement, reach: float, proof: Sequence[tuple[IntArray, FloatArray]]
@@ -113,7 +138,7 @@ class _Component:
         """How far a cell can deviate, all sides added up, and the multipliers that limit it, one set per side."""
         if not self._unit / SCALED <= requirement.level <= self._unit * SCALED:
             self._unit = requirement.level
-            self._program.limit(self._slack / self._unit)
+            self._program.limit(np.minimum(self._slack / self._unit, UNLIMITED))
         if len(self._partial):
             most = np.minimum(self._slack[:, self._partial], self._share * requirement.level)
             self._program.limit(most / self._unit, self._partial)

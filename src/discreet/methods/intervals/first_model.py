@@ -10,10 +10,11 @@ from scipy import sparse
 from discreet.arrays import DOWN, SIGN, UP, FloatArray, IntArray
 from discreet.errors import NoSafePatternError
 from discreet.methods.context import Run
+from discreet.methods.core.requirements import Requirement
 from discreet.methods.intervals.intervals import check_sides
 from discreet.methods.intervals.plan import told
 from discreet.methods.intervals.prepare import prepared
-from discreet.methods.intervals.setting import IntervalSetting, Sides, WidthRequirement
+from discreet.methods.intervals.setting import IntervalSetting, Sides
 from discreet.methods.method import Traits, option
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
@@ -111,7 +112,7 @@ class _Model:
         return rows, sparse.csr_array((0, 0)), low, high
 
     def _flows(
-        self, one: WidthRequirement, choice: int
+        self, one: Requirement, choice: int
     ) -> tuple[sparse.csr_array, sparse.csr_array, FloatArray, FloatArray]:
         """Flows that keep all relations and intervals and move the cell far enough."""
         c, m, sides = len(self.s.cells), self.s.relations.shape[0], len(one.sides)

@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
-from discreet.arrays import DOWN, UP, FloatArray, IntArray
+from discreet.arrays import DOWN, UP, FloatArray
 from discreet.errors import NoSafePatternError
+from discreet.methods.core.cuts import as_rows
+from discreet.methods.intervals.publication import WidthCut
 from discreet.methods.intervals.setting import IntervalSetting
 from discreet.solvers import Outcome, new_model
 
 VIOLATED = 1e-6  # bridges that are missed by less, in usual levels, are fulfilled
 SMALL = 1e-9  # widths below are none
-
-
-@dataclass(frozen=True, eq=False)
-class WidthCut:
-    """Widths times weights must add up to ``least``. Columns below the number of cells are widths down, then up.
-
-    What is known beforehand about ``cells`` stops them: they add ``amount`` each, if they are not told exactly. ``level`` is
-    what a demand adds to ``least``, and ``cell`` who demands it.
-    """
-
-    columns: IntArray
-    weight: FloatArray
-    cells: IntArray
-    amount: FloatArray
-    least: float
-    level: float
-    cell: int
 
 
 class WidthMaster:
@@ -131,11 +115,7 @@ class WidthMaster:
 
     def add(self, cuts: Sequence[WidthCut]) -> None:
         if cuts:
-            begin = np.r_[0, np.cumsum([len(cut.columns) for cut in cuts])]
-            column = np.concatenate([cut.columns for cut in cuts])
-            weight = np.concatenate([cut.weight for cut in cuts])
-            rows = sparse.csr_array((weight, column, begin), shape=(len(cuts), self.width))
-            rows.sum_duplicates()
-            least = np.array([cut.least - cut.amount.sum() for cut in cuts])
-            self.model.add_rows(rows, least, np.full(len(cuts), np.inf))
+            rows, least = as_rows(cuts, self.width)
+            contributed = np.array([cut.amount.sum() for cut in cuts])
+            self.model.add_rows(rows, least - contributed, np.full(len(cuts), np.inf))
             self.cuts += cuts

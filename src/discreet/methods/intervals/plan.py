@@ -94,13 +94,14 @@ class IntervalPlan:
         self, draw: Draw, found: Protection, search: WidthSearch, run: Run, rng: np.random.Generator
     ) -> Protection:
         """The same, or with the same widths around another table, where too many values lie in the middles."""
-        assert search.z is not None
+        z = search.best.solution
+        assert z is not None
         if draw.excess_of_hits(found.lower, found.upper) <= 0:
             return found
-        placement = recentred(search.setting, search.z, found, draw.excess_of_hits, rng, run)
+        placement = recentred(search.setting, z, found, draw.excess_of_hits, rng, run)
         if placement is None:
             return found
-        moved = published(search.setting.around(placement), search.z, self.rounded, run, self.fixed)
+        moved = published(search.setting.around(placement), z, self.rounded, run, self.fixed)
         if moved is None:
             return found
         report, cost = found.report, moved.report.cost
@@ -157,10 +158,11 @@ def _widths(search: Choices) -> FloatArray:
     """How far chosen cells may go, by side; none of the others."""
     setting = search.setting
     widths = np.zeros((2, len(setting.problem)))
-    assert search.z is not None
+    z = search.best.solution
+    assert z is not None
     # What is suppressed goes anywhere, if it is.
     untold = (setting.untold | setting.treatment.fixed)[setting.cells]
-    widths[:, setting.cells] = np.where(untold, np.inf, np.where(setting.settled, 0.0, search.z * setting.unit))
+    widths[:, setting.cells] = np.where(untold, np.inf, np.where(setting.settled, 0.0, z * setting.unit))
     return widths
 
 
@@ -198,8 +200,11 @@ def _proven(gap: float) -> str:
 def finished(search: WidthSearch | Choices, run: Run, method: str, rounded: bool, fixed: float = 0.0) -> Protection:
     """What a search ends with, also if it is interrupted."""
     status = _run(search)
-    assert search.z is not None
-    return told(search.setting, search.z, rounded, run, method, status, search.bound, fixed=fixed, work=search.work())
+    best = search.best
+    assert best.solution is not None
+    return told(
+        search.setting, best.solution, rounded, run, method, status, best.bound, fixed=fixed, work=search.work()
+    )
 
 
 def _run(search: WidthSearch | Choices) -> str:
@@ -208,9 +213,9 @@ def _run(search: WidthSearch | Choices) -> str:
     status = "interrupted"
     with budget.interruptible():
         status = search.search()
-    if budget.cancelled and search.z is None:
+    if budget.cancelled and search.best.solution is None:
         raise KeyboardInterrupt
-    if search.z is None:
+    if search.best.solution is None:
         problem = search.setting.problem
         labels = problem.table.labels(problem.primaries)
         raise NoSafePatternError("The time limit ended before all cells were protected. Allow more time.", labels)

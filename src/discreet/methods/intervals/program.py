@@ -11,8 +11,9 @@ from scipy import sparse
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.inference.bound_propagation import propagate
 from discreet.inference.max_flow import network
-from discreet.methods.intervals.master import WidthCut, WidthMaster
-from discreet.methods.intervals.setting import WidthRequirement
+from discreet.methods.core.requirements import Requirement
+from discreet.methods.intervals.master import WidthMaster
+from discreet.methods.intervals.publication import WidthCut
 from discreet.solvers import Model, Outcome, Solution, new_model
 
 FARTHER = 100.0  # levels that a cell moves by at most where relations are not those of a network
@@ -31,7 +32,7 @@ class ChoiceProgram:
         master: WidthMaster,
         choices: IntArray,
         fixed: FloatArray,
-        conditional: Sequence[Sequence[WidthRequirement]],
+        conditional: Sequence[Sequence[Requirement]],
         at_most: int | None,
         seed: int,
     ) -> None:
@@ -113,8 +114,8 @@ class ChoiceProgram:
             (cut.columns, cut.weight),
             (self.of[cut.cells[chosen]], np.minimum(cut.amount[chosen], max(least, 0.0))),
         ]
-        if cut.level and self.of[cut.cell] >= 0:  # counts only if the cell is chosen
-            terms.append((self.of[[cut.cell]], np.array([-max(least, 0.0)])))
+        if cut.conditional and self.of[cut.required] >= 0:
+            terms.append((self.of[[cut.required]], np.array([-max(least, 0.0)])))
             least = 0.0
         return self._rows(terms, one=True), least
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.methods.intervals.setting import IntervalSetting, WidthRequirement
+from discreet.methods.core.requirements import Requirement
+from discreet.methods.intervals.setting import IntervalSetting
 from discreet.methods.intervals.widen import Widener
 from discreet.progress import Budget
 
@@ -22,7 +23,7 @@ class Renewal:
         setting: IntervalSetting,
         least: FloatArray,
         wideners: Sequence[Widener],
-        requirements: Sequence[Sequence[WidthRequirement]],
+        requirements: Sequence[Sequence[Requirement]],
     ) -> None:
         self.s, self.least = setting, least
         asked = [(one, k) for k, own in enumerate(requirements) for one in own]

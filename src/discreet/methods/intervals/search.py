@@ -1,4 +1,4 @@
-"""Cuts and widths in turn, until the cheapest widths that fulfil all cuts meet every demand."""
+"""Cuts and widths in turn, until the cheapest widths that satisfy all cuts meet every requirement."""
 
 from __future__ import annotations
 
@@ -6,66 +6,67 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.methods.context import Run
-from discreet.methods.intervals.master import WidthCut, WidthMaster
+from discreet.methods.core.cutting_planes import Incumbent
+from discreet.methods.core.separator import Separator, Violation
+from discreet.methods.intervals.master import WidthMaster
+from discreet.methods.intervals.publication import WidthCut, WidthPublication, Widths
 from discreet.methods.intervals.renew import Renewal
-from discreet.methods.intervals.separator import ViolatedRequirement, WidthSeparator
 from discreet.methods.intervals.setting import IntervalSetting
 from discreet.methods.intervals.widen import Widener
-from discreet.progress import Budget
+from discreet.progress import Budget, OutOfTime
 
-FIRST = 0.1  # of the time for the first widths
-TRIAL = 24  # demands that tell how many are missed
-BRIDGED = 1e-3  # share of an interval that bridges may miss once there are cuts
-PROVEN = 1e-7  # share of the cost that a bound may miss
-WIDE = 1e-7  # in usual levels: narrower intervals are none
+FIRST_SHARE = 0.1  # of the time for the first widths
+SAMPLED_REQUIREMENTS = 24  # enough to estimate how many are violated
+BRIDGE_TOLERANCE = 1e-3  # share of an interval by which bridges may be violated once there are cuts
+PROVEN = 1e-7  # share of the cost that solvers may leave open
+NO_WIDTH = 1e-7  # in usual levels: narrower intervals are published values
 
 
 class WidthSearch:
-    """The cheapest widths that meet all demands, from above, and a bound from below."""
+    """The cheapest widths that meet all requirements, from above, and a bound from below."""
 
     def __init__(self, setting: IntervalSetting, run: Run, conditional: bool = True) -> None:
-        self.s = self.setting = setting
-        self.conditional = conditional and setting.has_conditional  # whether demands of free cells count
-        self.run = run
+        self.setting, self.run = setting, run
+        self.conditional = conditional and setting.has_conditional  # whether requirements of free cells count
         self.requirements = [list(own) for own in setting.requirements]
         self.master = WidthMaster(setting, setting.least(self.requirements), run.seed)
-        self.attacks = [WidthSeparator(setting, k) for k in range(len(setting.attackers))]
-        self.wideners = [Widener(setting, k, run.seed) for k in range(len(setting.attackers))]
-        self.chosen = np.zeros(len(setting.problem), dtype=bool)  # free cells whose demands count
-        self.z: FloatArray | None = None  # the best that meets all
-        self.cost = np.inf
-        self.bound = setting.constant
+        publication, attackers = WidthPublication(setting), range(len(setting.attackers))
+        self.separators = [Separator(publication, k, setting.relations) for k in attackers]
+        self.wideners = [Widener(setting, k, run.seed) for k in attackers]
+        self.chosen = np.zeros(len(setting.problem), dtype=bool)  # free cells whose requirements count
+        self.best: Incumbent[FloatArray] = Incumbent(PROVEN, setting.constant)
         self.rounds = 0
-        self.alone = True  # whether to look at the cheapest widths by themselves
+        self._at_optimum = True  # whether the next point is the optimum of the master program
 
     def search(self) -> str:
-        """How it ended."""
+        """How the search ended."""
         z = self._first()
-        while z is not None:
-            self.rounds += 1
-            # Half-way to the best so far: where that meets all demands it is better, and what it misses makes deeper cuts.
-            at = z if self.z is None or self.alone else (z + self.z) / 2
-            found = self._separate(at)
-            if found is None:
-                break
-            cuts, violated = found
-            self.alone = not any(violated) and not self.alone
-            self._offer(at, violated)
-            self.run.progress.update(self.rounds, f"{sum(map(len, violated)):,} demands missed")
-            again = bool(cuts)
-            if self._near():
-                again = self._choose()
-                if not again:
-                    return self._proven()
-            elif self.run.budget.over:
-                break
-            if again:
-                self.master.add(cuts)
-                z = self._bridged(self.run.budget, BRIDGED, 1)
+        try:
+            while z is not None:
+                self.rounds += 1
+                # Halfway to the best so far: if that meets all requirements it is better, else its cuts are deeper.
+                best = self.best.solution
+                point = z if best is None or self._at_optimum else (z + best) / 2
+                cuts, violated = self._separate(point)
+                self._at_optimum = not any(violated) and not self._at_optimum
+                self._repair(point, violated)
+                self.run.progress.update(self.rounds, f"{sum(map(len, violated)):,} requirements violated")
+                again = bool(cuts)
+                if self._nearly_proven():
+                    again = self._choose()
+                    if not again:
+                        return self.best.status(self.run.budget, finished=True)
+                elif self.run.budget.over:
+                    break
+                if again:
+                    self.master.add(cuts)
+                    z = self._bridged(self.run.budget, BRIDGE_TOLERANCE, 1)
+        except OutOfTime:
+            pass
         return self.run.budget.ending
 
     def work(self) -> dict[str, int]:
-        """What it took."""
+        """What the search took."""
         requirements = sum(map(len, self.requirements))
         return {
             "demands": requirements,
@@ -77,25 +78,28 @@ class WidthSearch:
     def _first(self) -> FloatArray | None:
         """Widths that are as good as bridges can make them.
 
-        Where these miss most demands, the first that meet all are better made of what single demands need.
+        If these violate most requirements, the first that meet all are better made of what single requirements need.
         """
         self.run.progress.stage("intervals", 0)
-        z = self._bridged(self.run.budget.share(FIRST), 0.0, None)
-        if z is not None and self._misses_most(z):
+        z = self._bridged(self.run.budget.share(FIRST_SHARE), 0.0, None)
+        if z is not None and self._violates_most(z):
             least = self.master.low[: z.size].reshape(z.shape)
-            renewed = Renewal(self.s, least, self.wideners, self.requirements).renewed(self.run.budget)
+            renewed = Renewal(self.setting, least, self.wideners, self.requirements).renewed(self.run.budget)
             if renewed is not None:
-                self._keep(renewed)
+                self._offer(renewed)
         return z
 
-    def _misses_most(self, z: FloatArray) -> bool:
-        """By a few of the demands."""
-        asked = violated = 0
-        for attack, requirements in zip(self.attacks, self.requirements, strict=True):
-            some = requirements[:: max(len(requirements) // TRIAL, 1)]
-            found = attack.separate(z, some, self.run.budget)
-            asked, violated = asked + len(some), violated + (0 if found is None else len(found[1]))
-        return 2 * violated > asked
+    def _violates_most(self, z: FloatArray) -> bool:
+        """Whether widths violate more than half of a sample of the requirements."""
+        sampled = violated = 0
+        for separator, requirements in zip(self.separators, self.requirements, strict=True):
+            sample = requirements[:: max(len(requirements) // SAMPLED_REQUIREMENTS, 1)]
+            try:
+                violated += len(list(separator.violations(Widths(z), sample, self.run.budget)))
+            except OutOfTime:
+                return False
+            sampled += len(sample)
+        return 2 * violated > sampled
 
     def _bridged(self, budget: Budget, share: float, passes: int | None) -> FloatArray | None:
         """The cheapest widths, with so many passes of bridges; the last ones if time is up, None if there are none."""
@@ -106,60 +110,53 @@ class WidthSearch:
                 break
             best, done = z, done + 1
             if not self.chosen.any():
-                self.bound = self.master.bound
+                self.best.bound = self.master.bound
             if (passes is not None and done > passes) or not self.master.bridge(z, share):
                 break
         return best
 
-    def _separate(self, z: FloatArray) -> tuple[list[WidthCut], list[list[ViolatedRequirement]]] | None:
+    def _separate(self, z: FloatArray) -> tuple[list[WidthCut], list[list[Violation]]]:
+        """Cuts, and the violated requirements by attacker."""
         cuts, violated = [], []
-        for attack, requirements in zip(self.attacks, self.requirements, strict=True):
-            found = attack.separate(z, requirements, self.run.budget)
-            if found is None:
-                return None
+        for separator, requirements in zip(self.separators, self.requirements, strict=True):
+            found = separator.separate(Widths(z), requirements, self.run.budget)
             cuts += found[0]
             violated.append(found[1])
         return cuts, violated
 
-    def _offer(self, z: FloatArray, violated: list[list[ViolatedRequirement]]) -> None:
-        """Widen intervals until they meet all demands, the largest first; keep the cheapest."""
-        if self.z is not None and 2 * sum(map(len, violated)) > sum(map(len, self.requirements)):
-            return  # too far away to become better
+    def _repair(self, z: FloatArray, violated: list[list[Violation]]) -> None:
+        """Widen intervals until they meet all requirements, the largest shortfall first; keep the cheapest."""
+        if self.best.solution is not None and 2 * sum(map(len, violated)) > sum(map(len, self.requirements)):
+            return  # too many to become cheaper
         for widener, own in zip(self.wideners, violated, strict=True):
-            for one in sorted(own, key=lambda one: -one.lacking * one.requirement.level):
+            for one in sorted(own, key=lambda one: -one.shortfall * one.requirement.level):
                 if self.run.budget.over:
                     return
-                far = widener.reach(z, one.requirement)
-                if far is None:
+                wider = widener.reach(z, one.requirement)
+                if wider is None:
                     return
-                z = np.maximum(z, far)
-        self._keep(z)
+                z = np.maximum(z, wider)
+        self._offer(z)
 
-    def _keep(self, z: FloatArray) -> None:
-        if self.s.cost(z) < self.cost:
-            self.z, self.cost = z, self.s.cost(z)
+    def _offer(self, z: FloatArray) -> None:
+        self.best.offer(z, self.setting.cost(z))
 
-    def _proven(self) -> str:
-        open_part = self.cost - self.bound
-        if open_part <= PROVEN * self.cost:
-            return "optimal"
-        # Cells that need protection only because they got an interval may be there without need.
-        return "within_gap" if open_part <= self.run.budget.gap * self.cost else "heuristic"
-
-    def _near(self) -> bool:
-        return self.cost - self.master.bound <= max(self.run.budget.gap, PROVEN) * self.cost
+    def _nearly_proven(self) -> bool:
+        cost = self.best.cost
+        return cost - self.master.bound <= max(self.run.budget.gap, PROVEN) * cost
 
     def _choose(self) -> bool:
-        """Whether free cells got an interval whose own demands did not count so far; from now on they do."""
-        if self.z is None or not self.conditional:
+        """Whether free cells got an interval whose own requirements did not count so far; from now on they do."""
+        z = self.best.solution
+        if z is None or not self.conditional:
             return False
         wide = np.zeros(len(self.chosen), dtype=bool)
-        wide[self.s.cells[self.z.sum(axis=0) > WIDE]] = True
-        new = self.s.conditional(wide & ~self.chosen)
+        wide[self.setting.cells[z.sum(axis=0) > NO_WIDTH]] = True
+        new = self.setting.conditional(wide & ~self.chosen)
         if not any(new):
             return False
         self.chosen |= wide
         self.requirements = [old + more for old, more in zip(self.requirements, new, strict=True)]
-        self.master.raise_least(self.s.least(new))
-        self.z, self.cost = None, np.inf
+        self.master.raise_least(self.setting.least(new))
+        self.best = Incumbent(PROVEN, self.best.bound)
         return True

@@ -10,9 +10,10 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.data.table import digits_of
 from discreet.errors import RuleError, some
+from discreet.methods.core.requirements import Requirement, requirements
 from discreet.problem import Problem, Status
 
 AMPLE = 1e3  # this many times the largest level are as good as endless
@@ -85,15 +86,6 @@ class Placement:
         """The same around a table that is so far away from this one."""
         shift = self.shift + shift
         return replace(self, shift=shift, cover=np.stack([np.maximum(shift, 0.0), np.maximum(-shift, 0.0)]))
-
-
-@dataclass(frozen=True)
-class WidthRequirement:
-    """How far a cell must be able to move, down, up, or down and up together (sliding)."""
-
-    cell: int  # by its place in the setting
-    sides: tuple[int, ...]
-    level: float
 
 
 class IntervalSetting:
@@ -176,17 +168,10 @@ class IntervalSetting:
             else np.full(len(value), 10.0**-digits / self.unit)
         )
 
-    def _requirements(self, levels: FloatArray, cells: IntArray) -> list[WidthRequirement]:
-        found = []
-        for cell in cells.tolist():
-            lower, upper, sliding = (levels[:, cell] / self.unit).tolist()
-            at = int(self.place[cell])
-            found += [WidthRequirement(at, (side,), level) for side, level in ((DOWN, lower), (UP, upper)) if level > 0]
-            if sliding > lower + upper:  # else the other two imply it
-                found.append(WidthRequirement(at, (DOWN, UP), sliding))
-        return found
+    def _requirements(self, levels: FloatArray, cells: IntArray) -> list[Requirement]:
+        return requirements(levels[:, cells] / self.unit, self.place[cells].tolist())
 
-    def conditional(self, chosen: BoolArray) -> list[list[WidthRequirement]]:
+    def conditional(self, chosen: BoolArray) -> list[list[Requirement]]:
         """What free cells demand by attacker, of which these are not told exactly."""
         free = (self.problem.status == Status.FREE) & ~self.unconditional
         cells = np.flatnonzero(chosen & free & (self.place >= 0))
@@ -207,7 +192,7 @@ class IntervalSetting:
         """Cells that turn out to need no interval need no width."""
         self.floor = np.where(self.primary | z.any(axis=0), self.floor, 0.0)
 
-    def least(self, requirements: Sequence[Sequence[WidthRequirement]]) -> FloatArray:
+    def least(self, requirements: Sequence[Sequence[Requirement]]) -> FloatArray:
         """How far the intervals of the demanding cells must reach by themselves."""
         least = self._cover.copy()
         for one in (requirement for own in requirements for requirement in own):

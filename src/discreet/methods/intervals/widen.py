@@ -6,7 +6,8 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import DOWN, UP, FloatArray, IntArray
-from discreet.methods.intervals.setting import IntervalSetting, WidthRequirement
+from discreet.methods.core.requirements import Requirement
+from discreet.methods.intervals.setting import IntervalSetting
 from discreet.solvers import new_model
 
 NEAR = 800  # cells around the demanding one that are tried first
@@ -24,7 +25,7 @@ class Widener:
         self.relations = setting.relations
         self.by_column = self.relations.tocsc()
 
-    def reach(self, z: FloatArray, requirement: WidthRequirement) -> FloatArray | None:
+    def reach(self, z: FloatArray, requirement: Requirement) -> FloatArray | None:
         """How far cells go, by side, where the demand is met at the least cost beyond these widths; None if it cannot be met."""
         for cells in self._circles(requirement.cell):
             found = self._reach(z, requirement, cells)
@@ -49,7 +50,7 @@ class Widener:
     def _rows(self, cell: int) -> IntArray:
         return np.asarray(self.by_column.indices[self.by_column.indptr[cell] : self.by_column.indptr[cell + 1]])
 
-    def _reach(self, z: FloatArray, requirement: WidthRequirement, cells: IntArray) -> FloatArray | None:
+    def _reach(self, z: FloatArray, requirement: Requirement, cells: IntArray) -> FloatArray | None:
         n, at, sides = len(cells), int(np.searchsorted(cells, requirement.cell)), len(requirement.sides)
         slack = np.minimum(self.slack[:, cells] / requirement.level, AMPLE)
         inside = np.where(self.settled[cells], slack, np.minimum(z[:, cells] / requirement.level, slack))

@@ -37,8 +37,9 @@ class TableSearch:
     rounds: int = 0
 
     def __post_init__(self) -> None:
-        self._publication = TablePublication(self.windows)
-        self._separator = Separator(integer_weights(self.windows.problem.table.relations))
+        publication, problem = TablePublication(self.windows), self.windows.problem
+        relations = integer_weights(problem.table.relations)
+        self._separators = [Separator(publication, k, relations) for k in range(len(problem.attackers()))]
 
     def safe(self, master: TableMaster, start: IntArray | None = None) -> FoundTable:
         """The cheapest table that leaves every cell its slack; raises :class:`Infeasible`."""
@@ -72,9 +73,7 @@ class TableSearch:
         self.run.progress.update(self.rounds, note)
         cuts = []
         for attacker, required in exposed_requirements(checked).items():
-            slack = self._publication.slack(attacker, change)
-            violations = self._separator.violations(slack, required)
-            cuts += [self._publication.cut(attacker, change, violation) for violation in violations]
+            cuts += self._separators[attacker].separate(change, required)[0]
         if not checked.passed and not cuts:
             raise NoSafePatternError(f"It cannot be decided how to protect {some(checked.exposed)}.", checked.exposed)
         return cuts

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from discreet.arrays import FloatArray
 from discreet.errors import NoSafePatternError
 from discreet.methods.context import Run
@@ -43,8 +45,8 @@ class RoundingSearch:
         self.best: Incumbent[FloatArray] = Incumbent(PROVEN)
         self.program = RoundingProgram(self.grid)
         self.is_network = self.program.is_network()
-        self._publication = RoundingPublication(self.grid)
-        self._separator = Separator(self.grid.problem.table.relations)
+        publication, problem = RoundingPublication(self.grid), self.grid.problem
+        self._separators = [Separator(publication, k, problem.table.relations) for k in range(len(problem.attackers()))]
 
     def search(self) -> FloatArray:
         """The steps of a safe rounding, the best one that can be found."""
@@ -87,13 +89,13 @@ class RoundingSearch:
         cuts = []
         cells = set(_first_cells(violated))
         for attacker, requirements in violated.items():
-            slack = self._publication.slack(attacker, steps)
-            worst: dict[int, Violation] = {}
-            for found in self._separator.shortfalls(slack, [each for each in requirements if each.cell in cells]):
+            separator, worst = self._separators[attacker], dict[int, Violation]()
+            some = [each for each in requirements if each.cell in cells]
+            for found in separator.violations(steps, some, least=-np.inf):
                 cell = found.requirement.cell
                 if cell not in worst or found.shortfall > worst[cell].shortfall:
                     worst[cell] = found
-            cuts += [self._publication.cut(attacker, steps, violation) for violation in worst.values()]
+            cuts += [separator.cut(steps, violation) for violation in worst.values()]
         self.work["cuts"] += len(cuts)
         return cuts
 
