@@ -14,10 +14,11 @@ from discreet.audit import audit
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods import protect
 from discreet.methods.context import Run
+from discreet.methods.core.cuts import Cut
 from discreet.methods.suppress.optimal import master as master_module
 from discreet.methods.suppress.optimal import search
 from discreet.methods.suppress.optimal.bridges import Bridges
-from discreet.methods.suppress.optimal.cuts import PatternCut, capacity_cut, cover_cut
+from discreet.methods.suppress.optimal.cuts import capacity_cut, cover_cut
 from discreet.methods.suppress.optimal.master import PatternMaster
 from discreet.methods.suppress.optimal.network_kernel import stops
 from discreet.methods.suppress.optimal.optimal import Optimal
@@ -45,9 +46,9 @@ def test_a_capacity_cut_asks_for_what_is_lacking():
     free, forced = np.array([True, True, True, False, False]), np.array([False, False, False, True, True])
     cut = capacity_cut(np.arange(5), np.array([0.1, 0.6, 9.0, 0.4, 0.0]), free, forced, own=4)
     assert cut is not None
-    assert cut.cells.tolist() == [0, 1, 2]
+    assert cut.columns.tolist() == [0, 1, 2]
     assert cut.weight == pytest.approx([0.1 / 0.6, 1.0, 1.0])
-    assert cut.lacking(np.array([0.0, 0.5, 0.0, 1.0, 1.0])) == pytest.approx(0.5)
+    assert cut.shortfall(np.array([0.0, 0.5, 0.0, 1.0, 1.0])) == pytest.approx(0.5)
     assert capacity_cut(np.arange(5), np.array([0.1, 0.6, 9.0, 1.0, 0.0]), free, forced, own=4) is None
 
 
@@ -62,12 +63,12 @@ def test_a_capacity_cut_of_a_free_cell_counts_only_if_it_is_hidden():
 @given(st.lists(st.sampled_from([0.15, 0.3, 0.4, 0.7, 1.0]), min_size=2, max_size=8), st.integers(0, 2**32))
 def test_a_cover_cut_holds_wherever_its_cut_does(weights, seed):
     weight = np.array(weights)
-    cut, x = PatternCut(np.arange(len(weight)), weight, 1.0), np.random.default_rng(seed).random(len(weight))
+    cut, x = Cut(np.arange(len(weight)), weight, 1.0), np.random.default_rng(seed).random(len(weight))
     cover = cover_cut(cut, x)
     for mask in range(1 << len(weight)):
         pattern = np.array([(mask >> i) & 1 for i in range(len(weight))], dtype=float)
-        if cover is not None and cut.lacking(pattern) <= 1e-9:
-            assert cover.lacking(pattern) <= 1e-9
+        if cover is not None and cut.shortfall(pattern) <= 1e-9:
+            assert cover.shortfall(pattern) <= 1e-9
 
 
 @settings(deadline=None, max_examples=30)
@@ -85,21 +86,21 @@ def test_no_cut_cuts_off_a_cheapest_pattern(seed, shape):
     suppressed = found.patterns[0].astype(float)
     attack = PatternSeparator(problem, problem.attackers()[0])
     for cut in attack.plain_cuts():
-        assert cut.lacking(suppressed) <= 1e-6
+        assert cut.shortfall(suppressed) <= 1e-6
     for _ in range(5):
         x = np.where(attack.forced, 1.0, np.where(attack.free, rng.random(len(problem)).round(1), 0.0))
         for cut in attack.cuts(x, attack.requirements)[0]:
-            assert cut.lacking(suppressed) <= 1e-6
-            assert cut.lacking(x) > 0
+            assert cut.shortfall(suppressed) <= 1e-6
+            assert cut.shortfall(x) > 0
 
 
 def test_a_bridge_asks_for_another_cell_in_each_relation_without_forced_ones():
     relations = sparse.csr_array(np.array([[1, 1, -1, 0.0], [0, 1, 1, -1.0]]))
     free, forced = np.array([True, True, True, False]), np.array([False, False, False, True])
     (cut,) = Bridges(relations, free, forced).cuts(np.array([0.0, 1.0, 0.4, 1.0]))
-    assert cut.cells.tolist() == [0, 1, 2]
+    assert cut.columns.tolist() == [0, 1, 2]
     assert cut.weight.tolist() == [1, -1, 1]
-    assert cut.lacking(np.array([0.0, 1.0, 0.4, 1.0])) == pytest.approx(0.6)
+    assert cut.shortfall(np.array([0.0, 1.0, 0.4, 1.0])) == pytest.approx(0.6)
     assert not Bridges(relations, free, forced).cuts(np.array([0.5, 0.5, 0.0, 1.0]))
 
 
@@ -114,7 +115,7 @@ def master(cost: list[float]) -> PatternMaster:
 def test_the_master_bounds_solves_and_settles():
     """Of any two of three cells one at least: a half of each is cheapest in fractions, two whole ones in truth."""
     problem = master([2.0, 2.0, 3.0])
-    pairs = [PatternCut(np.array(pair), np.ones(2), 1.0) for pair in ((0, 1), (1, 2), (0, 2))]
+    pairs = [Cut(np.array(pair), np.ones(2), 1.0) for pair in ((0, 1), (1, 2), (0, 2))]
     assert problem.add(pairs) == 3
     assert problem.add(pairs) == 0, "no cut twice"
     relaxed = problem.relax()
@@ -127,7 +128,7 @@ def test_the_master_bounds_solves_and_settles():
     only = problem.solve(10.0, 0.0, np.array([1.0, 0.0, 1.0, 1.0]), np.array([True, True, False, False]))
     assert only.x is not None
     assert only.x[2] == 1, "cells that are not open stay as they are"
-    problem.add([PatternCut(np.array([0]), np.ones(1), 2.0)])
+    problem.add([Cut(np.array([0]), np.ones(1), 2.0)])
     assert problem.relax() is None
     assert problem.solve(10.0, 0.0, None).x is None
 
@@ -135,7 +136,7 @@ def test_the_master_bounds_solves_and_settles():
 def test_rows_that_sit_out_are_called_back(monkeypatch):
     monkeypatch.setattr(master_module, "CROWD", 0)
     problem = master([1.0] * 6)
-    cuts = [PatternCut(np.array([i]), np.ones(1), 1.0) for i in range(6)]
+    cuts = [Cut(np.array([i]), np.ones(1), 1.0) for i in range(6)]
     problem.add(cuts)
     problem.tidy(np.array([3.0, 3.0, 3.0, 3.0, 1.0, 1.0, 1.0]))
     relaxed = problem.relax()
@@ -150,7 +151,7 @@ def test_rows_that_sit_out_are_called_back(monkeypatch):
 def test_dear_columns_wake_up_when_they_pay(monkeypatch):
     monkeypatch.setattr(master_module, "ALL", 1)
     problem = master([1.0, 5.0, 6.0, 7.0])
-    problem.add([PatternCut(np.array([1, 3]), np.ones(2), 1.0), PatternCut(np.array([0, 2]), np.ones(2), 1.0)])
+    problem.add([Cut(np.array([1, 3]), np.ones(2), 1.0), Cut(np.array([0, 2]), np.ones(2), 1.0)])
     relaxed = problem.relax()
     assert relaxed is not None
     assert relaxed.cost == pytest.approx(6.0)

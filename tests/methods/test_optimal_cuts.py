@@ -13,7 +13,7 @@ from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import NoSafePatternError
 from discreet.methods import protect
 from discreet.methods.context import Run
-from discreet.methods.suppress.optimal.cuts import PatternCut
+from discreet.methods.core.cuts import Cut
 from discreet.methods.suppress.optimal.search import PatternSearch
 from discreet.methods.suppress.optimal.separator import PatternSeparator
 from discreet.methods.suppress.subtables import subtables
@@ -86,8 +86,8 @@ def safe_patterns(problem: Problem) -> FloatArray:
     return patterns
 
 
-def assert_holds(cut: PatternCut, patterns: FloatArray) -> None:
-    added = patterns[:, cut.cells] @ cut.weight
+def assert_holds(cut: Cut, patterns: FloatArray) -> None:
+    added = patterns[:, cut.columns] @ cut.weight
     assert added.min(initial=np.inf) >= cut.least - 1e-6
 
 
@@ -114,7 +114,7 @@ def test_what_somebody_cannot_do_who_knows_one_table_nobody_can(kind, seed):
                 cuts, violated = part.cuts(x, part.requirements)
                 for cut in cuts:
                     assert_holds(cut, patterns)
-                    assert cut.lacking(x) > 0
+                    assert cut.shortfall(x) > 0
                 assert set(violated) <= set(part.requirements)
 
 

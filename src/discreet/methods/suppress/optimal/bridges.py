@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet.methods.suppress.optimal.cuts import PatternCut
+from discreet.methods.core.cuts import Cut
 from discreet.methods.suppress.optimal.separator import VIOLATED
 
 
@@ -24,7 +24,7 @@ class Bridges:
         self.rows = sparse.csr_array(rows[np.diff(rows.indptr) > 0])
         self.row = np.repeat(np.arange(self.rows.shape[0]), np.diff(self.rows.indptr))
 
-    def cuts(self, x: FloatArray) -> list[PatternCut]:
+    def cuts(self, x: FloatArray) -> list[Cut]:
         begin, of = self.rows.indptr, x[self.cells][self.rows.indices]
         largest = np.zeros(self.rows.shape[0])
         np.maximum.at(largest, self.row, of)
@@ -33,5 +33,5 @@ class Bridges:
         for r in np.flatnonzero(2 * largest > total + VIOLATED).tolist():
             cells = np.sort(self.cells[self.rows.indices[begin[r] : begin[r + 1]]])
             own = cells[np.argmax(x[cells])]
-            found.append(PatternCut(cells, np.where(cells == own, -1.0, 1.0), 0.0))
+            found.append(Cut(cells, np.where(cells == own, -1.0, 1.0), 0.0))
         return found

@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.methods.core.cuts import Cut
 
 LEAST = 1e-6  # a smaller share of a level is beyond what solvers can tell
 FULL = 1 - 1e-9  # weights above this are 1
 
 
-@dataclass(frozen=True, eq=False)
-class PatternCut:
-    """``weight`` times whether ``cells`` are suppressed adds up to at least ``least``."""
-
-    cells: IntArray  # in ascending order
-    weight: FloatArray
-    least: float
-
-    def lacking(self, x: FloatArray) -> float:
-        """By how much a pattern, maybe a fractional one, misses it."""
-        return self.least - float(self.weight @ x[self.cells])
-
-
-def capacity_cut(
-    cells: IntArray, weight: FloatArray, free: BoolArray, forced: BoolArray, own: int
-) -> PatternCut | None:
+def capacity_cut(cells: IntArray, weight: FloatArray, free: BoolArray, forced: BoolArray, own: int) -> Cut | None:
     """What the free cells must add to protect a cell: all that those suppressed anyway lack. None if they lack nothing.
 
     ``weight`` is how much each of the cells adds if suppressed, as a share of the level. No cell need add more than what is
@@ -44,15 +28,15 @@ def capacity_cut(
     if conditional:
         cells, share = np.append(cells, own), np.append(share, -1.0)
     order = np.argsort(cells)
-    return PatternCut(cells[order], np.where(share > FULL, 1.0, share)[order], 0.0 if conditional else 1.0)
+    return Cut(cells[order], np.where(share > FULL, 1.0, share)[order], 0.0 if conditional else 1.0)
 
 
-def cover_cut(cut: PatternCut, x: FloatArray) -> PatternCut | None:
+def cover_cut(cut: Cut, x: FloatArray) -> Cut | None:
     """Some cells do not add enough even together: then so many of the others are needed. The most violated one found.
 
     Cells are left out by how much of them is suppressed at ``x``, in themselves and for what they weigh.
     """
-    weight, at = cut.weight, x[cut.cells]
+    weight, at = cut.weight, x[cut.columns]
     if cut.least != 1.0 or np.all(weight == 1.0):
         return None
     best, worst = None, 0.0
@@ -66,5 +50,5 @@ def cover_cut(cut: PatternCut, x: FloatArray) -> PatternCut | None:
         needed = 1 + int(np.searchsorted(most, short))
         lacking = 1 - float(at[rest].sum()) / needed
         if lacking > worst:
-            best, worst = PatternCut(np.sort(cut.cells[rest]), np.full(len(rest), 1.0 / needed), 1.0), lacking
+            best, worst = Cut(np.sort(cut.columns[rest]), np.full(len(rest), 1.0 / needed), 1.0), lacking
     return best

@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.methods.suppress.optimal.cuts import PatternCut
+from discreet.methods.core.cuts import Cut, as_rows
 from discreet.solvers import DEFAULT_SOLVER, Outcome, Solution, new_model
 
 SLACK = 0.3  # rows that are fulfilled by more than this sit out
@@ -66,21 +66,18 @@ class PatternMaster:
     def __len__(self) -> int:
         return len(self._least)
 
-    def add(self, cuts: Sequence[PatternCut]) -> int:
+    def add(self, cuts: Sequence[Cut]) -> int:
         """Take in cuts that are not there yet; how many."""
         new = []
         for cut in cuts:
-            key = cut.cells.tobytes() + np.round(np.append(cut.weight, cut.least), 6).tobytes()
+            key = cut.columns.tobytes() + np.round(np.append(cut.weight, cut.least), 6).tobytes()
             if key not in self._seen:
                 self._seen.add(key)
                 new.append(cut)
         if new:
-            begin = np.r_[0, np.cumsum([len(cut.cells) for cut in new])]
-            at = self._place[np.concatenate([cut.cells for cut in new])]
-            weight = np.concatenate([cut.weight for cut in new])
-            rows = sparse.csr_array((weight, at, begin), shape=(len(new), len(self.columns)))
+            rows, least = as_rows(new, len(self.columns), self._place)
             self._pool = sparse.csr_array(sparse.vstack([self._pool, rows], format="csr"))
-            self._least = np.r_[self._least, [cut.least for cut in new]]
+            self._least = np.r_[self._least, least]
             self._bring_in(np.arange(len(self._least) - len(new), len(self._least)))
         return len(new)
 

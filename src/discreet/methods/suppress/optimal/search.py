@@ -9,10 +9,11 @@ from discreet.arrays import BoolArray, FloatArray
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError
 from discreet.methods.context import Run
+from discreet.methods.core.cuts import Cut
+from discreet.methods.core.requirements import Requirement
 from discreet.methods.suppress.optimal.bridges import Bridges
-from discreet.methods.suppress.optimal.cuts import PatternCut
 from discreet.methods.suppress.optimal.master import PatternMaster, Relaxed
-from discreet.methods.suppress.optimal.separator import PatternSeparator, Requirement
+from discreet.methods.suppress.optimal.separator import PatternSeparator
 from discreet.methods.suppress.pattern import Pattern
 from discreet.methods.suppress.subtables import subtables
 from discreet.problem import Problem, Status
@@ -77,7 +78,7 @@ class PatternSearch:
         self.at_most = np.inf if at_most is None else at_most - int(self.forced.sum())
         if at_most is not None:
             cells = np.flatnonzero(self.free)
-            self.master.add([PatternCut(cells, np.full(len(cells), -1.0), -float(self.at_most))])
+            self.master.add([Cut(cells, np.full(len(cells), -1.0), -float(self.at_most))])
         self.suppressed: BoolArray | None = None  # the cheapest safe pattern found
         self.upper = np.inf  # its cost in these units, that of cells suppressed anyway not counted
         self.lower = 0.0
@@ -298,7 +299,7 @@ class PatternSearch:
             if cuts:
                 found = True
                 self._add(cuts + self.bridges.cuts(x))
-                terms += sum(len(cut.cells) for cut in cuts)
+                terms += sum(len(cut.columns) for cut in cuts)
                 before = more.copy()
                 for cut in cuts:
                     _fulfil(cut, more, self.cost)
@@ -313,16 +314,16 @@ class PatternSearch:
             found = self._add([self._otherwise(x > 0.5)]) > 0  # the audit is stricter than the programs
         return found
 
-    def _otherwise(self, suppressed: BoolArray) -> PatternCut:
+    def _otherwise(self, suppressed: BoolArray) -> Cut:
         """Hide some other cell, or publish one of these."""
         cells = np.flatnonzero(self.free)
-        return PatternCut(cells, np.where(suppressed[cells], -1.0, 1.0), 1.0 - float(suppressed[cells].sum()))
+        return Cut(cells, np.where(suppressed[cells], -1.0, 1.0), 1.0 - float(suppressed[cells].sum()))
 
     def _violated(
         self, x: FloatArray, asked: list[list[Requirement]], few: float = np.inf
-    ) -> tuple[list[PatternCut], list[list[Requirement]]]:
+    ) -> tuple[list[Cut], list[list[Requirement]]]:
         """Cuts that a pattern misses, and the requirements they are for: from single tables, if those are not ``few``."""
-        cuts: list[PatternCut] = []
+        cuts: list[Cut] = []
         violated: list[list[Requirement]] = [[] for _ in asked]
         for number, mine in enumerate(asked):
             cells = {one.cell for one in mine}
@@ -338,7 +339,7 @@ class PatternSearch:
             violated[number] = left
         return cuts, violated
 
-    def _add(self, cuts: list[PatternCut]) -> int:
+    def _add(self, cuts: list[Cut]) -> int:
         new = self.master.add(cuts)
         self.work["cuts"] += new
         return new
@@ -424,14 +425,14 @@ class PatternSearch:
         return max(min(seconds, np.inf if self.budget.left is None else self.budget.left), 0.1)
 
 
-def _fulfil(cut: PatternCut, x: FloatArray, cost: FloatArray) -> None:
+def _fulfil(cut: Cut, x: FloatArray, cost: FloatArray) -> None:
     """Hide the cheapest cells that a cut asks for."""
-    lacking = cut.lacking(x)
-    helping = np.flatnonzero((cut.weight > 0) & (x[cut.cells] < 1))
-    for k in helping[np.argsort(cost[cut.cells[helping]] / cut.weight[helping], kind="stable")].tolist():
+    lacking = cut.shortfall(x)
+    helping = np.flatnonzero((cut.weight > 0) & (x[cut.columns] < 1))
+    for k in helping[np.argsort(cost[cut.columns[helping]] / cut.weight[helping], kind="stable")].tolist():
         if lacking <= 1e-9:
             break
-        x[cut.cells[k]] = 1.0
+        x[cut.columns[k]] = 1.0
         lacking -= cut.weight[k]
 
 

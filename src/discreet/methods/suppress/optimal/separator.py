@@ -3,43 +3,22 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
-from discreet.arrays import DOWN, SIGN, UP, BoolArray, FloatArray, IntArray
+from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
 from discreet.inference.max_flow import Network, network
 from discreet.inference.tolerances import LEVEL_TOLERANCE
-from discreet.methods.suppress.optimal.cuts import LEAST, PatternCut, capacity_cut, cover_cut
+from discreet.methods.core.cuts import Cut
+from discreet.methods.core.deviations import NEGLIGIBLE, DeviationProgram, Pulls, PullsOf, limits_by_cell
+from discreet.methods.core.requirements import Requirement, requirements
+from discreet.methods.suppress.optimal.cuts import LEAST, capacity_cut, cover_cut
 from discreet.problem import Problem, Status
-from discreet.solvers import Solution, new_model
 
-PARTS = 2520  # multipliers of relations are simple fractions
 NOISE = 1e-9  # of a multiplier
 VIOLATED = 1e-3  # cuts that are missed by less are not worth a row
-
-
-@dataclass(frozen=True)
-class Requirement:
-    """How far a cell must be able to move, down, up, or down and up together (sliding)."""
-
-    cell: int
-    sides: tuple[int, ...]
-    level: float
-
-
-def requirements(problem: Problem, attacker: Attacker) -> list[Requirement]:
-    """All protection levels against one attacker. Those of free cells hold only once such a cell is suppressed."""
-    lower, upper, sliding = problem.levels(attacker)
-    found = []
-    for cell in np.flatnonzero(np.isin(problem.status, (Status.PRIMARY, Status.FREE))).tolist():
-        for sides, level in (((DOWN,), lower[cell]), ((UP,), upper[cell]), ((DOWN, UP), sliding[cell])):
-            # A sliding level that the other two imply says nothing.
-            if level > 0 and (len(sides) == 1 or level > lower[cell] + upper[cell]):
-                found.append(Requirement(cell, sides, float(level) * (1 - LEVEL_TOLERANCE)))
-    return found
 
 
 class PatternSeparator:
@@ -51,7 +30,10 @@ class PatternSeparator:
         self.free = problem.status == Status.FREE
         self.forced = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
         self.slack[:, problem.status == Status.PUBLISHED] = 0.0
-        self.requirements = requirements(problem, attacker)
+        # Levels of free cells hold only once such a cell is suppressed.
+        protected = np.flatnonzero(np.isin(problem.status, (Status.PRIMARY, Status.FREE)))
+        levels = problem.levels(attacker)[:, protected] * (1 - LEVEL_TOLERANCE)
+        self.requirements = requirements(levels, protected.tolist())
         self._required = np.array([one.cell for one in self.requirements], dtype=np.int64)
         self._rng = np.random.default_rng(0)
         self._over(problem.table.relations)
@@ -63,15 +45,14 @@ class PatternSeparator:
         self.cells = np.flatnonzero(inside & self.slack.any(axis=0))
         relations = sparse.csr_array(relations[:, self.cells])
         self.relations = sparse.csr_array(relations[np.diff(relations.indptr) > 0])
-        self.transposed = sparse.csr_array(self.relations.T)
-        self.whole = bool(np.all(self.relations.data == np.rint(self.relations.data)))
+        self._pulls = PullsOf(self.relations)
         self.net = network(self.relations)
         if self.net is not None:
             ends = np.concatenate([self.net.tail, self.net.head])
             order = np.argsort(ends, kind="stable")
             self._arcs = order % len(self.cells)
             self._first = np.searchsorted(ends[order], np.arange(self.net.nodes + 1))
-        self._view: _View | None = None
+        self._view: DeviationProgram | None = None
         self._flow: dict[tuple[int, int], tuple[IntArray, FloatArray]] = {}
 
     def concerns(self, relations: sparse.csr_array) -> bool:
@@ -95,7 +76,7 @@ class PatternSeparator:
         at = self.place(cell)
         return at >= 0 and not (self.net is not None and self.net.pinned[at])
 
-    def cuts(self, x: FloatArray, asked: list[Requirement]) -> tuple[list[PatternCut], list[Requirement]]:
+    def cuts(self, x: FloatArray, asked: list[Requirement]) -> tuple[list[Cut], list[Requirement]]:
         """Cuts that the pattern misses, and the requirements they are for."""
         asked = [requirement for requirement in asked if x[requirement.cell] > VIOLATED]
         stuck = [requirement for requirement in asked if not self.can_move(requirement.cell)]
@@ -111,7 +92,7 @@ class PatternSeparator:
             cuts += [] if cut is None else [cut]
         return cuts, violated + stuck
 
-    def plain_cuts(self) -> list[PatternCut]:
+    def plain_cuts(self) -> list[Cut]:
         """What each relation by itself says about the cells in it."""
         columns = self.relations.tocsc()
         x, found = self.forced.astype(float), []
@@ -132,7 +113,7 @@ class PatternSeparator:
                     found += self._following(x, one, cells, weight / one.level)
         return found
 
-    def _cuts(self, x: FloatArray, requirement: Requirement) -> list[PatternCut]:
+    def _cuts(self, x: FloatArray, requirement: Requirement) -> list[Cut]:
         """Cuts that the pattern misses because it does not let the cell move far enough.
 
         First as if no cell need move by more than the level: not always true except in networks, but what stops such flows
@@ -141,18 +122,17 @@ class PatternSeparator:
         if self._still_flows(x, requirement):
             return []
         for most in (1.0, np.inf):
-            self._view = self._view or _View(self.relations, self.cells, x)
-            reach, weight = self._push(self._view, x, requirement, most)
+            # Cells that the pattern does not suppress at all do not deviate.
+            self._view = self._view or DeviationProgram(self.relations, np.flatnonzero(x[self.cells] > 0))
+            reach, places, weight = self._push(self._view, x, requirement, most)
             if reach >= x[requirement.cell] * (1 - LEAST):
                 return []
-            cuts = self._following(x, requirement, self.cells, weight)
+            cuts = self._following(x, requirement, self.cells[places], weight)
             if cuts:
                 return cuts
         return []
 
-    def _following(
-        self, x: FloatArray, requirement: Requirement, cells: IntArray, weight: FloatArray
-    ) -> list[PatternCut]:
+    def _following(self, x: FloatArray, requirement: Requirement, cells: IntArray, weight: FloatArray) -> list[Cut]:
         """The cuts that follow from what these cells add, if the pattern misses one by enough.
 
         One that leaves out some of the cells is often missed by more, but rules out fewer patterns without fractions.
@@ -161,13 +141,13 @@ class PatternSeparator:
         if cut is None:
             return []
         cover = cover_cut(cut, x)
-        both = [cut] if cover is None or cover.lacking(x) <= cut.lacking(x) else [cover, cut]
-        both = both if both[0].lacking(x) > VIOLATED * x[requirement.cell] else []
-        return [one for one in both if one.lacking(x) > LEAST]
+        both = [cut] if cover is None or cover.shortfall(x) <= cut.shortfall(x) else [cover, cut]
+        both = both if both[0].shortfall(x) > VIOLATED * x[requirement.cell] else []
+        return [one for one in both if one.shortfall(x) > LEAST]
 
     def _network_cuts(
         self, net: Network, x: FloatArray, asked: list[Requirement]
-    ) -> tuple[list[PatternCut], list[Requirement]]:
+    ) -> tuple[list[Cut], list[Requirement]]:
         """The same where relations are nodes of a network and cells its arcs: nodes that a flow gets to make a cut."""
         far, _ = self._stops_in(net, x, asked)
         violated = [one for one, reach in zip(asked, far, strict=True) if reach < x[one.cell] * (1 - LEAST)]
@@ -181,11 +161,11 @@ class PatternSeparator:
             found = [self._cuts_at(net, x, one, nodes) for one, nodes in zip(some, reached, strict=True)]
             cuts += [cut for both in found for cut in both]
             some = [one for one, both in zip(some, found, strict=True) if not both]
-        cuts.sort(key=lambda cut: len(cut.cells))
-        total = np.cumsum([len(cut.cells) for cut in cuts])
+        cuts.sort(key=lambda cut: len(cut.columns))
+        total = np.cumsum([len(cut.columns) for cut in cuts])
         return cuts[: max(int(np.searchsorted(total, HEAVY)), LIGHT)], violated
 
-    def _cuts_at(self, net: Network, x: FloatArray, requirement: Requirement, reached: BoolArray) -> list[PatternCut]:
+    def _cuts_at(self, net: Network, x: FloatArray, requirement: Requirement, reached: BoolArray) -> list[Cut]:
         """The cuts between the nodes that flows get to and all others; one row of nodes a side."""
         if not reached.any(axis=1).all():
             return []
@@ -240,44 +220,35 @@ class PatternSeparator:
         order = np.argsort(cells)
         return cells[order], weight[order]
 
-    def _push(self, view: _View, share: FloatArray, requirement: Requirement, most: float) -> tuple[float, FloatArray]:
-        """How far the cell gets, in units of the level, and what each cell would add if it were suppressed altogether."""
+    def _push(
+        self, view: DeviationProgram, share: FloatArray, requirement: Requirement, most: float
+    ) -> tuple[float, IntArray, FloatArray]:
+        """How far the cell can deviate, as a share of the level, and what other cells (by place) would add if suppressed."""
         cell, level = requirement.cell, requirement.level
-        bound = np.minimum(self.slack[:, view.cells] / level, min(most, AMPLE)) * share[view.cells]
-        reach, weight = 0.0, np.zeros(len(self.cells))
+        cells, place = self.cells[view.cells], self.place(requirement.cell)
+        view.limit(np.minimum(self.slack[:, cells] / level, min(most, AMPLE)) * share[cells])
+        reach, pulls = 0.0, []
         for side in requirement.sides:
-            solution = view.push(cell, SIGN[side], -bound[DOWN], bound[UP])
+            solution = view.push(place, side)
             if not solution.optimal:
-                return np.inf, weight
+                return np.inf, np.zeros(0, np.int64), np.zeros(0)
             reach += float(solution.objective)
             if self.forced[cell] and len(requirement.sides) == 1 and reach >= 1 - LEAST:
-                self._flow[cell, side] = self._shares(view.cells, solution.primal * level)
-            dual = np.zeros(self.relations.shape[0])
-            dual[view.rows] = solution.row_dual
-            weight += self._stops(requirement, side, dual)
-        return reach, weight
+                self._flow[cell, side] = self._shares(cells, solution.primal * level)
+            pulls.append(self._limited(self._pulls(view.rows, solution.row_dual, place, side)))
+        return reach, *limits_by_cell(pulls, self.slack[:, self.cells] / level)
+
+    def _limited(self, pulls: Pulls) -> Pulls:
+        """Without rounding errors on cells with unlimited slack, where they would be everything."""
+        unlimited = np.isinf(self.slack[:, self.cells[pulls.cells]]).any(axis=0)
+        kept = ~unlimited | (np.abs(pulls.weight) >= NEGLIGIBLE)
+        return Pulls(pulls.cells[kept], pulls.weight[kept])
 
     def _shares(self, cells: IntArray, move: FloatArray) -> tuple[IntArray, FloatArray]:
         """Which cells move, and which share of their slack they take."""
         slack = np.where(move > 0, self.slack[UP, cells], self.slack[DOWN, cells])
         moving = np.flatnonzero((np.abs(move) > NOISE * np.minimum(slack, np.abs(move).max())) & (slack > 0))
         return cells[moving], np.abs(move[moving]) / slack[moving]
-
-    def _stops(self, requirement: Requirement, side: int, dual: FloatArray) -> FloatArray:
-        """What each cell adds by its slack, as the multipliers of the relations tell; any multipliers tell the truth."""
-        parts = np.rint(dual * PARTS)
-        if self.whole and np.all(np.abs(dual * PARTS - parts) < 1e-3):
-            pull = -np.rint(self.transposed @ parts)
-            pull[self.place(requirement.cell)] += SIGN[side] * PARTS
-            pull /= PARTS
-        else:
-            pull = -(self.transposed @ dual)
-            pull[self.place(requirement.cell)] += SIGN[side]
-            # Rounding errors count, except where slack without end would make everything of them.
-            pull[(np.abs(pull) < NOISE) & np.isinf(self.slack[:, self.cells]).any(axis=0)] = 0.0
-        with np.errstate(invalid="ignore"):  # no pull on a cell with endless slack
-            stops = np.where(pull > 0, pull * self.slack[UP, self.cells], -pull * self.slack[DOWN, self.cells])
-        return np.where(pull == 0, 0.0, stops) / requirement.level
 
     def _still_flows(self, x: FloatArray, requirement: Requirement) -> bool:
         """Whether the way the cell moved last time is still open."""
@@ -286,31 +257,6 @@ class PatternSeparator:
             return False
         cells, share = self._flow[key]
         return bool(np.all(share <= x[cells] * (1 + LEAST)))
-
-
-class _View:
-    """The linear program over cells that a pattern suppresses, at least in part: others do not move."""
-
-    def __init__(self, relations: sparse.csr_array, cells: IntArray, x: FloatArray) -> None:
-        at = np.flatnonzero(x[cells] > 0)
-        self.cells = cells[at]
-        rows = sparse.csr_array(relations[:, at])
-        self.rows = np.flatnonzero(np.diff(rows.indptr))
-        rows = sparse.csr_array(rows[self.rows])
-        n, zero = len(at), np.zeros(len(self.rows))
-        self.columns = np.arange(n)
-        self.model = new_model("primal")
-        self.model.load(np.zeros(n), np.zeros(n), np.zeros(n), rows, zero, zero)
-        self.model.maximize(True)
-        self.aim = np.zeros(1, dtype=np.int64)
-
-    def push(self, cell: int, sign: float, low: FloatArray, high: FloatArray) -> Solution:
-        """Move one cell as far as it goes."""
-        self.model.set_bounds(self.columns, low, high)
-        self.model.set_cost(self.aim, np.zeros(1))
-        self.aim = np.searchsorted(self.cells, [cell])
-        self.model.set_cost(self.aim, np.array([sign]))
-        return self.model.solve()
 
 
 MANY = 1000  # requirements at a time
