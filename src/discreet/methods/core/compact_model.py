@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from discreet.arrays import DOWN, SIGN, UP, FloatArray, IntArray
+from discreet.arrays import DOWN, SIGN, UP, BoolArray, FloatArray, IntArray
 from discreet.errors import NoSafePatternError
 from discreet.methods.core.cutting_planes import Infeasible
 from discreet.methods.core.requirements import Requirement
@@ -35,17 +35,17 @@ class CompactModel:
     """
 
     def __init__(self) -> None:
-        self._columns: list[tuple[FloatArray, FloatArray, FloatArray, bool]] = []
+        self._columns: list[tuple[FloatArray, FloatArray, FloatArray, BoolArray]] = []
         self._rows: list[tuple[Sequence[Block], FloatArray, FloatArray]] = []
         self.width = 0
         self._model: Model | None = None
 
     def columns(
-        self, lower: FloatArray, upper: FloatArray, cost: FloatArray | float = 0.0, integral: bool = False
+        self, lower: FloatArray, upper: FloatArray, cost: FloatArray | float = 0.0, integral: BoolArray | bool = False
     ) -> int:
         """Append columns; the number of the first."""
         first, n = self.width, len(lower)
-        self._columns.append((np.broadcast_to(cost, n), lower, upper, integral))
+        self._columns.append((np.broadcast_to(cost, n), lower, upper, np.broadcast_to(integral, n)))
         self.width += n
         return first
 
@@ -91,9 +91,10 @@ class CompactModel:
     def load(self, seed: int, solver: str = DEFAULT_SOLVER) -> None:
         """Hand the program to a solver; rows can still be appended."""
         cost, lower, upper = (np.concatenate([each[k] for each in self._columns]) for k in range(3))
-        integral = np.concatenate([np.full(len(each[1]), each[3]) for each in self._columns])
-        rows = sparse.vstack([self._wide(blocks, len(least)) for blocks, least, _ in self._rows], format="csr")
-        least, most = (np.concatenate([each[k] for each in self._rows]) for k in (1, 2))
+        integral = np.concatenate([each[3] for each in self._columns])
+        blocks = [self._wide(blocks, len(least)) for blocks, least, _ in self._rows]
+        rows = sparse.vstack([sparse.csr_array((0, self.width)), *blocks], format="csr")
+        least, most = (np.concatenate([np.zeros(0), *(each[k] for each in self._rows)]) for k in (1, 2))
         self._model = new_model(seed=seed, solver=solver)
         self._model.load(cost, lower, upper, sparse.csr_array(rows), least, most, integral)
 

@@ -66,7 +66,7 @@ def status_of(cost: float, bound: float | None, budget: Budget, finished: bool, 
     """How good a solution is; ``finished`` if neither a limit nor the user ended the search."""
     if bound is not None and gap_of(cost, bound) <= exact:
         return "optimal"
-    if bound is not None and gap_of(cost, bound) <= budget.gap:
+    if bound is not None and gap_of(cost, bound) <= budget.gap + exact:
         return "within_gap"
     return "heuristic" if finished else budget.ending
 

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 from scipy import sparse
 
-from discreet.arrays import FloatArray
-from discreet.attackers import Attacker
 from discreet.errors import NoSafePatternError
 from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.context import Run
+from discreet.methods.core.compact_model import CompactModel, Limits
+from discreet.methods.core.cutting_planes import Infeasible, status_of
+from discreet.methods.core.requirements import requirements
 from discreet.methods.method import Traits, option
 from discreet.methods.rounding.grid import Base, RoundingGrid, check
 from discreet.methods.rounding.publication import protection
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
-from discreet.solvers import Model, Outcome, new_model, solver_name
+from discreet.solvers import solver_name
 
-Row = tuple[sparse.csr_array, FloatArray, FloatArray]
+PROVEN = 1e-6  # share of the cost that solvers may leave open
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,8 @@ class RoundingFirstModel:
     """Salazar-González (2002), figure 9: an oracle for small problems and for teaching; hopeless beyond about 8 × 8.
 
     An integer says for each cell by how many bases it is published above the multiple below it, and a column how far that is
-    from the truth. For each attacker and each protected cell there are two tables that the attacker must hold possible: one in
-    which the cell is as high as its upper level, and one in which it is as low as its lower level.
+    from the true value. For each attacker, each protected cell and each side there are deviations from the true table to one
+    that the attacker must hold possible, in which the cell reaches its protection level.
     """
 
     base: float | Base = option(5.0, "as in `round`")
@@ -43,97 +45,51 @@ class RoundingFirstModel:
     def protect(self, problem: Problem, run: Run) -> Protection:
         grid = RoundingGrid.of(problem, self.base, self.steps, self.zero_restricted)
         run.progress.stage("round", 1)
-        model = _model(grid, run.seed)
-        solution = model.solve(run.budget.left, gap=run.budget.gap)
-        n = len(problem)
-        if solution.outcome is Outcome.INFEASIBLE:
-            raise NoSafePatternError("No additive rounding of this kind protects all sensitive cells.")
-        if solution.outcome not in (Outcome.OPTIMAL, Outcome.STOPPED) or len(solution.primal) < n:
-            raise NoSafePatternError("No rounding was found before time, or the solver, gave out. Allow more time.")
+        try:
+            solution = _model(grid, run.seed).solve(run.budget)
+        except Infeasible:
+            raise NoSafePatternError("No additive rounding of this kind protects all sensitive cells.") from None
         published = problem.status == Status.PUBLISHED
-        steps = np.where(published, grid.multiples.part, np.rint(solution.primal[:n]))
+        steps = np.where(published, grid.multiples.part, np.rint(solution.primal[: len(problem)]))
         run.progress.update(1)
         cost = grid.deviation(steps)
-        bound = min(solution.bound, cost)
-        proven = "optimal" if cost - bound <= 1e-6 * max(cost, 1.0) else "within_gap"
+        status = status_of(cost, solution.bound, run.budget, solution.optimal, PROVEN)
         return protection(
             grid,
             steps,
             method=self.name,
-            status=run.budget.ending if solution.outcome is Outcome.STOPPED else proven,
-            bound=cost if proven == "optimal" else bound,
+            status=status,
+            bound=cost if status == "optimal" else min(solution.bound, cost),
             seconds=run.budget.spent,
             solver=solver_name(),
             seed=run.seed,
         )
 
 
-def _model(grid: RoundingGrid, seed: int) -> Model:
-    """First the steps, then the deviations, then two tables for each requirement, as differences from the truth."""
+def _model(grid: RoundingGrid, seed: int) -> CompactModel:
+    """The columns are steps, the distances to the true values, then deviations."""
     problem, n = grid.problem, len(grid.problem)
-    base, part, told = grid.multiples.base, grid.multiples.part, grid.told
-    scaled, eye = sparse.diags_array(base, format="csr"), sparse.eye_array(n, format="csr")
-    relations = sparse.csr_array(problem.table.relations @ scaled)
-    must = relations @ part
-    endless = np.full(n, np.inf)
-    # relations hold for what is published; a deviation is at least as large as the difference, whichever way that goes
-    rows: list[list[sparse.csr_array | None]] = [[relations, None], [scaled, eye], [-scaled, eye]]
-    least, most = [must, base * part, -base * part], [must, endless, endless]
-    lower, upper = [grid.least, np.zeros(n)], [grid.most, np.where(told, np.inf, 0.0)]
-    for who in problem.attackers():
-        for cell in np.flatnonzero(grid.due(who)).tolist():
-            _require(grid, who, cell, rows, (least, most), (lower, upper))
-    rows[1][1] = rows[2][1] = sparse.diags_array(told.astype(float), format="csr")
-    for row in (1, 2):  # of cells that are not told the difference does not count
-        rows[row][0] = sparse.csr_array(sparse.diags_array(told.astype(float)) @ rows[row][0])
-        least[row] = np.where(told, least[row], 0.0)
-    total = len(lower) * n
-    model = new_model(seed=seed)
-    model.load(
-        np.where((np.arange(total) >= n) & (np.arange(total) < 2 * n), 1.0, 0.0),
-        np.concatenate(lower),
-        np.concatenate(upper),
-        sparse.csr_array(sparse.vstack([_wide(blocks, n, len(lower)) for blocks in rows])),
-        np.concatenate(least),
-        np.concatenate(most),
-        (np.arange(total) < n) & np.tile(problem.status != Status.PUBLISHED, len(lower)),
-    )
+    base, part, relations = grid.multiples.base, grid.multiples.part, problem.table.relations
+    scaled = sparse.csr_array(sparse.diags_array(base, format="csr"))
+    model = CompactModel()
+    published = problem.status == Status.PUBLISHED  # its steps are a fraction
+    steps = model.columns(grid.least, grid.most, integral=~published)
+    distance = model.columns(np.zeros(n), np.where(grid.told, np.inf, 0.0), 1.0)
+    in_steps = sparse.csr_array(relations @ scaled)
+    model.rows([(steps, in_steps)], in_steps @ part, in_steps @ part)
+    told = np.flatnonzero(grid.told)
+    each, step = (sparse.csr_array(matrix[told]) for matrix in (sparse.eye_array(n, format="csr"), scaled))
+    endless = np.full(len(told), np.inf)
+    for sign in (1.0, -1.0):  # a distance is at least as large as the difference in either direction
+        model.rows([(steps, sign * step), (distance, each)], sign * (base * part)[told], endless)
+    near = np.flatnonzero(problem.status != Status.SUPPRESSED)
+    radius, offset, own = grid.radius[near], (base * part)[near], sparse.csr_array(scaled[near])
+    limits = Limits(near, (radius + offset, radius - offset), ([(steps, -own)], [(steps, own)]))
+    for attacker in problem.attackers():
+        prior = np.maximum(np.stack([problem.table.value - attacker.lower, attacker.upper - problem.table.value]), 0.0)
+        due = np.flatnonzero(grid.due(attacker))
+        levels = problem.levels(attacker)[:, due] * (1 - LEVEL_TOLERANCE)
+        for _, required in groupby(requirements(levels, due.tolist()), key=lambda one: one.cell):
+            model.require(list(required), relations, prior, limits)
+    model.load(seed)
     return model
-
-
-def _require(
-    grid: RoundingGrid,
-    who: Attacker,
-    cell: int,
-    rows: list[list[sparse.csr_array | None]],
-    sides: tuple[list[FloatArray], list[FloatArray]],
-    bounds: tuple[list[FloatArray], list[FloatArray]],
-) -> None:
-    """Two tables that an attacker cannot rule out, in which the cell is as high and as low as its levels ask."""
-    problem, n, blocks = grid.problem, len(grid.problem), len(bounds[0])
-    value, near = problem.table.value, problem.status != Status.SUPPRESSED
-    base, part = grid.multiples.base[near], grid.multiples.part[near]
-    eye = sparse.eye_array(n, format="csr")[near]
-    steps = sparse.csr_array(sparse.diags_array(-base) @ eye)
-    (least, most), zero = sides, np.zeros(problem.table.relations.shape[0])
-    for k in (0, 1):
-        empty: list[sparse.csr_array | None] = [None] * (blocks + k)
-        rows.append([*empty, problem.table.relations])
-        rows.append([steps, *empty[1:], eye])
-        for end, side in zip(sides, (-1.0, 1.0), strict=True):
-            end += [zero, side * grid.radius[near] - base * part]
-        bounds[0].append(np.minimum(who.lower - value, 0.0))
-        bounds[1].append(np.maximum(who.upper - value, 0.0))
-    lower, upper, sliding = problem.levels(who)[:, cell] * (1 - LEVEL_TOLERANCE)
-    one = sparse.csr_array(([1.0], ([0], [cell])), shape=(1, n))
-    gap: list[sparse.csr_array | None] = [None] * blocks
-    rows += [[*gap, one], [*gap, None, -one], [*gap, one, -one]]
-    least += [np.array([level]) for level in (upper, lower, sliding)]
-    most += [np.array([np.inf])] * 3
-
-
-def _wide(blocks: list[sparse.csr_array | None], n: int, many: int) -> sparse.csr_array:
-    """Rows from the blocks of their columns; those that are left out are empty."""
-    size = next(block.shape[0] for block in blocks if block is not None)
-    full = [sparse.csr_array((size, n)) if block is None else block for block in blocks]
-    return sparse.csr_array(sparse.hstack([*full, *[sparse.csr_array((size, n))] * (many - len(full))]))

@@ -1,29 +1,32 @@
-"""The whole problem as one mixed-integer program: slow, but simple enough to check other methods against."""
+"""Suppression as one mixed-integer program: slow, but simple enough to check other methods against."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.arrays import BoolArray, FloatArray
-from discreet.attackers import Attacker
+from discreet.arrays import DOWN, UP, BoolArray, FloatArray
 from discreet.errors import NoSafePatternError, some
 from discreet.inference.bound_propagation import propagate
 from discreet.inference.max_flow import network
 from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.context import Run
+from discreet.methods.core.compact_model import CompactModel, Limits
+from discreet.methods.core.cutting_planes import Infeasible, cutting_planes, status_of
+from discreet.methods.core.requirements import Requirement, requirements
+from discreet.methods.core.separator import Separator, Violation
 from discreet.methods.method import Traits, option
 from discreet.problem import Problem, Status
-from discreet.progress import Budget
+from discreet.progress import OutOfTime
 from discreet.protection import Protection, suppress
-from discreet.solvers import DEFAULT_SOLVER, Outcome, Solution, check_solver, new_model, solver_name
+from discreet.solvers import DEFAULT_SOLVER, Solution, check_solver, solver_name
 
-AMPLE = 100.0  # this many levels of slack are as good as endless where relations are not those of a network
-SPREAD = 1e6  # cells cheaper than the dearest by more than this factor cost as good as nothing
+MAX_DEVIATION = 100.0  # levels that a cell deviates by at most if relations are not those of a network, see below
+COST_RANGE = 1e6  # cells cheaper than the costliest by more than this factor count as if they cost nothing
 PROVEN = 1e-6  # share of the cheapest cost that a solver may leave open
 
 
@@ -32,19 +35,19 @@ class FirstModel:
     """Salazar-González (2002), figure 3: an oracle for small problems and for teaching; hopeless beyond about 10 × 10.
 
     A binary ``x`` says for each cell whether it is suppressed. For each attacker, each protected cell ``p`` and each side there
-    are flows ``f`` over all cells, the difference between the true table and one that the attacker must hold possible:
-    ``A f = 0`` and ``−LB x ≤ f ≤ UB x``, with ``f_p`` as large as the protection level. Two flows of opposite sides together
-    reach the sliding level. The level of a free cell counts only if it is suppressed: ``f_p ≥ level · x_p``.
+    are deviations ``f`` of all cells from the true table to one that the attacker must hold possible: ``A f = 0`` and
+    ``−LB x ≤ f ≤ UB x``, with ``f_p`` as large as the protection level. The deviations of both sides together reach the sliding
+    level. The level of a free cell counts only if it is suppressed: ``f_p ≥ level · x_p``.
 
-    ``LB`` and ``UB`` must be finite, although attackers may know no bounds. A flow that moves ``p`` by its level is a sum of
-    elementary flows with the same signs (Rockafellar 1969); those that do not move ``p`` can be left out, and what is left
-    moves a cell ``i`` by at most the level times the largest ratio ``|c_i| / |c_p|`` in any elementary flow ``c``. In a
-    network that is 1. In other tables it is small, though nothing is proven: in 60,000 random elementary flows of three-
+    ``LB`` and ``UB`` must be finite, although attackers may know no bounds. A deviation that moves ``p`` by its level is a sum of
+    elementary ones with the same signs (Rockafellar 1969); those that do not move ``p`` can be left out, and what is left
+    moves a cell ``i`` by at most the level times the largest ratio ``|c_i| / |c_p|`` in any elementary deviation ``c``. In a
+    network that is 1. In other tables it is small, though nothing is proven: in 60,000 random elementary deviations of three-
     and four-way, hierarchical and overlapping tables no ratio was above 4, and 100 are allowed for. Bounds that single
     relations imply are used where they are tighter.
 
-    A solver takes a binary for 0 that is only nearly so, and lets a little flow through. So every pattern is looked at
-    again, one linear program a requirement. If it is too small for one, the model is told that it must suppress some other cell.
+    A solver takes a binary for 0 that is only nearly so, and thus allows small deviations. Every pattern is therefore checked
+    again, by one linear program per requirement. If it violates one, the model must suppress some other cell.
     """
 
     solver: str = option(DEFAULT_SOLVER, "solver of the integer program: `highs` or `scip`")
@@ -56,201 +59,127 @@ class FirstModel:
         check_solver(self.solver)
 
     def protect(self, problem: Problem, run: Run) -> Protection:
-        requirements = [requirement for who in problem.attackers() for requirement in _requirements(problem, who)]
-        _refuse_hopeless(problem, requirements)
-        model = _Model(problem, requirements, run.seed, self.solver)
+        model = _PatternModel(problem, run, self.solver)
+        _refuse_hopeless(model)
         run.progress.stage("solve", 1)
-        while True:
-            solution = model.solve(run.budget)
-            suppressed = model.pattern(solution)
-            violated = [requirement for requirement in requirements if not requirement.met(suppressed)]
-            if not violated:
-                break
-            if solution.outcome is Outcome.STOPPED:
-                raise NoSafePatternError("The time limit ended before there was a safe pattern. Allow more time.")
-            model.enlarge(suppressed, violated)
+        try:
+            solution = cutting_planes(model.solve, model.violated, model.enlarge, run.budget)
+        except OutOfTime:
+            raise NoSafePatternError("The time limit ended before there was a safe pattern. Allow more time.") from None
         run.progress.update(1)
-        status, bound = model.proven(solution, suppressed, run.budget)
+        suppressed = model.pattern(solution)
+        cost = float(problem.cost[suppressed].sum())
+        bound = min(max(solution.bound * model.unit, model.forced_cost), cost)
+        status = status_of(cost, bound, run.budget, solution.optimal, PROVEN)
         return suppress(
             problem,
             suppressed,
             method=self.name,
             status=status,
-            bound=bound,
+            bound=cost if status == "optimal" else bound,
             seconds=run.budget.spent,
             solver=solver_name(self.solver),
             seed=run.seed,
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Requirement:
-    """What one attacker must hold possible of one cell, as flows in units of the level; two flows for a sliding level."""
-
-    cell: int
-    conditional: bool  # only if the cell is suppressed
-    cells: NDArray[np.int64]  # which may be suppressed; each flow has a column for each
-    keep: sparse.csr_array  # times flows: nothing gained or lost in any relation
-    need: sparse.csr_array  # times flows: how far the cell moves
-    least: FloatArray  # how far it must
-    down: FloatArray  # slack of each flow and cell
-    up: FloatArray
-
-    def met(self, suppressed: BoolArray) -> bool:
-        """Whether this pattern leaves the cell its slack."""
-        if not suppressed[self.cell]:
-            return self.conditional
-        model = new_model()
-        moves = np.tile(suppressed[self.cells], len(self.up) // len(self.cells))
-        rows = sparse.csr_array(sparse.vstack([self.keep, self.need]))
-        zero, endless = np.zeros(self.keep.shape[0]), np.full(len(self.least), np.inf)
-        model.load(
-            np.zeros(len(self.up)),
-            -self.down * moves,
-            self.up * moves,
-            rows,
-            np.r_[zero, self.least],
-            np.r_[zero, endless],
+def _refuse_hopeless(model: _PatternModel) -> None:
+    """Refuse primaries that are not protected if every cell that may be is suppressed."""
+    exposed = [
+        one.requirement.cell for one in model.violations(model.suppressible) if not model.is_free[one.requirement.cell]
+    ]
+    if exposed:
+        label = model.problem.table.label(exposed[0])
+        raise NoSafePatternError(
+            f"No pattern protects {some([label])}: even suppressing every cell that may be does not give it slack. "
+            "Let more cells be suppressed, widen the bounds people are said to know, or lower its protection level.",
+            [label],
         )
-        return model.solve().optimal
 
 
-def _requirements(problem: Problem, who: Attacker) -> Iterator[_Requirement]:
-    """All protection levels against one attacker."""
-    value, cells = problem.table.value, np.flatnonzero(problem.status != Status.PUBLISHED)
-    relations = sparse.csr_array(problem.table.relations[:, cells])
-    relations = sparse.csr_array(relations[np.diff(relations.indptr) > 0])
-    low, high = propagate(
-        relations, -np.maximum(value - who.lower, 0.0)[cells], np.maximum(who.upper - value, 0.0)[cells]
-    )
-    ample = 1.0 if network(relations) is not None else AMPLE
-    levels = problem.levels(who)
-    for place, cell in enumerate(cells.tolist()):
-        if problem.status[cell] == Status.SUPPRESSED:
-            continue
-        lower, upper, sliding = levels[:, cell].tolist()
-        asked = [[(-1.0, lower)], [(1.0, upper)]]
-        if sliding > lower + upper:  # otherwise it says nothing new
-            asked = [[(-1.0, lower), (1.0, upper)]]
-        for sides in asked:
-            width = sliding if len(sides) == 2 else 0.0
-            unit = max(width, *(level for _, level in sides))
-            if unit == 0:
-                continue
-            # One row a side, and one for both together.
-            at = place + len(cells) * np.arange(len(sides))
-            signs = np.array([sign for sign, _ in sides])
-            rows = sparse.csr_array((signs, (np.arange(len(sides)), at)), shape=(len(sides), len(cells) * len(sides)))
-            least = np.array([level for _, level in sides])
-            if width:
-                rows, least = sparse.csr_array(sparse.vstack([rows, rows.sum(axis=0)[None, :]])), np.r_[least, width]
-            yield _Requirement(
-                cell=cell,
-                conditional=bool(problem.status[cell] == Status.FREE),
-                cells=cells,
-                keep=sparse.csr_array(sparse.block_diag([relations] * len(sides))),
-                need=rows,
-                least=least / unit * (1 - LEVEL_TOLERANCE),
-                down=np.tile(np.minimum(-low / unit, ample), len(sides)),
-                up=np.tile(np.minimum(high / unit, ample), len(sides)),
-            )
+class _PatternModel:
+    """Figure 3: a column for each cell, 1 if it is suppressed, then the deviations."""
 
-
-def _refuse_hopeless(problem: Problem, requirements: Sequence[_Requirement]) -> None:
-    everything = problem.status != Status.PUBLISHED
-    for requirement in requirements:
-        if not requirement.conditional and not requirement.met(everything):
-            label = problem.table.label(requirement.cell)
-            raise NoSafePatternError(
-                f"No pattern protects {some([label])}: even suppressing every cell that may be does not give it slack. "
-                "Let more cells be suppressed, widen the bounds people are said to know, or lower its protection level.",
-                [label],
-            )
-
-
-class _Model:
-    """Figure 3: first a column for each cell that may be suppressed, then the flows."""
-
-    def __init__(self, problem: Problem, requirements: Sequence[_Requirement], seed: int, solver: str) -> None:
-        self.problem = problem
-        self.cells = np.flatnonzero(problem.status != Status.PUBLISHED)
-        self.free = problem.status[self.cells] == Status.FREE
-        n, cost = len(self.cells), problem.cost[self.cells]
+    def __init__(self, problem: Problem, run: Run, solver: str) -> None:
+        self.problem, self._budget = problem, run.budget
+        self.suppressible = problem.status != Status.PUBLISHED
+        self.is_free = problem.status == Status.FREE
+        self.forced_cost = float(problem.cost[self.suppressible & ~self.is_free].sum())
+        cost = np.where(self.suppressible, problem.cost, 0.0)
         # Solvers stop at an absolute gap, too: it must be small beside the cheapest cell.
         costliest = float(cost.max(initial=0.0))
-        self.unit = max(float(cost[cost > 0].min()), costliest / SPREAD) if costliest > 0 else 1.0
-        lower, upper = [np.where(self.free, 0.0, 1.0)], [np.ones(n)]
-        pattern: list[sparse.csr_array] = [sparse.csr_array((0, n))]  # the part of the rows that is about x
-        flows: list[sparse.csr_array] = [sparse.csr_array((0, 0))]  # and the part about flows, a block a demand
-        least, most = [np.zeros(0)], [np.zeros(0)]
-        for requirement in requirements:
-            lower.append(-requirement.down)
-            upper.append(requirement.up)
-            m, linked = requirement.keep.shape[0], np.flatnonzero(np.tile(self.free, len(requirement.up) // n))
-            link = sparse.eye_array(len(requirement.up), format="csr")[linked]
-            x, rows = linked % n, np.arange(len(linked))
-            down, up = (
-                sparse.csr_array((r[linked], (rows, x)), shape=(len(rows), n))
-                for r in (requirement.down, requirement.up)
-            )
-            flows.append(sparse.csr_array(sparse.vstack([requirement.keep, link, link, requirement.need])))
-            at = np.searchsorted(self.cells, requirement.cell)
-            level = sparse.csr_array(np.outer(requirement.least, np.arange(n) == at) * requirement.conditional)
-            pattern.append(sparse.csr_array(sparse.vstack([sparse.csr_array((m, n)), down, -up, -level])))
-            endless = np.full(len(linked), np.inf)
-            floor = np.zeros(len(requirement.least)) if requirement.conditional else requirement.least
-            least.append(np.r_[np.zeros(m), np.zeros(len(linked)), -endless, floor])
-            most.append(np.r_[np.zeros(m), endless, np.zeros(len(linked)), np.full(len(floor), np.inf)])
-        rows = sparse.csr_array(sparse.hstack([sparse.vstack(pattern), sparse.block_diag(flows)]))
-        total = rows.shape[1]
-        self.model = new_model(seed=seed, solver=solver)
-        self.model.load(
-            np.r_[cost / self.unit, np.zeros(total - n)],
-            np.concatenate(lower),
-            np.concatenate(upper),
-            rows,
-            np.concatenate(least),
-            np.concatenate(most),
-            np.arange(total) < n,
+        self.unit = max(float(cost[cost > 0].min()), costliest / COST_RANGE) if costliest > 0 else 1.0
+        self._attackers = problem.attackers()
+        relations = problem.table.relations
+        protected = np.flatnonzero(self.is_free | (problem.status == Status.PRIMARY))
+        self.requirements = [
+            requirements(problem.levels(attacker)[:, protected] * (1 - LEVEL_TOLERANCE), protected.tolist())
+            for attacker in self._attackers
+        ]
+        self._separators = [Separator(self, k, relations) for k in range(len(self._attackers))]
+        self._model = CompactModel()
+        self._model.columns(
+            np.where(self.suppressible & ~self.is_free, 1.0, 0.0),
+            self.suppressible.astype(float),
+            cost / self.unit,
+            True,
         )
-        self.total = total
+        ratio = 1.0 if network(sparse.csr_array(relations[:, self.suppressible])) is not None else MAX_DEVIATION
+        for number, required in enumerate(self.requirements):
+            down, up = self.slack(number, self.suppressible)
+            low, high = propagate(relations, -down, up)
+            for cell, group in groupby(required, key=lambda one: one.cell):
+                own = list(group)
+                prior = np.minimum(np.stack([-low, high]), ratio * max(one.level for one in own))
+                self._model.require(own, relations, prior, self._limits(prior), cell if self.is_free[cell] else None)
+        self._model.load(run.seed, solver)
 
-    def solve(self, budget: Budget) -> Solution:
-        solution = self.model.solve(budget.left, gap=budget.gap)
-        if solution.outcome is Outcome.INFEASIBLE:
+    def slack(self, attacker: int, point: BoolArray) -> FloatArray:
+        """The slack of suppressed cells; the others have none."""
+        value, who = self.problem.table.value, self._attackers[attacker]
+        return np.where(point, np.maximum(np.stack([value - who.lower, who.upper - value]), 0.0), 0.0)
+
+    def cut(self, attacker: int, point: BoolArray, violation: Violation) -> Violation:
+        """Violations themselves: :meth:`enlarge` makes a row of each."""
+        return violation
+
+    def _limits(self, prior: FloatArray) -> Limits:
+        """Free cells deviate only if they are suppressed."""
+        cells = np.flatnonzero(self.is_free)
+        zero = np.zeros(len(cells))
+        down, up = (sparse.csr_array(sparse.diags_array(prior[side], format="csr")[cells]) for side in (DOWN, UP))
+        return Limits(cells, (zero, zero), ([(0, down)], [(0, up)]))
+
+    def solve(self) -> Solution:
+        try:
+            return self._model.solve(self._budget)
+        except Infeasible:
             labels = self.problem.table.labels(self.problem.primaries)
             raise NoSafePatternError(
                 f"No pattern protects {some(labels)} and all cells that would have to be suppressed for it. Let more cells be "
                 "suppressed, widen the bounds people are said to know, or lower the protection levels.",
                 labels,
-            )
-        if solution.outcome not in (Outcome.OPTIMAL, Outcome.STOPPED):
-            raise NoSafePatternError("The solver gave up before there was a safe pattern. Try another method.")
-        return solution
+            ) from None
 
     def pattern(self, solution: Solution) -> BoolArray:
-        """What the solution suppresses; if there is none, only what must be suppressed."""
-        suppressed = np.isin(self.problem.status, (Status.PRIMARY, Status.SUPPRESSED))
-        if len(solution.primal) == self.total:
-            suppressed[self.cells] |= self.free & (solution.primal[: len(self.cells)] > 0.5)
-        return suppressed
+        """The cells that a solution suppresses."""
+        chosen = solution.primal[: len(self.problem)] > 0.5
+        return np.asarray(self.suppressible & (~self.is_free | chosen))
 
-    def enlarge(self, suppressed: BoolArray, violated: Sequence[_Requirement]) -> None:
-        """With this pattern or fewer cells these demands are not met: suppress some other cell, or not the one that demands."""
-        others = np.zeros((len(violated), self.total))
-        others[:, : len(self.cells)] = self.free & ~suppressed[self.cells]
-        for row, requirement in zip(others, violated, strict=True):
-            row[np.searchsorted(self.cells, requirement.cell)] -= requirement.conditional
-        least = np.array([0.0 if requirement.conditional else 1.0 for requirement in violated])
-        self.model.add_rows(sparse.csr_array(others), least, np.full(len(violated), np.inf))
+    def violations(self, suppressed: BoolArray) -> Iterator[Violation]:
+        """The requirements that a pattern violates; those of free cells only if they are suppressed."""
+        for separator, required in zip(self._separators, self.requirements, strict=True):
+            yield from separator.violations(suppressed, [one for one in required if suppressed[one.cell]])
 
-    def proven(self, solution: Solution, suppressed: BoolArray, budget: Budget) -> tuple[str, float]:
-        """How good the pattern is, and what no safe pattern can be cheaper than."""
-        cost = float(self.problem.cost[suppressed].sum())
-        forced = float(self.problem.cost[self.cells[~self.free]].sum())
-        bound = min(max(solution.bound * self.unit, forced), cost)
-        if solution.outcome is Outcome.STOPPED:
-            return budget.ending, bound
-        if cost - bound <= PROVEN * max(self.unit, cost):
-            return "optimal", cost
-        return "within_gap", bound
+    def violated(self, solution: Solution) -> list[tuple[BoolArray, Requirement]]:
+        """The requirements that the pattern of a solution violates, with the pattern."""
+        suppressed = self.pattern(solution)
+        return [(suppressed, violation.requirement) for violation in self.violations(suppressed)]
+
+    def enlarge(self, violated: Sequence[tuple[BoolArray, Requirement]]) -> None:
+        """Some other cell must be suppressed, or the cell of the requirement published."""
+        for suppressed, requirement in violated:
+            row = (self.is_free & ~suppressed).astype(float)
+            is_free = self.is_free[requirement.cell]
+            row[requirement.cell] -= is_free
+            self._model.rows([(0, sparse.csr_array(row[np.newaxis]))], np.array([1.0 - is_free]), np.array([np.inf]))
