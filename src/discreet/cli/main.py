@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import BrokenExecutor
@@ -15,6 +16,8 @@ from discreet import __version__
 from discreet.cli.messages import tell
 from discreet.errors import DiscreetError
 from discreet.printable import printable_lines
+
+_LOGGER = logging.getLogger("discreet")
 
 # Of each command its module in this room, and the beginning of its help. A module is loaded when its command is used, so that
 # the list of commands comes at once.
@@ -61,6 +64,8 @@ def main() -> None:
     """Entry point: errors become one message and an exit code, never a traceback."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # better a question mark for a sign the terminal does not know
+    if sys.stderr.isatty():
+        _show_log()
     try:
         sys.exit(cli.main(prog_name="discreet", standalone_mode=False) or 0)
     except DiscreetError as error:
@@ -92,6 +97,14 @@ def main() -> None:
         if str(error) != "Query interrupted" and cause is None:
             raise
         _stop()
+
+
+def _show_log() -> None:
+    """Lines that the library logs, such as that something is compiled first."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("discreet: %(message)s"))
+    _LOGGER.addHandler(handler)
+    _LOGGER.setLevel(logging.INFO)
 
 
 def _stop() -> NoReturn:

@@ -66,7 +66,7 @@ def _refuse_large(windows: Windows) -> None:
     sizes = np.abs(np.concatenate([windows.low, windows.high]))
     if sizes[np.isfinite(sizes)].max(initial=0.0) > MAX_UNITS:
         raise RuleError(
-            f"Cells may change by more than {MAX_UNITS:,.0f} units of the last digit, too many for one program in whole numbers. Take "
+            f"Cells may change by more than {MAX_UNITS:,.0f} units of the last digit, too many for one integer program. Take "
             "the method 'perturb', or give figures in thousands."
         )
 
