@@ -12,13 +12,16 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
+from discreet.io import read_problem
 from discreet.methods import METHODS
 
 HERE = Path(__file__).parent.parent
@@ -31,6 +34,22 @@ FIELDS = ("method", "instance", "version", "status", "cost", "bound", "safe", "c
 SECRET = "f5fbd28f77098cd3e707b7b4e5b73327fdfa7c8cf8fddaafaa2bcc1766eeac51"  # drawn once; it protects nothing
 
 
+@cache
+def largest_level(problem: Path) -> float:
+    """Of the sensitive cells of a problem."""
+    posed = read_problem(problem)
+    levels = posed.levels(posed.attackers()[0])[:, posed.primaries]
+    return float(levels.max(initial=0.5))
+
+
+def options(method: str, problem: Path) -> list[str]:
+    """A base that leaves every sensitive cell its level, for methods that round."""
+    if "round" not in method:
+        return []
+    base = 10.0 ** math.ceil(math.log10(2 * largest_level(problem)))
+    return [f"base={base:g}", *(["relax=true"] if method == "round" else [])]
+
+
 def started(source: Path, method: str, problem: Path, folder: Path, time_limit: float) -> subprocess.Popen[bytes]:
     """The process that protects a problem by one version."""
     folder.mkdir()
@@ -40,6 +59,7 @@ def started(source: Path, method: str, problem: Path, folder: Path, time_limit: 
     command = [sys.executable, "-m", "discreet", "protect", str(problem), "--method", method, "--quiet"]
     command += ["--time-limit", f"{time_limit:g}", "--seed", "0", "--secret", str(secret)]
     command += ["--out", str(folder / "pattern.csv"), "--report", str(folder / "report.json")]
+    command += [word for option in options(method, problem) for word in ("--option", option)]
     environment = {**os.environ, "PYTHONPATH": str(source / "src"), "OMP_NUM_THREADS": "1"}
     output = subprocess.DEVNULL
     return subprocess.Popen(command, env=environment, cwd=folder, stdout=output, stderr=output)
