@@ -40,7 +40,7 @@ class SmallCounts:
         sums = Totals.of(problem.table)
         fixed = problem.status == Status.PUBLISHED
         small = np.flatnonzero(problem.table.is_base & (count > 0) & (count < self.base) & ~fixed)
-        rounding = Rounding(sums.holding(small), count[small], self.base)
+        rounding = Rounding(sums.incidence(small), count[small], self.base)
         _refuse_fixed_totals(problem, rounding.touched & fixed)
         stopped = rounding.search(run, run.random(self.name, problem))
         shown = sums.add_up((count + rounding.off).astype(float)).astype(np.int64)

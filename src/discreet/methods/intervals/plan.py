@@ -114,7 +114,7 @@ class IntervalPlan:
         if self._chooses:
             around = draw.asked(draw.halves, treatment, barred, run)
             search = self._search(
-                IntervalSetting(around, self.sides, barred, self.width, None, treatment), run.for_step(CHOOSING)
+                IntervalSetting(around, self.sides, barred, self.width, None, treatment), run.with_time_share(CHOOSING)
             )
             if isinstance(search, Choices):
                 ended = _run(search)

@@ -65,7 +65,7 @@ class ForRespondents:
         while self.method != self.quick and not run.budget.over:
             # What is left of the time is for a pattern that still lets somebody learn too much.
             limited = replace(run, budget=run.budget.share(SHARE), start=posed.extended(repaired.suppressed))
-            found = self._found(posed, limited.unkept())
+            found = self._found(posed, limited.without_keep())
             if run.budget.cancelled:
                 break
             bound = found.report.bound if bound is None else max(bound, found.report.bound or bound)

@@ -22,7 +22,7 @@ def grown(problem: Problem, suppressed: BoolArray, run: Run) -> BoolArray:
     longer = np.zeros(len(problem), dtype=bool)
     longer[: len(suppressed)] = suppressed  # further cells of the problem have a status of their own
     status = np.where(longer & (problem.status == Status.FREE), Status.SUPPRESSED, problem.status).astype(np.int8)
-    pattern = Pattern(problem.with_columns(status=status), run.seed, few=True)
+    pattern = Pattern(problem.with_columns(status=status), run.seed, few_targets=True)
     pattern.grow(run)
     return np.asarray(pattern.suppressed[: len(suppressed)])
 
