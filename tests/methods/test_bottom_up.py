@@ -159,7 +159,7 @@ def test_ctrl_c_on_the_way_to_the_second_rung_leaves_the_pattern_of_the_first(st
     found = protect(problem, "auto")
     np.testing.assert_array_equal(found.suppressed, first.suppressed)
     assert (found.report.method, found.report.status) == ("auto", "interrupted")
-    assert found.report.note == "kelly: there was no time for more"
+    assert found.report.note == "kelly: no time left for other methods"
 
 
 def test_more_time_never_makes_a_pattern_dearer(monkeypatch):

@@ -373,12 +373,12 @@ def test_sensitive_cells_have_a_name():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"suppress": "local"}, "'local' says nothing about cells"),
+        ({"suppress": "local"}, "'local' is not a condition on cells"),
         ({"interval": "column=D"}, "no code 'D'"),
         ({"interval": "column:7"}, "from 0 .the total. to 1"),
         ({"interval": "totals", "round": "row=Total", "base": 5}, "4 cells are in both interval and round"),
         ({"interval": "rest"}, "Both suppress and interval are 'rest'"),
-        ({"suppress": "finest"}, "Nothing says how to treat 7 cells"),
+        ({"suppress": "finest"}, "No treatment is given for 7 cells"),
         ({"publish": "finest"}, "1 sensitive cells are in publish"),
         ({"round": "totals"}, "which base"),
         ({"round": "totals", "base": 2.5}, "not a multiple of the last digit"),

@@ -44,7 +44,7 @@ def check(problem: Problem, search: DeviationFlow, difference: Deviation, level:
     full[difference.cells] = difference.amount
     assert len(np.unique(difference.cells)) == len(difference.cells)
     assert np.abs(problem.table.relations @ full).max(initial=0.0) <= 1e-9 * level * len(problem)
-    move, room = full[search.map.cells], search.left
+    move, room = full[search.net.cells], search.left
     assert (-room[DOWN] * (1 + 1e-9) - 1e-9 * level <= move).all()
     assert (move <= room[UP] * (1 + 1e-9) + 1e-9 * level).all()
 

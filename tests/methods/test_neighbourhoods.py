@@ -90,8 +90,8 @@ def test_moves_nearby_are_moves_of_the_whole_and_found_where_there_are_any(kind,
         for number in range(len(problem.attackers())):
             cells = problem.status != Status.PUBLISHED
             nearby, whole = (deviation_programs(problem, cells, problem.cost)[number] for _ in range(2))
-            whole.near = ()
-            assert nearby.near
+            whole.sizes = ()
+            assert nearby.sizes
             for p in problem.primaries.tolist():
                 for side in (DOWN, UP):
                     level = 0.2 * float(problem.table.magnitude[p])

@@ -258,7 +258,7 @@ def test_what_is_hidden_in_one_table_is_protected_in_the_others():
         assert np.all(part.problem.upper >= needed[UP])
         suppressed = part.problem.status != Status.FREE
         assert np.array_equal(suppressed, parts.suppressed[table.cells] | (part.problem.status == Status.PUBLISHED))
-    assert not parts.dirty.any()
+    assert not parts.is_due.any()
     assert parts.visits.max() <= 4
 
 

@@ -8,8 +8,6 @@ from concurrent.futures import Executor
 from dataclasses import Field, fields, replace
 from typing import Any
 
-import numpy as np
-
 from discreet.arrays import BoolArray
 from discreet.errors import InputError, RuleError, some
 from discreet.level import Level, level_of

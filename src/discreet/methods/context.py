@@ -59,7 +59,7 @@ def validated_start(problem: Problem, start: BoolArray) -> BoolArray | None:
     if start.shape != (len(problem),) or start.dtype != bool:
         raise InputError(
             f"A starting pattern has true or false for each of the {len(problem):,} cells; "
-            f"this one has the shape {start.shape} and the type {start.dtype}."
+            f"this one has the shape {start.shape} and holds {start.dtype}."
         )
     chosen = start & (problem.status == Status.FREE)
     return chosen if chosen.any() else None

@@ -65,7 +65,7 @@ class DeviationFlow:
         return deviation if reached >= level * (1 - LEVEL_TOLERANCE) else None
 
     def stretch(self, p: int, lower: float, upper: float, sliding: float) -> tuple[Deviation, Deviation] | None:
-        """Two deviations, ``p`` at least ``upper`` up and ``lower`` down, with a distance of at least ``sliding``; None if impossible.
+        """Two deviations, ``p`` at least ``upper`` up and ``lower`` down, at least ``sliding`` in all; None if impossible.
 
         The cheapest of three pairs: the deviation up is as large as the width allows, as small as possible, or halfway between.
         """
@@ -80,7 +80,7 @@ class DeviationFlow:
         return None if down is None else (up, down)
 
     def _move(self, p: int, side: int, level: float, least: float = 0.0) -> tuple[float, Deviation]:
-        """The change of a cell and the deviation: by a level, or by the largest part of it that is possible, at least ``least``."""
+        """Change a cell by a level, or by the largest possible part of it, at least ``least``: the change and the deviation."""
         from discreet.methods.suppress.deviation_flow_kernel import circulate
 
         if not level:

@@ -122,7 +122,7 @@ def _release(net: ResidualNetwork, arc: int) -> bool:
 def circulate(
     net: ResidualNetwork, state: SearchState, slack: FloatArray, p: int, side: int, level: float, least: float
 ) -> tuple[float, IntArray, FloatArray]:
-    """Change the flow of one arc by a level, or as far as possible: the change, the arcs that change, and their changes, in levels.
+    """Change the flow of one arc by a level, or as far as possible: its change, all arcs that change, their changes; in levels.
 
     The flow of the arc returns through the others, along successive cheapest paths. An arc of one path costs nothing on the
     next. If the arcs at its ends show that the arc cannot change by ``least``, nothing changes.

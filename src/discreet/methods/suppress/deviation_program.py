@@ -85,7 +85,7 @@ class DeviationProgram:
         return None
 
     def stretch(self, p: int, lower: float, upper: float, sliding: float) -> tuple[Deviation, Deviation] | None:
-        """Two deviations, ``p`` at least ``upper`` up and ``lower`` down, with a distance of at least ``sliding``; None if impossible."""
+        """Two deviations, ``p`` at least ``upper`` up and ``lower`` down, at least ``sliding`` in all; None if impossible."""
         for cells, program, at in self._programs(p, max(lower, upper, sliding)):
             both = program.stretch(at, lower, upper, sliding)
             if both is not None:
@@ -213,6 +213,6 @@ def slacks(problem: Problem, attacker: Attacker, cells: IntArray) -> FloatArray:
 
 
 def _slopes(price: FloatArray, slack: FloatArray) -> FloatArray:
-    """Cost per unit of change: the price divided by the slack, up to a level; suppressing a cell for a small change costs the same."""
+    """The price per unit of change: divided by the slack if that is less than the level, which is the largest change then."""
     slopes = np.concatenate([price / np.clip(slack[side], MIN_PRICED_SLACK, 1.0) for side in (UP, DOWN)])
     return slopes / max(float(price.max(initial=0.0)), 1e-300)
