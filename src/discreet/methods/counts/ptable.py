@@ -23,7 +23,7 @@ TOO_CLOSE_TO_LIMIT = (
     "The variance is too close to the limit of what is possible. Choose a variance farther away from it."
 )
 MOMENT_TOLERANCE = 1e-11  # error of mean and variance
-MAX_NEWTON_STEPS = 500  # far more than needed, so that the loop ends in any case
+MAX_NEWTON_STEPS = 500  # so that the loop ends in any case
 VARIANCE_TOLERANCE = 1e-12  # share of a variance by which it may exceed the least possible one and count as equal
 
 

@@ -11,7 +11,7 @@ from discreet.arrays import DOWN, SIGN, UP, FloatArray, IntArray
 from discreet.errors import NoSafePatternError
 from discreet.methods.context import Run
 from discreet.methods.intervals.intervals import check_sides
-from discreet.methods.intervals.plan import told
+from discreet.methods.intervals.plan import audited
 from discreet.methods.intervals.prepare import prepared
 from discreet.methods.intervals.setting import IntervalSetting, Sides, WidthRequirement
 from discreet.methods.method import Traits, option
@@ -49,7 +49,7 @@ class IntervalsFirstModel:
         z = model.widths(solution)
         bound = min(solution.bound * setting.price, setting.cost(z))
         status = "optimal" if bound >= setting.cost(z) * (1 - 1e-6) else "within_gap"
-        return told(setting, z, self.rounded, run, self.name, status, bound, symmetric=True)
+        return audited(setting, z, self.rounded, run, self.name, status, bound, symmetric=True)
 
 
 class _Model:

@@ -1,4 +1,4 @@
-"""Rounding every cell on its own: for comparison with controlled rounding. Totals no longer add up."""
+"""Rounding of every cell by itself, for comparison with controlled rounding. Totals no longer add up."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from discreet.protection import Protection, publish_intervals
 
 @dataclass(frozen=True)
 class RandomRounding:
-    """Round every cell on its own to the multiple below or above, at random so that the expected value is the truth.
+    """Round every cell by itself to the multiple below or above, at random with the true value as expected value.
 
-    Multiples stay. Published values do not add up, which may give away more than the intervals say; nothing is promised.
+    Multiples do not change. Published values do not add up, so readers may infer more than the intervals show; protection is
+    not guaranteed.
     """
 
     base: float | Base = option(5.0, "as in `round`")
@@ -42,9 +43,9 @@ class RandomRounding:
 
 @dataclass(frozen=True)
 class ConventionalRounding:
-    """Round every cell on its own to the nearest multiple, from the middle between two away from zero.
+    """Round every cell by itself to the nearest multiple, halves away from zero.
 
-    Readers learn every cell to within half a base. Published values do not add up; nothing is promised.
+    Readers know every cell to within half a base. Published values do not add up; protection is not guaranteed.
     """
 
     base: float | Base = option(5.0, "as in `round`")
@@ -71,17 +72,17 @@ def _rounded(
     base: Base,
     choose: Callable[[Multiples], tuple[FloatArray, FloatArray]],
 ) -> Protection:
-    """Steps up and how near the truth is known to be, for cells that are neither suppressed nor must stay as they are."""
+    """The protection by a choice of steps up and of the distance to the true value that readers know, one entry per cell."""
     value, status = problem.table.value, problem.status
     run.progress.stage("round", 1)
     multiples = Multiples.of(value, bases(base, len(problem)))
     steps, radius = choose(multiples)
-    told = np.isin(status, (Status.FREE, Status.PRIMARY))
+    is_rounded = np.isin(status, (Status.FREE, Status.PRIMARY))
     suppressed = status == Status.SUPPRESSED
-    columns = [np.where(told, multiples.amount(steps, plus), value) for plus in (0.0, -radius, radius)]
+    columns = [np.where(is_rounded, multiples.amount(steps, plus), value) for plus in (0.0, -radius, radius)]
     published, lower, upper = (
-        np.where(suppressed, nothing, column)
-        for column, nothing in zip(columns, (np.nan, -np.inf, np.inf), strict=True)
+        np.where(suppressed, unknown, column)
+        for column, unknown in zip(columns, (np.nan, -np.inf, np.inf), strict=True)
     )
     run.progress.update(1)
     return publish_intervals(
@@ -89,7 +90,7 @@ def _rounded(
         published,
         np.minimum(lower, value),
         np.maximum(upper, value),
-        cost=float(np.abs(published - value)[told].sum()),
+        cost=float(np.abs(published - value)[is_rounded].sum()),
         method=name,
         seconds=run.budget.spent,
         seed=run.seed,
