@@ -17,6 +17,8 @@ from discreet.protection import Protection, publish_intervals, suppress
 
 MAX_ROUNDS_OF_RAISED_LEVELS = 8  # then all neighbours of exposed cells are suppressed, so that the search ends
 
+COUNTS = ("n_primary", "n_secondary", "n_adjusted", "problem")  # entries of a report that depend on the pattern
+
 
 @dataclass(frozen=True)
 class NeverComputable:
@@ -55,11 +57,8 @@ class NeverComputable:
 def restated(problem: Problem, found: Protection) -> Protection:
     """The protection found for the problem as posed to a method, restated for the original problem."""
     report = found.report
-    made = publish_intervals(
-        problem, found.published, found.lower, found.upper, cost=report.cost, method=report.method, status=report.status
-    )
-    counts = {name: getattr(made.report, name) for name in ("n_primary", "n_secondary", "n_adjusted")}
-    return replace(made, report=replace(report, problem=problem.digest, **counts))
+    made = publish_intervals(problem, found.published, found.lower, found.upper, cost=report.cost)
+    return replace(made, report=replace(report, **{name: getattr(made.report, name) for name in COUNTS}))
 
 
 def _published(problem: Problem, found: Protection, cells: NDArray[np.int64]) -> Protection:
@@ -74,12 +73,10 @@ def _published(problem: Problem, found: Protection, cells: NDArray[np.int64]) ->
 def _pattern(problem: Problem, suppressed: BoolArray, found: Protection) -> Protection:
     """A pattern with the report of another one."""
     made = suppress(problem, suppressed)
-    counts = {
-        name: getattr(made.report, name) for name in ("cost", "n_primary", "n_secondary", "n_adjusted", "problem")
-    }
-    bound = found.report.bound
-    counts["bound"] = None if bound is None else min(bound, made.report.cost)
-    return replace(made, report=replace(found.report, **counts))
+    cost, bound = made.report.cost, found.report.bound
+    counts = {name: getattr(made.report, name) for name in COUNTS}
+    report = replace(found.report, cost=cost, bound=None if bound is None else min(bound, cost), **counts)
+    return replace(made, report=report)
 
 
 def _reported(found: Protection, bound: float | None) -> Protection:

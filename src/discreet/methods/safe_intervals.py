@@ -12,6 +12,7 @@ from discreet.data.table import digits_of
 from discreet.errors import InputError, NoSafePatternError, some
 from discreet.methods import protect
 from discreet.methods.check import is_safe
+from discreet.methods.intervals.placement import strictest
 from discreet.methods.intervals.positions import drawn_ends, sign_bounds
 from discreet.methods.method import Method
 from discreet.problem import Problem
@@ -71,13 +72,16 @@ def safe_intervals(
             "The share of the magnitude that intervals reach is above 0 and at most 1; at least one try is needed."
         )
     table, value = problem.table, problem.table.value
-    level, radius = _levels(problem), _radius(problem, share)
+    lower_level, upper_level, sliding = strictest(problem)
+    level = np.maximum.reduce([lower_level, upper_level, sliding / 2])
+    slack = np.minimum(value - problem.prior_lower, problem.prior_upper - value)
+    radius = np.maximum(np.minimum(slack, share * table.magnitude), 0.0)
     short = np.flatnonzero(level > radius * (1 + 1e-9))
     if len(short):
         labels = table.labels(short)
         raise NoSafePatternError(
             f"{len(labels)} cells have levels larger than the radius of their intervals, e.g. {some(labels)}. "
-            "Use the method 'intervals', whose intervals are as wide as the levels require.",
+            "Use the method 'intervals', whose intervals reach the levels on both sides.",
             labels,
         )
     digits = digits_of(value)
@@ -85,11 +89,9 @@ def safe_intervals(
     rng = secret.generator(f"safe-intervals {problem.digest}")
     for draws in range(1, tries + 1):
         if draw == "uniform":
-            slack = np.maximum(level, LEVEL_SHARE_OF_RADIUS * radius)
-            known = sign_bounds(problem)
-            bounds = drawn_ends(
-                value, np.stack([slack, slack, 0 * slack]), known, None if digits is None else 10.0**-digits, rng
-            )
+            inner = np.maximum(level, LEVEL_SHARE_OF_RADIUS * radius)
+            tick = None if digits is None else 10.0**-digits
+            bounds = drawn_ends(value, np.stack([inner, inner, 0 * inner]), sign_bounds(problem), tick, rng)
         else:
             bounds = draw_bounds(value, np.minimum(level, radius), radius, rng, draw)
         lower, upper = _rounded_outwards(*bounds, value, digits)
@@ -102,46 +104,26 @@ def safe_intervals(
             )
         except NoSafePatternError:
             continue
-        released = _with_intervals(problem, found, lower, upper, secret, seed, draws)
+        suppressed = found.suppressed
+        released = publish_intervals(
+            problem,
+            np.where(suppressed, np.nan, value),
+            np.where(suppressed, lower, value),
+            np.where(suppressed, upper, value),
+            cost=float(problem.cost[suppressed].sum()),
+            method="safe-intervals",
+            seconds=found.report.seconds,
+            solver=found.report.solver,
+            seed=seed,
+            secret=secret.digits,
+            work={"draws": draws},
+            note=f"pattern by {found.report.method}",
+        )
         if is_safe(problem, released, progress=progress):
             return released
     raise NoSafePatternError(
         f"No pattern protects the table with any of {tries} draws of intervals. Allow more tries, or a larger share."
     )
-
-
-def _with_intervals(
-    problem: Problem, found: Protection, lower: FloatArray, upper: FloatArray, secret: Secret, seed: int, draws: int
-) -> Protection:
-    """The pattern found, with these intervals for its suppressed cells."""
-    value, suppressed = problem.table.value, found.suppressed
-    return publish_intervals(
-        problem,
-        np.where(suppressed, np.nan, value),
-        np.where(suppressed, lower, value),
-        np.where(suppressed, upper, value),
-        cost=float(problem.cost[suppressed].sum()),
-        method="safe-intervals",
-        seconds=found.report.seconds,
-        solver=found.report.solver,
-        seed=seed,
-        secret=secret.digits,
-        work={"draws": draws},
-        note=f"pattern by {found.report.method}",
-    )
-
-
-def _levels(problem: Problem) -> FloatArray:
-    """The largest level of each cell on either side, over all attackers."""
-    levels = [problem.levels(attacker) for attacker in problem.attackers()]
-    return np.asarray(np.max([np.maximum.reduce([low, up, sliding / 2]) for low, up, sliding in levels], axis=0))
-
-
-def _radius(problem: Problem, share: float) -> FloatArray:
-    """The largest distance of a drawn bound from the value."""
-    value = problem.table.value
-    slack = np.minimum(value - problem.prior_lower, problem.prior_upper - value)
-    return np.maximum(np.minimum(slack, share * problem.table.magnitude), 0.0)
 
 
 def _rounded_outwards(

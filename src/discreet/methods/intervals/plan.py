@@ -48,110 +48,111 @@ class IntervalPlan:
 
     def protect(self, run: Run, method: str, exact: bool) -> Protection:
         """The protection by intervals that passed the audit."""
-        if not exact and len(self.problem.primaries):
-            return self._drawn(run, method)
-        found = finished(self._search(self._prepared(self.problem), run), run, method, self.rounded, self.fixed)
-        return replace(found, report=replace(found.report, symmetric=exact and bool(len(self.problem.primaries))))
+        has_primaries = bool(len(self.problem.primaries))
+        if has_primaries and not exact:
+            return _RandomIntervals(self, run, method).protect()
+        found = finished(self.search(self.prepared(), run), run, method, self.rounded, self.fixed)
+        return replace(found, report=replace(found.report, symmetric=has_primaries))
 
-    def _drawn(self, run: Run, method: str) -> Protection:
-        rng, treatment = run.random(method, self.problem), self.treatment or Treatment.none(self.problem)
-        barred = self._prepared(self.problem).barred
-        for left in reversed(range(MAX_DRAWS)):
-            draw = Draw.of(self.problem, treatment, self.rounded, rng)
-            try:
-                found = self._recentred(draw, *self._placed(draw, treatment, barred, run, method), run, rng)
-            except NoSafePatternError:
-                if not left or run.budget.over:
-                    raise
-            else:
-                break
-        found, draw = self._corrected(found, draw, treatment, barred, run, method, rng)
-        return _noted(found, len(cells_with_central_values(found)) > 0)
-
-    def _corrected(
-        self,
-        found: Protection,
-        draw: Draw,
-        treatment: Treatment,
-        barred: BoolArray,
-        run: Run,
-        method: str,
-        rng: np.random.Generator,
-    ) -> tuple[Protection, Draw]:
-        """The protection, with some intervals drawn again if more values lie in the middles than expected by chance."""
-        for _ in range(MAX_CORRECTIONS):
-            if found.report.status in ENDED_EARLY:
-                break
-            again = draw.redrawn(found, treatment, self.rounded, rng)
-            if again is None:
-                break
-            draw = again
-            with suppress(NoSafePatternError):
-                found = self._recentred(draw, *self._placed(draw, treatment, barred, run, method), run, rng)
-        return found, draw
-
-    def _recentred(
-        self, draw: Draw, found: Protection, search: WidthSearch, run: Run, rng: np.random.Generator
-    ) -> Protection:
-        """The protection, with the same widths around another table if too many values lie in the middles."""
-        assert search.z is not None
-        if draw.excess_of_hits(found.lower, found.upper) <= 0:
-            return found
-        placement = recentred(search.setting, search.z, found, draw.excess_of_hits, rng, run)
-        if placement is None:
-            return found
-        moved = published(search.setting.around(placement), search.z, self.rounded, run, self.fixed)
-        if moved is None:
-            return found
-        report, cost = found.report, moved.report.cost
-        bound = None if report.bound is None else min(report.bound, cost)
-        return replace(moved, report=replace(report, cost=cost, bound=bound))
-
-    def _placed(
-        self, draw: Draw, treatment: Treatment, barred: BoolArray, run: Run, method: str
-    ) -> tuple[Protection, WidthSearch]:
-        """The protection by drawn intervals, and the search that found their widths."""
-        chosen, widths, work, ended = None, None, {}, ""
-        if self._chooses:
-            posed = draw.problem_with(draw.halves, treatment, barred, run)
-            setting = IntervalSetting(posed, self.sides, barred, self.width, None, treatment)
-            search = self._search(setting, run.with_time_share(CHOICE_TIME_SHARE))
-            if isinstance(search, Choices):
-                ended = _run(search)
-                work, barred, chosen = search.work(), search.setting.barred, search.setting.chosen
-                widths = _widths(search)
-        placement = draw.placed(self.sides, treatment, barred, run, widths)
-        posed = draw.problem_with(draw.levels, treatment, barred, run)
-        setting = IntervalSetting(posed, self.sides, barred, self.width, chosen, treatment, placement)
-        # If the time is over after the choice of cells, the first intervals for them are still completed.
-        is_late = chosen is not None and run.budget.over
-        final = WidthSearch(setting, replace(run, budget=Budget(None, 1.0)) if is_late else run)
-        found = finished(final, run, method, self.rounded, self.fixed)
-        if chosen is None:
-            return found, final
-        # The cells were chosen for other positions of intervals, so the bound is only valid for these cells.
-        early = is_late or found.report.status in ENDED_EARLY or ended in ENDED_EARLY
-        status = run.budget.ending if early else "heuristic"
-        report = replace(found.report, status=status, bound=None, work={**work, **found.report.work})
-        return replace(found, report=report), final
-
-    def _prepared(self, problem: Problem) -> IntervalSetting:
-        return prepared(problem, self.sides, self.width, self.treatment, self.barred, self.remedy)
+    def prepared(self) -> IntervalSetting:
+        """The setting without cells that cannot have intervals."""
+        return prepared(self.problem, self.sides, self.width, self.treatment, self.barred, self.remedy)
 
     @property
     def _limited(self) -> bool:
         return self.at_most is not None or self.fixed > 0 or self.width > 0
 
     @property
-    def _chooses(self) -> bool:
+    def chooses(self) -> bool:
         """Whether the cells that are not published exactly have to be chosen."""
         return self._limited or self.treatment is not None
 
-    def _search(self, setting: IntervalSetting, run: Run) -> WidthSearch | Choices:
-        if not self._chooses:
+    def search(self, setting: IntervalSetting, run: Run) -> WidthSearch | Choices:
+        """The search for widths, with a choice of cells if necessary."""
+        if not self.chooses:
             return WidthSearch(setting, run)
         choices = Choices(setting, run, self.at_most, self.fixed)
         return choices if self._limited or len(choices.choices) else WidthSearch(setting, run)
+
+
+class _RandomIntervals:
+    """Intervals at drawn positions, drawn again if too many values lie in the middles."""
+
+    def __init__(self, plan: IntervalPlan, run: Run, method: str) -> None:
+        self.plan, self.run, self.method = plan, run, method
+        self.rng = run.random(method, plan.problem)
+        self.treatment = plan.treatment or Treatment.none(plan.problem)
+        self.barred = plan.prepared().barred
+
+    def protect(self) -> Protection:
+        """The protection after all corrections."""
+        for left in reversed(range(MAX_DRAWS)):
+            draw = Draw.of(self.plan.problem, self.treatment, self.plan.rounded, self.rng)
+            try:
+                found = self._placed(draw)
+            except NoSafePatternError:
+                if not left or self.run.budget.over:
+                    raise
+            else:
+                break
+        found = self._corrected(found, draw)
+        return _noted(found, len(cells_with_central_values(found)) > 0)
+
+    def _corrected(self, found: Protection, draw: Draw) -> Protection:
+        """The protection, with some intervals drawn again if more values lie in the middles than expected by chance."""
+        for _ in range(MAX_CORRECTIONS):
+            if found.report.status in ENDED_EARLY:
+                break
+            again = draw.redrawn(found, self.treatment, self.plan.rounded, self.rng)
+            if again is None:
+                break
+            draw = again
+            with suppress(NoSafePatternError):
+                found = self._placed(draw)
+        return found
+
+    def _placed(self, draw: Draw) -> Protection:
+        """The protection by drawn intervals, around another table if too many values lie in the middles."""
+        plan, run, treatment, barred = self.plan, self.run, self.treatment, self.barred
+        chosen, widths, work, ended = None, None, {}, ""
+        if plan.chooses:
+            posed = draw.problem_with(draw.halves, treatment, barred, run)
+            setting = IntervalSetting(posed, plan.sides, barred, plan.width, None, treatment)
+            search = plan.search(setting, run.with_time_share(CHOICE_TIME_SHARE))
+            if isinstance(search, Choices):
+                ended = _run(search)
+                work, barred, chosen = search.work(), search.setting.barred, search.setting.chosen
+                widths = _widths(search)
+        placement = draw.placed(plan.sides, treatment, barred, run, widths)
+        posed = draw.problem_with(draw.levels, treatment, barred, run)
+        setting = IntervalSetting(posed, plan.sides, barred, plan.width, chosen, treatment, placement)
+        # If the time is over after the choice of cells, the first intervals for them are still completed.
+        is_late = chosen is not None and run.budget.over
+        final = WidthSearch(setting, replace(run, budget=Budget(None, 1.0)) if is_late else run)
+        found = finished(final, run, self.method, plan.rounded, plan.fixed)
+        if chosen is not None:
+            # The cells were chosen for other positions of intervals, so the bound is only valid for these cells.
+            early = is_late or found.report.status in ENDED_EARLY or ended in ENDED_EARLY
+            status = run.budget.ending if early else "heuristic"
+            report = replace(found.report, status=status, bound=None, work={**work, **found.report.work})
+            found = replace(found, report=report)
+        return self._recentred(draw, found, final)
+
+    def _recentred(self, draw: Draw, found: Protection, search: WidthSearch) -> Protection:
+        """The protection, with the same widths around another table if too many values lie in the middles."""
+        assert search.z is not None
+        if draw.excess_of_hits(found.lower, found.upper) <= 0:
+            return found
+        placement = recentred(search.setting, search.z, found, draw.excess_of_hits, self.rng, self.run)
+        if placement is None:
+            return found
+        setting = search.setting.around(placement)
+        moved = published(setting, search.z, self.plan.rounded, self.run, self.plan.fixed)
+        if moved is None:
+            return found
+        report, cost = found.report, moved.report.cost
+        bound = None if report.bound is None else min(report.bound, cost)
+        return replace(moved, report=replace(report, cost=cost, bound=bound))
 
 
 def _widths(search: Choices) -> FloatArray:

@@ -54,7 +54,7 @@ def drawn_ends(
             length = _for_small_levels(_ticks(length, tick), slacks[side, at], width[at], level[at], tick, rng)
         end = known[side, at] + sign * length
         at_bound, opposite = (lower, upper) if side == 0 else (upper, lower)
-        at_bound[at], opposite[at] = known[side, at], end if tick is None else _outwards(end, sign, tick)
+        at_bound[at], opposite[at] = known[side, at], sign * _ticks(sign * end, tick)
     both = beyond.all(axis=0)
     lower[both], upper[both] = known[0, both], known[1, both]
     return np.maximum(lower, known[0]), np.minimum(upper, known[1])
@@ -77,11 +77,6 @@ def at_known_bounds(ends: Ends, known: FloatArray) -> BoolArray:
 def _ticks(length: FloatArray, tick: float | None) -> FloatArray:
     """The length rounded up to a multiple of the tick."""
     return length if tick is None else np.ceil(length / tick - TICK_NOISE) * tick
-
-
-def _outwards(end: FloatArray, sign: float, tick: float) -> FloatArray:
-    """The end rounded to a multiple of the tick in the direction of the sign."""
-    return sign * np.ceil(sign * end / tick - TICK_NOISE) * tick
 
 
 def drawn_place(

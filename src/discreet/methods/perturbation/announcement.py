@@ -105,8 +105,8 @@ def _half_width(problem: Problem) -> FloatArray:
 
 def strictest(problem: Problem) -> tuple[FloatArray, FloatArray]:
     """The largest lower and upper level of each cell over all attackers."""
-    levels = np.stack([problem.levels(attacker) for attacker in problem.attackers()]).max(axis=0)
-    return levels[0], levels[1]
+    lower, upper, _ = np.max([problem.levels(attacker) for attacker in problem.attackers()], axis=0)
+    return lower, upper
 
 
 def check(percent: float | None, margin: float | None) -> None:

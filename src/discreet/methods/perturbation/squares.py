@@ -73,7 +73,7 @@ class _Squares(TableMaster):
             return None
 
     def _pieces(self, at: FloatArray, cells: IntArray) -> int:
-        """Add linear pieces of ``w d²`` around these changes, ``w ((2k + 1) d − k (k + 1))`` from ``k`` to ``k + 1``; their number."""
+        """Add linear pieces of ``w d²`` around these changes, ``w ((2k + 1) d − k (k + 1))`` from ``k`` on; their number."""
         new = [
             (cell, k)
             for cell, below in zip(cells.tolist(), np.floor(at + 1e-7).tolist(), strict=True)

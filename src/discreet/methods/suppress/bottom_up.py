@@ -67,7 +67,7 @@ def protected_by_regions(problem: Problem, run: Run) -> tuple[BoolArray, Deviati
     regions = _Regions(problem, tables)
     run.progress.stage("tables", int(unprotected.sum()))
     while not run.budget.over and (batch := regions.batch(unprotected)):
-        work = [_region(problem, suppressed, unprotected, *one, run.seed, run.budget.left) for one in batch]
+        work = [_region(problem, suppressed, unprotected, *one, run) for one in batch]
         for region, found in zip(work, in_order(run.executor, _protect, work), strict=True):
             cells = region.cells
             suppressed[cells] |= found.suppressed
@@ -140,19 +140,13 @@ def _below(tables: Sequence[Subtable], home: IntArray) -> list[set[int]]:
 
 
 def _region(
-    problem: Problem,
-    suppressed: BoolArray,
-    unprotected: BoolArray,
-    cells: IntArray,
-    rows: IntArray,
-    seed: int,
-    seconds: float | None,
+    problem: Problem, suppressed: BoolArray, unprotected: BoolArray, cells: IntArray, rows: IntArray, run: Run
 ) -> _Region:
     """The problem of a region; cells that are suppressed and need no more protection have the status ``SUPPRESSED``."""
     part = restrict(problem, cells, rows)
     done = suppressed[cells] & ~unprotected[cells]
     status = np.where(done & (part.status != Status.PUBLISHED), Status.SUPPRESSED, part.status).astype(np.int8)
-    return _Region(part.with_columns(status=status), cells, seed, seconds)
+    return _Region(part.with_columns(status=status), cells, run.seed, run.budget.left)
 
 
 def _protect(region: _Region) -> _Found:

@@ -23,7 +23,7 @@ SURCHARGES = (0.0, 3.0, 30.0, 300.0)  # in typical costs of a cell
 MIN_PRICED_SLACK = 1e-3  # share of the level: cells with less slack are priced as if they had this much
 MIN_CELLS_FOR_NEIGHBOURHOODS = 100_000  # from this size on smaller programs around the cell are tried first
 NEIGHBOURHOOD_CELLS = (30_000, 100_000)  # sizes of these programs, one after the other
-STEP_LENGTH = 0.1  # length of a step to a neighbour in addition to its price, so that near cells come first
+STEP_LENGTH = 0.1  # length of a step to a neighbour in addition to its price, so that close cells come first
 
 
 class DeviationProgram:
@@ -103,21 +103,15 @@ class DeviationProgram:
         for size in self.sizes:
             near = np.sort(self._vicinity.around(at, length, size))
             if len(near):
-                program = self._program(
-                    self._vicinity.part(near), self.left[:, near], self.price[near], self.surcharges[1:]
-                )
+                part, left, price = self._vicinity.part(near), self.left[:, near], self.price[near]
+                program = _Program(part, left, price, self.typical, self.seed, self.surcharges[1:])
                 yield self.cells[near], program, int(np.searchsorted(near, at))
         if self.uses_all_cells:
             yield self.cells, self._complete, at
 
-    def _program(
-        self, relations: sparse.csr_array, left: FloatArray, price: FloatArray, surcharges: tuple[float, ...]
-    ) -> _Program:
-        return _Program(relations, left, price, self.typical, self.seed, surcharges)
-
     @cached_property
     def _complete(self) -> _Program:
-        return self._program(self.relations, self.left, self.price, self.surcharges)
+        return _Program(self.relations, self.left, self.price, self.typical, self.seed, self.surcharges)
 
     @cached_property
     def _vicinity(self) -> NearestColumns:
