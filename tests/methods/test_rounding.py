@@ -331,7 +331,7 @@ def test_annealing_ends_at_a_rounding_or_not_at_all(seed, monkeypatch):
         assert (found is None) == (again is None)
         if found is not None:
             assert np.array_equal(found, again)
-            assert not annealing.outside(grid, found).any()
+            assert not annealing.out_of_bounds(grid, found).any()
             published = grid.multiples.amount(found)
             assert np.all(problem.table.relations @ published == 0)
             assert np.all(published % 3 == 0)

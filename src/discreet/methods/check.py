@@ -9,26 +9,15 @@ import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.attackers import Attacker
-from discreet.audit import Audit, audit
-from discreet.audit.audit import computable_cells
+from discreet.audit import Audit as Audit
+from discreet.audit import audit
+from discreet.audit.audit import computable_cells as computable_cells
 from discreet.audit.respondents import RespondentChunk, audit_respondents, in_chunks, search_chunks
 from discreet.inference.respondents.exposure_search import RespondentExposure
 from discreet.inference.respondents.sensitivity import SensitivityMeasure
 from discreet.problem import Problem
 from discreet.progress import Progress
 from discreet.protection import Protection, suppress
-
-__all__ = [
-    "Audit",
-    "audit_intervals",
-    "computable_cells",
-    "exposed_cells",
-    "exposed_respondents",
-    "is_safe",
-    "respondents_are_safe",
-    "safe_cells",
-    "verdicts",
-]
 
 
 def verdicts(

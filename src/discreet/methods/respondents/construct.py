@@ -56,7 +56,7 @@ class ForRespondents:
             raise posed.restated_error(error) from None
 
     def _protect(self, posed: Posed, run: Run) -> Protection:
-        found = self.quick.protect(posed.problem, replace(run, start=posed.extended(run.start)))
+        found = self.quick.protect(posed.problem, run.with_start(posed.extended(run.start)))
         if run.budget.cancelled:
             raise KeyboardInterrupt  # respondents are not protected yet
         repaired = self._repaired(posed, run, found, posed.exposed(found.suppressed, run))
@@ -78,9 +78,8 @@ class ForRespondents:
             raise NoSafePatternError(
                 "The time limit ended before a safe pattern of so few cells was found. Allow more time."
             )
-        status = (
-            "optimal" if bound is not None and bound >= best.report.cost * (1 - COST_TOLERANCE) else best.report.status
-        )
+        optimal = bound is not None and bound >= best.report.cost * (1 - COST_TOLERANCE)
+        status = "optimal" if optimal else best.report.status
         method = self.method.method.name if isinstance(self.method, InPieces) else self.method.name
         report = replace(best.report, method=method, status=status, bound=bound, seconds=run.budget.spent)
         return replace(best, report=report)
@@ -265,7 +264,7 @@ class Posed:
     @cached_property
     def _by_rules(self) -> list[Attacker]:
         """The attackers of single cells, by the rules."""
-        attackers = [self._rule(measure) for measure in self.measures]
+        attackers = [self._largest_contributors(measure) for measure in self.measures]
         if not self._implies_cells():
             attackers += [
                 replace(attacker, name=f"cells from {attacker.name}", levels=self.original.levels(attacker))
@@ -297,17 +296,11 @@ class Posed:
 
     def _problem(self, attackers: Sequence[Attacker], joint: Joint) -> Problem:
         """The original problem, with these attackers only."""
-        problem, n = self.original, len(self.original)
-        nothing = np.zeros(n)
-        # All prior bounds are those of the attackers: their slacks are in the units of each rule.
-        posed = problem.with_columns(
-            prior_lower=np.full(n, -np.inf),
-            prior_upper=np.full(n, np.inf),
-            lower=nothing,
-            upper=nothing,
-            sliding=nothing,
-            others=tuple(attackers),
-        )
+        n = len(self.original)
+        no_levels = dict.fromkeys(("lower", "upper", "sliding"), np.zeros(n))
+        # The outsider has no prior bounds, because those of the insiders are in the units of each rule.
+        unbounded = {"prior_lower": np.full(n, -np.inf), "prior_upper": np.full(n, np.inf)}
+        posed = self.original.with_columns(**no_levels, **unbounded, others=tuple(attackers))
         return self._with_joint(posed, joint)
 
     def _implies_cells(self) -> bool:
@@ -328,13 +321,12 @@ class Posed:
         gap = np.abs(table.relations @ table.magnitude)
         return not np.any(gap > TABLE_ADDITIVITY_TOLERANCE * np.maximum(abs(table.relations) @ table.magnitude, 1e-300))
 
-    def _rule(self, measure: SensitivityMeasure) -> Attacker:
+    def _largest_contributors(self, measure: SensitivityMeasure) -> Attacker:
         """The attacker that stands for the largest contributors of each cell, with the levels of a rule."""
         need = self.insiders[measure.rule].levels()
         slack = np.maximum(self._slack(measure.rule, None, ()), need)  # a level may be larger than the cell
-        return _attacker(
-            f"insider by rule {self.measures.index(measure) + 1}", self.original.table.value, slack, slack, need
-        )
+        name = f"insider by rule {self.measures.index(measure) + 1}"
+        return _attacker(name, self.original.table.value, slack, slack, need)
 
     def _slack(self, rule: str, group: TargetGroup | None, known: tuple[int, ...]) -> FloatArray:
         """The slack of cells for insiders: of base cells the part that the insiders do not know, of totals unlimited."""
@@ -385,28 +377,22 @@ class Posed:
         low[-1] = high[-1] = unit
         levels = np.zeros(n + k + 1)
         levels[-1] = unit
-        name = f"insiders with {n} cells"
-        nothing = np.zeros(k + 1)
         status = np.append(np.full(k, Status.SUPPRESSED), Status.PRIMARY).astype(np.int8)
-        return replace(
-            problem,
+        zero_columns = ("cost", "lower", "upper", "sliding", "least", "smallest")
+        return problem.with_columns(
             table=extended_table,
             status=np.append(problem.status, status),
-            cost=np.append(problem.cost, nothing),
-            lower=np.append(problem.lower, nothing),
-            upper=np.append(problem.upper, nothing),
-            sliding=np.append(problem.sliding, nothing),
-            least=np.append(problem.least, nothing),
-            smallest=np.append(problem.smallest, nothing),
+            **{column: np.append(getattr(problem, column), np.zeros(k + 1)) for column in zero_columns},
             prior_lower=np.full(n + k + 1, -np.inf),
             prior_upper=np.full(n + k + 1, np.inf),
-            others=(*others, _attacker(name, value, low, high, levels, (1,))),
+            others=(*others, _attacker(f"insiders with {n} cells", value, low, high, levels, (1,))),
         )
 
 
 def _attacker(
     name: str, value: FloatArray, down: FloatArray, up: FloatArray, need: FloatArray, sides: tuple[int, ...] = (0, 1)
 ) -> Attacker:
+    """An attacker with these slacks and levels."""
     levels = np.zeros((3, len(value)))
     levels[list(sides)] = need
     return Attacker(name, value - down, value + up, levels)

@@ -13,7 +13,7 @@ from discreet.methods.suppress.deviation_program import DeviationProgram
 from discreet.methods.suppress.evidence import KnownDeviations
 from discreet.methods.suppress.nonzeros import terms
 
-MAX_PROPAGATION_ROUNDS = 5  # need not be complete: the bounds only save searches
+ROUNDS_OF_RELATION_BOUNDS = 5  # need not be complete: the bounds only save searches
 
 
 class RelationBounds:
@@ -23,7 +23,9 @@ class RelationBounds:
         self.search = search
         self.evidence = evidence
         self.by_column = search.relations.tocsc()
-        self.low, self.high = propagate(search.relations, -search.slack[DOWN], search.slack[UP], MAX_PROPAGATION_ROUNDS)
+        self.low, self.high = propagate(
+            search.relations, -search.slack[DOWN], search.slack[UP], ROUNDS_OF_RELATION_BOUNDS
+        )
         self.before: list[tuple[IntArray, FloatArray, FloatArray]] = []
 
     def rules_out(self, i: int, suppressed: BoolArray) -> bool:
@@ -51,7 +53,7 @@ class RelationBounds:
         self.before = []
         tighter = np.array([column])
         self._set(tighter, np.zeros(1), np.zeros(1))
-        for _ in range(MAX_PROPAGATION_ROUNDS):
+        for _ in range(ROUNDS_OF_RELATION_BOUNDS):
             rows = np.unique(self.by_column.indices[terms(self.by_column, tighter)[0]])
             at, length = terms(relations, rows)
             columns, place = np.unique(relations.indices[at], return_inverse=True)
