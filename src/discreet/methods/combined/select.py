@@ -44,7 +44,7 @@ def _condition(problem: Problem, text: str) -> BoolArray:
 
 def _code(name: str, hierarchy: Hierarchy, code: str) -> BoolArray:
     if code not in hierarchy:
-        raise RuleError(f"The dimension {name!r} has no code {code!r}, but {some(hierarchy.codes)}.", [code])
+        raise RuleError(f"The dimension {name!r} has no code {code!r}. Its codes are {some(hierarchy.codes)}.", [code])
     return np.asarray(np.arange(len(hierarchy)) == hierarchy.index(code))
 
 

@@ -30,11 +30,9 @@ def one_pass(grid: RoundingGrid, cuts: Cuts, steps: FloatArray, wish: FloatArray
         if not waiting[cell]:
             continue
         piece = _around(grid.problem.table.relations, movable, cell, rng)
-        program = RoundingProgram(grid, piece, steps)
-        program.add(cuts)
-        found = program.solve(run.budget, run.seed, gap=PIECE_GAP, nodes=MAX_PIECE_NODES, start=steps)
-        if found.steps is not None and grid.deviation(found.steps) < grid.deviation(steps):
-            steps = found.steps
+        found = _solved(grid, cuts, steps, piece, run, start=steps)
+        if found is not None and grid.deviation(found) < grid.deviation(steps):
+            steps = found
         waiting &= ~piece
         run.progress.update(len(order) - int(waiting.sum()), f"deviation {grid.deviation(steps):,.0f}")
     return steps
@@ -45,9 +43,16 @@ def renewed(grid: RoundingGrid, cuts: Cuts, steps: FloatArray, cell: int, run: R
     movable = grid.least < grid.most
     movable[cell] = True
     piece = _around(grid.problem.table.relations, movable, cell, np.random.default_rng(run.seed))
+    return _solved(grid, cuts, steps, piece, run)
+
+
+def _solved(
+    grid: RoundingGrid, cuts: Cuts, steps: FloatArray, piece: BoolArray, run: Run, start: FloatArray | None = None
+) -> FloatArray | None:
+    """A rounding that differs from ``steps`` in a piece only; None if none is found."""
     program = RoundingProgram(grid, piece, steps)
     program.add(cuts)
-    return program.solve(run.budget, run.seed, gap=PIECE_GAP, nodes=MAX_PIECE_NODES).steps
+    return program.solve(run.budget, run.seed, gap=PIECE_GAP, nodes=MAX_PIECE_NODES, start=start).steps
 
 
 def _around(relations: sparse.csr_array, movable: BoolArray, cell: int, rng: np.random.Generator) -> BoolArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain, combinations
+from itertools import combinations
 
 import numpy as np
 from scipy import sparse
@@ -83,6 +83,9 @@ class _Boxes:
         if self.is_grid:
             self.cell = np.full(shape, -1)
             self.cell[tuple(self.at)] = np.arange(len(problem))
+            dims = range(len(shape))
+            # The dimensions in which a corner of a box differs from the sensitive one.
+            self.faces = [moved for size in dims for moved in combinations(dims, size + 1)]
 
     def protect(self, p: int) -> bool:
         """Suppress the cheapest box around a cell; False if no box has enough slack."""
@@ -98,7 +101,7 @@ class _Boxes:
         dims = range(len(x))
         flips = [np.where((np.arange(n) == 0) | (x[d] == 0), 1, -1) for d, n in enumerate(self.cell.shape)]
         total = np.zeros(self.cell.shape)
-        for moved in chain.from_iterable(combinations(dims, size) for size in range(1, len(x) + 1)):
+        for moved in self.faces:
             corners = self.cell[tuple(slice(None) if d in moved else slice(x[d], x[d] + 1) for d in dims)]
             sign = np.ones([1] * len(x))
             for d in moved:
@@ -113,7 +116,7 @@ class _Boxes:
         """Suppress the box between two corners; False if its changes violate a relation."""
         dims = range(len(x))
         corners, signs = [p], [1.0]
-        for moved in chain.from_iterable(combinations(dims, size) for size in range(1, len(x) + 1)):
+        for moved in self.faces:
             corners.append(int(self.cell[tuple(y[d] if d in moved else x[d] for d in dims)]))
             signs.append(float(np.prod([flips[d][y[d]] for d in moved])))
         cells, sign = np.array(corners), np.array(signs)
