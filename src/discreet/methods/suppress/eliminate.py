@@ -36,8 +36,8 @@ def eliminate(
     surcharges = SURCHARGES[-2:]  # any deviation will do, so the fastest programs are enough
     try:
         found = deviation_searches(problem, suppressed, price, run.seed, surcharges)
-        sides = [_Side(*both) for both in zip(evidence, found, strict=True)]
-        if not all(side.shows_all(suppressed, run.budget) for side in sides):
+        by_attacker = [_AttackerEvidence(*both) for both in zip(evidence, found, strict=True)]
+        if not all(one.shows_all(suppressed, run.budget) for one in by_attacker):
             return suppressed, run.budget.ending if run.budget.over else "heuristic"
         if suppressed.sum() > MIN_CELLS_FOR_LOCAL_SEARCH:
             for search in found:
@@ -53,16 +53,16 @@ def eliminate(
             for done, i in enumerate(candidates.tolist(), start=1):
                 if run.budget.over:
                     return suppressed, run.budget.ending
-                affected = [side for side in sides if side.publish(i, suppressed)]
-                ruled_out = any(side.ruled_out(i, suppressed) for side in affected)
-                if not ruled_out and all(side.has_other(i, suppressed) for side in affected):
+                affected = [one for one in by_attacker if one.publish(i, suppressed)]
+                ruled_out = any(one.ruled_out(i, suppressed) for one in affected)
+                if not ruled_out and all(one.has_other(i, suppressed) for one in affected):
                     suppressed[i] = False
                     left -= 1
                     run.keep(suppressed)
                     again |= any(known.is_protected[i] for known in evidence)
                 else:
-                    for side in sides:
-                        side.suppress_again(i)
+                    for one in by_attacker:
+                        one.suppress_again(i)
                 run.progress.update(done, f"{left:,} suppressed")
     except KeyboardInterrupt:  # the pattern is safe after every step
         run.budget.cancel()
@@ -70,7 +70,7 @@ def eliminate(
     return suppressed, "heuristic"
 
 
-class _Side:
+class _AttackerEvidence:
     """The known deviations against one attacker, and the search for further ones."""
 
     def __init__(self, evidence: KnownDeviations, search: DeviationSearch) -> None:
