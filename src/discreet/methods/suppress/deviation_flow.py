@@ -22,10 +22,8 @@ class PricedNetwork:
     """A network of cells with the price of each; common to all attackers, who differ only in their prior bounds."""
 
     def __init__(self, net: Network, cells: IntArray, price: FloatArray) -> None:
-        from discreet.methods.suppress.deviation_flow_kernel import (  # takes half a second
-            residual_network,
-            search_state,
-        )
+        # Imported here because it takes half a second.
+        from discreet.methods.suppress.deviation_flow_kernel import residual_network, search_state
 
         self.cells = cells
         self.column = np.full(len(price), -1)

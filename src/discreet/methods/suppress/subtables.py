@@ -30,9 +30,7 @@ def subtables(relations: sparse.csr_array) -> list[Subtable]:
     """
     system = _System(relations)
     found: list[Subtable] = []
-    within: list[set[int]] = [
-        set() for _ in range(relations.shape[0])
-    ]  # per relation, the tables found that contain it
+    within: list[set[int]] = [set() for _ in range(relations.shape[0])]  # per relation, the tables that contain it
     for top in system.tops():
         rows = system.rows_below(np.array([top]))
         if set.intersection(*(within[row] for row in rows.tolist())):
