@@ -15,7 +15,7 @@ from discreet.errors import NoSafePatternError
 from discreet.methods import protect
 from discreet.methods.context import Run
 from discreet.methods.suppress import auto
-from discreet.methods.suppress.bottom_up import apart
+from discreet.methods.suppress.bottom_up import protected_by_regions
 from discreet.methods.suppress.restrict import restrict
 from discreet.methods.suppress.subtables import subtables
 from discreet.problem import Problem, Status
@@ -59,7 +59,7 @@ def test_moves_are_moves_of_the_whole_and_show_what_they_say(kind):
     shown = 0
     for seed in range(6):
         problem = draw(kind, seed)
-        suppressed, moves = apart(problem, Run())
+        suppressed, moves = protected_by_regions(problem, Run())
         relations, value = problem.table.relations, problem.table.value
         for who, mine in zip(problem.attackers(), moves, strict=True):
             for move in mine:
@@ -81,7 +81,7 @@ def test_what_is_hidden_on_the_way_is_protected(kind):
     """Only sensitive cells are left without protection, which are the ones to come."""
     for seed in (1, 4, 7):  # with levels of cells that may be published
         problem = draw(kind, seed)
-        suppressed, _ = apart(problem, Run())
+        suppressed, _ = protected_by_regions(problem, Run())
         seen = audit(problem, suppress(problem, suppressed), intervals=False)
         assert np.all(problem.status[seen.cell[~seen.safe]] == Status.PRIMARY)
 
@@ -89,9 +89,9 @@ def test_what_is_hidden_on_the_way_is_protected(kind):
 @pytest.mark.parametrize("kind", TABLES)
 def test_threads_find_what_one_finds(kind):
     problem = draw(kind, 2)
-    alone = apart(problem, Run())
+    alone = protected_by_regions(problem, Run())
     with ThreadPoolExecutor(2) as executor:
-        together = apart(problem, Run(executor=executor))
+        together = protected_by_regions(problem, Run(executor=executor))
     assert np.array_equal(alone[0], together[0])
     assert [len(mine) for mine in alone[1]] == [len(mine) for mine in together[1]]
 
@@ -101,7 +101,7 @@ def test_a_safe_pattern_is_left_as_it_is(kind):
     problem = draw(kind, 0).with_columns(others=())
     problem = problem.with_columns(status=np.where(problem.status == Status.PUBLISHED, Status.FREE, problem.status))
     safe = protect(problem, "kelly").suppressed
-    assert np.array_equal(apart(problem, Run(start=safe))[0], safe)
+    assert np.array_equal(protected_by_regions(problem, Run(start=safe))[0], safe)
 
 
 def test_what_its_own_table_does_not_protect_is_left_to_a_larger_part():
@@ -114,7 +114,7 @@ def test_what_its_own_table_does_not_protect_is_left_to_a_larger_part():
         base = np.flatnonzero(table.is_base)
         cell = int(base[np.argsort(table.magnitude[base])[len(base) * 3 // 4]])
         problem = pose(table, {table.label(cell): 0.9 * float(table.magnitude[cell])})
-        suppressed, _ = apart(problem, Run())
+        suppressed, _ = protected_by_regions(problem, Run())
         safe = audit(problem, suppress(problem, suppressed)).passed
         above += safe and bool((suppressed & ~table.is_base).any())
     assert above >= 2
@@ -122,7 +122,7 @@ def test_what_its_own_table_does_not_protect_is_left_to_a_larger_part():
 
 def test_without_time_nothing_is_hidden_but_what_must_be():
     problem = draw("3-D, hierarchical", 0)
-    suppressed, moves = apart(problem, Run(budget=Budget(0.0)))
+    suppressed, moves = protected_by_regions(problem, Run(budget=Budget(0.0)))
     assert np.array_equal(suppressed, np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED)))
     assert not any(moves)
 
@@ -159,7 +159,7 @@ def test_ctrl_c_on_the_way_to_the_second_rung_leaves_the_pattern_of_the_first(st
     found = protect(problem, "auto")
     np.testing.assert_array_equal(found.suppressed, first.suppressed)
     assert (found.report.method, found.report.status) == ("auto", "interrupted")
-    assert found.report.note == "kelly: there was no time for more"
+    assert found.report.note == "kelly: no time left for other methods"
 
 
 def test_more_time_never_makes_a_pattern_dearer(monkeypatch):

@@ -373,18 +373,18 @@ def test_sensitive_cells_have_a_name():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"suppress": "local"}, "'local' says nothing about cells"),
+        ({"suppress": "local"}, "'local' is not a condition on cells"),
         ({"interval": "column=D"}, "no code 'D'"),
         ({"interval": "column:7"}, "from 0 .the total. to 1"),
         ({"interval": "totals", "round": "row=Total", "base": 5}, "4 cells are in both interval and round"),
         ({"interval": "rest"}, "Both suppress and interval are 'rest'"),
-        ({"suppress": "finest"}, "Nothing says how to treat 7 cells"),
+        ({"suppress": "finest"}, "No treatment is given for 7 cells"),
         ({"publish": "finest"}, "1 sensitive cells are in publish"),
-        ({"round": "totals"}, "which base"),
-        ({"round": "totals", "base": 2.5}, "not a multiple of the last digit"),
-        ({"round": "totals", "base": 1}, "not a multiple of the last digit"),
+        ({"round": "totals"}, "give the base"),
+        ({"round": "totals", "base": 2.5}, "must be a multiple of the last digit"),
+        ({"round": "totals", "base": 1}, "must be a multiple of the last digit"),
         ({"ways": {"IV × A": "round"}}, "no cell 'IV × A'"),
-        ({"ways": {"I × A": "swap"}}, "'swap' is no way"),
+        ({"ways": {"I × A": "swap"}}, "'swap' is not a way"),
         ({"ways": ["round"]}, "there are 1 ways"),
         ({"ways": "nowhere.csv"}, "does not exist"),
     ],
@@ -430,7 +430,7 @@ def test_single_cells_go_before_selections(tmp_path):
         ("cell,status\n", "begins with the line 'cell,way'"),
         ("cell,way\nI × A\n", "line 2: expected a cell"),
         ("cell,way\nI × A,round\nI × A,round\n", "line 3: the cell 'I × A' occurs twice"),
-        ("cell,way\nI × A,hide\n", "line 2: 'hide' is no way"),
+        ("cell,way\nI × A,hide\n", "line 2: 'hide' is not a way"),
     ],
 )
 def test_a_file_of_ways_that_cannot_be_read_is_said_so(tmp_path, text, words):

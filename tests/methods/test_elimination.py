@@ -10,7 +10,7 @@ from tests.helpers.small import must_hide, small_problem
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError
 from discreet.methods import protect
-from discreet.methods.suppress.elimination import _largest
+from discreet.methods.suppress.elimination import largest_pattern
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
 from discreet.testing import cross_table, pose, random_hierarchy, random_linked_table, random_table
@@ -65,7 +65,7 @@ def test_without_any_one_secondary_the_audit_fails(kind, seeds):
         problem = draw(kind, seed)
         protection = solve(problem)
         if protection is None:
-            largest = _largest(problem)
+            largest = largest_pattern(problem)
             assert not is_safe(problem, largest), "the largest pattern is safe, and others are like it"
             continue
         assert audit(problem, protection).passed
@@ -89,7 +89,7 @@ def test_the_largest_safe_pattern_holds_all_others(kind):
     """All that is suppressed by any pattern of another method; what is left out cannot be protected."""
     for seed in (1, 4, 7, 13):  # levels of cells that need protection only if suppressed
         problem = draw(kind, seed)
-        largest = _largest(problem)
+        largest = largest_pattern(problem)
         assert largest[must_hide(problem)].all()
         assert not largest[problem.status == Status.PUBLISHED].any()
         try:
@@ -108,7 +108,7 @@ def test_a_cell_that_nothing_protects_is_not_hidden():
     lower = problem.lower.copy()
     lower[table.index("b × d")] = 20.0
     problem = problem.with_columns(lower=lower)
-    largest = _largest(problem)
+    largest = largest_pattern(problem)
     assert table.labels(np.flatnonzero(~largest)) == ["b × d"]
     protection = protect(problem, "eliminate")
     assert audit(problem, protection).passed
@@ -138,5 +138,5 @@ def test_stopped_at_once_it_returns_the_pattern_it_began_with():
     problem = draw("2-D", 5)
     protection = protect(problem, "eliminate", time_limit=0.0)
     assert protection.report.status == "time_limit"
-    assert np.array_equal(protection.suppressed, _largest(problem))
+    assert np.array_equal(protection.suppressed, largest_pattern(problem))
     assert is_safe(problem, protection.suppressed)

@@ -39,7 +39,7 @@ def test_another_method_takes_over(error):
     found = protect(problem, Gives(error=error))
     assert audit(problem, found).passed
     assert np.array_equal(found.suppressed, protect(problem).suppressed)
-    assert "took over" in found.report.note
+    assert "by another method" in found.report.note
 
 
 def test_where_that_gives_up_too_everything_is_suppressed_if_that_is_safe(monkeypatch):

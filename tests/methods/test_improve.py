@@ -14,7 +14,7 @@ from discreet.errors import NoSafePatternError
 from discreet.methods import protect
 from discreet.methods.context import Run
 from discreet.methods.suppress import improve
-from discreet.methods.suppress.elimination import _largest
+from discreet.methods.suppress.elimination import largest_pattern
 from discreet.methods.suppress.improve import Neighbourhoods
 from discreet.methods.suppress.optimal.search import PatternSearch
 from discreet.problem import Problem, Status
@@ -37,7 +37,7 @@ FEW = 10  # free cells of a neighbourhood, so that small tables have several
 @pytest.fixture(autouse=True)
 def every_audit_is_proven(monkeypatch) -> None:
     """Not those on the way to a pattern, of which there are many: the pattern itself is shown to GLPK."""
-    monkeypatch.setattr(improve, "SIZE", FEW)
+    monkeypatch.setattr(improve, "MAX_FREE_CELLS", FEW)
 
 
 def draw(kind: str, seed: int, free: int) -> Problem:
@@ -58,7 +58,7 @@ def solve(problem: Problem, **options) -> Protection | None:
 def test_a_safe_pattern_gets_no_dearer_and_stays_safe(kind, seed, share):
     """It begins with all that a safe pattern can suppress, and with some of it, which is not safe perhaps."""
     problem = draw(kind, seed, free=25)
-    largest = _largest(problem)
+    largest = largest_pattern(problem)
     if not audit(problem, suppress(problem, largest), intervals=False).passed:
         assert solve(problem) is None
         return
@@ -95,7 +95,7 @@ def larger(seed: int) -> Problem:
 
 def test_the_dearest_of_all_patterns_is_much_improved():
     problem = larger(0)
-    start = _largest(problem)
+    start = largest_pattern(problem)
     report = protect(problem, "improve", start=start).report
     assert report.cost <= protect(problem, "kelly").report.cost * (1 + 1e-9)
     assert report.status in ("heuristic", "optimal")
@@ -103,7 +103,7 @@ def test_the_dearest_of_all_patterns_is_much_improved():
 
 def test_without_time_a_safe_pattern_comes_back_as_it_was():
     problem = larger(1)
-    start = _largest(problem)
+    start = largest_pattern(problem)
     protection = protect(problem, "improve", start=start, time_limit=0.0)
     assert protection.report.status == "time_limit"
     assert audit(problem, protection).passed

@@ -279,7 +279,7 @@ def test_width_to_the_last_drop(method, levels):
 
 @pytest.mark.parametrize("options", [{"time_limit": float("nan")}, {"time_limit": -1.0}, {"gap": float("nan")}])
 def test_limits_that_are_no_numbers_are_refused(options):
-    with pytest.raises(InputError, match="is a number from 0 on"):
+    with pytest.raises(InputError, match="is a number, 0 or more"):
         protect(draw("2-D", 2, prior="sign", primaries=0.3), "kelly", **options)
 
 

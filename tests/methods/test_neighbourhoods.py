@@ -15,8 +15,8 @@ from discreet.audit import audit
 from discreet.inference import neighbourhoods as parts
 from discreet.inference.nearest_columns import NearestColumns
 from discreet.methods import protect
-from discreet.methods.suppress import eliminate, mover
-from discreet.methods.suppress.movers import programs
+from discreet.methods.suppress import deviation_program, eliminate
+from discreet.methods.suppress.deviation_search import deviation_programs
 from discreet.problem import Problem, Status
 
 KINDS = [kind for kind in TABLES if kind != "linked"]  # of which some are too small
@@ -31,10 +31,10 @@ def every_audit_is_proven() -> None:
 @pytest.fixture
 def near(monkeypatch) -> None:
     """As if the smallest tables were vast."""
-    monkeypatch.setattr(mover, "MANY", 0)
-    monkeypatch.setattr(mover, "NEAR", (6, 20))
-    monkeypatch.setattr(eliminate, "VAST", 0)
-    monkeypatch.setattr(eliminate, "NEAR", (6, 15))
+    monkeypatch.setattr(deviation_program, "MIN_CELLS_FOR_NEIGHBOURHOODS", 0)
+    monkeypatch.setattr(deviation_program, "NEIGHBOURHOOD_CELLS", (6, 20))
+    monkeypatch.setattr(eliminate, "MIN_CELLS_FOR_LOCAL_SEARCH", 0)
+    monkeypatch.setattr(eliminate, "LOCAL_SEARCH_CELLS", (6, 15))
     monkeypatch.setattr(parts, "LARGE_COMPONENT_COLUMNS", 0)
     monkeypatch.setattr(audits, "LARGE_COMPONENT_COLUMNS", 0)
     monkeypatch.setattr(audits, "NEIGHBOURHOOD_SIZES", (5, 12))
@@ -89,9 +89,9 @@ def test_moves_nearby_are_moves_of_the_whole_and_found_where_there_are_any(kind,
         problem = draw(kind, seed)
         for number in range(len(problem.attackers())):
             cells = problem.status != Status.PUBLISHED
-            nearby, whole = (programs(problem, cells, problem.cost)[number] for _ in range(2))
-            whole.near = ()
-            assert nearby.near
+            nearby, whole = (deviation_programs(problem, cells, problem.cost)[number] for _ in range(2))
+            whole.sizes = ()
+            assert nearby.sizes
             for p in problem.primaries.tolist():
                 for side in (DOWN, UP):
                     level = 0.2 * float(problem.table.magnitude[p])

@@ -85,7 +85,7 @@ def test_what_is_published_adds_up_and_is_safe(kind):
 @pytest.mark.parametrize("kind", TABLES)
 def test_tables_as_if_they_were_large(kind, monkeypatch):
     """The finest cells are chosen and totals follow, where windows allow; what is told is as good, and the gap honest."""
-    monkeypatch.setattr(large, "MANY", 0)
+    monkeypatch.setattr(large, "MIN_LARGE_CELLS", 0)
     solved = 0
     for seed in range(6):
         rng = np.random.default_rng([seed, list(TABLES).index(kind)])
@@ -102,7 +102,7 @@ def test_tables_as_if_they_were_large(kind, monkeypatch):
 
 
 def test_an_interrupt_keeps_the_safe_table_of_a_large_one(monkeypatch):
-    monkeypatch.setattr(large, "MANY", 0)
+    monkeypatch.setattr(large, "MIN_LARGE_CELLS", 0)
     rng = np.random.default_rng(4)
     problem = random_problem(rng, random_table(rng, (6, 5, 4), values="integer"), must_publish=0.0)
     whole = protect(problem, "perturb", secret=secret())

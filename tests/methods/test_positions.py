@@ -15,7 +15,7 @@ from discreet.data.table import Table
 from discreet.methods import protect
 from discreet.methods.combined.combined import Combined
 from discreet.methods.intervals.intervals import Intervals
-from discreet.methods.intervals.positions import LEAST, drawn_ends
+from discreet.methods.intervals.positions import MIN_WIDTH_FACTOR, drawn_ends
 from discreet.methods.perturbation.adjustment import Adjustment
 from discreet.problem import Problem
 from discreet.testing import cross_table, pose, random_hierarchy, random_problem, random_table
@@ -123,7 +123,7 @@ def test_positions_are_uniform_around_the_middle_and_never_break_levels():
     known = np.stack([np.zeros(n), np.full(n, np.inf)])
     lower, upper = drawn_ends(value, levels, known, 1.0, rng)
     assert np.all((lower <= value - levels[0]) & (value + levels[1] <= upper))
-    assert np.all(upper - lower >= LEAST * 2 * levels.max(axis=0))
+    assert np.all(upper - lower >= MIN_WIDTH_FACTOR * 2 * levels.max(axis=0))
     position = (value - lower) / (upper - lower)
     density = np.histogram(position, bins=20, range=(0, 1))[0] / n * 20
     assert density[9:11] == pytest.approx(1.0, abs=0.08)

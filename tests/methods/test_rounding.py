@@ -311,7 +311,7 @@ def test_tables_of_three_dimensions_piece_by_piece(monkeypatch):
     problem = pose(random_table(rng, (5, 5, 4), values="integer"), {"a0 × b0 × c0": (0.0, 0.0, 3.0)})
     exact = protect(problem, ControlledRounding(base=3), time_limit=20).report
     monkeypatch.setattr(searching, "MAX_EXACT_COLUMNS", 10)
-    monkeypatch.setattr(improving, "PIECE", 60)
+    monkeypatch.setattr(improving, "MAX_PIECE_CELLS", 60)
     found = protect(problem, ControlledRounding(base=3))
     check(problem, found, 3)
     assert found.report.bound <= exact.cost <= found.report.cost
@@ -322,7 +322,7 @@ def test_tables_of_three_dimensions_piece_by_piece(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_annealing_ends_at_a_rounding_or_not_at_all(seed, monkeypatch):
-    monkeypatch.setattr(annealing, "SWEEPS", 200)
+    monkeypatch.setattr(annealing, "ANNEALING_SWEEPS", 200)
     problem = pose(random_table(np.random.default_rng(seed), (5, 4, 4), values="integer"), {})
     for steps in (1, 2):
         grid = RoundingGrid.of(problem, 3.0, steps, True)
@@ -331,7 +331,7 @@ def test_annealing_ends_at_a_rounding_or_not_at_all(seed, monkeypatch):
         assert (found is None) == (again is None)
         if found is not None:
             assert np.array_equal(found, again)
-            assert not annealing.outside(grid, found).any()
+            assert not annealing.out_of_bounds(grid, found).any()
             published = grid.multiples.amount(found)
             assert np.all(problem.table.relations @ published == 0)
             assert np.all(published % 3 == 0)
@@ -356,7 +356,7 @@ def test_a_rounding_that_exposes_cells_is_mended_around_them(monkeypatch):
     """Where somebody knows most cells, annealed roundings leave some exposed, and cuts are learnt."""
     monkeypatch.setattr(searching, "MAX_EXACT_COLUMNS", 0)
     monkeypatch.setattr(searching.RoundingProgram, "is_network", lambda self: False)
-    monkeypatch.setattr(annealing, "SWEEPS", 100)
+    monkeypatch.setattr(annealing, "ANNEALING_SWEEPS", 100)
     cuts = 0
     for seed in range(12):
         table = random_table(np.random.default_rng(seed), (3, 2, 2), values="integer", zeros=0.0)

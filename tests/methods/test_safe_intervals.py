@@ -55,7 +55,7 @@ def test_the_same_secret_draws_the_same_intervals():
 
 def test_levels_beyond_what_symmetric_intervals_leave_room_for_are_refused():
     table = cross_table("ab", "cd", [[10, 20], [30, 40]])
-    with pytest.raises(NoSafePatternError, match="need more protection"):
+    with pytest.raises(NoSafePatternError, match="levels larger than the radius"):
         attacks.safe_intervals(pose(table, {"a × c": (5, 11)}))
     with pytest.raises(InputError, match="share"):
         attacks.safe_intervals(pose(table, {"a × c": 2}), share=0)

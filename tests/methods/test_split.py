@@ -28,7 +28,7 @@ from discreet.testing import pose, random_problem, random_table
 
 @pytest.fixture(autouse=True)
 def small_bundles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pieces, "ROOM", 25)
+    monkeypatch.setattr(pieces, "MAX_CELLS_PER_BUNDLE", 25)
 
 
 def several(seed: int, towns: int = 6, **options: float) -> Problem:
@@ -50,7 +50,7 @@ def test_bundles_hold_whole_tables_with_something_to_protect():
 
 
 def test_small_tables_share_a_bundle(monkeypatch):
-    monkeypatch.setattr(pieces, "ROOM", 40)
+    monkeypatch.setattr(pieces, "MAX_CELLS_PER_BUNDLE", 40)
     assert {len(cells) for cells in bundles(several(1))} <= {16, 32}
 
 

@@ -11,7 +11,7 @@ from discreet.audit import audit
 from discreet.errors import InputError, NoSafePatternError
 from discreet.methods import SUPPRESSION, protect
 from discreet.methods.context import Run
-from discreet.methods.suppress.top_down import Parts
+from discreet.methods.suppress.top_down import TopDown
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection
@@ -121,7 +121,7 @@ def test_what_is_kept_on_the_way_is_not_dearer_than_a_safe_pattern_to_begin_with
 
 def test_a_safe_pattern_needs_no_look_at_single_tables():
     problem = draw(1)
-    parts = Parts(problem, Run(start=found_by("kelly", 1).suppressed))
+    parts = TopDown(problem, Run(start=found_by("kelly", 1).suppressed))
     parts.protect(None, Budget())
     assert not parts.visits.any()
 

@@ -17,15 +17,15 @@ from discreet.data.table import Table
 from discreet.errors import NoSafePatternError
 from discreet.methods import protect
 from discreet.methods.context import Run
-from discreet.methods.suppress.hypercube import ROOM, _Boxes, by_boxes
-from discreet.methods.suppress.modular import exactly
-from discreet.methods.suppress.top_down import Answer, Parts, Subproblem
+from discreet.methods.suppress.hypercube import LEVEL_FACTOR, _Boxes, by_boxes
+from discreet.methods.suppress.modular import cheapest_pattern
+from discreet.methods.suppress.top_down import Answer, Subproblem, TopDown
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection
 from discreet.testing import cross_table, pose, random_hierarchy, random_linked_table, random_problem, random_table
 
-WAYS = {"modular": exactly, "hypercube": by_boxes}
+WAYS = {"modular": cheapest_pattern, "hypercube": by_boxes}
 TABLES = {
     "2-D": lambda rng: random_table(rng, (4, 4)),
     "2-D, two hierarchies": lambda rng: random_table(
@@ -160,7 +160,7 @@ def test_nothing_may_be_hidden_besides(method):
 
 
 def parts_of(problem: Problem) -> list[Subproblem]:
-    parts = Parts(problem, Run())
+    parts = TopDown(problem, Run())
     return [parts._part(table, None) for table in parts.tables]
 
 
@@ -223,7 +223,7 @@ def test_boxes_protect_a_table_if_they_are_not_stuck(kind):
         for part in parts_of(draw(kind, seed, primaries=0.3)):
             for way in WAYS.values():
                 answer = way(part)
-                if answer is not None and way is exactly:
+                if answer is not None and way is cheapest_pattern:
                     assert is_safe(part.problem, answer.suppressed)
                 if answer is not None:
                     assert not answer.suppressed[part.problem.status == Status.PUBLISHED].any()
@@ -239,7 +239,7 @@ def test_totals_move_with_their_parts():
     boxes = _Boxes(part)
     assert boxes.protect(table.index("a × c"))
     assert table.labels(np.flatnonzero(boxes.suppressed)) == ["Total × Total", "Total × c", "a × Total", "a × c"]
-    assert np.all(boxes.need[UP, boxes.suppressed] == 3.0 * ROOM)
+    assert np.all(boxes.need[UP, boxes.suppressed] == 3.0 * LEVEL_FACTOR)
 
 
 # -- from the top down, and back ------------------------------------------------------------------------------------
@@ -249,8 +249,8 @@ def test_what_is_hidden_in_one_table_is_protected_in_the_others():
     """As much as it must move in the first: 30 for a cell that covers one with a level of 30, not just a little."""
     rng = np.random.default_rng(0)
     problem = random_problem(rng, TABLES["2-D, two hierarchies"](rng), primaries=0.1, must_publish=0.0)
-    parts = Parts(problem, Run())
-    parts.protect(exactly, Budget())
+    parts = TopDown(problem, Run())
+    parts.protect(cheapest_pattern, Budget())
     for table in parts.tables:
         part = parts._part(table, None)
         needed = parts.need[:, table.cells] * parts.suppressed[table.cells]
@@ -258,14 +258,14 @@ def test_what_is_hidden_in_one_table_is_protected_in_the_others():
         assert np.all(part.problem.upper >= needed[UP])
         suppressed = part.problem.status != Status.FREE
         assert np.array_equal(suppressed, parts.suppressed[table.cells] | (part.problem.status == Status.PUBLISHED))
-    assert not parts.dirty.any()
+    assert not parts.is_due.any()
     assert parts.visits.max() <= 4
 
 
 def test_tables_without_anything_hidden_are_not_visited():
     rng = np.random.default_rng(0)
     problem = random_problem(rng, TABLES["2-D, two hierarchies"](rng), primaries=0.0)
-    parts = Parts(problem, Run())
+    parts = TopDown(problem, Run())
     parts.protect(never, Budget())
     assert not parts.visits.any()
 
@@ -278,17 +278,17 @@ def never(part: Subproblem) -> Answer:
 @pytest.mark.parametrize("kind", TABLES)
 def test_workers_find_what_one_finds(way, kind):
     problem = draw(kind, 2, primaries=0.3)
-    alone = Parts(problem, Run())
+    alone = TopDown(problem, Run())
     alone.protect(WAYS[way], Budget())
     with ThreadPoolExecutor(2) as executor:
-        several = Parts(problem, Run(executor=executor))
+        several = TopDown(problem, Run(executor=executor))
         several.protect(WAYS[way], Budget())
     assert np.array_equal(alone.suppressed, several.suppressed)
     assert np.array_equal(alone.need, several.need)
 
 
 def test_a_time_limit_of_nothing_leaves_tables_alone():
-    parts = Parts(draw("3-D, hierarchical", 0), Run())
+    parts = TopDown(draw("3-D, hierarchical", 0), Run())
     before = parts.suppressed.copy()
     parts.protect(never, Budget(0.0))
     assert np.array_equal(parts.suppressed, before)

@@ -1,4 +1,4 @@
-"""Ways to protect a table. One method a file, one line here."""
+"""The protection methods by name, and the function ``protect``."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ from concurrent.futures import Executor
 from dataclasses import Field, fields, replace
 from typing import Any
 
-import numpy as np
-
 from discreet.arrays import BoolArray
 from discreet.errors import InputError, RuleError, some
 from discreet.level import Level, level_of
 from discreet.methods.combined.combined import Combined
-from discreet.methods.context import Run, beginning_with
+from discreet.methods.context import Run, validated_start
 from discreet.methods.counts.cell_key import CellKey
 from discreet.methods.counts.small_counts import SmallCounts
-from discreet.methods.fallback import WithFallback, or_in_words
+from discreet.methods.fallback import WithFallback, protect_or_explain
 from discreet.methods.intervals.first_model import IntervalsFirstModel
 from discreet.methods.intervals.intervals import Intervals
 from discreet.methods.method import Method, Traits, options_of, traits_of, uses_secret
-from discreet.methods.never_computable import NeverComputable, found_for
+from discreet.methods.never_computable import NeverComputable, restated
 from discreet.methods.perturbation.adjustment import Adjustment
 from discreet.methods.perturbation.first_model import PerturbationFirstModel
 from discreet.methods.perturbation.perturbation import Perturbation
@@ -105,18 +103,18 @@ __all__ = [
 
 
 def with_options(name: str, **options: Any) -> Method:
-    """A method by name. Options that are texts, as on the command line, become what they should be."""
+    """A method by name. Options given as text, as on the command line, are converted to their types."""
     if name not in METHODS:
         raise RuleError(f"There is no method {name!r}. Choose from {some(list(METHODS), limit=20)}.", [name])
     known = {field.name: field for field in fields(METHODS[name])}  # type: ignore[arg-type]
-    strange = [option for option in options if option not in known]
-    if strange:
-        raise RuleError(f"The method {name!r} has no option {some(strange)}. See `discreet methods`.", strange)
-    return METHODS[name](**{option: _read(value, known[option]) for option, value in options.items()})
+    unknown = [option for option in options if option not in known]
+    if unknown:
+        raise RuleError(f"The method {name!r} has no option {some(unknown)}. See `discreet methods`.", unknown)
+    return METHODS[name](**{option: _converted(value, known[option]) for option, value in options.items()})
 
 
-def _read(value: Any, option: Field[Any]) -> Any:
-    """An option of the right kind; from the command line it is a text. Other kinds than these the method checks itself."""
+def _converted(value: Any, option: Field[Any]) -> Any:
+    """The value of an option in its type; text is converted. Types other than bool, int, float and str are left to the method."""
     kinds = [kind.strip() for kind in str(option.type).split("|")]
     simple = {"bool": bool, "int": int, "float": float, "str": str}
     for kind in kinds:
@@ -148,22 +146,22 @@ def protect(
 ) -> Protection:
     """Protect every primary cell of a problem. Audit the result before publishing it.
 
-    At the ``level`` of contributions every single respondent is protected from all others, see
-    :mod:`discreet.methods.respondents`; at that of cells, their values from what an outsider can infer. If not given, it is that
-    of contributions wherever suppression is used, contributors are named and a rule is about them, see
-    :func:`~discreet.level.level_of`. ``start`` and ``keep`` are for suppression, too.
+    At the ``level`` of contributions every respondent is protected from all others, see
+    :mod:`discreet.methods.respondents`; at the level of cells, cell values are protected from an outsider. By default it is the
+    level of contributions if the method suppresses, contributors are named and a rule is about contributions, see
+    :func:`~discreet.level.level_of`. ``level``, ``start`` and ``keep`` are for suppression only.
 
-    Methods that prove a bound stop when the cost is within ``gap`` (a share) of it; heuristics prove none. ``start`` is a
-    pattern to begin with, not safe perhaps; ``keep`` is handed the pattern so far, now and then, and the last one.
-    Independent pieces of work go to the ``executor``, any of ``concurrent.futures`` or like them. Tables that have nothing to do
-    with each other are protected one by one, unless there is a limit on all of them.
+    Methods that prove a bound stop when the cost is within ``gap`` (a share) of it; heuristics prove no bound. ``start`` is a
+    starting pattern, which need not be safe; ``keep`` is called with the incumbent from time to time, and with the final
+    pattern. The ``executor``, one of ``concurrent.futures`` or a compatible one, runs independent pieces of work. Independent
+    tables are protected one by one, unless a limit applies to all of them together.
 
     The ``seed`` is public and only breaks ties. Randomness that protects comes from the ``secret``, by default a new one of the
-    operating system; it is in the confidential report, and with it the run can be repeated.
+    operating system. The confidential report contains it, so that the run can be repeated.
     """
     for name, number in (("time_limit", time_limit), ("gap", gap)):
         if number is not None and not number >= 0:
-            raise InputError(f"{name} is a number from 0 on, not {number!r}.")
+            raise InputError(f"{name} is a number, 0 or more, not {number!r}.")
     if isinstance(method, str):
         method = with_options(method)
     traits = traits_of(method)
@@ -180,11 +178,11 @@ def protect(
         if in_force.covers_respondents:
             method, other = ForRespondents(method, quick), other and ForRespondents(quick, quick)
         method = NeverComputable(WithFallback(method, other, in_force.covers_respondents))
-    begin = None if start is None else beginning_with(problem, start)
-    run = Run(seed, Budget(time_limit, gap), progress or Silent(), executor, begin, secret=Secret.of(secret))
+    pattern = None if start is None else validated_start(problem, start)
+    run = Run(seed, Budget(time_limit, gap), progress or Silent(), executor, pattern, secret=Secret.of(secret))
     if not traits.suppresses:
         posed = problem.posed(suppresses=False, lists_zeros=traits.lists_zeros)
-        found = found_for(problem, or_in_words(method, posed, run))
+        found = restated(problem, protect_or_explain(method, posed, run))
         _refuse_withheld(problem, found)
         if not uses_secret(method):
             return found
@@ -196,16 +194,16 @@ def protect(
 
 
 def _refuse_withheld(problem: Problem, found: Protection) -> None:
-    """Cells that are to be suppressed by decision get no interval and no other value."""
-    told = ~found.suppressed | np.isfinite(found.lower) | np.isfinite(found.upper)
-    shown = tuple(label for label in problem.withheld if told[problem.table.index(label)])
-    if shown:
-        raise _not_withheld(found.report.method, shown)
+    """Refuse a protection in which a cell that must be suppressed by decision has an interval or another value."""
+    published = ~found.suppressed | found.has_interval
+    labels = [label for label in problem.withheld if published[problem.table.index(label)]]
+    if labels:
+        raise _not_withheld(found.report.method, labels)
 
 
 def _not_withheld(method: str, labels: Sequence[str]) -> InputError:
     return InputError(
         f"{some(list(labels))} is sensitive and set to 'suppressed' by hand, but the method {method!r} publishes an interval or "
-        "another value for it. Take a method of suppression, or leave the cell to the rules.",
+        "another value for it. Choose a suppression method, or remove the status set by hand.",
         list(labels),
     )

@@ -1,4 +1,4 @@
-"""What a method is handed beside the problem."""
+"""The setting of a run: limits, progress, starting pattern and randomness."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from discreet.progress import Budget, Progress, Silent
 from discreet.secret import Secret
 
 
-def _forget(_: BoolArray) -> None:
+def _keep_nothing(_: BoolArray) -> None:
     pass
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """How long it may take, who is told, and where to begin.
+    """What a method gets in addition to the problem.
 
-    ``start`` is a pattern to begin with, not safe perhaps; ``keep`` is handed the pattern so far, now and then, so that
-    another run can start from it. Independent pieces of work go to the ``executor``; without one they are done here.
+    ``start`` is a starting pattern, which need not be safe. ``keep`` is called with the incumbent from time to time, so that
+    another run can start from it. The ``executor`` runs independent pieces of work; without one they run in this process.
     The ``seed`` is public and breaks ties; randomness that protects comes from the ``secret``.
     """
 
@@ -33,35 +33,32 @@ class Run:
     progress: Progress = field(default_factory=Silent)
     executor: Executor | None = None
     start: BoolArray | None = None
-    keep: Callable[[BoolArray], None] = _forget
+    keep: Callable[[BoolArray], None] = _keep_nothing
     secret: Secret = field(default_factory=Secret.drawn)
 
     def random(self, purpose: str, problem: Problem) -> np.random.Generator:
-        """Random numbers that protect a problem: others for any other purpose, problem or secret."""
+        """Random numbers that protect a problem; they differ between purposes, problems and secrets."""
         return self.secret.generator(f"{purpose} {problem.digest}")
 
-    def for_step(self, part: float) -> Run:
-        """The same for a first step that gets a part of the time that is left."""
-        return replace(self, budget=self.budget.share(part))
+    def with_time_share(self, share: float) -> Run:
+        """The run with a share of the time left."""
+        return replace(self, budget=self.budget.share(share))
 
-    def unkept(self) -> Run:
-        """The same for a step whose patterns are not to be kept: a better one is there already."""
-        return replace(self, keep=_forget)
+    def without_keep(self) -> Run:
+        """The run without ``keep``, for steps whose patterns are worse than the incumbent."""
+        return replace(self, keep=_keep_nothing)
 
-    def beginning(self, start: BoolArray | None) -> Run:
-        """The same with another pattern to begin with."""
+    def with_start(self, start: BoolArray | None) -> Run:
+        """The run with another starting pattern."""
         return replace(self, start=start)
 
 
-def beginning_with(problem: Problem, start: BoolArray) -> BoolArray | None:
-    """The free cells that a starting pattern suppresses; None if only what must be suppressed anyway.
-
-    Cells in it that must be published are left out.
-    """
+def validated_start(problem: Problem, start: BoolArray) -> BoolArray | None:
+    """The free cells that a starting pattern suppresses; None if there are none. Cells that must be published are left out."""
     start = np.asarray(start)
     if start.shape != (len(problem),) or start.dtype != bool:
         raise InputError(
-            f"A pattern to start with has true or false for each of the {len(problem):,} cells; "
+            f"A starting pattern has true or false for each of the {len(problem):,} cells; "
             f"this one has the shape {start.shape} and holds {start.dtype}."
         )
     chosen = start & (problem.status == Status.FREE)

@@ -1,4 +1,4 @@
-"""What all methods have in common, and what each says that it can do."""
+"""The protocol of methods, their traits and their options."""
 
 from __future__ import annotations
 
@@ -25,38 +25,38 @@ Kind = Literal["suppression", "intervals", "rounding", "perturbation", "counts",
 
 @dataclass(frozen=True)
 class Traits:
-    """What a method can do. A method that says nothing has these defaults."""
+    """What a method can do; the defaults apply to methods without ``traits``."""
 
     kind: Kind = "suppression"
-    takes_start: bool = False  # a pattern to start from
-    splits: bool = False  # tables that have nothing to do with each other may be protected one by one
+    takes_start: bool = False  # uses a starting pattern
+    splits: bool = False  # independent tables may be protected one by one
     proves_bound: bool = False  # on the cost of the best solution
-    needs_counts: bool = False  # it is for tables of counts
-    lists_zeros: bool = False  # zeros are published as such, beside intervals for other cells
+    needs_counts: bool = False  # for tables of counts only
+    lists_zeros: bool = False  # zeros are published as such, other cells as intervals
 
     @property
     def suppresses(self) -> bool:
-        """Whether cells are published as they are or suppressed, and nothing else."""
+        """Whether every cell is either published with its value or suppressed."""
         return self.kind == "suppression"
 
 
 class Method(Protocol):
-    """A frozen dataclass of options; ``traits`` says what it can do, ``uses_secret`` whether it draws at random to protect."""
+    """A frozen dataclass of options; ``traits`` says what it can do, ``uses_secret`` whether it protects by random numbers."""
 
     name: str
 
     def protect(self, problem: Problem, run: Run) -> Protection:
-        """Decide what the public learns about each cell."""
+        """Decide how each cell is published."""
 
 
 def traits_of(method: Method | type[Method]) -> Traits:
-    """What a method says that it can do."""
+    """The traits of a method."""
     found: Traits = getattr(method, "traits", Traits())
     return found
 
 
 def uses_secret(method: Method | type[Method]) -> bool:
-    """Whether a method draws at random to protect; all others are the same for the same seed."""
+    """Whether a method protects by random numbers; all other methods give the same result for the same seed."""
     return bool(getattr(method, "uses_secret", False))
 
 
@@ -67,7 +67,7 @@ def option(default: T, meaning: str) -> T:
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a method in words: its type, its default as a job file writes it (empty if there is none), its meaning."""
+    """An option of a method for readers: its type, its default as in a job file (empty if there is none), its meaning."""
 
     name: str
     type: str

@@ -1,4 +1,4 @@
-"""Suppression patterns in which no suppressed cell is exactly computable, in whole numbers either."""
+"""Suppression patterns without exactly computable cells, also if readers know that cells are integers."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import BoolArray
-from discreet.audit import Audit, audit
-from discreet.audit.audit import computable_cells
 from discreet.errors import NoSafePatternError, some
+from discreet.methods.check import Audit, computable_cells, verdicts
 from discreet.methods.context import Run
 from discreet.methods.method import Method
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, publish_intervals, suppress
 
-ROUNDS = 8  # of raised requirements, before all neighbours of a cell are suppressed
+MAX_ROUNDS_OF_RAISED_LEVELS = 8  # then all neighbours of exposed cells are suppressed, so that the search ends
+
+COUNTS = ("n_primary", "n_secondary", "n_adjusted", "problem")  # entries of a report that depend on the pattern
 
 
 @dataclass(frozen=True)
 class NeverComputable:
-    """A suppression method, asked for what the audit requires beside the levels.
+    """A suppression method, extended by what the audit requires in addition to the protection levels.
 
-    The method solves the problem as it is posed by linear relations alone. Secondary cells of its pattern that are computable
-    exactly are published again, which tells nobody anything new. In a table of counts readers know that cells are whole: cells
-    that are exposed for that reason require one unit more, until whole tables show all of them safe. The bound of the first
-    pattern stays valid, as every pattern that is safe in whole numbers is safe without them.
+    The method solves the problem over real numbers. Exactly computable secondaries of its pattern are published, which gives
+    no reader new information. In a table of counts readers know that cells are integers: the levels of cells that are exposed
+    for that reason are raised by one until integer tables show all of them safe. The bound of the first pattern stays valid,
+    because every pattern that is safe over the integers is safe over the real numbers.
     """
 
     method: Method
@@ -34,37 +35,34 @@ class NeverComputable:
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         posed = problem.posed(suppresses=True, lists_zeros=True)
-        found = found_for(problem, self.method.protect(posed, run))
+        found = restated(problem, self.method.protect(posed, run))
         if not problem.in_whole_numbers:
             return _published(problem, found, computable_cells(problem, found, run.executor))
         first = found.report
-        for raised in range(ROUNDS + 1):
-            checked = audit(problem, found, intervals=False, executor=run.executor, progress=run.progress)
-            found = _published(problem, found, checked.computable)
-            if checked.safe.all() or run.budget.cancelled:
+        for raised in range(MAX_ROUNDS_OF_RAISED_LEVELS + 1):
+            audited = verdicts(problem, found, executor=run.executor, progress=run.progress)
+            found = _published(problem, found, audited.computable)
+            if audited.safe.all() or run.budget.cancelled:
                 return found if not raised else _reported(found, first.bound)
-            if run.budget.over or raised == ROUNDS:
+            if run.budget.over or raised == MAX_ROUNDS_OF_RAISED_LEVELS:
                 break
-            posed = _raised(posed, checked)
+            posed = _raised(posed, audited)
             try:
-                found = found_for(problem, self.method.protect(posed, run.beginning(found.suppressed)))
+                found = restated(problem, self.method.protect(posed, run.with_start(found.suppressed)))
             except NoSafePatternError:
                 break
-        return _reported(_with_neighbours(problem, found, checked), first.bound)
+        return _reported(_with_neighbours(problem, found, audited), first.bound)
 
 
-def found_for(problem: Problem, found: Protection) -> Protection:
-    """What a method found for the problem as posed, as an answer to the problem itself."""
+def restated(problem: Problem, found: Protection) -> Protection:
+    """The protection found for the problem as posed to a method, restated for the original problem."""
     report = found.report
-    made = publish_intervals(
-        problem, found.published, found.lower, found.upper, cost=report.cost, method=report.method, status=report.status
-    )
-    counts = {name: getattr(made.report, name) for name in ("n_primary", "n_secondary", "n_adjusted")}
-    return replace(made, report=replace(report, problem=problem.digest, **counts))
+    made = publish_intervals(problem, found.published, found.lower, found.upper, cost=report.cost)
+    return replace(made, report=replace(report, **{name: getattr(made.report, name) for name in COUNTS}))
 
 
 def _published(problem: Problem, found: Protection, cells: NDArray[np.int64]) -> Protection:
-    """The pattern without secondary cells whose value follows from what is published anyway."""
+    """The pattern without these secondary cells, whose values follow from published ones."""
     if not len(cells):
         return found
     suppressed = found.suppressed
@@ -73,28 +71,26 @@ def _published(problem: Problem, found: Protection, cells: NDArray[np.int64]) ->
 
 
 def _pattern(problem: Problem, suppressed: BoolArray, found: Protection) -> Protection:
-    """Another pattern with the report of one that was found."""
+    """A pattern with the report of another one."""
     made = suppress(problem, suppressed)
-    counts = {
-        name: getattr(made.report, name) for name in ("cost", "n_primary", "n_secondary", "n_adjusted", "problem")
-    }
-    bound = found.report.bound
-    counts["bound"] = None if bound is None else min(bound, made.report.cost)
-    return replace(made, report=replace(found.report, **counts))
+    cost, bound = made.report.cost, found.report.bound
+    counts = {name: getattr(made.report, name) for name in COUNTS}
+    report = replace(found.report, cost=cost, bound=None if bound is None else min(bound, cost), **counts)
+    return replace(made, report=report)
 
 
 def _reported(found: Protection, bound: float | None) -> Protection:
-    """Nothing is known to be optimal but what the first pattern proved."""
+    """The report with the bound of the first pattern, and ``optimal`` only if the cost reaches that bound."""
     report = found.report
     optimal = bound is not None and report.cost <= bound * (1 + 1e-9)
     status = "heuristic" if report.status in ("optimal", "within_gap") and not optimal else report.status
     return replace(found, report=replace(report, bound=bound, status=status))
 
 
-def _raised(posed: Problem, checked: Audit) -> Problem:
-    """One unit more is required of the cells that are exposed in whole numbers, as far as anybody holds that possible."""
+def _raised(posed: Problem, audited: Audit) -> Problem:
+    """The problem with the levels of exposed cells raised by one, up to the slack of the prior bounds."""
     more = np.zeros(len(posed))
-    more[checked.cell[~checked.safe]] = 1.0
+    more[audited.cell[~audited.safe]] = 1.0
     value = posed.table.value
     lower = np.minimum(posed.lower + more * (posed.lower > 0), value - posed.prior_lower)
     upper = np.minimum(posed.upper + more * (posed.upper > 0), posed.prior_upper - value)
@@ -103,24 +99,24 @@ def _raised(posed: Problem, checked: Audit) -> Problem:
     return posed.with_columns(lower=lower, upper=upper, sliding=sliding)
 
 
-def _with_neighbours(problem: Problem, found: Protection, checked: Audit) -> Protection:
-    """The pattern with all neighbours of exposed cells, and theirs, until the audit passes."""
+def _with_neighbours(problem: Problem, found: Protection, audited: Audit) -> Protection:
+    """The pattern with all neighbours of exposed cells, then with their neighbours, until the audit passes."""
     suppressed, relations = found.suppressed, problem.table.relations
     free = problem.status == Status.FREE
-    while not checked.safe.all():
-        near = np.zeros(len(problem))
-        near[checked.cell[~checked.safe]] = 1.0
-        more = (abs(relations).T @ (abs(relations) @ near) > 0) & free & ~suppressed
+    while not audited.safe.all():
+        exposed = np.zeros(len(problem))
+        exposed[audited.cell[~audited.safe]] = 1.0
+        more = (abs(relations).T @ (abs(relations) @ exposed) > 0) & free & ~suppressed
         if not more.any():
             more = free & ~suppressed
         if not more.any():
-            labels = checked.exposed
+            labels = audited.exposed
             raise NoSafePatternError(
-                f"No pattern was found that protects {some(labels)} from readers who know that cells are whole numbers. "
+                f"No pattern was found that protects {some(labels)} from readers who know that cells are integers. "
                 "Let more cells be suppressed, or choose coarser categories.",
                 labels,
             )
         suppressed |= more
         found = _pattern(problem, suppressed, found)
-        checked = audit(problem, found, intervals=False)
-    return _published(problem, found, checked.computable)
+        audited = verdicts(problem, found)
+    return _published(problem, found, audited.computable)

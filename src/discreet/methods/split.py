@@ -1,7 +1,8 @@
-"""Tables that have nothing to do with each other, protected one by one: many small problems instead of a large one."""
+"""Independent tables protected one by one: many small problems instead of a large one."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -19,21 +20,23 @@ from discreet.problem import Problem, Status
 from discreet.progress import Budget, Silent
 from discreet.protection import Protection, SolveReport, suppress
 
-ROOM = 500  # cells in a bundle of small tables: for fewer it is not worth beginning, with more every step takes longer
-WORSE = (
+MAX_CELLS_PER_BUNDLE = (
+    500  # of small tables: smaller bundles cost more overhead, and in larger ones every step takes longer
+)
+STATUSES_BEST_FIRST = (
     "optimal",
     "within_gap",
     "heuristic",
     "time_limit",
     "interrupted",
-)  # the whole is as good as the worst of its bundles
+)  # the worst is that of all tables
 
 
 @dataclass(frozen=True)
 class InPieces:
-    """Another method, for cells that no relation ties to others: costs and protection simply add up.
+    """A method applied to tables without common relations: their costs add up, and each is safe by itself.
 
-    It does not go with limits on the whole, such as a number of cells to suppress at most.
+    Not for methods with a limit on all tables together, such as a largest number of suppressed cells.
     """
 
     method: Method
@@ -44,9 +47,9 @@ class InPieces:
         if len(found) < 2:
             return self.method.protect(problem, run)
         suppressed = problem.status == Status.SUPPRESSED
-        if run.start is not None:  # until their turn comes
-            concerned = np.concatenate(found)
-            suppressed[concerned] |= run.start[concerned]
+        if run.start is not None:  # for tables that are not yet protected
+            cells = np.concatenate(found)
+            suppressed[cells] |= run.start[cells]
         reports: list[SolveReport] = []
         run.progress.stage("tables", len(found))
         for cells, protection in self._protected(problem, run, found, suppressed):
@@ -59,55 +62,54 @@ class InPieces:
     def _protected(
         self, problem: Problem, run: Run, found: list[IntArray], suppressed: BoolArray
     ) -> Iterator[tuple[IntArray, Protection]]:
-        """Small bundles by the executor, if there is one. The others here, where they may use it themselves.
+        """The cells and the protection of each bundle: small ones by the executor if there is one, the others in this process.
 
-        Those for which their share of the time is not enough have another try at the end, with all that is left.
+        Bundles whose share of the time was too short are tried again at the end, with all the time left.
         """
-        lean = problem.with_columns(table=_lean(problem))
-        spread = [cells for cells in found if run.executor is not None and len(cells) <= ROOM]
-        here = [cells for cells in found if run.executor is None or len(cells) > ROOM]
-        work = [_Piece(self.method, lean.only(cells), _of(cells, found, run)) for cells in spread]
-        late: list[IntArray] = []  # for which their share of the time was not enough
-        for cells, sent in zip(spread, in_order(run.executor, _Piece.protect, work), strict=True):
-            if sent is None:
+        reduced = problem.with_columns(table=_reduced_table(problem))
+        sent = [cells for cells in found if run.executor is not None and len(cells) <= MAX_CELLS_PER_BUNDLE]
+        waiting = [cells for cells in found if run.executor is None or len(cells) > MAX_CELLS_PER_BUNDLE]
+        work = [_Piece(self.method, reduced.only(cells), _part_of_run(cells, found, run)) for cells in sent]
+        late: list[IntArray] = []  # bundles whose share of the time was too short
+        for cells, protection in zip(sent, in_order(run.executor, _Piece.protect, work), strict=True):
+            if protection is None:
                 late.append(cells)
             else:
-                yield cells, sent
-        while here or late:
-            in_time = bool(here)
-            cells = here.pop(0) if in_time else late.pop(0)
+                yield cells, protection
+        while waiting or late:
+            first_try = bool(waiting)
+            cells = waiting.pop(0) if first_try else late.pop(0)
 
-            def keep(part: BoolArray, cells: IntArray = cells) -> None:
-                so_far = suppressed.copy()
-                so_far[cells] = part
-                run.keep(so_far)
+            def keep(pattern: BoolArray, cells: IntArray = cells) -> None:
+                incumbent = suppressed.copy()
+                incumbent[cells] = pattern
+                run.keep(incumbent)
 
-            progress = run.progress if len(cells) > ROOM else Silent()
-            own = _of(cells, [cells, *here, *late] if in_time else [cells], run)
-            own = replace(own, progress=progress, executor=run.executor, keep=keep)
+            progress = run.progress if len(cells) > MAX_CELLS_PER_BUNDLE else Silent()
+            part = _part_of_run(cells, [cells, *waiting, *late] if first_try else [cells], run)
+            part = replace(part, progress=progress, executor=run.executor, keep=keep)
             try:
-                done = self.method.protect(lean.only(cells), own)
+                done = self.method.protect(reduced.only(cells), part)
             except NoSafePatternError:
-                if not in_time or not own.budget.over or run.budget.over:
+                if not first_try or not part.budget.over or run.budget.over:
                     raise
                 late.append(cells)
                 continue
-            if run.budget.cancelled and (here or late):
+            if run.budget.cancelled and (waiting or late):
                 raise KeyboardInterrupt  # the other tables are not protected
             yield cells, done
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """A bundle on its way to another process."""
+    """A bundle for another process."""
 
     method: Method
     problem: Problem
     run: Run
 
     def protect(self) -> Protection | None:
-        """None if its time was not enough."""
-        # Which begins now, not when it was sent.
+        """The protection; None if the time was too short. The time counts from the start of this work, not from its sending."""
         budget = Budget(self.run.budget.seconds, self.run.budget.gap)
         try:
             return self.method.protect(self.problem, replace(self.run, budget=budget))
@@ -118,54 +120,52 @@ class _Piece:
 
 
 def bundles(problem: Problem) -> list[IntArray]:
-    """Cells that relations tie together, where some are sensitive; small sets of them in one bundle."""
+    """The cells of each independent table with sensitive cells; small tables are joined in one bundle."""
     relations = problem.table.relations
     rows, cells = relations.shape
     graph = sparse.block_array([[None, relations], [relations.T, None]], format="csr") if rows else None
     group = csgraph.connected_components(graph, directed=False)[1][rows:] if rows else np.arange(cells)
-    concerned = np.flatnonzero(np.isin(group, group[problem.primaries]))
-    order = concerned[np.argsort(group[concerned], kind="stable")]
+    connected = np.flatnonzero(np.isin(group, group[problem.primaries]))
+    order = connected[np.argsort(group[connected], kind="stable")]
     tables = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
     found: list[list[IntArray]] = []
     for table in sorted(tables, key=lambda table: int(table[0]) if len(table) else 0):
-        if found and sum(map(len, found[-1])) + len(table) <= ROOM:
+        if found and sum(map(len, found[-1])) + len(table) <= MAX_CELLS_PER_BUNDLE:
             found[-1].append(table)
         else:
             found.append([table])
     return [np.sort(np.concatenate(bundle)) for bundle in found]
 
 
-def _lean(problem: Problem) -> Table:
-    """Without what methods do not look at: who contributes is a long list."""
-    nothing = dict.fromkeys(("count", "top", "top_contributor", "requested"))
-    return problem.table.with_columns(**nothing, contributors=(), extra={})
+def _reduced_table(problem: Problem) -> Table:
+    """The table without columns that suppression methods do not use, to send less data to other processes."""
+    unused = dict.fromkeys(("count", "top", "top_contributor", "requested"))
+    return problem.table.with_columns(**unused, contributors=(), extra={})
 
 
-def _of(cells: IntArray, left: list[IntArray], run: Run) -> Run:
-    """The part of a run that is a bundle's, with time in proportion to its cells among those left; it can be sent away."""
+def _part_of_run(cells: IntArray, left: list[IntArray], run: Run) -> Run:
+    """The run for one bundle, with a share of the time proportional to its cells among all cells left; it can be pickled."""
     budget = run.budget.share(len(cells) / sum(map(len, left)))
     return Run(run.seed, budget, start=None if run.start is None else run.start[cells], secret=run.secret)
 
 
 def _merged(problem: Problem, suppressed: BoolArray, reports: list[SolveReport], run: Run) -> Protection:
-    counted = float(problem.cost[suppressed].sum()) - sum(
-        report.cost for report in reports
-    )  # elsewhere, and suppressed anyway
+    # The cost of cells outside all bundles that are suppressed already.
+    outside = float(problem.cost[suppressed].sum()) - sum(report.cost for report in reports)
     bounds = [report.bound for report in reports]
-    worst = max(reports, key=lambda report: WORSE.index(report.status))
-    work: dict[str, int] = {}
+    worst = max(reports, key=lambda report: STATUSES_BEST_FIRST.index(report.status))
+    work: Counter[str] = Counter()
     for report in reports:
-        for name, times in report.work.items():
-            work[name] = work.get(name, 0) + times
+        work.update(report.work)
     return suppress(
         problem,
         suppressed,
         method=reports[0].method,
         status=worst.status,
-        bound=None if None in bounds else counted + sum(bound for bound in bounds if bound is not None),
+        bound=None if None in bounds else outside + sum(bound for bound in bounds if bound is not None),
         seconds=run.budget.spent,
         solver=reports[0].solver,
         seed=run.seed,
-        work=work,
+        work=dict(work),
         note=worst.note,
     )

@@ -1,1 +1,1 @@
-"""Several ways to treat cells in one table: published, suppressed, in intervals, rounded."""
+"""Several treatments in one table: cells are published, suppressed, published as intervals or rounded."""

@@ -1,4 +1,4 @@
-"""The method: what each way makes of its cells, and one search over all of them."""
+"""The method ``combined``: one search over cells with different treatments."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from discreet.methods.method import Traits, option
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
 
-REMEDY = (
-    "Suppress more cells or give them intervals, round to a larger base, widen the bounds people are said to know, or lower "
+COMBINED_REMEDY = (
+    "Suppress more cells or give them intervals, round to a larger base, widen the prior bounds of attackers, or lower "
     "protection levels."
 )
 
 
 @dataclass(frozen=True)
 class Combined:
-    """Salazar-González (2002), section 7: some cells are suppressed if need be, some get intervals, some are rounded.
+    """Salazar-González (2002), section 7: some cells are suppressed if necessary, some get intervals, some are rounded.
 
-    ``publish``, ``suppress``, ``interval`` and ``round`` name cells by conditions; one of them may be ``rest``, the cells that
-    no other option names.
+    ``publish``, ``suppress``, ``interval`` and ``round`` select cells by conditions; one of them may be ``rest``, for the cells
+    that no other option selects.
     """
 
     publish: str = option("", "the cells that are published as they are")
@@ -58,18 +58,25 @@ class Combined:
     def __post_init__(self) -> None:
         check_sides(self.up, self.down)
         if self.base is not None and not 0 < self.base < float("inf"):
-            raise RuleError(f"Figures are rounded to multiples of a base above 0, not {self.base}.", ["base"])
+            raise RuleError(f"The base of rounding is a number above 0, not {self.base}.", ["base"])
         if self.at_most is not None and self.at_most < 0:
-            raise RuleError(f"At most {self.at_most} cells cannot be changed. Give a number of cells, 0 or more.")
+            raise RuleError(f"The option 'at_most' is a number of cells, 0 or more, not {self.at_most}.")
         if not 0 <= self.width < float("inf"):
             raise RuleError(f"The option 'width' is a share, 0 or more, not {self.width}.", ["width"])
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         selections = dict(zip(Way, (self.publish, self.suppress, self.interval, self.round), strict=True))
         ways = ways_of(problem, selections, self.ways)
-        sides, told = Sides(self.up, self.down), (ways == Way.PUBLISH) & (problem.status == Status.FREE)
-        treatment = self._treatment(problem, ways)
-        plan = IntervalPlan(problem, sides, self.width, self.at_most, treatment=treatment, barred=told, remedy=REMEDY)
+        barred = (ways == Way.PUBLISH) & (problem.status == Status.FREE)
+        plan = IntervalPlan(
+            problem,
+            Sides(self.up, self.down),
+            self.width,
+            self.at_most,
+            treatment=self._treatment(problem, ways),
+            barred=barred,
+            remedy=COMBINED_REMEDY,
+        )
         in_intervals = (ways == Way.INTERVAL) & np.isin(problem.status, (Status.FREE, Status.PRIMARY))
         found = plan.protect(run, self.name, exact=self.exact or not in_intervals.any())
         return self._noted(found, found.report.symmetric and bool(in_intervals.any()))
@@ -80,19 +87,17 @@ class Combined:
         shown, lower, upper = value.copy(), value.copy(), value.copy()
         if fixed.any():
             if self.base is None:
-                raise RuleError(
-                    f"{int(fixed.sum()):,} cells are to be rounded: say to multiples of which base.", ["base"]
-                )
+                raise RuleError(f"{int(fixed.sum()):,} cells are to be rounded: give the base of rounding.", ["base"])
             shown[fixed], lower[fixed], upper[fixed] = rounded(value[fixed], value, self.base)
         change = np.abs(shown - value) / np.where(value != 0, np.abs(value), 1.0)
         loss = float((problem.cost * change).sum())
         return Treatment(ways == Way.SUPPRESS, fixed, shown, lower, upper, loss)
 
-    def _noted(self, result: Protection, symmetric: bool) -> Protection:
-        """With a note how many cells are told which way."""
-        suppressed = result.suppressed & np.isinf(result.lower) & np.isinf(result.upper)
-        note = f"cells suppressed: {int(suppressed.sum()):,}, in intervals: {int((result.suppressed & ~suppressed).sum()):,}"
-        if result.report.n_adjusted:
-            note += f", rounded to multiples of {self.base:g}: {result.report.n_adjusted:,}"
-        note = f"{note}; {result.report.note}" if result.report.note else note
-        return replace(result, report=replace(result.report, note=note, symmetric=symmetric))
+    def _noted(self, found: Protection, symmetric: bool) -> Protection:
+        """The protection with a note on the numbers of cells by treatment."""
+        suppressed = found.suppressed & np.isinf(found.lower) & np.isinf(found.upper)
+        note = f"cells suppressed: {int(suppressed.sum()):,}, in intervals: {int((found.suppressed & ~suppressed).sum()):,}"
+        if found.report.n_adjusted:
+            note += f", rounded to multiples of {self.base:g}: {found.report.n_adjusted:,}"
+        note = f"{note}; {found.report.note}" if found.report.note else note
+        return replace(found, report=replace(found.report, note=note, symmetric=symmetric))

@@ -1,4 +1,4 @@
-"""Figures rounded to the nearest multiple of a base, and what readers know of them."""
+"""Values rounded to the nearest multiple of a base, and the intervals that they stand for."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from discreet.errors import RuleError
 
 
 def rounded(value: FloatArray, among: FloatArray, base: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The nearest multiples, halves upward, and the least and the greatest figure that is rounded so.
+    """The nearest multiples, halves rounded up, and the least and the greatest value with the same rounded value.
 
-    Figures have as many decimals as those ``among`` which they are: readers know that a figure shown as 10 is 5, 6 … or 14
-    if all are whole and the base is 10. Where there is no such limit they know it to within half a base.
+    Values have as many decimals as the values ``among`` them: readers know that a published 10 is 5, 6 … or 14 if all values
+    are integers and the base is 10. Without a limit of decimals they know the value to within half a base.
     """
     digits = digits_of(among)
     if digits is None:
@@ -25,13 +25,13 @@ def rounded(value: FloatArray, among: FloatArray, base: float) -> tuple[FloatArr
     step = Fraction(repr(base)) * tick
     if step.denominator != 1 or step < 2:
         raise RuleError(
-            f"The base {base:g} is not a multiple of the last digit of the figures, {1 / tick:g}, or does not change it. "
-            f"Choose a multiple of {1 / tick:g}, {2 / tick:g} at least.",
+            f"The base {base:g} must be a multiple of the last digit of the values, {1 / tick:g}, and larger than it. "
+            f"Choose a multiple of {1 / tick:g}, at least {2 / tick:g}.",
             [base],
         )
-    whole, width = [round(one * tick) for one in value.tolist()], int(step)
-    times = [(2 * one + width) // (2 * width) for one in whole]
-    # Two neighbours differ by one base, and a half belongs to the upper one.
+    width = int(step)
+    times = [(2 * round(one * tick) + width) // (2 * width) for one in value.tolist()]
+    # The least value that is rounded to each multiple: halves are rounded up.
     first = [-((-width * (2 * k - 1)) // 2) for k in times]
     shown, lower, upper = (
         np.array([one / tick for one in ticks], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Cells by a few words: ``finest``, ``totals``, ``region=Total``, ``region:1 & size:finest``."""
+"""Selection of cells by conditions: ``finest``, ``totals``, ``region=Total``, ``region:1 & size:finest``."""
 
 from __future__ import annotations
 
@@ -13,17 +13,14 @@ from discreet.errors import RuleError, some
 from discreet.problem import Problem, Status
 
 REST = "rest"
-EITHER, BOTH = ";", "&"
+OR, AND = ";", "&"
 
 
 def select(problem: Problem, text: str) -> BoolArray:
-    """Cells for which all conditions of one of the alternatives hold; nothing for an empty text."""
+    """Cells that meet all conditions of one of the alternatives; no cells for an empty text."""
     found = np.zeros(len(problem), dtype=bool)
-    for alternative in filter(None, map(str.strip, text.split(EITHER))):
-        met = np.ones(len(problem), dtype=bool)
-        for condition in alternative.split(BOTH):
-            met &= _condition(problem, condition.strip())
-        found |= met
+    for alternative in filter(None, map(str.strip, text.split(OR))):
+        found |= np.all([_condition(problem, part.strip()) for part in alternative.split(AND)], axis=0)
     return found
 
 
@@ -42,12 +39,12 @@ def _condition(problem: Problem, text: str) -> BoolArray:
             rest = text.removeprefix(name).lstrip()
             if text.startswith(name) and rest.startswith(sign):
                 return np.asarray(pick(name, hierarchy, rest[1:].strip())[table.codes[number]])
-    raise RuleError(f"{text!r} says nothing about cells. {_help(table)}", [text])
+    raise RuleError(f"{text!r} is not a condition on cells. {_help(table)}", [text])
 
 
 def _code(name: str, hierarchy: Hierarchy, code: str) -> BoolArray:
     if code not in hierarchy:
-        raise RuleError(f"The dimension {name!r} has no code {code!r}, but {some(hierarchy.codes)}.", [code])
+        raise RuleError(f"The dimension {name!r} has no code {code!r}. Its codes are {some(hierarchy.codes)}.", [code])
     return np.asarray(np.arange(len(hierarchy)) == hierarchy.index(code))
 
 
@@ -58,8 +55,8 @@ def _level(name: str, hierarchy: Hierarchy, level: str) -> BoolArray:
     deepest = int(hierarchy.depth.max())
     if not level.isdecimal() or int(level) > deepest:
         raise RuleError(
-            f"{name}:{level} is no level of the dimension {name!r}: give a number from 0 (the total) to {deepest}, 'finest' or "
-            "'totals'.",
+            f"{name}:{level} is not a level of the dimension {name!r}: give a number from 0 (the total) to {deepest}, "
+            "'finest' or 'totals'.",
             [level],
         )
     return np.asarray(hierarchy.depth == int(level))

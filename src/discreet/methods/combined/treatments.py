@@ -1,4 +1,4 @@
-"""Which cell is treated how."""
+"""The treatment of each cell."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from discreet.problem import Problem, Status
 
 
 class Way(IntEnum):
-    """What readers are told about a cell."""
+    """How a cell may be published."""
 
-    PUBLISH = 0  # its value
-    SUPPRESS = 1  # its value, or nothing
-    INTERVAL = 2  # an interval, as narrow as possible
-    ROUND = 3  # the nearest multiple of a base
+    PUBLISH = 0  # with its value
+    SUPPRESS = 1  # with its value, or suppressed
+    INTERVAL = 2  # as an interval, as narrow as possible
+    ROUND = 3  # as the nearest multiple of a base
 
     @property
     def word(self) -> str:
@@ -29,61 +29,62 @@ class Way(IntEnum):
 
 
 WORDS = [way.word for way in Way]
-UNSAID = -1
+UNDECIDED = -1
 
 Given = str | Mapping[str, str] | Sequence[str] | None
 Ways = NDArray[np.int8]
 
 
 def ways_of(problem: Problem, selections: Mapping[Way, str], given: Given) -> Ways:
-    """The way of each cell: one that is given for it alone, or else that of the one selection it is in."""
+    """The way of each cell: the one given for the cell itself, otherwise that of the selection with the cell."""
     ways = _given(problem, given)
-    alone = ways != UNSAID
+    single = ways != UNDECIDED
     for way, text in selections.items():
         if text.strip() != REST:
-            cells = select(problem, text) & ~alone
-            _refuse_twice(problem, ways, np.flatnonzero(cells & (ways != UNSAID)), way)
+            cells = select(problem, text) & ~single
+            _refuse_twice(problem, ways, np.flatnonzero(cells & (ways != UNDECIDED)), way)
             ways[cells] = way
     rest = [way for way, text in selections.items() if text.strip() == REST]
     if len(rest) > 1:
-        raise RuleError(f"Both {rest[0].word} and {rest[1].word} are 'rest': say which cells one of them is for.")
+        raise RuleError(f"Both {rest[0].word} and {rest[1].word} are 'rest': give conditions for one of them.")
     if rest:
-        ways[ways == UNSAID] = rest[0]
+        ways[ways == UNDECIDED] = rest[0]
     _refuse_gaps(problem, ways)
     return ways
 
 
 def _refuse_twice(problem: Problem, ways: Ways, cells: NDArray[np.int64], way: Way) -> None:
+    """Refuse cells that are in two selections."""
     if len(cells):
         labels = problem.table.labels(cells)
         raise RuleError(
             f"{len(labels):,} cells are in both {Way(int(ways[cells[0]])).word} and {way.word}, e.g. {some(labels)}. Each cell "
-            "is treated one way: narrow one of the two down.",
+            "has one treatment: restrict one of the two.",
             labels,
         )
 
 
 def _refuse_gaps(problem: Problem, ways: Ways) -> None:
-    unsaid = np.flatnonzero(ways == UNSAID)
-    if len(unsaid):
-        labels = problem.table.labels(unsaid)
+    """Refuse cells without a treatment, and sensitive cells that are to be published."""
+    undecided = np.flatnonzero(ways == UNDECIDED)
+    if len(undecided):
+        labels = problem.table.labels(undecided)
         raise RuleError(
-            f"Nothing says how to treat {len(labels):,} cells, e.g. {some(labels)}. Make one of {some(WORDS, 4)} {REST!r}.",
+            f"No treatment is given for {len(labels):,} cells, e.g. {some(labels)}. Make one of {some(WORDS, 4)} {REST!r}.",
             labels,
         )
-    told = np.flatnonzero((problem.status == Status.PRIMARY) & (ways == Way.PUBLISH))
-    if len(told):
-        labels = problem.table.labels(told)
+    published = np.flatnonzero((problem.status == Status.PRIMARY) & (ways == Way.PUBLISH))
+    if len(published):
+        labels = problem.table.labels(published)
         raise RuleError(
-            f"{len(labels):,} sensitive cells are in publish, e.g. {some(labels)}. They cannot be told exactly: choose another "
-            "way for them.",
+            f"{len(labels):,} sensitive cells are in publish, e.g. {some(labels)}. Choose another treatment for them.",
             labels,
         )
 
 
 def _given(problem: Problem, given: Given) -> Ways:
-    """Ways of single cells: from a file, by label, or one for each cell in the order of the table."""
-    ways = np.full(len(problem), UNSAID, dtype=np.int8)
+    """Ways of single cells: from a file, by label, or one per cell in the order of the table."""
+    ways = np.full(len(problem), UNDECIDED, dtype=np.int8)
     if given is None:
         return ways
     if isinstance(given, str):
@@ -93,7 +94,7 @@ def _given(problem: Problem, given: Given) -> Ways:
     else:
         if len(given) != len(problem):
             raise RuleError(
-                f"The table has {len(problem):,} cells, but there are {len(given):,} ways: give one a cell."
+                f"The table has {len(problem):,} cells, but there are {len(given):,} ways: give one per cell."
             )
         return np.array([_way(str(word), "ways") for word in given], dtype=np.int8)
     for label, word, where in pairs:
@@ -101,7 +102,7 @@ def _given(problem: Problem, given: Given) -> Ways:
             cell = problem.table.index(label)
         except TableError:
             raise RuleError(f"{where}: there is no cell {label!r} in the table.", [label]) from None
-        if ways[cell] != UNSAID:
+        if ways[cell] != UNDECIDED:
             raise RuleError(f"{where}: the cell {label!r} occurs twice.", [label])
         ways[cell] = _way(word, where)
     return ways
@@ -109,7 +110,7 @@ def _given(problem: Problem, given: Given) -> Ways:
 
 def _way(word: str, where: str) -> Way:
     if word not in WORDS:
-        raise RuleError(f"{where}: {word!r} is no way to treat a cell. Choose from {some(WORDS, 4)}.", [word])
+        raise RuleError(f"{where}: {word!r} is not a way to treat a cell. Choose from {some(WORDS, 4)}.", [word])
     return Way(WORDS.index(word))
 
 

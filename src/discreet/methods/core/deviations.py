@@ -30,7 +30,7 @@ class Pulls(NamedTuple):
         return np.asarray(np.abs(self.weight) * slack[side, self.cells])
 
 
-class DeviationProgram:
+class ReachProgram:
     """The linear program of an attacker: the largest deviation of one cell at a time (Salazar-González 2002, figure 4).
 
     Its columns are ``cells``, in ascending order; no other cell deviates.

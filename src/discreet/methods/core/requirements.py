@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import DOWN, UP, FloatArray
-from discreet.audit import Audit
 from discreet.inference.tolerances import LEVEL_TOLERANCE
+from discreet.methods.check import Audit
 
 
 @dataclass(frozen=True)

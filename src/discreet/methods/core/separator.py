@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.methods.core.deviations import DeviationProgram, Pulls, PullsOf
+from discreet.methods.core.deviations import Pulls, PullsOf, ReachProgram
 from discreet.methods.core.requirements import Requirement
 from discreet.progress import Budget, OutOfTime
 
@@ -98,9 +98,7 @@ class Separator(Generic[Point, AnyCut]):
         required[list(by_cell)] = True
         required &= ~self._isolated
         for cells, rows in components(self._relations, np.asarray(slack.any(axis=0)), required):
-            program = _Component(
-                DeviationProgram(self._relations, cells, rows), slack[:, cells], float(np.median(levels))
-            )
+            program = _Component(ReachProgram(self._relations, cells, rows), slack[:, cells], float(np.median(levels)))
             if partial is not None:
                 program.set_partial(*partial)
             for cell in cells[required[cells]].tolist():
@@ -124,7 +122,7 @@ class Separator(Generic[Point, AnyCut]):
 class _Component:
     """The program of cells that relations tie together, in units of a level."""
 
-    def __init__(self, program: DeviationProgram, slack: FloatArray, unit: float) -> None:
+    def __init__(self, program: ReachProgram, slack: FloatArray, unit: float) -> None:
         self._program, self._slack, self._unit = program, slack, unit
         self._partial, self._share = np.zeros(0, dtype=np.int64), np.zeros(0)
         program.limit(slack / unit)

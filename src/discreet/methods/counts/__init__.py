@@ -1,1 +1,1 @@
-"""Methods for tables of counts: other values are published, near the true ones."""
+"""Methods for tables of counts, which publish values close to the true ones."""

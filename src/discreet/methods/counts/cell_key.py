@@ -12,22 +12,22 @@ from discreet.data.record_keys import N_KEYS
 from discreet.data.table import Table
 from discreet.errors import RuleError, TableError
 from discreet.methods.context import Run
+from discreet.methods.counts.integer_counts import counts_of
 from discreet.methods.counts.ptable import PTable, perturbation_table
 from discreet.methods.counts.restore import restored
-from discreet.methods.counts.whole import counts_of
 from discreet.methods.method import Traits, option
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, publish_intervals
 
-EXACT = 2.0**53  # whole numbers up to here are told apart by doubles
-MOST = 10**9  # that readers can be told counts are off by
+MAX_EXACT_SUM = 2.0**53  # larger sums of keys are not exact in double precision
+MAX_ANNOUNCED = 10**9  # largest change that can be announced: the ends of intervals stay exact in double precision
 
 
 @dataclass(frozen=True)
 class CellKey:
     """Cell-key perturbation of counts: noise from a table of probabilities, the same for the same records in every table.
 
-    Every record has a key, a whole number below 2²⁴; the table holds their sums, and a cell's key is the remainder of its sum.
+    Every record has a key, an integer below 2²⁴. The table contains their sums, and the key of a cell is its sum modulo 2²⁴.
     """
 
     name = "cell-key"
@@ -44,16 +44,16 @@ class CellKey:
     key: str = option("key", "column of the table with the sums of the record keys")
 
     def __post_init__(self) -> None:
-        self._ptable  # noqa: B018  # refuses what is not possible
-        told = self.announced
-        if told is not None and (isinstance(told, bool) or not isinstance(told, int) or told < self.deviation):
+        self._ptable  # noqa: B018  # refuses impossible options
+        limit = self.announced
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < self.deviation):
             raise RuleError(
-                f"announced is a whole number, at least the deviation, {self.deviation}: less would be a lie."
+                f"announced is an integer, at least the deviation, {self.deviation}: a smaller limit would be false."
             )
-        if told is not None and told > MOST:
-            raise RuleError(f"announced is a whole number up to {MOST:,}.")
+        if limit is not None and limit > MAX_ANNOUNCED:
+            raise RuleError(f"announced is an integer up to {MAX_ANNOUNCED:,}.")
         if self.restore and self.skip:
-            raise RuleError("Restored counts may be anything: skip= and restore= do not go together.")
+            raise RuleError("skip= and restore= exclude each other: restored counts may be any numbers.")
 
     @cached_property
     def _ptable(self) -> PTable:
@@ -62,7 +62,7 @@ class CellKey:
     def protect(self, problem: Problem, run: Run) -> Protection:
         count = counts_of(problem, self.name)
         run.progress.stage("perturb", 1)
-        # What must be published as it is has no noise; zeros have none anyway.
+        # Cells that must be published with their values get no noise; zeros never do.
         fixed = problem.status == Status.PUBLISHED
         shown = count + np.where(fixed, 0, self._ptable.change(count, cell_keys(problem.table, self.key)))
         run.progress.update(1)
@@ -73,7 +73,7 @@ class CellKey:
         exactly = fixed & (count > 0)
         low, high = np.where(exactly, count, low), np.where(exactly, count, high)
         suppressed = problem.status == Status.SUPPRESSED
-        # Where counts add up, one that is not shown follows from the others.
+        # If counts add up, a suppressed one can be computed from the others.
         unknown = suppressed & (not self.restore)
         return publish_intervals(
             problem,
@@ -88,39 +88,40 @@ class CellKey:
             seed=run.seed,
             work={"changed": int((shown != count)[~suppressed].sum())},
             note=self._note(problem),
-            secret_limit=self._told > self.deviation,
+            secret_limit=self._limit > self.deviation,
         )
 
     @property
-    def _told(self) -> int:
+    def _limit(self) -> int:
+        """The largest change that is published."""
         return self.deviation if self.announced is None else self.announced
 
     def _interval(self, shown: IntArray) -> tuple[IntArray, IntArray]:
-        """What a published count can stand for. Zeros stay zero, so that whatever is shown as more is at least one."""
+        """The counts that a published number can stand for. Zeros stay zero, so a positive number stands for at least one."""
         if self.announced is None and not self.restore:
             return self._ptable.counts_behind(shown)
-        return np.maximum(shown - self._told, np.minimum(shown, 1)), shown + self._told
+        return np.maximum(shown - self._limit, np.minimum(shown, 1)), shown + self._limit
 
     def _note(self, problem: Problem) -> str:
-        kept = self._told - self.deviation
-        levels = [problem.levels(who)[:, problem.primaries] for who in problem.attackers()]
-        beyond = any(bool((level > kept).any()) for level in levels)
-        advice = f"; levels above {kept} are kept up by luck, not by design" if beyond else ""
-        return f"counts change by {self.deviation} at most, readers are told {self._told}{advice}"
+        guaranteed = self._limit - self.deviation
+        levels = [problem.levels(attacker)[:, problem.primaries] for attacker in problem.attackers()]
+        beyond = any(bool((level > guaranteed).any()) for level in levels)
+        advice = f"; levels above {guaranteed} are not guaranteed" if beyond else ""
+        return f"counts change by {self.deviation} at most, the published limit is {self._limit}{advice}"
 
 
 def cell_keys(table: Table, column: str) -> IntArray:
-    """The keys of all cells: what is left of the sum of their records' keys modulo 2²⁴."""
+    """The keys of all cells: the sums of the keys of their records, modulo 2²⁴."""
     if column not in table.extra:
         raise TableError(
             f"The table has no column {column!r} with the sums of record keys. Give every record a key, with record_keys() or "
             f"`discreet keys`, and add the keys up: extra=[{column!r}] when tabulating."
         )
     total = table.extra[column]
-    if np.any((total < 0) | (total != np.round(total)) | (total >= EXACT)):
+    if np.any((total < 0) | (total != np.round(total)) | (total >= MAX_EXACT_SUM)):
         raise TableError(
-            f"The column {column!r} does not hold sums of record keys: these are whole numbers from 0 to {N_KEYS - 1:,}, and "
-            "negative, broken or too large sums cannot come of them. Keys between 0 and 1 are to be multiplied by "
-            f"{N_KEYS:,} and rounded down."
+            f"The column {column!r} does not contain sums of record keys: keys are integers from 0 to {N_KEYS - 1:,}, and "
+            "some sums are negative, not integers or too large. Multiply keys between 0 and 1 by "
+            f"{N_KEYS:,} and round them down."
         )
     return (total.astype(np.int64) % N_KEYS).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Rounding small counts down or up, one at a time: compiled, and in a module of its own as that takes a while."""
+"""Rounding of small counts, one after the other; compiled, and in a separate module because compiling takes a while."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from discreet.compiled import compiled
 
 
 class CountIncidence(NamedTuple):
-    """Which cells each small count is counted in, in order, and which small counts each cell holds."""
+    """The cells that contain each small count, sorted, and the small counts that each cell contains."""
 
-    start: SmallIntArray
+    start: SmallIntArray  # per count, the position of its first cell
     cell: SmallIntArray
-    first: SmallIntArray
+    first: SmallIntArray  # per cell, the position of its first count
     member: SmallIntArray
 
 
 @compiled
 def begin(counts: CountIncidence, count: SmallIntArray, base: int, off: SmallIntArray, up: BoolArray) -> None:
-    """Round one count after the other so that the squares of what cells are off by grow least."""
+    """Round one count after the other so that the sum of squared changes of cells grows least."""
     start, cell = counts.start, counts.cell
     for j in range(len(count)):
-        total, many = 0, start[j + 1] - start[j]
+        total, n_cells = 0, start[j + 1] - start[j]
         for k in range(start[j], start[j + 1]):
             total += off[cell[k]]
-        # Down changes all by −c, up by b − c: up is better if (b − c)² · n + 2(b − c)·t < c² · n − 2c·t.
-        up[j] = (base - 2 * count[j]) * many + 2 * total < 0
+        # Down changes each cell by −c, up by b − c: up is better if (b − c)² · n + 2(b − c)·t < c² · n − 2c·t.
+        up[j] = (base - 2 * count[j]) * n_cells + 2 * total < 0
         change = base - count[j] if up[j] else -count[j]
         for k in range(start[j], start[j + 1]):
             off[cell[k]] += change
@@ -41,12 +41,12 @@ def sweep(
     order: SmallIntArray,
     which: FloatArray,
     partner: FloatArray,
-    slack: FloatArray,
+    accepted: FloatArray,  # per turn, the increase of the sum of squares that is accepted
 ) -> None:
-    """Turn round one count after the other if the sum of squares grows by less than its slack.
+    """Reverse the rounding of one count after the other if the sum of squares grows by less than is accepted.
 
-    Each is looked at together with another that some cell holds, too, drawn at random: if one is up and the other down they
-    turn both, which leaves all cells as they are that hold both.
+    Each count is paired with a random other count of one of its cells. If one of the two is up and the other down, both are
+    reversed, so that cells that contain both do not change.
     """
     start, cell = counts.start, counts.cell
     for i in range(len(order)):
@@ -57,15 +57,15 @@ def sweep(
         other = counts.member[counts.first[place] + int(partner[i] * size)]
         alone = up[other] == up[j]
         a, b, last = start[j], start[other], start[other] if alone else start[other + 1]
-        total, many = 0, 0
+        total, n_cells = 0, 0
         while a < end or b < last:
             if b >= last or (a < end and cell[a] < cell[b]):
-                total, many, a = total + off[cell[a]], many + 1, a + 1
+                total, n_cells, a = total + off[cell[a]], n_cells + 1, a + 1
             elif a >= end or cell[b] < cell[a]:
-                total, many, b = total - off[cell[b]], many + 1, b + 1
+                total, n_cells, b = total - off[cell[b]], n_cells + 1, b + 1
             else:
                 a, b = a + 1, b + 1
-        if change * (2 * total + change * many) < slack[i]:
+        if change * (2 * total + change * n_cells) < accepted[i]:
             for k in range(start[j], end):
                 off[cell[k]] += change
             for k in range(start[other], last):

@@ -1,4 +1,4 @@
-"""Small-count rounding: only small counts of the finest cells change, and all totals follow."""
+"""The method ``small-counts``: small counts of base cells are rounded, and totals are sums of the results."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import RuleError, TableError, some
 from discreet.methods.context import Run
-from discreet.methods.counts.whole import counts_of
+from discreet.methods.counts.integer_counts import counts_of
 from discreet.methods.method import Traits, option
 from discreet.methods.totals import Totals
 from discreet.problem import Problem, Status
@@ -18,9 +18,9 @@ from discreet.protection import Protection, publish_intervals
 
 @dataclass(frozen=True)
 class SmallCounts:
-    """Small-count rounding: counts below the base in the finest cells become 0 or the base, and all totals follow.
+    """Small-count rounding: counts below the base in base cells become 0 or the base, and all totals are sums of the results.
 
-    Which go down and which up is chosen so that the squares of all changes, those of totals above all, add up to little.
+    The directions are chosen for a small sum of squared changes over all cells, totals included.
     """
 
     name = "small-counts"
@@ -31,7 +31,7 @@ class SmallCounts:
 
     def __post_init__(self) -> None:
         if isinstance(self.base, bool) or not isinstance(self.base, int) or not 2 <= self.base <= 1000:
-            raise RuleError("base is what small counts are rounded to: a whole number from 2 to 1000.")
+            raise RuleError("base is what small counts are rounded to: an integer from 2 to 1000.")
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         from discreet.methods.counts.rounding import Rounding  # takes half a second
@@ -40,7 +40,7 @@ class SmallCounts:
         sums = Totals.of(problem.table)
         fixed = problem.status == Status.PUBLISHED
         small = np.flatnonzero(problem.table.is_base & (count > 0) & (count < self.base) & ~fixed)
-        rounding = Rounding(sums.holding(small), count[small], self.base)
+        rounding = Rounding(sums.incidence(small), count[small], self.base)
         _refuse_fixed_totals(problem, rounding.touched & fixed)
         stopped = rounding.search(run, run.random(self.name, problem))
         shown = sums.add_up((count + rounding.off).astype(float)).astype(np.int64)
@@ -63,9 +63,9 @@ class SmallCounts:
         )
 
     def _intervals(self, sums: Totals, shown: IntArray, fixed: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """What a published table can stand for: 0 for 0 to b − 1, b for 1 to b; other counts of the finest cells are true.
+        """The counts that published numbers can stand for: 0 for 0 to b − 1, b for 1 to b; other base cells are true.
 
-        Cells that are suppressed follow from the others, so that they are told no less.
+        Suppressed cells get intervals, too, because their values can be computed from the others.
         """
         low = np.where((shown == self.base) & ~fixed, 1, shown).astype(float)
         high = np.where(shown == 0, self.base - 1, shown).astype(float)
@@ -73,12 +73,13 @@ class SmallCounts:
 
 
 def _refuse_fixed_totals(problem: Problem, changed: BoolArray) -> None:
+    """Refuse totals that change although they must be published with their values."""
     cells = np.flatnonzero(changed)
     if len(cells):
         labels = problem.table.labels(cells[:1000])
         raise TableError(
-            f"{len(cells):,} totals of small counts must be published as they are, e.g. {some(labels)}, but all totals are "
-            "added up anew from rounded counts. Let them be free.",
+            f"{len(cells):,} totals of small counts must be published with their values, e.g. {some(labels)}, but all "
+            "totals are sums of rounded counts. Give them the status free.",
             labels,
         )
 

@@ -14,7 +14,7 @@ from discreet.methods.context import Run
 from discreet.methods.core.compact_model import CompactModel, Limits
 from discreet.methods.core.cutting_planes import Infeasible, status_of
 from discreet.methods.intervals.intervals import check_sides
-from discreet.methods.intervals.plan import told
+from discreet.methods.intervals.plan import audited
 from discreet.methods.intervals.prepare import prepared
 from discreet.methods.intervals.setting import IntervalSetting, Sides
 from discreet.methods.method import Traits, option
@@ -52,7 +52,7 @@ class IntervalsFirstModel:
         run.progress.update(1)
         bound, cost = min(bound, setting.cost(z)), setting.cost(z)
         status = status_of(cost, bound, run.budget, finished=True, exact=PROVEN)
-        return told(setting, z, self.rounded, run, self.name, status, bound, symmetric=True)
+        return audited(setting, z, self.rounded, run, self.name, status, bound, symmetric=True)
 
 
 def _cheapest(setting: IntervalSetting, run: Run) -> tuple[FloatArray, float]:

@@ -1,4 +1,4 @@
-"""Widths of intervals and positions of values in them, drawn from the secret."""
+"""Random widths of intervals and random positions of values in them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from discreet.arrays import BoolArray, FloatArray
 from discreet.guesses import CENTRAL_HALF_WIDTH, HIT_RELATIVE_ERROR
 from discreet.problem import Problem
 
-LEAST, MOST = 2.5, 5.0  # widths, in units of what is needed; drawn with a triangular density of their logarithm
-FAR = 0.1  # least share of an interval that lies between a known bound and the value, where it has slack to be drawn
-FEW = (
-    2  # last digits: levels that are no larger, as those of small counts, are nearly as large as the least possible one
+MIN_WIDTH_FACTOR, MAX_WIDTH_FACTOR = 2.5, 5.0  # of the needed width; drawn with a triangular density of the logarithm
+MIN_SHARE_FROM_BOUND = 0.1  # least share of an interval between a known bound and the value, if the share is drawn
+MAX_SMALL_LEVEL = 2  # ticks: levels up to this size, as of small counts, are close to the least possible level
+MIN_REACHABLE_SHARE = (
+    0.45  # values that cannot reach this share of an interval from a known bound are close to the bound
 )
-BELOW = 0.45  # values that cannot reach this share of an interval from a known bound on are near to that bound
-UNTOLD = 1e-6  # of the value is needed where there is neither a level nor a last digit
-HAIR = 1e-9  # of the last digit: noise in levels worked out with floats
+MIN_WIDTH_SHARE = 1e-6  # of the value: width that is needed without a level and without a last digit
+TICK_NOISE = 1e-9  # of a tick: rounding error of levels
 
 Ends = tuple[FloatArray, FloatArray]
 
@@ -23,23 +23,23 @@ Ends = tuple[FloatArray, FloatArray]
 def drawn_ends(
     value: FloatArray, levels: FloatArray, known: FloatArray, tick: float | None, rng: np.random.Generator
 ) -> Ends:
-    """The lower and upper ends of an interval for each value, with ``levels`` (down, up, sliding) inside.
+    """The lower and upper ends of a random interval for each value, with ``levels`` (down, up, sliding) inside.
 
-    Of a width W the position of the value is uniform from 0 to W; where that is nearer to an end than a level allows it is drawn
-    anew from all allowed positions but those around the middle. There the density is that of the uniform distribution, and
-    elsewhere at most twice as large, as W is at least 2.5 times twice the larger level.
+    The position of the value in an interval of width W is uniform from 0 to W. If it is closer to an end than a level allows,
+    it is drawn again from all allowed positions except those around the middle. There the density is that of the uniform
+    distribution, and elsewhere at most twice as large, because W is at least 2.5 times twice the larger level.
 
-    Everybody knows that values lie between the two rows of ``known``. Where an interval might reach beyond one of these bounds
-    it ends there, and the share of it between bound and value is drawn instead. With a ``tick`` ends are multiples of it.
+    All readers know that values lie between the two rows of ``known``. An interval that could exceed one of these bounds ends
+    there, and the share of the interval between bound and value is drawn instead. With a ``tick`` ends are multiples of it.
     """
     slacks = np.stack([value - known[0], known[1] - value])
     down, up = (_ticks(np.minimum(level, slack), tick) for level, slack in zip(levels[:2], slacks, strict=True))
     size = np.abs(value)
-    least = UNTOLD * np.where(size > 0, size, 1.0) if tick is None else np.full(len(value), 2 * tick)
+    least = MIN_WIDTH_SHARE * np.where(size > 0, size, 1.0) if tick is None else np.full(len(value), 2 * tick)
     needed = np.maximum.reduce([2 * down, 2 * up, levels[2], least])
-    low, high = np.log([LEAST, MOST])
+    low, high = np.log([MIN_WIDTH_FACTOR, MAX_WIDTH_FACTOR])
     width = needed * np.exp(rng.triangular(low, (low + high) / 2, high, len(value)))
-    # Unless a close guess always hits, there must be positions where it does not.
+    # There must be positions in which a guess of the middle misses the value, unless it always hits.
     width = _ticks(width + np.where(width > 2 * HIT_RELATIVE_ERROR * size, 2 * HIT_RELATIVE_ERROR * size, 0.0), tick)
     chance, other = rng.random((2, len(value)))
     below = drawn_place(
@@ -51,43 +51,38 @@ def drawn_ends(
         at = np.flatnonzero(beyond[side])
         length = _from_bound(chance[at], other[at], slacks[side, at], width[at], level[at])
         if tick is not None:
-            length = _of_few_ticks(_ticks(length, tick), slacks[side, at], width[at], level[at], tick, rng)
-        far = known[side, at] + sign * length
-        near, opposite = (lower, upper) if side == 0 else (upper, lower)
-        near[at], opposite[at] = known[side, at], far if tick is None else _outwards(far, sign, tick)
+            length = _for_small_levels(_ticks(length, tick), slacks[side, at], width[at], level[at], tick, rng)
+        end = known[side, at] + sign * length
+        at_bound, opposite = (lower, upper) if side == 0 else (upper, lower)
+        at_bound[at], opposite[at] = known[side, at], sign * _ticks(sign * end, tick)
     both = beyond.all(axis=0)
     lower[both], upper[both] = known[0, both], known[1, both]
     return np.maximum(lower, known[0]), np.minimum(upper, known[1])
 
 
 def sign_bounds(problem: Problem) -> FloatArray:
-    """What is known of every cell before publication whatever its value is: that it is not negative, or not positive.
+    """Prior bounds that do not depend on values: zero if a cell cannot be negative, or cannot be positive.
 
-    Other bounds that attackers are said to know depend on values, often as values ± so many percent: an interval that ended
-    there would tell them to those who do not know them.
+    Other prior bounds of attackers depend on values, often as the value ± a percentage: an interval that ended at such a bound
+    would disclose it to other readers.
     """
     return np.stack([np.where(problem.prior_lower >= 0, 0.0, -np.inf), np.where(problem.prior_upper <= 0, 0.0, np.inf)])
 
 
 def at_known_bounds(ends: Ends, known: FloatArray) -> BoolArray:
-    """Intervals that tell nothing beyond what everybody knows."""
+    """Intervals that give no information beyond the known bounds."""
     return np.asarray((ends[0] <= known[0]) & (ends[1] >= known[1]))
 
 
 def _ticks(length: FloatArray, tick: float | None) -> FloatArray:
-    """The next multiple from a length on."""
-    return length if tick is None else np.ceil(length / tick - HAIR) * tick
-
-
-def _outwards(end: FloatArray, sign: float, tick: float) -> FloatArray:
-    """The next multiple in the direction of the sign."""
-    return sign * np.ceil(sign * end / tick - HAIR) * tick
+    """The length rounded up to a multiple of the tick."""
+    return length if tick is None else np.ceil(length / tick - TICK_NOISE) * tick
 
 
 def drawn_place(
     chance: FloatArray, other: FloatArray, width: FloatArray, levels: Ends, band: FloatArray, tick: float | None
 ) -> FloatArray:
-    """How far below the value an interval of this width begins, with levels (down, up) inside; rarely around the ``band``."""
+    """The distance of the lower end from the value, with levels (down, up) inside; drawn again outside the middle ``band``."""
     if tick is None:
         place, first, last = chance * width, levels[0], width - levels[1]
         below, above = np.maximum(width / 2 - band - first, 0.0), np.maximum(last - width / 2 - band, 0.0)
@@ -107,32 +102,33 @@ def drawn_place(
 def _from_bound(
     chance: FloatArray, other: FloatArray, slack: FloatArray, width: FloatArray, level: FloatArray
 ) -> FloatArray:
-    """The width of an interval from a known bound on, of which the ``slack`` up to the value takes a random share.
+    """The width of an interval that starts at a known bound, where the ``slack`` up to the value takes a random share.
 
-    The share is uniform from 0 to 1. Where it is so large that the ``level`` beyond the value would not fit, or below a tenth,
-    it is drawn anew outside the middle. Values so near to the bound that they are always below the middle get the ``width``.
+    The share is uniform from 0 to 1. If it is too large for the ``level`` beyond the value, or below a tenth, it is drawn again
+    outside the middle. Values so close to the bound that they are always below the middle get the ``width``.
     """
-    most = slack / np.maximum(slack + level, np.finfo(float).tiny)
-    below, above = 0.5 - CENTRAL_HALF_WIDTH - FAR, np.maximum(most - 0.5 - CENTRAL_HALF_WIDTH, 0.0)
+    largest = slack / np.maximum(slack + level, np.finfo(float).tiny)
+    below = 0.5 - CENTRAL_HALF_WIDTH - MIN_SHARE_FROM_BOUND
+    above = np.maximum(largest - 0.5 - CENTRAL_HALF_WIDTH, 0.0)
     again = other * (below + above)
-    again = np.where(again <= below, FAR + again, most - (again - below))
-    share = np.where((chance < FAR) | (chance > most), again, chance)
-    return np.where(most < BELOW, width, slack / share)
+    again = np.where(again <= below, MIN_SHARE_FROM_BOUND + again, largest - (again - below))
+    share = np.where((chance < MIN_SHARE_FROM_BOUND) | (chance > largest), again, chance)
+    return np.where(largest < MIN_REACHABLE_SHARE, width, slack / share)
 
 
-def _of_few_ticks(
+def _for_small_levels(
     length: FloatArray, slack: FloatArray, width: FloatArray, level: FloatArray, tick: float, rng: np.random.Generator
 ) -> FloatArray:
-    """Intervals from a known bound on, those with levels of a few ticks one to two times as long as their drawn ``width``.
+    """Lengths of intervals from a known bound; for levels of a few ticks, one to two times their drawn ``width``.
 
-    Of small counts the shortest interval that holds the level would tell the value, and so would the longest that a share of it
-    leads to; the width does not depend on it, and has slack for the level, or no bound would be near. Where the middle is the
-    value, which it often is among so few numbers, every other interval is a tick longer.
+    For small counts, the shortest interval with the level would disclose the value, and so would the longest one for a drawn
+    share. The width does not depend on the value, and it has slack for the level because the bound is near. If the middle is
+    the value, which is frequent among so few numbers, half of the intervals are one tick longer.
     """
-    few = np.flatnonzero(level <= (FEW + HAIR) * tick)
-    stretch, chance = rng.random((2, len(few)))
-    longer = _ticks(width[few] * (1 + stretch), tick)
-    middle = np.abs(longer - 2 * slack[few]) < tick / 2
+    small = np.flatnonzero(level <= (MAX_SMALL_LEVEL + TICK_NOISE) * tick)
+    stretch, chance = rng.random((2, len(small)))
+    longer = _ticks(width[small] * (1 + stretch), tick)
+    middle = np.abs(longer - 2 * slack[small]) < tick / 2
     found = length.copy()
-    found[few] = longer + np.where(middle & (chance < 0.5), tick, 0.0)
+    found[small] = longer + np.where(middle & (chance < 0.5), tick, 0.0)
     return found

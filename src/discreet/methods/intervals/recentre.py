@@ -1,9 +1,9 @@
-"""The same widths around another congruent table, drawn so that values do not lie in the middles of their intervals.
+"""The same widths around another congruent table, drawn so that fewer values lie in the middles of their intervals.
 
-How far cells can deviate from the centre of all intervals depends on widths alone, as long as nothing that attackers know gets
-in the way. So another congruent table may take its place at no cost in width: one whose intervals hold all true values, and
-their protection levels. Where sensitive cells add up with many others their intervals become wider than drawn, on both sides
-alike, and true values end up near the middles; of the tables that may be the centre there are many that are further away.
+The deviations of cells from the centre of all intervals depend on widths only, as long as no prior bound limits them. So
+another congruent table can be the centre at no cost in width, if its intervals contain all true values and their protection
+levels. If sensitive cells add up with many others, their intervals become wider than drawn on both sides, and true values are
+close to the middles. Many of the possible centres are farther away from the true values.
 """
 
 from __future__ import annotations
@@ -14,77 +14,77 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import DOWN, UP, FloatArray, IntArray
-from discreet.audit import Audit, audit
+from discreet.methods.check import Audit, audit_intervals
 from discreet.methods.context import Run
 from discreet.methods.intervals.publish import widths_of
 from discreet.methods.intervals.setting import IntervalSetting, Placement
 from discreet.protection import Protection
 from discreet.solvers import new_model
 
-TRIES = 8  # centres that are drawn until one is far enough away
-NEAREST = 0.4  # least share of the way to the farthest centre that a cell may be drawn to
+MAX_CENTRES = 8  # that are drawn until one leaves no excess of values in the middle
+MIN_CENTRE_SHARE = 0.4  # least share of the distance to the farthest centre of a cell
 
-Excess = Callable[[FloatArray, FloatArray], float]  # of values near the middle, for lower and upper ends by cell
+Excess = Callable[[FloatArray, FloatArray], float]  # of values near the middle, for lower and upper ends per cell
 
 
 def recentred(
     setting: IntervalSetting, z: FloatArray, found: Protection, excess: Excess, rng: np.random.Generator, run: Run
 ) -> Placement | None:
-    """The placement around the first drawn centre that leaves no excess, or the least; None if no centre is better."""
+    """The placement around the first drawn centre without excess, or with the least; None if no centre is better."""
     problem, centre = found.problem, setting.centre
-    seen = audit(problem, found, executor=run.executor)
+    seen = audit_intervals(problem, found, executor=run.executor)
     low, high = _centres(setting, widths_of(setting, z), seen)
-    own = seen.attacker == 0
-    cells, lower, upper = seen.cell[own], found.lower.copy(), found.upper.copy()
-    inferred = lower.copy(), upper.copy()
-    inferred[0][cells], inferred[1][cells] = seen.lower[own], seen.upper[own]
+    by_outsider = seen.attacker == 0
+    cells, lower, upper = seen.cell[by_outsider], found.lower, found.upper
+    inferred_lower, inferred_upper = lower.copy(), upper.copy()
+    inferred_lower[cells], inferred_upper[cells] = seen.lower[by_outsider], seen.upper[by_outsider]
 
-    def left(shift: FloatArray) -> float:
-        return max(excess(lower + shift, upper + shift), excess(inferred[0] + shift, inferred[1] + shift))
+    def excess_at(shift: FloatArray) -> float:
+        return max(excess(lower + shift, upper + shift), excess(inferred_lower + shift, inferred_upper + shift))
 
-    best, least = None, left(np.zeros(len(problem)))
-    for _ in range(TRIES):
+    best, least = None, excess_at(np.zeros(len(problem)))
+    for _ in range(MAX_CENTRES):
         if least <= 0:
             break
-        share = rng.uniform(NEAREST, 1.0, (2, len(problem)))
-        shift = _away(setting, share[DOWN] * (low - centre), share[UP] * (high - centre), cells, rng, run)
-        if shift is not None and left(shift) < least:
-            best, least = shift, left(shift)
+        share = rng.uniform(MIN_CENTRE_SHARE, 1.0, (2, len(problem)))
+        shift = _random_shift(setting, share[DOWN] * (low - centre), share[UP] * (high - centre), cells, rng, run)
+        if shift is not None and (new := excess_at(shift)) < least:
+            best, least = shift, new
     return None if best is None else setting.placement.moved(best)
 
 
 def _centres(setting: IntervalSetting, wide: FloatArray, seen: Audit) -> tuple[FloatArray, FloatArray]:
-    """Between which values the centre of each interval may be."""
+    """The least and the largest possible centre of each interval."""
     problem, centre, value = setting.placement.problem, setting.centre, setting.problem.table.value
-    still = setting.untold | setting.treatment.fixed | ~np.isfinite(wide).all(axis=0)  # no interval of theirs may move
-    wide = np.where(still, 0.0, wide)
+    fixed = setting.untold | setting.treatment.fixed | ~np.isfinite(wide).all(axis=0)
+    wide = np.where(fixed, 0.0, wide)
     low, high = value - wide[UP], value + wide[DOWN]
-    for who in problem.attackers():  # nobody's bounds may stop a deviation that they do not stop already
-        low = np.maximum(low, np.minimum(who.lower + wide[DOWN], centre))
-        high = np.minimum(high, np.maximum(who.upper - wide[UP], centre))
-    for number, who in enumerate(problem.attackers()):
-        own = seen.attacker == number
-        cells, levels = seen.cell[own], problem.levels(who)
+    for attacker in problem.attackers():  # prior bounds must not limit deviations more than before
+        low = np.maximum(low, np.minimum(attacker.lower + wide[DOWN], centre))
+        high = np.minimum(high, np.maximum(attacker.upper - wide[UP], centre))
+    for number, attacker in enumerate(problem.attackers()):
+        rows = seen.attacker == number
+        cells, levels = seen.cell[rows], problem.levels(attacker)
         beyond = centre[cells] + value[cells]
-        low[cells] = np.maximum(low[cells], beyond + levels[1, cells] - seen.upper[own])
-        high[cells] = np.minimum(high[cells], beyond - levels[0, cells] - seen.lower[own])
-    return np.where(still, centre, np.minimum(low, centre)), np.where(still, centre, np.maximum(high, centre))
+        low[cells] = np.maximum(low[cells], beyond + levels[1, cells] - seen.upper[rows])
+        high[cells] = np.minimum(high[cells], beyond - levels[0, cells] - seen.lower[rows])
+    return np.where(fixed, centre, np.minimum(low, centre)), np.where(fixed, centre, np.maximum(high, centre))
 
 
-def _away(
-    setting: IntervalSetting, low: FloatArray, high: FloatArray, away: IntArray, rng: np.random.Generator, run: Run
+def _random_shift(
+    setting: IntervalSetting, low: FloatArray, high: FloatArray, moved: IntArray, rng: np.random.Generator, run: Run
 ) -> FloatArray | None:
-    """A deviation that keeps all relations and leads some cells as far up or down as possible, by drawn weights."""
+    """A shift that satisfies all relations and moves some cells as far as possible in the directions of random weights."""
     cells = np.flatnonzero(low < high)
-    far = np.zeros(len(low))
-    far[away] = (high - low)[away]
-    usual = float(np.median(far[far > 0])) if np.any(far > 0) else 1.0
-    weight = np.where(far > 0, usual / np.where(far > 0, far, 1.0), 0.0) * rng.uniform(-1.0, 1.0, len(low))
+    span = np.zeros(len(low))
+    span[moved] = (high - low)[moved]
+    usual = float(np.median(span[span > 0])) if np.any(span > 0) else 1.0
+    weight = np.where(span > 0, usual / np.where(span > 0, span, 1.0), 0.0) * rng.uniform(-1.0, 1.0, len(low))
     rows = sparse.csr_array(setting.problem.table.relations[:, cells])
     rows = sparse.csr_array(rows[np.diff(rows.indptr) > 0])
-    nothing = np.zeros(rows.shape[0])
+    zero = np.zeros(rows.shape[0])
     model = new_model("dual", seed=run.seed)
-    model.load(weight[cells], low[cells] / usual, high[cells] / usual, rows, nothing, nothing)
+    model.load(weight[cells], low[cells] / usual, high[cells] / usual, rows, zero, zero)
     solution = model.solve()
     if not solution.optimal:
         return None

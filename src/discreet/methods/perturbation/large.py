@@ -1,4 +1,4 @@
-"""Large tables whose finest cells determine all others: those change, in whole units, and totals follow."""
+"""Large tables whose base cells determine all other cells: base cells change by integer units, and totals follow."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from discreet.methods.perturbation.windows import Windows
 from discreet.methods.totals import Totals
 from discreet.progress import Budget
 
-MANY = 20_000  # cells from which on a program without fractions is out of reach
+MIN_LARGE_CELLS = 20_000  # of a table for which an integer program would take too long
 
 
 class Finest:
-    """What becomes of a table when only its finest cells are chosen."""
+    """Changes of a table that follow from changes of its base cells."""
 
     def __init__(self, windows: Windows, sums: Totals) -> None:
         self.windows, self.sums = windows, sums
 
     @classmethod
     def of(cls, windows: Windows) -> Finest | None:
-        """None for tables that are small, or not determined by their finest cells."""
-        if len(windows.problem) < MANY:
+        """None for small tables, and for tables that are not determined by their base cells."""
+        if len(windows.problem) < MIN_LARGE_CELLS:
             return None
         try:
             return cls(windows, Totals.of(windows.problem.table))
@@ -31,14 +31,14 @@ class Finest:
             return None
 
     def change(self, wanted: FloatArray) -> IntArray | None:
-        """Changes of the finest cells as wanted, in whole units, and of totals as they follow; None if windows are too narrow."""
+        """The wanted changes of base cells, rounded to integers, and those of totals; None if a total leaves its window."""
         base = self.windows.problem.table.is_base
         low, high = self.windows.low, self.windows.high
         change = self.sums.add_up(np.where(base, np.clip(np.rint(wanted), low, high), 0.0))
         return None if np.any((change < low) | (change > high)) else change.astype(np.int64)
 
     def cheapest(self, within: Windows, budget: Budget, seed: int) -> tuple[FoundTable | None, float]:
-        """Near the solution with fractions, within narrower windows; and what no changes there can cost less than."""
+        """Integer changes close to the fractional solution within narrower windows, or None, and a lower bound on their cost."""
         master = TableMaster(within, within.weight, seed=seed, plain=True, interior=True)
         fractions, bound = master.interior(budget)
         change = None if fractions is None else Finest(within, self.sums).change(fractions)

@@ -1,4 +1,4 @@
-"""Rows of binaries: which way cells go, and how many of them change."""
+"""Rows with binary variables: directions of changes, and the number of changed cells."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Rows = tuple[sparse.csr_array, FloatArray, FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class Senses:
-    """Cells that must go up by ``up`` or down by ``down`` units."""
+    """Cells that must change by at least ``up`` units up or at least ``down`` units down."""
 
     cells: IntArray
     up: FloatArray
@@ -22,40 +22,41 @@ class Senses:
 
 
 def sense_rows(senses: Senses, cells: IntArray, low: FloatArray, high: FloatArray, scale: float) -> Rows:
-    """``U b ≤ up ≤ high b`` and ``L (1 − b) ≤ down ≤ −low (1 − b)``; columns of all cells, then a binary for each sense."""
+    """``U b ≤ up ≤ high b`` and ``L (1 − b) ≤ down ≤ −low (1 − b)``; columns of all cells, then one binary per sense."""
     place, k, n = np.searchsorted(cells, senses.cells), len(senses.cells), len(cells)
-    one = sparse.eye_array(k, format="csr")
+    identity = sparse.eye_array(k, format="csr")
     pick = sparse.csr_array((np.ones(k), (np.arange(k), place)), shape=(k, n))
-    none = sparse.csr_array((k, n))
+    zero = sparse.csr_array((k, n))
     up, down, top, bottom = senses.up / scale, senses.down / scale, high[place], -low[place]
 
     def times(weight: FloatArray) -> sparse.csr_array:
-        return sparse.csr_array(one.multiply(weight[:, None]))
+        return sparse.csr_array(identity.multiply(weight[:, None]))
 
     rows = sparse.vstack(
         [
-            sparse.hstack([pick, none, times(-up)]),
-            sparse.hstack([pick, none, times(-top)]),
-            sparse.hstack([none, pick, times(down)]),
-            sparse.hstack([none, pick, times(bottom)]),
+            sparse.hstack([pick, zero, times(-up)]),
+            sparse.hstack([pick, zero, times(-top)]),
+            sparse.hstack([zero, pick, times(down)]),
+            sparse.hstack([zero, pick, times(bottom)]),
         ]
     )
-    endless = np.full(k, np.inf)
-    least, most = np.r_[np.zeros(k), -endless, down, -endless], np.r_[endless, np.zeros(k), endless, bottom]
-    return sparse.csr_array(rows), least, most
+    unlimited = np.full(k, np.inf)
+    row_lower = np.r_[np.zeros(k), -unlimited, down, -unlimited]
+    row_upper = np.r_[unlimited, np.zeros(k), unlimited, bottom]
+    return sparse.csr_array(rows), row_lower, row_upper
 
 
 def count_rows(low: FloatArray, high: FloatArray, reference: FloatArray, shown: BoolArray, at_most: int) -> Rows:
-    """``low x ≤ change ≤ high x`` for cells that are shown, and no more than so many ``x``."""
+    """``low x ≤ change ≤ high x`` for cells that are shown, and a limit on the sum of ``x``."""
     n, k = len(low), int(shown.sum())
-    one = sparse.eye_array(n, format="csr")
+    identity = sparse.eye_array(n, format="csr")
     top, bottom = (sparse.diags_array(-np.where(shown, part, 0.0), format="csr") for part in (high, low))
     rows = sparse.vstack(
         [
-            sparse.csr_array(sparse.hstack([one, -one, top]))[shown],
-            sparse.csr_array(sparse.hstack([one, -one, bottom]))[shown],
+            sparse.csr_array(sparse.hstack([identity, -identity, top]))[shown],
+            sparse.csr_array(sparse.hstack([identity, -identity, bottom]))[shown],
             sparse.hstack([sparse.csr_array((1, 2 * n)), sparse.csr_array(shown[None, :].astype(float))]),
         ]
     )
-    start, endless = -reference[shown], np.full(k, np.inf)
-    return sparse.csr_array(rows), np.r_[-endless, start, -np.inf], np.r_[start, endless, float(at_most)]
+    start, unlimited = -reference[shown], np.full(k, np.inf)
+    return sparse.csr_array(rows), np.r_[-unlimited, start, -np.inf], np.r_[start, unlimited, float(at_most)]

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.audit import audit
 from discreet.errors import NoSafePatternError, some
 from discreet.inference.integer_system import integer_weights
+from discreet.methods.check import verdicts
 from discreet.methods.context import Run
 from discreet.methods.core.cuts import Cut
 from discreet.methods.core.cutting_planes import Infeasible, cutting_planes, status_of
@@ -68,7 +68,7 @@ class TableSearch:
         problem = self.windows.problem
         told = self.windows.tell(change)
         self.rounds += 1
-        checked = audit(problem, told, intervals=False, executor=self.run.executor)
+        checked = verdicts(problem, told, executor=self.run.executor)
         note = f"{len(checked.exposed):,} cells with too little slack, {len(self.cuts):,} conditions"
         self.run.progress.update(self.rounds, note)
         cuts = []
@@ -146,4 +146,4 @@ def _exposed(windows: Windows, lower: FloatArray, upper: FloatArray) -> list[str
     value = problem.table.value
     exactly = lower == upper
     told = publish_intervals(problem, np.where(exactly, value, np.nan), lower, upper, cost=0.0)
-    return audit(problem, told, intervals=False).exposed
+    return verdicts(problem, told).exposed

@@ -1,4 +1,4 @@
-"""The least squared distance by linear programs: squares of whole numbers lie on straight pieces from one to the next."""
+"""The least squared distance by linear programs: squares of integers lie on a piecewise linear function."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from discreet.methods.perturbation.master import FoundTable, TableMaster
 from discreet.methods.perturbation.search import TableSearch
 from discreet.methods.perturbation.windows import Windows
 
-ENOUGH = 1e-5  # share of the distance that may be left open
-ROUNDS = 200
+DISTANCE_GAP = 1e-5  # relative gap of the squared distance at which no further pieces are added
+MAX_ROUNDS_OF_PIECES = 200  # so that the search ends in any case
 
 
 def least_squares(search: TableSearch, windows: Windows, start: FoundTable) -> tuple[IntArray, bool]:
-    """Changes of the least weighted sum of squares, and whether it was reached in time."""
+    """Changes with the least weighted sum of squares, and whether the search finished in time."""
     master = _Squares(windows, search.run.seed)
     master.add(search.cuts)
     best = start.change
@@ -33,39 +33,40 @@ def least_squares(search: TableSearch, windows: Windows, start: FoundTable) -> t
 
 
 class _Squares(TableMaster):
-    """A column more for each cell: its square, above every straight piece looked at so far."""
+    """The master problem with one more column per cell: its square, bounded below by the linear pieces added so far."""
 
     def __init__(self, windows: Windows, seed: int) -> None:
         super().__init__(windows, np.where(windows.weight > 0, windows.weight, 0.0), seed=seed, squares=True)
-        far = np.stack([windows.low[self.cells], windows.high[self.cells]])
-        far = np.where(np.isfinite(far), far, np.abs(far[np.isfinite(far)]).max(initial=1.0) * np.sign(far))
-        self._seen: list[set[int]] = [set() for _ in range(self.n)]
+        ends = np.stack([windows.low[self.cells], windows.high[self.cells]])
+        ends = np.where(np.isfinite(ends), ends, np.abs(ends[np.isfinite(ends)]).max(initial=1.0) * np.sign(ends))
+        self._added: list[set[int]] = [set() for _ in range(self.n)]
         for share in (0.0, 0.01, 0.1, 0.3, 1.0):
-            self._pieces(np.r_[far[0] * share, far[1] * share], np.tile(np.arange(self.n), 2))
+            self._pieces(np.r_[ends[0] * share, ends[1] * share], np.tile(np.arange(self.n), 2))
 
     def distance(self, change: IntArray) -> float:
+        """The weighted sum of squares of changes."""
         return float(self.weight @ change.astype(float) ** 2)
 
     def settle(self, search: TableSearch) -> tuple[IntArray | None, bool]:
-        """New pieces where the solution is, until they tell its distance."""
-        for _ in range(ROUNDS):
+        """The solution after adding pieces around it until its distance is exact enough, and whether it finished in time."""
+        for _ in range(MAX_ROUNDS_OF_PIECES):
             solution = self.model.solve()
             if not solution.optimal:
                 return None, False
             scaled = solution.primal[: self.n] - solution.primal[self.n : 2 * self.n]
             moved = scaled * self.scale
             true = float(self.weight[self.cells] @ scaled**2) / self.money
-            if true - solution.objective <= ENOUGH * true or search.run.budget.over:
+            if true - solution.objective <= DISTANCE_GAP * true or search.run.budget.over:
                 break
             if not self._pieces(moved, np.arange(self.n)):
                 break
-        near = np.rint(self.fixed)
-        near[self.cells] = np.rint(moved)
-        return self._next_to(near, search), not search.run.budget.over
+        rounded = np.rint(self.fixed)
+        rounded[self.cells] = np.rint(moved)
+        return self._nearest_integers(rounded, search), not search.run.budget.over
 
-    def _next_to(self, near: FloatArray, search: TableSearch) -> IntArray | None:
-        """The nearest table of whole numbers: fractions add up, but rounded they need not."""
-        plain = TableMaster(self.windows, self.weight, reference=near, seed=self.seed)
+    def _nearest_integers(self, rounded: FloatArray, search: TableSearch) -> IntArray | None:
+        """The nearest congruent table of integers to rounded changes; None if none is found."""
+        plain = TableMaster(self.windows, self.weight, reference=rounded, seed=self.seed)
         plain.add(self.cuts)
         try:
             return plain.solve(search.run.budget).change
@@ -73,22 +74,24 @@ class _Squares(TableMaster):
             return None
 
     def _pieces(self, at: FloatArray, cells: IntArray) -> int:
-        """The straight pieces of ``w d²`` around some changes: from ``k`` to ``k + 1`` that is ``w ((2k + 1) d − k (k + 1))``."""
+        """Add linear pieces of ``w d²`` around these changes, ``w ((2k + 1) d − k (k + 1))`` from ``k`` on; their number."""
         new = [
             (cell, k)
-            for cell, where in zip(cells.tolist(), np.floor(at + 1e-7).tolist(), strict=True)
-            for k in (int(where) - 1, int(where))
-            if k not in self._seen[cell]
+            for cell, below in zip(cells.tolist(), np.floor(at + 1e-7).tolist(), strict=True)
+            for k in (int(below) - 1, int(below))
+            if k not in self._added[cell]
         ]
         if not new:
             return 0
         for cell, k in new:
-            self._seen[cell].add(k)
+            self._added[cell].add(k)
         place, at = np.array([cell for cell, _ in new]), np.array([float(k) for _, k in new])
         # In units of the scale squared, as the square column is.
-        steep, start = (2 * at + 1) / self.scale, at * (at + 1) / self.scale**2
+        slope, start = (2 * at + 1) / self.scale, at * (at + 1) / self.scale**2
         rows = np.arange(len(new))
-        one = sparse.csr_array((-steep, (rows, place)), shape=(len(new), self.n))
+        linear = sparse.csr_array((-slope, (rows, place)), shape=(len(new), self.n))
         square = sparse.csr_array((np.ones(len(new)), (rows, place)), shape=(len(new), self.n))
-        self.model.add_rows(sparse.csr_array(sparse.hstack([one, -one, square])), -start, np.full(len(new), np.inf))
+        self.model.add_rows(
+            sparse.csr_array(sparse.hstack([linear, -linear, square])), -start, np.full(len(new), np.inf)
+        )
         return len(new)

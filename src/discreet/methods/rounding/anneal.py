@@ -1,4 +1,4 @@
-"""A first rounding of a large table: the finest cells go up and down at random, ever more seldom for the worse."""
+"""A first rounding of a large table by simulated annealing over its base cells."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from discreet.methods.rounding.improve import renewed
 from discreet.methods.totals import Totals
 from discreet.problem import Status
 
-SWEEPS = 2_000  # over all cells
-WARM, COLD = 1.0, 0.05  # deviation, in bases, that is accepted now and then
-FINE = (2.0, 20.0)  # at first and at last, for a total that is a base too far away
+ANNEALING_SWEEPS = 2_000  # over all base cells
+INITIAL_TEMPERATURE, FINAL_TEMPERATURE = 1.0, 0.05  # in bases of deviation
+INITIAL_PENALTY, FINAL_PENALTY = 2.0, 20.0  # for a total that is one base beyond its bounds, in bases of deviation
 
 
 def annealed(grid: RoundingGrid, run: Run) -> FloatArray | None:
-    """A rounding, or None if none is found: there may be none. For tables whose finest cells determine all others."""
+    """A rounding of a table whose base cells determine all other cells; None if none is found, or for other tables."""
     base, table = grid.multiples.base, grid.problem.table
     if np.ptp(base) or np.any(grid.problem.status == Status.PUBLISHED):
         return None
@@ -29,31 +29,33 @@ def annealed(grid: RoundingGrid, run: Run) -> FloatArray | None:
     from discreet.methods.rounding.anneal_kernel import sweep  # takes half a second
 
     part, floor = grid.multiples.part, grid.multiples.floor
-    near = np.where(np.isfinite(grid.least), np.clip(np.rint(part), grid.least, grid.most), 0.0)
-    steps = sums.add_up(floor + near) - floor
-    finest = np.flatnonzero(table.is_base & (grid.least < grid.most))
-    if len(finest):
-        counts = sums.holding(finest)
-        price, where = grid.told.astype(float), (counts.indptr.astype(np.int64), counts.indices.astype(np.int64))
+    nearest = np.where(np.isfinite(grid.least), np.clip(np.rint(part), grid.least, grid.most), 0.0)
+    steps = sums.add_up(floor + nearest) - floor
+    base_cells = np.flatnonzero(table.is_base & (grid.least < grid.most))
+    if len(base_cells):
+        incidence = sums.incidence(base_cells)
+        first, cells = incidence.indptr.astype(np.int64), incidence.indices.astype(np.int64)
+        price = grid.told.astype(float)
         rng = np.random.default_rng(run.seed)
-        run.progress.stage("anneal", SWEEPS)
-        for turn, share in enumerate(np.linspace(0.0, 1.0, SWEEPS).tolist()):
-            warmth, fine = WARM * (COLD / WARM) ** share, FINE[0] * (FINE[1] / FINE[0]) ** share
-            chance = rng.random((len(finest), 3))
-            sweep(*where, finest, grid.least, grid.most, part, price, steps, chance, warmth, fine)
+        run.progress.stage("anneal", ANNEALING_SWEEPS)
+        for turn, share in enumerate(np.linspace(0.0, 1.0, ANNEALING_SWEEPS).tolist()):
+            temperature = INITIAL_TEMPERATURE * (FINAL_TEMPERATURE / INITIAL_TEMPERATURE) ** share
+            penalty = INITIAL_PENALTY * (FINAL_PENALTY / INITIAL_PENALTY) ** share
+            chance = rng.random((len(base_cells), 3))
+            sweep(first, cells, base_cells, grid.least, grid.most, part, price, steps, chance, temperature, penalty)
             if turn % 20 == 0:
-                run.progress.update(turn, f"{int(outside(grid, steps).sum()):,} totals too far away")
+                run.progress.update(turn, f"{int(out_of_bounds(grid, steps).sum()):,} totals out of bounds")
                 if run.budget.over:
                     return None
-    bad = outside(grid, steps)
-    while bad.any():
-        again = renewed(grid, [], steps, int(np.argmax(bad)), run)
-        if again is None or outside(grid, again).sum() >= bad.sum():
+    outside = out_of_bounds(grid, steps)
+    while outside.any():
+        again = renewed(grid, [], steps, int(np.argmax(outside)), run)
+        if again is None or out_of_bounds(grid, again).sum() >= outside.sum():
             return None
-        steps, bad = again, outside(grid, again)
+        steps, outside = again, out_of_bounds(grid, again)
     return steps
 
 
-def outside(grid: RoundingGrid, steps: FloatArray) -> BoolArray:
-    """Cells that are farther from the truth than they may be."""
+def out_of_bounds(grid: RoundingGrid, steps: FloatArray) -> BoolArray:
+    """Cells whose rounded values are farther from the true ones than allowed."""
     return np.asarray((steps < grid.least) | (steps > grid.most))

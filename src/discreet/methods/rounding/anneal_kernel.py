@@ -1,4 +1,4 @@
-"""Simulated annealing over the finest cells: compiled, and in a module of its own as that takes a while."""
+"""Simulated annealing over base cells; compiled, and in a separate module because compiling takes a while."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from discreet.compiled import compiled
 
 @compiled
 def sweep(
-    first: IntArray,  # where the sums of each of the finest cells begin in ``sums``
-    sums: IntArray,
-    finest: IntArray,
+    first: IntArray,  # per base cell, the position of its first cell in ``cells``
+    cells: IntArray,  # that contain each base cell, itself included
+    base_cells: IntArray,
     least: FloatArray,
     most: FloatArray,
     part: FloatArray,
-    price: FloatArray,  # of one step of deviation, by cell
+    price: FloatArray,  # per cell, of one step of deviation
     steps: FloatArray,
-    chance: FloatArray,  # three numbers a move
-    warmth: float,
-    fine: float,  # for a step beyond the bounds of a total
+    chance: FloatArray,  # three random numbers per turn
+    temperature: float,
+    penalty: float,  # for one step beyond the bounds of a total
 ) -> None:
-    """As many moves as there are chances: one of the finest cells, one step, and all totals it counts in."""
+    """Turns of simulated annealing: one step of a random base cell and of all totals that contain it, if accepted."""
     for turn in range(chance.shape[0]):
-        k = int(chance[turn, 0] * len(finest))
-        cell = finest[k]
+        k = int(chance[turn, 0] * len(base_cells))
+        cell = base_cells[k]
         by = 1.0 if chance[turn, 1] < 0.5 else -1.0
         if steps[cell] + by < least[cell] or steps[cell] + by > most[cell]:
             by = -by
@@ -33,12 +33,12 @@ def sweep(
                 continue
         worse = 0.0
         for at in range(first[k], first[k + 1]):
-            i = sums[at]
+            i = cells[at]
             before, after = steps[i], steps[i] + by
             worse += price[i] * (abs(after - part[i]) - abs(before - part[i]))
             outside = max(least[i] - after, after - most[i], 0.0) - max(least[i] - before, before - most[i], 0.0)
             if outside != 0.0:
-                worse += fine * outside
-        if worse <= 0.0 or chance[turn, 2] < np.exp(-worse / warmth):
+                worse += penalty * outside
+        if worse <= 0.0 or chance[turn, 2] < np.exp(-worse / temperature):
             for at in range(first[k], first[k + 1]):
-                steps[sums[at]] += by
+                steps[cells[at]] += by

@@ -1,4 +1,4 @@
-"""A better rounding piece by piece: most cells stay, those around one that would rather be elsewhere are rounded anew."""
+"""Improvement of a rounding piece by piece: the cells around one are rounded again, all others keep their values."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from discreet.methods.core.cuts import Cut
 from discreet.methods.rounding.grid import RoundingGrid
 from discreet.methods.rounding.program import RoundingProgram
 
-PIECE = 3_000  # cells that are rounded anew together
-NODES = 30  # branches for each piece
-NEAR = 1e-3  # a cell is where it wants to be if it is this near
-GAP = 0.002  # of a piece that is good enough
+MAX_PIECE_CELLS = 3_000  # cells that are rounded again together
+MAX_PIECE_NODES = 30  # of branch and bound per piece
+STEP_DIFFERENCE_IGNORED = 1e-3  # from the linear program: closer cells need no improvement
+PIECE_GAP = 0.002  # relative gap at which the solver stops for a piece
 
 
 def one_pass(grid: RoundingGrid, cuts: Sequence[Cut], steps: FloatArray, wish: FloatArray, run: Run) -> FloatArray:
-    """Every cell that is not where the linear program wants it gets a chance, the farthest first."""
+    """Round again around every cell that differs from the linear program's solution ``wish``, the largest difference first."""
     movable = grid.least < grid.most
-    waiting = movable & (np.abs(steps - wish) > NEAR)
+    waiting = movable & (np.abs(steps - wish) > STEP_DIFFERENCE_IGNORED)
     rng = np.random.default_rng(run.seed)
     order = np.flatnonzero(waiting)
     order = order[np.argsort(-np.abs(steps - wish)[order], kind="stable")]
@@ -33,37 +33,47 @@ def one_pass(grid: RoundingGrid, cuts: Sequence[Cut], steps: FloatArray, wish: F
         if not waiting[cell]:
             continue
         piece = _around(grid.problem.table.relations, movable, cell, rng)
-        program = RoundingProgram(grid, piece, steps)
-        program.add(cuts)
-        found = program.solve(run.budget, run.seed, gap=GAP, nodes=NODES, start=steps)
-        if found.steps is not None and grid.deviation(found.steps) < grid.deviation(steps):
-            steps = found.steps
+        found = _solved(grid, cuts, steps, piece, run, start=steps)
+        if found is not None and grid.deviation(found) < grid.deviation(steps):
+            steps = found
         waiting &= ~piece
         run.progress.update(len(order) - int(waiting.sum()), f"deviation {grid.deviation(steps):,.0f}")
     return steps
 
 
 def renewed(grid: RoundingGrid, cuts: Sequence[Cut], steps: FloatArray, cell: int, run: Run) -> FloatArray | None:
-    """A rounding that keeps all bounds and cuts around a cell, and elsewhere stays as it is; None if none is found."""
+    """A rounding that meets all bounds and cuts around a cell and changes no other cells; None if none is found."""
     movable = grid.least < grid.most
     movable[cell] = True
     piece = _around(grid.problem.table.relations, movable, cell, np.random.default_rng(run.seed))
+    return _solved(grid, cuts, steps, piece, run)
+
+
+def _solved(
+    grid: RoundingGrid,
+    cuts: Sequence[Cut],
+    steps: FloatArray,
+    piece: BoolArray,
+    run: Run,
+    start: FloatArray | None = None,
+) -> FloatArray | None:
+    """A rounding that differs from ``steps`` in a piece only; None if none is found."""
     program = RoundingProgram(grid, piece, steps)
     program.add(cuts)
-    return program.solve(run.budget, run.seed, gap=GAP, nodes=NODES).steps
+    return program.solve(run.budget, run.seed, gap=PIECE_GAP, nodes=MAX_PIECE_NODES, start=start).steps
 
 
 def _around(relations: sparse.csr_array, movable: BoolArray, cell: int, rng: np.random.Generator) -> BoolArray:
-    """Cells that share relations with a cell, those that share relations with these, and so on."""
+    """A cell, the movable cells in its relations, those in the relations of these, and so on, up to the size of a piece."""
     found = np.zeros(len(movable), dtype=bool)
     found[cell] = True
-    size = abs(relations)
+    weights = abs(relations)
     while True:
-        touched = np.flatnonzero(size @ found)
-        near = np.zeros(len(movable), dtype=bool)
-        near[size[touched].indices] = True
-        new = np.flatnonzero(near & movable & ~found)
-        slack = PIECE - int(found.sum())
-        if not len(new) or slack <= 0:
+        rows = np.flatnonzero(weights @ found)
+        neighbours = np.zeros(len(movable), dtype=bool)
+        neighbours[weights[rows].indices] = True
+        new = np.flatnonzero(neighbours & movable & ~found)
+        n_left = MAX_PIECE_CELLS - int(found.sum())
+        if not len(new) or n_left <= 0:
             return found
-        found[new if len(new) <= slack else rng.choice(new, slack, replace=False)] = True
+        found[new if len(new) <= n_left else rng.choice(new, n_left, replace=False)] = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.audit import audit
+from discreet.methods.check import verdicts
 from discreet.methods.core.cuts import Cut
 from discreet.methods.core.deviations import limits_by_cell, without_noise
 from discreet.methods.core.requirements import Requirement, exposed_requirements
@@ -50,7 +50,7 @@ def exposed(grid: RoundingGrid, steps: FloatArray, progress: Progress | None = N
     problem = grid.problem
     if not any(problem.levels(attacker)[:, grid.due(attacker)].any() for attacker in problem.attackers()):
         return {}
-    return exposed_requirements(audit(problem, protection(grid, steps), intervals=False, progress=progress))
+    return exposed_requirements(verdicts(problem, protection(grid, steps), progress=progress))
 
 
 def protection(grid: RoundingGrid, steps: FloatArray, **report: object) -> Protection:

@@ -1,4 +1,4 @@
-"""A random controlled rounding of a network whose expected value is the truth, by a walk along cycles (Cox 1987)."""
+"""Unbiased controlled rounding of a network, by random steps along cycles (Cox 1987)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from discreet.problem import Status
 
 
 def unbiased(grid: RoundingGrid, run: Run) -> FloatArray:
-    """Steps up of every cell, 0 or 1 where it is no multiple, drawn so that on average they are its part of a base.
+    """Steps up of every cell, 0 or 1 unless it is a multiple; their expected value is the fractional part in bases.
 
-    As long as cells are between two multiples there is a cycle of such cells in the network. All of them move along it, one
-    way or the other, until the first one is a multiple; which way is drawn so that on average nothing moves.
+    As long as cells lie between two multiples, there is a cycle of such cells in the network. All its cells change along the
+    cycle, in one direction or the other, until one of them is a multiple. The direction is random with expected change zero.
     """
     from discreet.methods.rounding.unbiased_kernel import walk  # takes a while to load
 
@@ -27,31 +27,31 @@ def unbiased(grid: RoundingGrid, run: Run) -> FloatArray:
     if net is None or (len(part) and np.ptp(grid.multiples.base) > 0):
         raise RuleError(
             "Unbiased rounding is for tables that are networks, such as two-way tables with at most one hierarchy, and for one "
-            "base. Leave unbiased out, or use random-round, which is not additive."
+            "base. Leave out unbiased, or use random-round, which is not additive."
         )
     if scale is None:
         raise RuleError(
-            "Unbiased rounding counts in the last decimal of values and base, of which there are too many here."
+            "Unbiased rounding needs values and a base with fewer decimals: it computes in units of the last one."
         )
     suppressed = problem.status == Status.SUPPRESSED
     fixed = np.flatnonzero((part > 0) & ((problem.status == Status.PUBLISHED) | net.pinned))
     if len(fixed):
         labels = problem.table.labels(fixed)
         raise NoSafePatternError(
-            f"Cells that must stay as they are, and are no multiples of the base, leave no unbiased rounding: {some(labels)}.",
+            f"There is no unbiased rounding: these cells must not change but are not multiples of the base: {some(labels)}.",
             labels,
         )
-    # What is not told takes up what others leave over: the nodes at its ends count as one.
+    # Suppressed cells may take any value, so the nodes at their ends are joined.
     ends = (np.ones(int(suppressed.sum())), (net.tail[suppressed], net.head[suppressed]))
     _, node = csgraph.connected_components(sparse.csr_array(ends, shape=(net.nodes, net.nodes)), directed=False)
     moving = np.flatnonzero((part > 0) & ~suppressed)
     run.progress.stage("round", 1)
     full = round(float(grid.multiples.base[0]) * scale) if len(part) else 1
-    grains = np.rint(part[moving] * full).astype(np.int64)
+    amount = np.rint(part[moving] * full).astype(np.int64)
     chance = run.random("round", problem).random(len(moving))
     tail, head = (node[end[moving]].astype(np.int64) for end in (net.tail, net.head))
-    walk(tail, head, int(node.max(initial=-1)) + 1, grains, full, chance)
+    walk(tail, head, int(node.max(initial=-1)) + 1, amount, full, chance)
     steps = np.zeros(len(part))
-    steps[moving] = grains / full
+    steps[moving] = amount / full
     run.progress.update(1)
     return steps

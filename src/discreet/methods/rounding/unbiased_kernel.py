@@ -1,4 +1,4 @@
-"""The walk along cycles: compiled, and in a module of its own as that takes a while."""
+"""Random steps along cycles; compiled, and in a separate module because compiling takes a while."""
 
 from __future__ import annotations
 
@@ -8,32 +8,33 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.compiled import compiled
 
 
-def walk(tail: IntArray, head: IntArray, nodes: int, grains: IntArray, full: int, chance: FloatArray) -> None:
-    """Move the grains of all arcs along cycles until every arc has none or is full; ``chance`` has a number for each arc.
+def walk(tail: IntArray, head: IntArray, nodes: int, amount: IntArray, full: int, chance: FloatArray) -> None:
+    """Change the amounts of all arcs along cycles until each is 0 or ``full``; ``chance`` has one number per arc.
 
-    At every node what comes in and goes out differs by a multiple of ``full``, so that no path ends at an arc in between.
+    At every node the amounts in and out differ by a multiple of ``full``, so that no path ends at a node with one open arc, an
+    arc between 0 and ``full``.
     """
     ends = np.concatenate([tail, head])
     order = np.argsort(ends, kind="stable")
     first = np.searchsorted(ends[order], np.arange(nodes + 1)).astype(np.int64)
-    _walk(tail, head, first, order % max(len(tail), 1), grains, full, chance)
+    _walk(tail, head, first, order % max(len(tail), 1), amount, full, chance)
 
 
 @compiled
 def _walk(
-    tail: IntArray, head: IntArray, first: IntArray, arcs: IntArray, grains: IntArray, full: int, chance: FloatArray
+    tail: IntArray, head: IntArray, first: IntArray, arcs: IntArray, amount: IntArray, full: int, chance: FloatArray
 ) -> None:
     nodes = len(first) - 1
-    many = first[1:] - first[:-1]  # arcs of each node that may be in between
-    place = np.full(nodes, -1, dtype=np.int64)  # of each node on the path
+    n_open = first[1:] - first[:-1]  # per node, the number of arcs that may be open
+    place = np.full(nodes, -1, dtype=np.int64)  # per node, its position on the path
     path, by = np.zeros(nodes + 1, dtype=np.int64), np.zeros(nodes + 1, dtype=np.int64)
-    drawn = 0
+    n_cycles = 0
     for start in range(nodes):
-        length = 0  # of the path so far, in arcs
+        length = 0  # number of arcs on the path
         path[0], by[0], place[start] = start, -1, 0
         while True:
             u = path[length]
-            arc = _next_arc(u, by[length], first, arcs, many, grains, full)
+            arc = _next_arc(u, by[length], first, arcs, n_open, amount, full)
             if arc < 0:
                 break
             v = head[arc] if tail[arc] == u else tail[arc]
@@ -41,8 +42,8 @@ def _walk(
                 length += 1
                 path[length], by[length], place[v] = v, arc, length
                 continue
-            _turn(v, arc, place[v], length, path, by, tail, grains, full, chance[drawn])
-            drawn += 1
+            _round_along(v, arc, place[v], length, path, by, tail, amount, full, chance[n_cycles])
+            n_cycles += 1
             while length > place[v]:
                 place[path[length]] = -1
                 length -= 1
@@ -50,14 +51,14 @@ def _walk(
 
 
 @compiled
-def _next_arc(u: int, came: int, first: IntArray, arcs: IntArray, many: IntArray, grains: IntArray, full: int) -> int:
-    """An arc at a node that is in between, other than the one it was reached by; those that are done are dropped."""
+def _next_arc(u: int, came: int, first: IntArray, arcs: IntArray, n_open: IntArray, amount: IntArray, full: int) -> int:
+    """An open arc at a node other than the arc it was reached by; closed arcs are removed from its list."""
     k = 0
-    while k < many[u]:
+    while k < n_open[u]:
         arc = arcs[first[u] + k]
-        if grains[arc] == 0 or grains[arc] == full:
-            many[u] -= 1
-            arcs[first[u] + k] = arcs[first[u] + many[u]]
+        if amount[arc] == 0 or amount[arc] == full:
+            n_open[u] -= 1
+            arcs[first[u] + k] = arcs[first[u] + n_open[u]]
         elif arc == came:
             k += 1
         else:
@@ -66,7 +67,7 @@ def _next_arc(u: int, came: int, first: IntArray, arcs: IntArray, many: IntArray
 
 
 @compiled
-def _turn(
+def _round_along(
     v: int,
     last: int,
     begin: int,
@@ -74,18 +75,18 @@ def _turn(
     path: IntArray,
     by: IntArray,
     tail: IntArray,
-    grains: IntArray,
+    amount: IntArray,
     full: int,
     chance: float,
 ) -> None:
-    """Move along the cycle from ``v`` over the path and back by the last arc, as far as it goes one way or the other."""
+    """Change the amounts along the cycle of the path from ``v`` and the last arc, as far as possible in a random direction."""
     up, down = full, full
     for k in range(begin + 1, length + 2):
         arc = last if k > length else by[k]
-        forth = tail[arc] == path[k - 1]
-        slack = full - grains[arc] if forth else grains[arc]
+        forward = tail[arc] == path[k - 1]
+        slack = full - amount[arc] if forward else amount[arc]
         up, down = min(up, slack), min(down, full - slack)
-    move = up if chance * (up + down) < down else -down
+    change = up if chance * (up + down) < down else -down
     for k in range(begin + 1, length + 2):
         arc = last if k > length else by[k]
-        grains[arc] += move if tail[arc] == path[k - 1] else -move
+        amount[arc] += change if tail[arc] == path[k - 1] else -change

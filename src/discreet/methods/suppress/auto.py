@@ -1,4 +1,4 @@
-"""A ladder of methods, each beginning with the best pattern of those before."""
+"""Several methods in turn, each starting with the cheapest pattern of those before."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from discreet.methods.suppress.optimal.search import LARGE, PatternSearch
 from discreet.problem import Problem
 from discreet.protection import Protection
 
-SLICE = 20.0  # seconds for an integer program
-NO_TIME = "kelly: there was no time for more"
+SECONDS_PER_PROGRAM = 20.0  # time limit of each integer program of the last step
+NO_TIME = "kelly: no time left for other methods"
 
 
 @dataclass(frozen=True)
 class Auto:
     """First ``kelly``; then, as far as size and time allow, ``modular``, ``guided``, ``improve`` and ``optimal``.
 
-    A pattern is only replaced by a cheaper one that is safe: time makes it better, never worse. Only ``modular`` shares out
-    what is left of the time, so two runs with different limits may find different ones. Without a time limit ``optimal`` is
-    left out, which may never end.
+    A pattern is only replaced by a cheaper safe pattern, so more time never makes the result worse. Only ``modular`` divides
+    the time left among its steps, so runs with different time limits may find different patterns. Without a time limit
+    ``optimal`` is left out, because it may never end.
     """
 
     name = "auto"
@@ -37,12 +37,12 @@ class Auto:
         elif run.budget.over:
             note = NO_TIME
         else:
-            found, note = _climb(problem, run, found)
+            found, note = _improved(problem, run, found)
         return replace(found, report=replace(found.report, method=self.name, note=note))
 
 
-def _climb(problem: Problem, run: Run, found: Protection) -> tuple[Protection, str]:
-    """Rung by rung, until the pattern is proven to be the cheapest, or time is up."""
+def _improved(problem: Problem, run: Run, found: Protection) -> tuple[Protection, str]:
+    """The pattern after the other methods, until it is proven to be the cheapest or the time is over, and a note on them."""
     search = None
     with run.budget.interruptible():
         search = PatternSearch(problem, run)
@@ -54,19 +54,19 @@ def _climb(problem: Problem, run: Run, found: Protection) -> tuple[Protection, s
         return replace(found, report=replace(found.report, status=run.budget.ending)), NO_TIME
     used = ["kelly"]
 
-    def rung(name: str) -> bool:
+    def begins(name: str) -> bool:
         if not search.done():
             used.append(name)
         return used[-1] == name
 
     with run.budget.interruptible():
-        if search.has_tables and rung("modular"):
-            search.grow(table_by_table(problem, run.unkept(), 1.0).astype(float))
-        if rung("guided"):
+        if search.has_tables and begins("modular"):
+            search.grow(table_by_table(problem, run.without_keep(), 1.0).astype(float))
+        if begins("guided"):
             search.follow()
-        if rung("improve"):
+        if begins("improve"):
             Neighbourhoods(search).descend()
-        if run.budget.seconds is not None and rung("optimal"):
-            search.rounds(SLICE)
-    why = "is proven to be the cheapest" if search.proven else "is the cheapest found"
-    return search.protection("auto"), f"{', '.join(used)}: the pattern {why}"
+        if run.budget.seconds is not None and begins("optimal"):
+            search.rounds(SECONDS_PER_PROGRAM)
+    quality = "is proven to be the cheapest" if search.proven else "is the cheapest found"
+    return search.protection("auto"), f"{', '.join(used)}: the pattern {quality}"

@@ -1,4 +1,4 @@
-"""A hierarchy from the bottom up: what can be protected within one table, then within a few, changing no total above."""
+"""A hierarchy from the bottom up: cells are protected within one table, or else within the next larger part."""
 
 from __future__ import annotations
 
@@ -8,107 +8,106 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.audit import audit
 from discreet.errors import NoSafePatternError
 from discreet.executors import in_order
 from discreet.inference.deviations import Deviation
 from discreet.inference.max_flow import network
+from discreet.methods.check import exposed_cells
 from discreet.methods.context import Run
-from discreet.methods.suppress.pattern import Moves, Pattern
+from discreet.methods.suppress.pattern import DeviationsByAttacker, Pattern
 from discreet.methods.suppress.restrict import restrict
 from discreet.methods.suppress.subtables import Subtable, subtables
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import suppress
 
-BATCH = 64  # regions at a time: between two batches there is a look at the clock
-LARGE = 10_000  # cells: programs of larger regions are no quicker than those of all cells
+MAX_REGIONS_PER_BATCH = 64  # the time limit is checked between batches
+MAX_REGION_CELLS = 10_000  # programs of larger regions are no faster than those of all cells
 
 
 @dataclass(frozen=True, eq=False)
 class _Region:
-    """Cells that are in some tables and in no others, all of which are below one total."""
+    """Cells whose relations all belong to the tables below one total."""
 
     problem: Problem
     cells: IntArray
     seed: int
-    seconds: float | None  # to take at most
+    seconds: float | None  # time limit
 
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """What to suppress in a region, which sensitive cells that does not protect, and moves that show it of the others."""
+    """The pattern in a region, the sensitive cells that it does not protect, and deviations that protect the others."""
 
     suppressed: BoolArray
-    stuck: IntArray
-    moves: list[list[Deviation]]  # by attacker who matters there
+    unprotected: IntArray
+    deviations: list[list[Deviation]]  # per attacker of the region
 
 
-def apart(problem: Problem, run: Run) -> tuple[BoolArray, Moves]:
-    """Protect what can be protected without suppressing totals of the table it is in, or else of the next larger part.
+def protected_by_regions(problem: Problem, run: Run) -> tuple[BoolArray, DeviationsByAttacker]:
+    """Suppress cells region by region: a table, or the tables below a total, whose own totals stay published if possible.
 
-    A move that changes no total of a region is one in the whole hierarchy as well: regions without common tables can be taken
-    one by one, in any order or at the same time, by small programs. Most sensitive cells of a large hierarchy are protected
-    that way in their own table. Those that nothing protects there, often its largest cells, come to the next region.
-    What is suppressed is told, and moves that show which cells that protects, by attacker.
+    A deviation that changes no total of a region is also a deviation of the complete hierarchy. So regions without common
+    tables are solved one by one, in any order or at the same time, by small programs. Most sensitive cells of a large hierarchy
+    are protected within their own table. Those that cannot be, often its largest cells, are left to the next larger region.
+    Returned are the suppressed cells and, per attacker, deviations that show which cells they protect.
     """
     suppressed = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
     if run.start is not None:
         suppressed |= run.start & (problem.status == Status.FREE)
-    place = {who.name: number for number, who in enumerate(problem.attackers())}
-    moves: list[list[Deviation]] = [[] for _ in place]
-    # Flows are as quick in all of a hierarchy as in a part of it.
+    deviations: dict[str, list[Deviation]] = {attacker.name: [] for attacker in problem.attackers()}
+    # Flows are as fast in a complete hierarchy as in a part of it.
     tables = [] if network(problem.table.relations) is not None else subtables(problem.table.relations)
     if len(tables) < 2:
-        return suppressed, moves
-    stuck = problem.status == Status.PRIMARY
-    if run.start is not None:  # what that protects is left as it is
-        seen = audit(problem, suppress(problem, suppressed), intervals=False)
-        stuck &= np.isin(np.arange(len(problem)), seen.cell[~seen.safe])
+        return suppressed, list(deviations.values())
+    unprotected = problem.status == Status.PRIMARY
+    if run.start is not None:  # cells that the starting pattern protects need nothing more
+        exposed = exposed_cells(problem, suppress(problem, suppressed))
+        unprotected &= np.isin(np.arange(len(problem)), exposed)
     regions = _Regions(problem, tables)
-    run.progress.stage("tables", int(stuck.sum()))
-    while not run.budget.over and (batch := regions.batch(stuck)):
-        work = [_region(problem, suppressed, stuck, *one, run.seed, run.budget.left) for one in batch]
+    run.progress.stage("tables", int(unprotected.sum()))
+    while not run.budget.over and (batch := regions.batch(unprotected)):
+        work = [_region(problem, suppressed, unprotected, *one, run) for one in batch]
         for region, found in zip(work, in_order(run.executor, _protect, work), strict=True):
             cells = region.cells
             suppressed[cells] |= found.suppressed
-            stuck[cells] = False
-            stuck[cells[found.stuck]] = True
-            for who, new in zip(region.problem.attackers(), found.moves, strict=True):
-                moves[place[who.name]] += [Deviation(cells[move.cells], move.amount) for move in new]
-        run.progress.update(int((~stuck[problem.primaries]).sum()), f"{int(suppressed.sum()):,} suppressed")
+            unprotected[cells] = False
+            unprotected[cells[found.unprotected]] = True
+            for attacker, new in zip(region.problem.attackers(), found.deviations, strict=True):
+                deviations[attacker.name] += [Deviation(cells[one.cells], one.amount) for one in new]
+        run.progress.update(int((~unprotected[problem.primaries]).sum()), f"{int(suppressed.sum()):,} suppressed")
         run.keep(suppressed)
-    return suppressed, moves
+    return suppressed, list(deviations.values())
 
 
 class _Regions:
-    """The tables below each total, from the bottom up."""
+    """The regions of a hierarchy: the tables below each total, small ones first."""
 
     def __init__(self, problem: Problem, tables: Sequence[Subtable]) -> None:
         self.relations = problem.table.relations
-        self.everywhere = np.diff(self.relations.tocsc().indptr)
+        self.n_relations = np.diff(self.relations.tocsc().indptr)
         self.tables = tables
-        self.home = np.full(len(problem), -1)  # the table that a cell is within, not in its margins
+        self.home = np.full(len(problem), -1)  # the table in whose interior a cell is
         for k, table in enumerate(tables):
             self.home[table.cells[(table.at > 0).all(axis=0)]] = k
         self.below = _below(tables, self.home)
         size = np.array([sum(len(tables[k].cells) for k in below) for below in self.below])
         self.left = [k for k in np.argsort(size, kind="stable").tolist() if len(self.below[k]) < len(tables)]
 
-    def batch(self, stuck: BoolArray) -> list[tuple[IntArray, IntArray]]:
-        """Cells and relations of the next regions that have something to protect and no table in common."""
-        homes, busy = set(self.home[np.flatnonzero(stuck)].tolist()), set[int]()
+    def batch(self, unprotected: BoolArray) -> list[tuple[IntArray, IntArray]]:
+        """Cells and relations of the next regions with unprotected cells and without common tables."""
+        homes, busy = set(self.home[np.flatnonzero(unprotected)].tolist()), set[int]()
         found, left = [], []
         for place, k in enumerate(self.left):
             below = self.below[k]
-            if busy & below:  # those before it come first
+            if busy & below:  # after an earlier region with the same tables
                 left.append(k)
             elif homes & below:
                 region = self._closed(sorted(below))
-                if len(region[0]) <= LARGE and stuck[region[0]].any():
+                if len(region[0]) <= MAX_REGION_CELLS and unprotected[region[0]].any():
                     found.append(region)
                     busy |= below
-            if len(found) == BATCH:
+            if len(found) == MAX_REGIONS_PER_BATCH:
                 left += self.left[place + 1 :]
                 break
         self.left = left
@@ -117,12 +116,12 @@ class _Regions:
     def _closed(self, tables: list[int]) -> tuple[IntArray, IntArray]:
         """Cells whose relations are all in these tables, and those relations."""
         rows = np.unique(np.concatenate([self.tables[k].rows for k in tables]))
-        cells, here = np.unique(self.relations[rows].indices, return_counts=True)
-        return cells[here == self.everywhere[cells]], rows
+        cells, n_inside = np.unique(self.relations[rows].indices, return_counts=True)
+        return cells[n_inside == self.n_relations[cells]], rows
 
 
 def _below(tables: Sequence[Subtable], home: IntArray) -> list[set[int]]:
-    """For each table, itself and all tables whose margins are within it or within one below it."""
+    """Per table, itself and all tables whose margins are in its interior or in that of a table below it."""
     children: list[set[int]] = [set() for _ in tables]
     for k, table in enumerate(tables):
         margin = table.cells[(table.at == 0).sum(axis=0) == 1]
@@ -141,19 +140,13 @@ def _below(tables: Sequence[Subtable], home: IntArray) -> list[set[int]]:
 
 
 def _region(
-    problem: Problem,
-    suppressed: BoolArray,
-    stuck: BoolArray,
-    cells: IntArray,
-    rows: IntArray,
-    seed: int,
-    seconds: float | None,
+    problem: Problem, suppressed: BoolArray, unprotected: BoolArray, cells: IntArray, rows: IntArray, run: Run
 ) -> _Region:
-    """What is protected already is only suppressed; what was suppressed for that stays so."""
+    """The problem of a region; cells that are suppressed and need no more protection have the status ``SUPPRESSED``."""
     part = restrict(problem, cells, rows)
-    done = suppressed[cells] & ~stuck[cells]
+    done = suppressed[cells] & ~unprotected[cells]
     status = np.where(done & (part.status != Status.PUBLISHED), Status.SUPPRESSED, part.status).astype(np.int8)
-    return _Region(part.with_columns(status=status), cells, seed, seconds)
+    return _Region(part.with_columns(status=status), cells, run.seed, run.budget.left)
 
 
 def _protect(region: _Region) -> _Found:
@@ -162,8 +155,8 @@ def _protect(region: _Region) -> _Found:
     try:
         pattern.grow(run)
         suppressed, _ = pattern.trim(run)
-    except NoSafePatternError:  # not in time
+    except NoSafePatternError:  # the time was too short
         suppressed = pattern.suppressed
     if run.budget.cancelled:
         raise KeyboardInterrupt
-    return _Found(suppressed, pattern.lacking(), pattern.moves(suppressed))
+    return _Found(suppressed, pattern.unprotected(), pattern.deviations(suppressed))

@@ -1,4 +1,4 @@
-"""Publish again what is suppressed without need, most expensive first."""
+"""The clean-up: publish secondaries that are not needed, the costliest first."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ import numpy as np
 
 from discreet.arrays import BoolArray
 from discreet.methods.context import Run
-from discreet.methods.suppress.evidence import KnownDeviations, seek
-from discreet.methods.suppress.mover import FARES, Mover
-from discreet.methods.suppress.movers import AnyMover, movers
-from discreet.methods.suppress.unpick import Unpicked
+from discreet.methods.suppress.deviation_program import SURCHARGES, DeviationProgram
+from discreet.methods.suppress.deviation_search import DeviationSearch, deviation_searches
+from discreet.methods.suppress.evidence import KnownDeviations, find_deviations
+from discreet.methods.suppress.relation_bounds import RelationBounds
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 
-VAST = 20_000  # suppressed cells, from which on other evidence is only sought
-NEAR = (300, 2_000)  # that near
+MIN_CELLS_FOR_LOCAL_SEARCH = 20_000  # suppressed: in larger patterns programs over all cells take too long
+LOCAL_SEARCH_CELLS = (300, 2_000)  # around the cell in question, the smaller program first
 
 
 def eliminate(
     problem: Problem, suppressed: BoolArray, evidence: Sequence[KnownDeviations], run: Run
 ) -> tuple[BoolArray, str]:
-    """Drop every redundant secondary; the pattern stays safe after each, so it can be stopped at any time.
+    """Publish every redundant secondary; the pattern is safe after each step, so the clean-up can end at any time.
 
-    A secondary is redundant if every protected cell whose evidence, one an attacker, moves it finds other evidence without
-    it. KnownDeviations is sought that moves as little as possible of what may still go, so most drops need no search at all. Once
-    needed, always needed, as the pattern only shrinks: one pass is enough, unless it drops a cell that needed others.
+    A secondary is redundant if every protected cell whose known deviations move it has other deviations without it, against
+    each attacker. The search prefers deviations that move few free cells, so most steps need no search. As the pattern only
+    shrinks, a cell that is needed stays needed: one pass is enough, unless a cell that needed protection itself is published.
 
-    In vast patterns evidence is only sought near a cell, and what is not found to be redundant that way stays suppressed.
+    In large patterns deviations are only searched around a cell, and a cell not found to be redundant stays suppressed.
     """
     suppressed = suppressed.copy()
     price = np.where(problem.status == Status.FREE, problem.cost, 0.0)
-    fares = FARES[-2:]  # which evidence is found does not matter, only whether
+    surcharges = SURCHARGES[-2:]  # any deviation will do, so the fastest programs are enough
     try:
-        found = movers(problem, suppressed, price, run.seed, fares)
-        sides = [_Side(*both) for both in zip(evidence, found, strict=True)]
-        if not all(side.shows_all(suppressed, run.budget) for side in sides):
+        found = deviation_searches(problem, suppressed, price, run.seed, surcharges)
+        by_attacker = [_AttackerEvidence(*both) for both in zip(evidence, found, strict=True)]
+        if not all(one.shows_all(suppressed, run.budget) for one in by_attacker):
             return suppressed, run.budget.ending if run.budget.over else "heuristic"
-        if suppressed.sum() > VAST:
-            for mover in found:
-                if isinstance(mover, Mover):
-                    mover.stay_near(*NEAR)
+        if suppressed.sum() > MIN_CELLS_FOR_LOCAL_SEARCH:
+            for search in found:
+                if isinstance(search, DeviationProgram):
+                    search.search_locally(*LOCAL_SEARCH_CELLS)
         again = True
         while again:
             again = False
@@ -53,77 +53,78 @@ def eliminate(
             for done, i in enumerate(candidates.tolist(), start=1):
                 if run.budget.over:
                     return suppressed, run.budget.ending
-                asked = [side for side in sides if side.publish(i, suppressed)]
-                if not any(side.ruled_out(i, suppressed) for side in asked) and all(
-                    s.has_other(i, suppressed) for s in asked
-                ):
+                affected = [one for one in by_attacker if one.publish(i, suppressed)]
+                ruled_out = any(one.ruled_out(i, suppressed) for one in affected)
+                if not ruled_out and all(one.has_other(i, suppressed) for one in affected):
                     suppressed[i] = False
                     left -= 1
                     run.keep(suppressed)
-                    again |= any(e.is_protected[i] for e in evidence)
+                    again |= any(known.is_protected[i] for known in evidence)
                 else:
-                    for side in sides:
-                        side.hide(i)
+                    for one in by_attacker:
+                        one.suppress_again(i)
                 run.progress.update(done, f"{left:,} suppressed")
-    except KeyboardInterrupt:  # every drop made so far was proven safe
+    except KeyboardInterrupt:  # the pattern is safe after every step
         run.budget.cancel()
         return suppressed, run.budget.ending
     return suppressed, "heuristic"
 
 
-class _Side:
-    """What is known to be safe from one attacker, and what finds out more."""
+class _AttackerEvidence:
+    """The known deviations against one attacker, and the search for further ones."""
 
-    def __init__(self, evidence: KnownDeviations, mover: AnyMover) -> None:
+    def __init__(self, evidence: KnownDeviations, search: DeviationSearch) -> None:
         self.evidence = evidence
-        self.mover = mover
-        self.looked = False  # at what single relations say without the cell in question
+        self.search = search
+        self.checked_relations = False  # for the cell published last
 
     @cached_property
-    def unpicked(self) -> Unpicked | None:
-        """A flow is found, or not, as quickly as single relations are looked at."""
-        return Unpicked(self.mover, self.evidence) if isinstance(self.mover, Mover) else None
+    def relation_bounds(self) -> RelationBounds | None:
+        """Bounds from single relations; None for flows, which are found as fast as these bounds."""
+        return RelationBounds(self.search, self.evidence) if isinstance(self.search, DeviationProgram) else None
 
     def shows_all(self, suppressed: BoolArray, budget: Budget) -> bool:
-        """Find evidence for every cell that lacks it; False if there is no time, or if only the audit can tell."""
+        """Find deviations for every cell that lacks them; False if the time is over, or if a search fails."""
         for p in np.flatnonzero(self.evidence.is_protected & suppressed).tolist():
-            if not self.evidence.suffices(p) and (budget.over or seek(self.mover, self.evidence, p) is None):
+            if not self.evidence.suffices(p) and (
+                budget.over or find_deviations(self.search, self.evidence, p) is None
+            ):
                 return False
         return True
 
     def publish(self, i: int, suppressed: BoolArray) -> bool:
-        """Take a cell out of play; whether there is evidence that moves it."""
-        self.mover.bar(i, True)
-        self.looked = False
+        """Publish a cell; whether a protected cell relies on a deviation that moves it."""
+        self.search.bar(i, True)
+        self.checked_relations = False
         _, p = self.evidence.relying_on(i)
         return bool(self.evidence.counts(p, suppressed, i).any())
 
     def ruled_out(self, i: int, suppressed: BoolArray) -> bool:
-        """Whether single relations already forbid to publish a cell, which is much quicker to see than by a linear program."""
-        self.looked = True
-        return self.unpicked is not None and self.unpicked.rules_out(i, suppressed)
+        """Whether single relations show that the cell is needed, which is much faster than a linear program."""
+        self.checked_relations = True
+        return self.relation_bounds is not None and self.relation_bounds.rules_out(i, suppressed)
 
-    def hide(self, i: int) -> None:
-        """Put the cell back that was published last."""
-        self.mover.bar(i, False)
-        if self.looked and self.unpicked is not None:
-            self.unpicked.undo()
+    def suppress_again(self, i: int) -> None:
+        """Suppress the cell that was published last."""
+        self.search.bar(i, False)
+        if self.checked_relations and self.relation_bounds is not None:
+            self.relation_bounds.undo()
 
     def has_other(self, i: int, suppressed: BoolArray) -> bool:
-        """Whether all cells whose evidence moves cell ``i`` are safe without it."""
+        """Whether all cells that rely on deviations of cell ``i`` have other deviations."""
         evidence = self.evidence
         side, p = evidence.relying_on(i)
         counts = evidence.counts(p, suppressed, i)
         side, p = side[counts], p[counts]
-        before = evidence.reach[side, p], evidence.shown_by[side, p]
+        reach, shown_by = evidence.reach[side, p], evidence.shown_by[side, p]
         evidence.reach[side, p], evidence.shown_by[side, p] = 0.0, -1
-        # The largest requirement is the likeliest to fail: ask it first.
+        # The largest requirement is the most likely to fail, so it comes first.
         for cell in sorted(set(p.tolist()), key=lambda q: (-max(evidence.lower[q], evidence.upper[q]), q)):
-            if evidence.suffices(cell) or seek(self.mover, evidence, cell) is not None:
+            if evidence.suffices(cell) or find_deviations(self.search, evidence, cell) is not None:
                 continue
-            # New evidence holds with the cell suppressed too; only what is weaker than the old falls back on it.
-            weaker = evidence.reach[side, p] < before[0]
-            evidence.reach[side[weaker], p[weaker]] = before[0][weaker]
-            evidence.shown_by[side[weaker], p[weaker]] = before[1][weaker]
+            # New deviations hold with the cell suppressed, too: the old ones replace only weaker ones.
+            weaker = evidence.reach[side, p] < reach
+            evidence.reach[side[weaker], p[weaker]] = reach[weaker]
+            evidence.shown_by[side[weaker], p[weaker]] = shown_by[weaker]
             return False
         return True

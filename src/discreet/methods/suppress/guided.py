@@ -1,4 +1,4 @@
-"""Patterns that follow a linear program."""
+"""The method ``guided``: patterns that follow the linear relaxation."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from discreet.protection import Protection
 
 @dataclass(frozen=True)
 class Guided:
-    """Fischetti & Salazar-González (2000): a pattern with fractions tells which cells are worth suppressing.
+    """Fischetti & Salazar-González (2000): the linear relaxation shows which cells are worth suppressing.
 
-    The linear program of ``optimal`` is solved, and primaries are protected as ``kelly`` does it, where a cell is the cheaper
-    the more of it that program suppresses. Of a few such patterns the cheapest is taken; the program is a bound on its cost.
+    The linear relaxation of ``optimal`` is solved, and primaries are protected as by ``kelly``, where a cell is the cheaper
+    the larger the part of it that the relaxation suppresses. The result is the cheapest of a few such patterns, with the bound
+    of the relaxation.
     """
 
     name = "guided"

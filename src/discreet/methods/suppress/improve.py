@@ -1,4 +1,4 @@
-"""Begin with a pattern, and look for cheaper ones like it."""
+"""The method ``improve``: a search for cheaper patterns in the neighbourhood of a starting pattern."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from discreet.methods.suppress.optimal.search import NOISE, PROGRAMS, PatternSea
 from discreet.problem import Problem
 from discreet.protection import Protection
 
-FIRST = 0.3  # of the time for a pattern to begin with
-SIZE = 200  # free cells of a neighbourhood
+START_TIME_SHARE = 0.3  # of the time, for a starting pattern table by table
+MAX_FREE_CELLS = 200  # of a neighbourhood, so that its integer program is small
 
 
 @dataclass(frozen=True)
 class Improve:
-    """Large neighbourhood search: most cells stay as they are, some are decided anew.
+    """Large neighbourhood search: most cells keep their status, some are decided again.
 
-    It begins with a pattern that is given, or with that of single tables in a hierarchy, and with those of ``guided``. Then
-    first everywhere and then around one secondary after the other, cells about which the pattern and the linear program of
-    ``optimal`` do not agree are decided anew, in the manner of ``guided`` and by integer programs.
+    It starts with the given pattern, or with that of the single tables of a hierarchy, and with the patterns of ``guided``. Then
+    cells are decided again, as by ``guided`` and by integer programs: first those on which the incumbent and the linear
+    relaxation of ``optimal`` disagree, anywhere, then the neighbourhood of each secondary.
     """
 
     name = "improve"
@@ -36,25 +36,27 @@ class Improve:
     def protect(self, problem: Problem, run: Run) -> Protection:
         search = PatternSearch(problem, run)
         with run.budget.interruptible():
-            in_parts = run.start is None and search.has_tables
-            search.begin(table_by_table(problem, run, FIRST) if in_parts else run.start)
+            by_tables = run.start is None and search.has_tables
+            search.begin(table_by_table(problem, run, START_TIME_SHARE) if by_tables else run.start)
             search.follow()
             Neighbourhoods(search).descend()
         return search.protection(self.name)
 
 
 class Neighbourhoods:
-    """Where the best pattern of a search may be improved."""
+    """The parts of the incumbent that are decided again."""
 
     def __init__(self, search: PatternSearch) -> None:
         self.search = search
         self.rows = search.problem.table.relations
         self.columns = sparse.csc_array(self.rows)
         self.rng = np.random.default_rng(search.seed)
-        self.tried = np.zeros(len(search.problem), dtype=bool)  # cells beside which nothing changed since
+        self.tried = np.zeros(
+            len(search.problem), dtype=bool
+        )  # cells whose neighbourhood was tried and did not change since
 
     def descend(self) -> None:
-        """Until there is no cheaper pattern in any neighbourhood, or time is up."""
+        """Improve the incumbent until no neighbourhood has a cheaper pattern, or the time is over."""
         search, everywhere = self.search, np.ones(len(self.tried), dtype=bool)
         while not search.done():
             before = search.suppressed
@@ -63,10 +65,10 @@ class Neighbourhoods:
                 self._decide(region)
             if search.suppressed is before:
                 return
-            search.converge(np.inf)  # with the cuts that were learnt
+            search.converge(np.inf)  # with the cuts found meanwhile
 
     def regions(self) -> Iterator[BoolArray]:
-        """Around the dearest secondary that was in none so far, until each was in one; again where something changed."""
+        """The neighbourhood of the costliest secondary not yet in one, and so on; again after changes."""
         search = self.search
         while search.suppressed is not None and not search.done():
             left = np.flatnonzero(search.suppressed & search.free & ~self.tried)
@@ -77,23 +79,23 @@ class Neighbourhoods:
             yield region
 
     def around(self, cell: int) -> BoolArray:
-        """A cell, those it shares relations with, those that they do, and so on, up to so many that may be suppressed."""
+        """A cell, the cells in its relations, the cells in theirs, and so on, up to the largest number of free cells."""
         inside = np.zeros(len(self.tried), dtype=bool)
         inside[cell] = True
-        known = np.zeros(self.rows.shape[0], dtype=bool)
+        visited = np.zeros(self.rows.shape[0], dtype=bool)
         while True:
             new = self._rows_of(np.flatnonzero(inside))
-            new = new[~known[new]]
+            new = new[~visited[new]]
             if not len(new):
                 return inside
             for row in self.rng.permutation(new):
                 inside[self.rows.indices[self.rows.indptr[row] : self.rows.indptr[row + 1]]] = True
-                if np.count_nonzero(inside & self.search.free) >= SIZE:
+                if np.count_nonzero(inside & self.search.free) >= MAX_FREE_CELLS:
                     return inside
-            known[new] = True
+            visited[new] = True
 
     def changed(self, cells: IntArray) -> None:
-        """Look again beside these cells."""
+        """Try the neighbourhoods of these cells again."""
         at, _ = terms(self.rows, self._rows_of(cells))
         self.tried[self.rows.indices[at]] = False
 
@@ -101,10 +103,10 @@ class Neighbourhoods:
         return np.unique(self.columns.indices[terms(self.columns, cells)[0]])
 
     def _decide(self, region: BoolArray, disputed: bool = False) -> None:
-        """Look for a cheaper pattern that differs from the best one in a region alone.
+        """Search for a cheaper pattern that differs from the incumbent in a region only.
 
-        First one that follows the linear program there; then the cheapest, of those that suppress what both do, and publish what
-        both publish, if only what is ``disputed`` between the two is open.
+        First a pattern that follows the linear relaxation in the region, then the cheapest one by an integer program. If only
+        ``disputed`` cells are open, cells on which incumbent and relaxation agree keep their status in the integer program.
         """
         search, before = self.search, self.search.suppressed
         if before is None or search.relaxed is None or search.done():

@@ -1,4 +1,4 @@
-"""A problem for some of its cells alone."""
+"""The problem restricted to some of its cells."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from discreet.problem import Problem
 
 
 def restrict(problem: Problem, cells: IntArray, rows: IntArray) -> Problem:
-    """The problem of these cells, the others published, as far as these relations go."""
+    """The problem of these cells and relations, where all other cells are published."""
     table = problem.table
     here = sparse.csr_array(table.relations[rows][:, cells])
     rhs = here @ table.value[cells]
     names = tuple(map(str, cells.tolist()))
     small = Table({}, np.zeros((0, len(cells)), dtype=np.int32), table.value[cells], here, names=names, rhs=rhs)
     part = problem.only(cells, small)
-    # Who has nothing to be kept from there is no matter there.
-    others = tuple(who for who in part.others if who.levels is None or who.levels.any())
+    # Attackers against whom none of these cells has a level do not matter here.
+    others = tuple(attacker for attacker in part.others if attacker.levels is None or attacker.levels.any())
     return part.with_columns(others=others)

@@ -58,7 +58,7 @@ class Optimal:
             return None
         found = Kelly().protect(problem, run)  # the quickest
         search.accept(found.suppressed)
-        return table_by_table(problem, run.unkept(), FIRST) if search.easy else None
+        return table_by_table(problem, run.without_keep(), FIRST) if search.easy else None
 
     def _without(self, problem: Problem, search: PatternSearch) -> NoSafePatternError:
         """Why there is no pattern, where each cell by itself could be protected."""

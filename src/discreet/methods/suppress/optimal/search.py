@@ -6,8 +6,8 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet.audit import audit
 from discreet.errors import NoSafePatternError
+from discreet.methods.check import is_safe, safe_cells
 from discreet.methods.context import Run
 from discreet.methods.core.cuts import Cut
 from discreet.methods.core.requirements import Requirement
@@ -124,7 +124,7 @@ class PatternSearch:
         cost = self._costs(suppressed.astype(float))
         if cost >= self.upper * (1 - SAME) or (suppressed & self.free).sum() > self.at_most:
             return False
-        if not audit(self.problem, suppress(self.problem, suppressed), intervals=False).passed:
+        if not is_safe(self.problem, suppress(self.problem, suppressed)):
             return False
         self.suppressed, self.upper = suppressed.copy(), cost
         self.work["patterns"] += 1
@@ -218,10 +218,10 @@ class PatternSearch:
 
     def settle(self) -> None:
         """Leave out requirements of primaries that protect each other: suppressing more cells takes nothing away."""
-        seen = audit(self.problem, suppress(self.problem, self.forced), intervals=False)
+        settled = safe_cells(self.problem, self.forced)
         self.work["requirements"] = sum(len(attack.requirements) for attack in self.attacks)
         for number, attack in enumerate(self.attacks):
-            safe = set(seen.cell[(seen.attacker == number) & seen.safe].tolist())
+            safe = set(settled[number].tolist())
             for one in (attack, *self.parts[number]):
                 one.requirements = [requirement for requirement in one.requirements if requirement.cell not in safe]
         self.work["open"] = sum(len(attack.requirements) for attack in self.attacks)

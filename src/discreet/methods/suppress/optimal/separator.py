@@ -12,7 +12,7 @@ from discreet.attackers import Attacker
 from discreet.inference.max_flow import Network, network
 from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.core.cuts import Cut
-from discreet.methods.core.deviations import NEGLIGIBLE, DeviationProgram, Pulls, PullsOf, limits_by_cell
+from discreet.methods.core.deviations import NEGLIGIBLE, Pulls, PullsOf, ReachProgram, limits_by_cell
 from discreet.methods.core.requirements import Requirement, requirements
 from discreet.methods.suppress.optimal.cuts import LEAST, capacity_cut, cover_cut
 from discreet.problem import Problem, Status
@@ -52,7 +52,7 @@ class PatternSeparator:
             order = np.argsort(ends, kind="stable")
             self._arcs = order % len(self.cells)
             self._first = np.searchsorted(ends[order], np.arange(self.net.nodes + 1))
-        self._view: DeviationProgram | None = None
+        self._view: ReachProgram | None = None
         self._flow: dict[tuple[int, int], tuple[IntArray, FloatArray]] = {}
 
     def concerns(self, relations: sparse.csr_array) -> bool:
@@ -123,7 +123,7 @@ class PatternSeparator:
             return []
         for most in (1.0, np.inf):
             # Cells that the pattern does not suppress at all do not deviate.
-            self._view = self._view or DeviationProgram(self.relations, np.flatnonzero(x[self.cells] > 0))
+            self._view = self._view or ReachProgram(self.relations, np.flatnonzero(x[self.cells] > 0))
             reach, places, weight = self._push(self._view, x, requirement, most)
             if reach >= x[requirement.cell] * (1 - LEAST):
                 return []
@@ -221,7 +221,7 @@ class PatternSeparator:
         return cells[order], weight[order]
 
     def _push(
-        self, view: DeviationProgram, share: FloatArray, requirement: Requirement, most: float
+        self, view: ReachProgram, share: FloatArray, requirement: Requirement, most: float
     ) -> tuple[float, IntArray, FloatArray]:
         """How far the cell can deviate, as a share of the level, and what other cells (by place) would add if suppressed."""
         cell, level = requirement.cell, requirement.level

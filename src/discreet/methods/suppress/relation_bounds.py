@@ -1,4 +1,4 @@
-"""What single relations tell about suppressed cells, kept up to date while some are published again."""
+"""Bounds on the changes of suppressed cells from single relations, updated while cells are published."""
 
 from __future__ import annotations
 
@@ -9,49 +9,51 @@ import numpy as np
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.inference.bound_propagation import propagate, propagate_terms
 from discreet.inference.tolerances import LEVEL_TOLERANCE
+from discreet.methods.suppress.deviation_program import DeviationProgram
 from discreet.methods.suppress.evidence import KnownDeviations
-from discreet.methods.suppress.mover import Mover
 from discreet.methods.suppress.nonzeros import terms
 
-ROUNDS = 5
+ROUNDS_OF_RELATION_BOUNDS = 5  # need not be complete: the bounds only save searches
 
 
-class Unpicked:
-    """Bounds of the cells of a program. As cells are only published, bounds only get tighter."""
+class RelationBounds:
+    """Bounds on the changes of the cells of a program. They only get tighter, because cells are only published."""
 
-    def __init__(self, mover: Mover, evidence: KnownDeviations) -> None:
-        self.mover = mover
+    def __init__(self, search: DeviationProgram, evidence: KnownDeviations) -> None:
+        self.search = search
         self.evidence = evidence
-        self.by_column = mover.relations.tocsc()
-        self.low, self.high = propagate(mover.relations, -mover.slack[DOWN], mover.slack[UP], ROUNDS)
+        self.by_column = search.relations.tocsc()
+        self.low, self.high = propagate(
+            search.relations, -search.slack[DOWN], search.slack[UP], ROUNDS_OF_RELATION_BOUNDS
+        )
         self.before: list[tuple[IntArray, FloatArray, FloatArray]] = []
 
     def rules_out(self, i: int, suppressed: BoolArray) -> bool:
-        """Publish cell ``i``: whether another one is unsafe then."""
-        return any(self._lacking(columns, suppressed, i) for columns in self._publish(self.mover.column[i]))
+        """Publish cell ``i``; whether another cell is exposed then."""
+        return any(self._exposed(columns, suppressed, i) for columns in self._publish(self.search.column[i]))
 
     def undo(self) -> None:
-        """Hide the last one again."""
+        """Suppress the cell published last."""
         for columns, low, high in reversed(self.before):
             self.low[columns], self.high[columns] = low, high
 
-    def _lacking(self, columns: IntArray, suppressed: BoolArray, i: int) -> bool:
-        evidence, cells = self.evidence, self.mover.cells[columns]
-        low, high, short = self.low[columns], self.high[columns], 1 - 2 * LEVEL_TOLERANCE
-        lacking = (
-            (-low < evidence.lower[cells] * short)
-            | (high < evidence.upper[cells] * short)
-            | (high - low < evidence.sliding[cells] * short)
+    def _exposed(self, columns: IntArray, suppressed: BoolArray, i: int) -> bool:
+        evidence, cells = self.evidence, self.search.cells[columns]
+        low, high, required = self.low[columns], self.high[columns], 1 - 2 * LEVEL_TOLERANCE
+        exposed = (
+            (-low < evidence.lower[cells] * required)
+            | (high < evidence.upper[cells] * required)
+            | (high - low < evidence.sliding[cells] * required)
         )
-        return bool(np.any(lacking & evidence.counts(cells, suppressed, i)))
+        return bool(np.any(exposed & evidence.counts(cells, suppressed, i)))
 
     def _publish(self, column: int) -> Iterator[IntArray]:
-        """Round by round, the columns whose bounds get tighter without this one."""
-        relations = self.mover.relations
+        """Publish a column; per round the columns whose bounds get tighter."""
+        relations = self.search.relations
         self.before = []
         tighter = np.array([column])
         self._set(tighter, np.zeros(1), np.zeros(1))
-        for _ in range(ROUNDS):
+        for _ in range(ROUNDS_OF_RELATION_BOUNDS):
             rows = np.unique(self.by_column.indices[terms(self.by_column, tighter)[0]])
             at, length = terms(relations, rows)
             columns, place = np.unique(relations.indices[at], return_inverse=True)

@@ -7,9 +7,9 @@ import pytest
 
 from discreet.arrays import DOWN, UP
 from discreet.methods.context import Run
+from discreet.methods.suppress.deviation_search import deviation_programs
 from discreet.methods.suppress.eliminate import eliminate
-from discreet.methods.suppress.evidence import KnownDeviations, seek
-from discreet.methods.suppress.movers import programs
+from discreet.methods.suppress.evidence import KnownDeviations, find_deviations
 from discreet.problem import Status
 from discreet.protection import suppress
 from discreet.testing import cross_table, infer, pose, random_problem, random_table
@@ -19,10 +19,10 @@ from discreet.testing import cross_table, infer, pose, random_problem, random_ta
 def test_a_move_is_a_congruent_table_that_reaches_the_level(seed):
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, random_table(rng, (3, 4)))
-    mover = programs(problem, problem.status != Status.PUBLISHED, problem.cost)[0]
+    search = deviation_programs(problem, problem.status != Status.PUBLISHED, problem.cost)[0]
     for p in problem.primaries.tolist():
         for side, level in ((UP, problem.upper[p]), (DOWN, problem.lower[p])):
-            move = mover.move(p, side, float(level)) if level > 0 else None
+            move = search.move(p, side, float(level)) if level > 0 else None
             if move is None:
                 continue
             full = np.zeros(len(problem))
@@ -40,10 +40,10 @@ def test_evidence_never_credits_more_than_the_exact_interval(seed):
     rng = np.random.default_rng(seed)
     problem = random_problem(rng, random_table(rng, (3, 4)))
     everything = problem.status != Status.PUBLISHED
-    mover = programs(problem, everything, problem.cost)[0]
+    search = deviation_programs(problem, everything, problem.cost)[0]
     evidence = KnownDeviations(problem, problem.attackers()[0])
     for p in problem.primaries.tolist():
-        seek(mover, evidence, p)
+        find_deviations(search, evidence, p)
     protection = suppress(problem, everything)
     for p in problem.primaries.tolist():
         lower, upper = infer(protection, p, problem.attackers()[0])
@@ -54,16 +54,16 @@ def test_evidence_never_credits_more_than_the_exact_interval(seed):
 
 def test_no_move_where_there_is_no_room():
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 6.0}, upper=40)
-    mover = programs(problem, problem.status == Status.PRIMARY, problem.cost)[0]
-    assert mover.move(int(problem.primaries[0]), UP, 6.0) is None
+    search = deviation_programs(problem, problem.status == Status.PRIMARY, problem.cost)[0]
+    assert search.move(int(problem.primaries[0]), UP, 6.0) is None
 
 
 def test_the_clean_up_publishes_everything_that_protects_nobody():
     problem = pose(cross_table("abc", "def", np.arange(1.0, 10).reshape(3, 3) + 10), {"a × d": 2.0})
     everything = np.ones(len(problem), dtype=bool)
     evidence = KnownDeviations(problem, problem.attackers()[0])
-    mover = programs(problem, everything, problem.cost)[0]
-    seek(mover, evidence, int(problem.primaries[0]))
+    search = deviation_programs(problem, everything, problem.cost)[0]
+    find_deviations(search, evidence, int(problem.primaries[0]))
     kept, status = eliminate(problem, everything, [evidence], Run())
     assert status == "heuristic"
     assert kept.sum() == 4

@@ -15,10 +15,10 @@ from discreet.data.table import Table
 from discreet.errors import NoSafePatternError
 from discreet.inference.deviations import Deviation
 from discreet.methods import protect
-from discreet.methods.suppress.evidence import KnownDeviations, seek
-from discreet.methods.suppress.movers import movers, programs
-from discreet.methods.suppress.network_mover import NetworkMover
-from discreet.methods.suppress.unpick import Unpicked
+from discreet.methods.suppress.deviation_flow import DeviationFlow
+from discreet.methods.suppress.deviation_search import deviation_programs, deviation_searches
+from discreet.methods.suppress.evidence import KnownDeviations, find_deviations
+from discreet.methods.suppress.relation_bounds import RelationBounds
 from discreet.problem import Problem, Status
 from discreet.protection import suppress
 from discreet.testing import cross_table, infer, pose, random_hierarchy, random_problem, random_table
@@ -38,13 +38,13 @@ def draw(kind: str, seed: int) -> Problem:
     return several(rng, problem) if seed % 2 else problem
 
 
-def check(problem: Problem, mover: NetworkMover, difference: Deviation, level: float) -> None:
+def check(problem: Problem, search: DeviationFlow, difference: Deviation, level: float) -> None:
     """It keeps all relations, and every cell within its room."""
     full = np.zeros(len(problem))
     full[difference.cells] = difference.amount
     assert len(np.unique(difference.cells)) == len(difference.cells)
     assert np.abs(problem.table.relations @ full).max(initial=0.0) <= 1e-9 * level * len(problem)
-    move, room = full[mover.map.cells], mover.left
+    move, room = full[search.net.cells], search.left
     assert (-room[DOWN] * (1 + 1e-9) - 1e-9 * level <= move).all()
     assert (move <= room[UP] * (1 + 1e-9) + 1e-9 * level).all()
 
@@ -57,23 +57,27 @@ def test_flows_go_where_linear_programs_go(kind):
 
 
 def compared(problem: Problem, rng: np.random.Generator) -> list[bool]:
-    """Whether some cells can be moved, by two movers."""
+    """Whether some cells can be moved, by two searches."""
     cells = problem.status != Status.PUBLISHED
     answers = []
-    both = zip(movers(problem, cells, problem.cost, 0), programs(problem, cells, problem.cost), strict=True)
-    for mover, program in both:
-        assert isinstance(mover, NetworkMover)
+    both = zip(
+        deviation_searches(problem, cells, problem.cost, 0),
+        deviation_programs(problem, cells, problem.cost),
+        strict=True,
+    )
+    for search, program in both:
+        assert isinstance(search, DeviationFlow)
         for i in rng.choice(np.flatnonzero(cells), len(problem) // 8, replace=False).tolist():
-            mover.bar(i, True)
+            search.bar(i, True)
             program.bar(i, True)
         for p in rng.choice(np.flatnonzero(cells), 6).tolist():
             for side in (DOWN, UP):
                 level = float(rng.choice([0.01, 0.1, 0.5, 1.0]) * max(problem.table.magnitude[p], 1.0))
-                found = mover.move(p, side, level)
+                found = search.move(p, side, level)
                 answers.append(found is not None)
                 assert (program.move(p, side, level) is not None) is answers[-1]
                 if found is not None:
-                    check(problem, mover, found, level)
+                    check(problem, search, found, level)
                     moved = float(found.amount[found.cells == p][0])
                     assert moved == pytest.approx(level if side == UP else -level, rel=1e-6)
     return answers
@@ -86,12 +90,16 @@ def test_flows_show_what_linear_programs_show(kind, seed):
     problem = draw(kind, seed)
     cells = problem.status != Status.PUBLISHED
     everything = suppress(problem, cells)
-    both = zip(movers(problem, cells, problem.cost, 0), programs(problem, cells, problem.cost), strict=True)
-    for who, (mover, program) in zip(problem.attackers(), both, strict=True):
+    both = zip(
+        deviation_searches(problem, cells, problem.cost, 0),
+        deviation_programs(problem, cells, problem.cost),
+        strict=True,
+    )
+    for who, (search, program) in zip(problem.attackers(), both, strict=True):
         evidence = KnownDeviations(problem, who)
         for p in problem.primaries.tolist():
-            by_program = seek(program, KnownDeviations(problem, who), p)
-            assert (seek(mover, evidence, p) is None) is (by_program is None)
+            by_program = find_deviations(program, KnownDeviations(problem, who), p)
+            assert (find_deviations(search, evidence, p) is None) is (by_program is None)
         for p in problem.primaries[:3].tolist():
             lower, upper = infer(everything, p, who)
             slack = 1e-6 * max(1.0, float(problem.table.magnitude[p]))
@@ -104,10 +112,10 @@ def test_the_cheapest_of_two_ways_is_taken_and_hidden_cells_cost_nothing():
     problem = pose(table, {"a × d": 2.0})
     cost = np.array([1.0 if label in ("b × d", "b × e") else 3.0 for label in table.labels()])
     p, cells = int(problem.primaries[0]), ~np.array(["Total" in label for label in table.labels()])
-    (mover,) = movers(problem, cells, cost, 0)
-    assert moving(problem, mover.move(p, UP, 2.0)) == {"a × d", "a × e", "b × d", "b × e"}
-    mover.release(np.array([table.index("c × d"), table.index("c × e")]))
-    assert moving(problem, mover.move(p, UP, 2.0)) == {"a × d", "a × e", "c × d", "c × e"}
+    (search,) = deviation_searches(problem, cells, cost, 0)
+    assert moving(problem, search.move(p, UP, 2.0)) == {"a × d", "a × e", "b × d", "b × e"}
+    search.release(np.array([table.index("c × d"), table.index("c × e")]))
+    assert moving(problem, search.move(p, UP, 2.0)) == {"a × d", "a × e", "c × d", "c × e"}
 
 
 def moving(problem: Problem, difference: Deviation | None) -> set[str]:
@@ -118,12 +126,12 @@ def moving(problem: Problem, difference: Deviation | None) -> set[str]:
 def test_two_ways_together_carry_what_neither_does():
     problem = pose(cross_table("abc", "de", [[9, 9], [9, 3], [9, 4]]), {"a × d": 6.0})
     cells = ~np.array(["Total" in label for label in problem.table.labels()])
-    (mover,) = movers(problem, cells, problem.cost, 0)
+    (search,) = deviation_searches(problem, cells, problem.cost, 0)
     p = int(problem.primaries[0])
-    found = mover.move(p, DOWN, 6.0)
+    found = search.move(p, DOWN, 6.0)
     assert moving(problem, found) == set(problem.table.labels(np.flatnonzero(cells)))
-    mover.bar(problem.table.index("c × d"), True)
-    assert mover.move(p, DOWN, 6.0) is None
+    search.bar(problem.table.index("c × d"), True)
+    assert search.move(p, DOWN, 6.0) is None
 
 
 def pattern(problem: Problem) -> np.ndarray | None:
@@ -182,12 +190,12 @@ def test_what_single_relations_rule_out_is_unsafe(seed):
     problem = random_problem(rng, random_table(rng, (3, 3, 3)), primaries=0.2, must_publish=0.0)
     suppressed = protect(problem, "kelly").suppressed
     who = problem.attackers()[0]
-    unpicked = Unpicked(programs(problem, suppressed, problem.cost)[0], KnownDeviations(problem, who))
-    before = unpicked.low.copy(), unpicked.high.copy()
+    bounds = RelationBounds(deviation_programs(problem, suppressed, problem.cost)[0], KnownDeviations(problem, who))
+    before = bounds.low.copy(), bounds.high.copy()
     for i in np.flatnonzero(suppressed & (problem.status == Status.FREE)).tolist():
-        ruled_out = unpicked.rules_out(i, suppressed)
-        unpicked.undo()
+        ruled_out = bounds.rules_out(i, suppressed)
+        bounds.undo()
         fewer = suppressed & (np.arange(len(suppressed)) != i)
         assert not (ruled_out and audit(problem, suppress(problem, fewer), intervals=False).passed)
-        assert np.array_equal(before[0], unpicked.low)
-        assert np.array_equal(before[1], unpicked.high)
+        assert np.array_equal(before[0], bounds.low)
+        assert np.array_equal(before[1], bounds.high)

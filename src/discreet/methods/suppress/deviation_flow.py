@@ -1,0 +1,94 @@
+"""Cheap deviations in networks: the change of a cell returns as a cheap flow through other cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.arrays import DOWN, UP, FloatArray, IntArray
+from discreet.attackers import Attacker
+from discreet.inference.deviations import Deviation
+from discreet.inference.max_flow import Network
+from discreet.inference.tolerances import LEVEL_TOLERANCE
+from discreet.methods.suppress.deviation_program import slacks
+from discreet.problem import Problem
+
+if TYPE_CHECKING:
+    from discreet.methods.suppress.deviation_flow_kernel import ResidualNetwork, SearchState
+
+
+class PricedNetwork:
+    """A network of cells with the price of each; common to all attackers, who differ only in their prior bounds."""
+
+    def __init__(self, net: Network, cells: IntArray, price: FloatArray) -> None:
+        # Imported here because it takes half a second.
+        from discreet.methods.suppress.deviation_flow_kernel import residual_network, search_state
+
+        self.cells = cells
+        self.column = np.full(len(price), -1)
+        self.column[cells] = np.arange(len(cells))
+        self.pinned = net.pinned
+        self.residual: ResidualNetwork = residual_network(net.tail, net.head, net.nodes, price[cells])
+        self.state: SearchState = search_state(net.nodes, len(cells))
+
+
+class DeviationFlow:
+    """Like ``DeviationProgram``, but by successive cheapest paths."""
+
+    solver = "network flow"
+
+    def __init__(self, problem: Problem, attacker: Attacker, net: PricedNetwork) -> None:
+        self.net = net
+        self.slack = slacks(problem, attacker, net.cells)
+        self.slack[:, net.pinned] = 0.0
+        self.left = self.slack.copy()
+
+    def bar(self, i: int, barred: bool) -> None:
+        """Fix a cell, as if it were published, or free it again."""
+        at = self.net.column[i]
+        self.left[:, at] = 0.0 if barred else self.slack[:, at]
+
+    def release(self, cells: IntArray) -> None:
+        """Set the price of these cells to zero, for all attackers."""
+        from discreet.methods.suppress.deviation_flow_kernel import release
+
+        release(self.net.residual, self.net.column[cells])
+
+    def move(self, p: int, side: int, level: float) -> Deviation | None:
+        """A cheap deviation that moves ``p`` by ``level``; None if there is none."""
+        if self.left[side, self.net.column[p]] < level * (1 - LEVEL_TOLERANCE):
+            return None
+        reached, deviation = self._move(p, side, level, 1 - LEVEL_TOLERANCE)
+        return deviation if reached >= level * (1 - LEVEL_TOLERANCE) else None
+
+    def stretch(self, p: int, lower: float, upper: float, sliding: float) -> tuple[Deviation, Deviation] | None:
+        """Two deviations, ``p`` at least ``upper`` up and ``lower`` down, at least ``sliding`` in all; None if impossible.
+
+        The cheapest of three pairs: the deviation up is as large as the width allows, as small as possible, or halfway between.
+        """
+        largest = max(sliding - lower, upper)
+        found = [self._pair(p, lower, goal, sliding) for goal in (largest, (upper + largest) / 2, upper)]
+        return min((pair for pair in found if pair is not None), key=self._price, default=None)
+
+    def _pair(self, p: int, lower: float, upper: float, sliding: float) -> tuple[Deviation, Deviation] | None:
+        """A deviation with ``p`` up to ``upper`` up, and one with ``p`` as far down as is still required."""
+        reached, up = self._move(p, UP, upper)
+        down = self.move(p, DOWN, max(lower, sliding - reached))
+        return None if down is None else (up, down)
+
+    def _move(self, p: int, side: int, level: float, least: float = 0.0) -> tuple[float, Deviation]:
+        """Change a cell by a level, or by the largest possible part of it, at least ``least``: the change and the deviation."""
+        from discreet.methods.suppress.deviation_flow_kernel import circulate
+
+        if not level:
+            return 0.0, Deviation(np.zeros(0, np.int64), np.zeros(0))
+        arc = self.net.column[p]
+        reached, arcs, change = circulate(self.net.residual, self.net.state, self.left, arc, side, level, least)
+        return reached * level, Deviation(self.net.cells[arcs], change * level)
+
+    def _price(self, pair: tuple[Deviation, Deviation]) -> float:
+        """The cost of suppressing all cells that two deviations move."""
+        arcs = self.net.column[np.union1d(pair[0].cells, pair[1].cells)]
+        residual = self.net.residual
+        return float(residual.price[arcs[~residual.is_free[arcs]]].sum())
