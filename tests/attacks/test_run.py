@@ -126,7 +126,7 @@ def call(*words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        ([], 0, "0 sensitive cells miss their protection"),
+        ([], 0, "0 sensitive cells are exposed"),
         (["--attack", "exact"], 0, "exact"),
         (["--attack", "shrink", "--p", "20"], 1, "compromised: x × x"),
         (["--attack", "difference", "--earlier", "before.csv"], 1, "compromised: x × x"),
