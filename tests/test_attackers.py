@@ -281,7 +281,7 @@ def test_nothing_is_published_before_all_that_is_protected_was_audited():
 def test_the_report_shows_what_is_required_against_whoever_comes_closest():
     problem, protection = square()
     page = render_report(problem, protection, audit(problem, protection))
-    assert "Each of the 2 protected cells (1 primary, 1 because suppressed) keeps the protection it requires." in page
+    assert "Each of the 2 protected cells (1 primary, 1 because suppressed) keeps the required protection." in page
     assert "Width<br>required" not in page
     wide = np.zeros((3, len(problem)))
     wide[2, problem.table.index("a × x")] = 9.5

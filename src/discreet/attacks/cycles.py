@@ -19,14 +19,12 @@ from discreet.progress import Progress, Silent
 from discreet.solvers import new_model
 
 SMALLEST_MULTIPLIER = 1e-7  # weights are integers or simple fractions; smaller ones are errors of the solver
-RANDOM_DEVIATIONS = (
-    4  # random solutions by which cells are compared; two cells agree in all by chance with probability 0
-)
+RANDOM_DEVIATIONS = 4  # random solutions by which cells are compared; they agree in all by chance with probability 0
 
 
 @dataclass(frozen=True, repr=False)
 class CycleSide:
-    """The cells that bound a cell on one side: its distance from the end is Σ weight · (their distance from their own ends)."""
+    """The cells that bound a cell on one side: its distance from the end is Σ weight · (their distance from their ends)."""
 
     cells: tuple[str, ...]
     weights: tuple[float, ...]

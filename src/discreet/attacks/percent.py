@@ -129,25 +129,25 @@ def bisect_p(
         except NoSafePatternError:
             return False
 
-    least, most = 0.0, above.greatest
+    low, high = 0.0, above.greatest
     progress.stage("bisect-p", steps)
     # If not even the largest p leads to all suppressions, the method or the table was another one.
-    for step in range(0 if suppresses_less(most) else steps):
-        trial = (least + most) / 2
-        least, most = (trial, most) if suppresses_less(trial) else (least, trial)
+    for step in range(0 if suppresses_less(high) else steps):
+        trial = (low + high) / 2
+        low, high = (trial, high) if suppresses_less(trial) else (low, trial)
         progress.update(step + 1)
     return replace(
         above,
         attack="bisect-p",
         assumes=f"method and costs are known; {P_RULE_ASSUMPTION}",
         certain=False,
-        least=least,
-        parameters={"p_at_least": least, "p_at_most": above.greatest},
+        least=low,
+        parameters={"p_at_least": low, "p_at_most": above.greatest},
     )
 
 
 def _fitted_problem(public: Public) -> Problem:
-    """A problem with a table that an intruder may take for the true one."""
+    """A problem with a table that an attacker may take for the true one."""
     fitted = fit(public)
     value = np.where(public.lower == public.upper, public.lower, public.published)
     value[fitted.cell] = fitted.estimate

@@ -157,7 +157,7 @@ def _print_outcome(one: MethodOutcome) -> None:
 def _show(found: Comparison) -> None:
     grid = Grid(box=None, pad_edge=False)
     grid.add_column("method", overflow="fold")
-    for heading in ("audit", "adjusted", "interval", "suppressed", "width", "guessed", "off by"):
+    for heading in ("audit", "adjusted", "interval", "suppressed", "width", "guessed", "deviation"):
         grid.add_column(heading, justify="right", no_wrap=True)
     for one in found.outcomes:
         if one.loss and one.risk:

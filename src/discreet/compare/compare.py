@@ -134,7 +134,9 @@ def compare(
             if interrupted:
                 outcomes.append(MethodOutcome(name, 0.0, reason=NOT_RUN_REASON))
                 continue
-            meter = Meter(problem, drawn, executor, _NamedProgress(progress or Silent(), f"{number}/{len(chosen)} {name}"))
+            meter = Meter(
+                problem, drawn, executor, _NamedProgress(progress or Silent(), f"{number}/{len(chosen)} {name}")
+            )
             started = time.monotonic()
             try:
                 options = {"seed": seed, "time_limit": time_limit, "gap": gap, "secret": common_secret}

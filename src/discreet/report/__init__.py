@@ -1,4 +1,4 @@
-"""The report: one HTML file with what the verdict rests on, in an edition for the house and one to share."""
+"""The internal and the shareable report, each one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def write_report(
     settings: Mapping[str, str] = {},
     lab: LabReport | None = None,
 ) -> None:
-    """Write the report as one file that needs nothing else. Confidential: it shows true values and levels."""
+    """Write the internal report. Confidential: it shows true values and protection levels."""
     page = render_report(problem, protection, audit, respondents, title=title, settings=settings, lab=lab)
     create_private(path)
     Path(path).write_text(page, encoding="utf-8")
@@ -59,7 +59,7 @@ def render_report(
     settings: Mapping[str, str] = {},
     lab: LabReport | None = None,
 ) -> str:
-    """The report as HTML. ``settings`` is what it takes to run the job again, by name; ``lab`` tells of attacks tried."""
+    """The internal report as HTML, with the ``settings`` of the job by name and the results of attacks in ``lab``."""
     _check(problem, protection, audit, respondents)
     closest, listed = tightest(audit), protection.listed
     return _render(
@@ -102,7 +102,7 @@ def write_shareable(
     level: Level | None = None,
     accept_symmetric: bool = False,
 ) -> None:
-    """Write the edition that may be published with the release."""
+    """Write the shareable report, which may be published with the release."""
     page = render_shareable(
         problem,
         protection,
@@ -129,10 +129,10 @@ def render_shareable(
     level: Level | None = None,
     accept_symmetric: bool = False,
 ) -> str:
-    """The report for readers of the release: which cells are suppressed, and that it was checked. Refused unless publishable.
+    """The shareable report as HTML. Raises NotSafeError unless the release may be published.
 
-    It is made from the release, which holds no suppressed value, and does not tell sensitive cells from others. What limits the
-    promise is said beside it, see :func:`~discreet.promise.shareable_promise`.
+    It is made from the release, which holds no suppressed values, and does not distinguish sensitive cells from others. The
+    conditions of the verdict are those of :func:`~discreet.promise.shareable_promise`.
     """
     _check(problem, protection, audit, respondents)
     release = publish(
@@ -158,7 +158,7 @@ def render_shareable(
 def _check(problem: Problem, protection: Protection, audit: Audit, respondents: RespondentAudit | None) -> None:
     if protection.problem.digest != problem.digest or audit.problem.digest != problem.digest:
         raise TableError("No report: the protection or the audit belongs to another problem.")
-    if any(seen.protection != protection.digest for seen in (audit, respondents) if seen is not None):
+    if any(checked.protection != protection.digest for checked in (audit, respondents) if checked is not None):
         raise TableError("No report: the audit is about another protection. Audit this one.")
 
 
@@ -169,7 +169,7 @@ def _render(template: str, **content: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    """Made once: templates take longer to compile than to fill in."""
+    """The environment of the templates, made once because compiling them takes longer than filling them in."""
     environment = Environment(
         loader=PackageLoader("discreet", "report"),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""Numbers and statuses in words."""
+"""Numbers, names and statuses as text."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from discreet.errors import plural as plural
 
 STATUS = {
-    "optimal": "optimal: nothing safe costs less",
+    "optimal": "optimal: no safe result costs less",
     "within_gap": "within the accepted gap of the cheapest safe pattern",
-    "time_limit": "the best pattern found when time ran out",
-    "interrupted": "the best pattern found when it was interrupted",
+    "time_limit": "the best pattern found within the time limit",
+    "interrupted": "the best pattern found before the interruption",
     "heuristic": "heuristic: a cheaper safe pattern may exist",
     "infeasible": "no safe pattern was found",
 }
 
 
 def number(x: float) -> str:
-    """Whole numbers in full, others to five digits; ``∞`` for no bound."""
+    """Integers in full, other numbers to five digits, and ``∞``."""
     size = abs(x)
     if math.isinf(size):
         text = "∞"
@@ -33,7 +33,7 @@ def number(x: float) -> str:
 
 
 def percent(share: float | None) -> str:
-    """``< 0.1 %`` and ``> 99.9 %`` rather than a rounded nothing or everything."""
+    """A share in percent; ``< 0.1 %`` and ``> 99.9 %`` so that only 0 and 1 are shown as 0 % and 100 %."""
     if share is None:
         return "–"
     if 0 < share < 0.001:
@@ -50,6 +50,6 @@ def seconds(time: float) -> str:
 
 
 def listed(names: Sequence[str], limit: int = 5) -> str:
-    """``a, b and c``, or the first few and how many more."""
+    """``a, b and c``, or the first names and the number of others."""
     shown = [*names[:limit], f"{len(names) - limit:,} more"] if len(names) > limit else list(names)
     return " and ".join(part for part in (", ".join(shown[:-1]), *shown[-1:]) if part)
