@@ -595,7 +595,7 @@ def test_attack_by_further_attackers(call):
     code, said = call("attack", "p.discreet", "--pattern", "pattern.csv", "--attackers", "near.csv", "--out", "o.csv")
     assert code == 1
     assert said.startswith(
-        "4 suppressed cells: 0 can be computed exactly,\n  0 of them sensitive; 1 protected cells miss"
+        "4 suppressed cells: 0 can be computed exactly,\n  0 of them sensitive; 1 protected cells are exposed"
     )
     assert "of 2 protected cells are exposed" in said
     assert len(pd.read_csv("o.csv")) == 8
