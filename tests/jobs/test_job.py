@@ -861,7 +861,7 @@ def test_a_job_tries_attacks_and_publishes_nothing_unless_they_are_withstood(run
     result = run(JOB + '[output]\nattacks = ["exact", "fit"]\n')
     assert result.passed
     assert [one.finding.attack for one in result.lab.scores] == ["exact", "fit"]
-    assert "Attacks tried" in (folder / "output" / "report.html").read_text(encoding="utf-8")
+    assert "<h2>Attacks</h2>" in (folder / "output" / "report.html").read_text(encoding="utf-8")
     told = json.loads((folder / "output" / "report.json").read_text(encoding="utf-8"))
     assert (told["safe"], told["attacks"], told["compromised"]) == (True, ["exact", "fit"], [])
     (folder / "output" / "release.csv").unlink()

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import math
-import platform
 from collections.abc import Mapping
-from datetime import datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
-import discreet
 from discreet.compare.charts import Point, bars, round_percent, scatter
 from discreet.compare.compare import Comparison, MethodOutcome
 from discreet.compare.measure import CLOSE_GUESS_ERROR, MAX_RELATIVE_WIDTH, Risk
 from discreet.io import writing
 from discreet.report import words
+from discreet.report.templates import render
+from discreet.report.view import versions
 
 COMPARISON_TITLE = "Methods compared"
 MAX_RISK_ROWS = 200  # of the table by attacker, which would be too long to read
@@ -38,20 +33,12 @@ def render_comparison(
     comparison: Comparison, *, title: str = COMPARISON_TITLE, settings: Mapping[str, str] = {}
 ) -> str:
     """The page as HTML. ``settings`` are further facts that are needed to repeat the comparison."""
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader("discreet", "compare"), PackageLoader("discreet", "report")]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(number=_number, percent=words.percent, seconds=words.seconds, slack=_slack, error=_error)
-    now = datetime.now().astimezone()
     done = [one for one in comparison.outcomes if one.loss]
     problem = comparison.problem
-    return environment.get_template("compare.html.j2").render(
+    return render(
+        "compare.html.j2",
+        room="compare",
         title=title,
-        date=f"{now.day} {now:%B %Y, %H:%M (UTC%z)}",
         table=problem.table,
         lead=_lead(comparison),
         outcomes=comparison.outcomes,
@@ -65,6 +52,8 @@ def render_comparison(
         of=comparison.of,
         close=round_percent(CLOSE_GUESS_ERROR),
         widest=round_percent(MAX_RELATIVE_WIDTH),
+        slack=_slack,
+        error=_error,
         facts={**settings, **comparison.settings, **_facts(comparison)},
     )
 
@@ -117,23 +106,14 @@ def _facts(comparison: Comparison) -> dict[str, str]:
         "Methods": ", ".join(one.method for one in comparison.outcomes),
         "Rules": "; ".join(problem.rules) or "not recorded",
         "Attackers": words.listed([attacker.name for attacker in problem.attackers()], 20),
-        "Versions": f"discreet {discreet.__version__}, Python {platform.python_version()}, "
-        f"numpy {np.__version__}, highspy {version('highspy')}",
+        "Versions": versions(),
         "Table digest": problem.table.digest,
         "Problem digest": problem.digest,
     }
 
 
-def _number(x: float | None) -> str:
-    return "–" if x is None else words.number(x)
-
-
 def _slack(risk: Risk) -> str:
-    """The slack as a multiple of the required distance. It is rounded so that it never contradicts the verdict: 0.999 is 0.99."""
-    if risk.slack is None:
-        return "–"
-    times = min(math.floor(risk.slack * 100) / 100, 0.99) if risk.exposed else max(risk.slack, 1.0)
-    return "∞" if math.isinf(times) else f"{times:,.0f} ×" if times >= 100 else f"{times:.2f} ×"
+    return "–" if risk.slack is None else words.slack(risk.slack, safe=not risk.exposed)
 
 
 def _error(share: float | None) -> str:

@@ -21,7 +21,7 @@ from discreet.level import SAFETY_LEVELS, Level
 from discreet.methods import METHODS, SUPPRESSION, with_options
 from discreet.methods.method import Method
 from discreet.release import SYMBOL
-from discreet.rules import Zero, parse_rules
+from discreet.rules import Boundary, Zero, parse_rules
 
 SHAREABLE = "report-shareable.html"  # besides the release, the only file of a job that may be published
 ATTACK_SETS = ("quick", "all", "none")  # "none" is the same as an empty list
@@ -243,10 +243,11 @@ def _toml(path: Path) -> dict[str, Any]:
 def _check(job: Job) -> None:
     """Refuse all errors that can be found without reading the data."""
     _check_dimensions(job)
+    _check_choices(job)
     _check_rules(job)
     _check_method(job)
     _check_level(job)
-    _check_choices(job)
+    _check_outputs(job)
     _check_numbers(job)
     _check_files(job)
 
@@ -278,10 +279,6 @@ def _check_dimensions(job: Job) -> None:
 
 def _check_rules(job: Job) -> None:
     path = job.path
-    if job.rules.boundary not in ("strict", "inclusive"):
-        raise JobError(f"{path}: boundary is 'strict' or 'inclusive', not {job.rules.boundary!r}.")
-    if job.rules.zeros not in (None, *get_args(Zeros)):
-        raise JobError(f"{path}: zeros is {' or '.join(map(repr, get_args(Zeros)))}, not {job.rules.zeros!r}.")
     if not job.rules.sensitive and not job.rules.statuses:
         raise JobError(
             f"{path}: nothing would be protected. List rules under 'sensitive', or statuses of single cells."
@@ -314,8 +311,6 @@ def _check_method(job: Job) -> None:
 
 def _check_level(job: Job) -> None:
     path = job.path
-    if job.protect.level not in (None, *SAFETY_LEVELS):
-        raise JobError(f"{path}: level is {' or '.join(map(repr, SAFETY_LEVELS))}, not {job.protect.level!r}.")
     if job.level != "contributions":
         return
     try:
@@ -330,6 +325,20 @@ def _check_level(job: Job) -> None:
 
 
 def _check_choices(job: Job) -> None:
+    rules, data = job.rules, job.data
+    choices: list[tuple[str, str | None, tuple[str, ...]]] = [
+        ("boundary", rules.boundary, get_args(Boundary)),
+        ("zeros", rules.zeros, get_args(Zeros)),
+        ("level", job.protect.level, SAFETY_LEVELS),
+        ("unknown", data.unknown if data else None, ("error", "drop")),
+        ("weights", data.weights if data else None, get_args(Weights)),
+    ]
+    for entry, value, allowed in choices:
+        if value is not None and value not in allowed:
+            raise JobError(f"{job.path}: {entry} is {' or '.join(map(repr, allowed))}, not {value!r}.")
+
+
+def _check_outputs(job: Job) -> None:
     path = job.path
     writable = [suffix[1:] for suffix, module in FORMATS.items() if hasattr(module, "write_release")]
     unknown = [name for name in job.output.formats if name not in writable]
@@ -341,10 +350,6 @@ def _check_choices(job: Job) -> None:
         raise JobError(f"{path}: there is no attack {some(unknown)}. Choose from {some(known, 20)}.", unknown)
     if len(attacks) > 1 and not set(attacks).isdisjoint(ATTACK_SETS):
         raise JobError(f"{path}: attacks are a list of names, or one of {some(ATTACK_SETS)} alone.", attacks)
-    if job.data is not None and job.data.unknown not in ("error", "drop"):
-        raise JobError(f"{path}: unknown is 'error' or 'drop', not {job.data.unknown!r}.")
-    if job.data is not None and job.data.weights not in get_args(Weights):
-        raise JobError(f"{path}: weights is 'known' or 'secret', not {job.data.weights!r}.")
 
 
 def _check_files(job: Job) -> None:

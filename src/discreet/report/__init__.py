@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
-from functools import cache
 from pathlib import Path
-from typing import Any
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from discreet.attacks import LabReport
 from discreet.attacks.limitations import limitations
@@ -21,11 +16,12 @@ from discreet.problem import Problem
 from discreet.promise import promise, published_by_decision, shareable_promise
 from discreet.protection import Protection
 from discreet.release import SYMBOL, publish
-from discreet.report import view, words
+from discreet.report import view
 from discreet.report.attacks import attacks
 from discreet.report.intervals import exposed, intervals, published_intervals, tightest
 from discreet.report.protecting_cells import protecting_cells
 from discreet.report.shareable import shareable_content
+from discreet.report.templates import render
 
 __all__ = ["render_report", "render_shareable", "write_report", "write_shareable"]
 
@@ -62,7 +58,7 @@ def render_report(
     """The internal report as HTML, with the ``settings`` of the job by name and the results of attacks in ``lab``."""
     _check(problem, protection, audit, respondents)
     closest, listed = tightest(audit), protection.listed
-    return _render(
+    return render(
         "report.html.j2",
         title=title,
         response=problem.table.response,
@@ -146,7 +142,7 @@ def render_shareable(
         accept_symmetric=accept_symmetric,
     )
     method = protection.report.method
-    return _render(
+    return render(
         "shareable.html.j2",
         title=title,
         excepted=published_by_decision(protection) > 0,
@@ -160,22 +156,3 @@ def _check(problem: Problem, protection: Protection, audit: Audit, respondents: 
         raise TableError("No report: the protection or the audit belongs to another problem.")
     if any(checked.protection != protection.digest for checked in (audit, respondents) if checked is not None):
         raise TableError("No report: the audit is about another protection. Audit this one.")
-
-
-def _render(template: str, **content: Any) -> str:
-    now = datetime.now().astimezone()
-    return _environment().get_template(template).render(date=f"{now.day} {now:%B %Y, %H:%M (UTC%z)}", **content)
-
-
-@cache
-def _environment() -> Environment:
-    """The environment of the templates, made once because compiling them takes longer than filling them in."""
-    environment = Environment(
-        loader=PackageLoader("discreet", "report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(number=words.number, percent=words.percent)
-    return environment

@@ -71,9 +71,6 @@ def _interval(audit: Audit, row: int, slack: float) -> Row:
         for end, level, distance in zip(("lower end", "upper end", "width"), levels, distances, strict=True)
         if distance < level * (1 - tolerances.LEVEL_TOLERANCE)
     ]
-    # Rounding must not contradict the verdict: 0.999 is shown as 0.99, not as 1.00.
-    ratio = max(slack, 1.0) if safe else min(np.floor(slack * 100) / 100, 0.99)
-    finite = f"{ratio:,.0f} ×" if ratio >= 100 else f"{ratio:.2f} ×"
     return {
         "label": problem.table.label(cell),
         "attacker": audit.attackers[audit.attacker[row]],
@@ -83,7 +80,7 @@ def _interval(audit: Audit, row: int, slack: float) -> Row:
         "needed_lower": value - levels[0],
         "needed_upper": value + levels[1],
         "sliding": levels[2],
-        "slack": finite if np.isfinite(ratio) else "∞" if any(levels) else "–",
+        "slack": "–" if safe and np.isinf(slack) and not any(levels) else words.slack(slack, safe),
         "safe": safe,
         "short": "known exactly" if distances[2] <= 1e-6 * max(levels) else ", ".join(shortfalls),
         "bar": _bar(distances, levels),

@@ -17,8 +17,10 @@ STATUS = {
 }
 
 
-def number(x: float) -> str:
+def number(x: float | None) -> str:
     """Integers in full, other numbers to five digits, and ``∞``."""
+    if x is None:
+        return "–"
     size = abs(x)
     if math.isinf(size):
         text = "∞"
@@ -41,6 +43,12 @@ def percent(share: float | None) -> str:
     if 0.999 < share < 1:
         return "> 99.9 %"
     return f"{100 * share:.0f} %" if share in (0, 1) else f"{100 * share:.1f} %"
+
+
+def slack(ratio: float, safe: bool) -> str:
+    """A slack as ``1.23 ×``, rounded so that it does not contradict the verdict: 0.999 of an exposed cell is ``0.99 ×``."""
+    ratio = max(ratio, 1.0) if safe else min(math.floor(min(ratio, 1.0) * 100) / 100, 0.99)
+    return "∞" if math.isinf(ratio) else f"{ratio:,.0f} ×" if ratio >= 100 else f"{ratio:.2f} ×"
 
 
 def seconds(time: float) -> str:
