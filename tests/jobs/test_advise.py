@@ -491,8 +491,8 @@ def test_it_is_said_if_nothing_helps(here, quick):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--apply", 1], "--hierarchies says where"),
-        (["--hierarchies", "new"], "--hierarchies says where"),
+        (["--apply", 1], "--hierarchies is the folder"),
+        (["--hierarchies", "new"], "--hierarchies is the folder"),
         (["--apply", 1, "--single", 1, "--hierarchies", "new"], "leave out --apply or --single"),
         (["--keep", "brunch"], "no dimension 'brunch'"),
         (["--ordered", "brunch"], "no dimension 'brunch'"),

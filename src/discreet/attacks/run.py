@@ -140,7 +140,7 @@ ATTACKS: Mapping[str, Attack] = {
         "tables that lead to the same publication, for an attacker who knows the method", _replay, _no_recipe
     ),
 }
-# Attacks tried before every release, in this order. They are fast on small tables and need nothing but the release.
+# Attacks that are run before every release, in this order. They are fast on small tables and need only the release.
 QUICK = ("exact", "counts", "symmetric", "fit", "midpoint-fit", "replay")
 
 
@@ -220,9 +220,9 @@ def run(
     """
     knows, progress = knows or Knowledge(), progress or Silent()
     chosen = list(ATTACKS) if attacks is None else list(dict.fromkeys(attacks))
-    strange = [name for name in chosen if name not in ATTACKS]
-    if strange:
-        raise InputError(f"There is no attack {some(strange)}. Choose from {some(list(ATTACKS), limit=20)}.", strange)
+    unknown = [name for name in chosen if name not in ATTACKS]
+    if unknown:
+        raise InputError(f"There is no attack {some(unknown)}. Choose from {some(list(ATTACKS), limit=20)}.", unknown)
     table, budget = protection.problem.table, Budget(seconds)
     counts = table.count is not None and not table.is_count if counts is None else counts
     public, truth = Public.of(protection, counts=counts), Truth.of(protection)

@@ -30,7 +30,7 @@ MAX_SINGLE_CHANGES_SHOWN = 5  # besides the best of each kind, so that the list 
     "--keep",
     multiple=True,
     metavar="DIMENSION[=CODE]",
-    help="A code that must stay, or a dimension that must stay as it is; repeat for more.",
+    help="A code that must stay, or a dimension whose codes must all stay; repeat for more.",
 )
 @click.option(
     "--ordered", multiple=True, metavar="DIMENSION", help="Only neighbours are merged, as in size classes; repeat."

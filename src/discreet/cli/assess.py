@@ -63,7 +63,7 @@ def assess_command(
 ) -> None:
     """Find the sensitive cells of a tabulated table."""
     if not rules and not statuses:
-        raise click.UsageError("Say what is sensitive: give --rule, --statuses or both.")
+        raise click.UsageError("No cell would be sensitive: give --rule, --statuses or both.")
     problem = assess(
         bundle.read_table(table),
         rules,

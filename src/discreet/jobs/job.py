@@ -6,7 +6,7 @@ import csv
 import json
 from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -95,17 +95,17 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
         protection, checked, respondents = _protect(job, problem, checkpoint, progress, say)
         resumed = checkpoint is not None and checkpoint.start is not None
         lab = try_attacks(job, protection, partial(make_problem, job), resumed, started.spent, progress, say)
-        release, passed = None, all_passed(checked, respondents, lab)
-        if passed:
+        release = None
+        if all_passed(checked, respondents, lab):
             release = publish(problem, protection, checked, respondents, **_release_options(job))
         level = level_of(problem, protection.only_suppresses, job.level)
-        files = _write(job, problem, protection, checked, level, respondents, lab, release)
-        old = [name for name in job.writes() if job.folder / name not in files and (job.folder / name).exists()]
+        result = _write(job, Result(problem, protection, checked, release, (), level, respondents, lab))
+        old = [name for name in job.writes() if job.folder / name not in result.files and (job.folder / name).exists()]
         if old:
             say(f"files of an earlier run that this one does not replace: {some(old)}")
-        if checkpoint and passed:
+        if checkpoint and result.passed:
             checkpoint.finish(protection.report.status)
-    return Result(problem, protection, checked, release, files, level, respondents, lab)
+    return result
 
 
 def _protect(
@@ -437,17 +437,10 @@ def write_together(files: Mapping[Path, Callable[[Path], None]], public: Collect
             drafts.close()
 
 
-def _write(
-    job: Job,
-    problem: Problem,
-    protection: Protection,
-    checked: Audit,
-    level: LevelInForce,
-    respondents: RespondentAudit | None,
-    lab: LabReport | None,
-    release: Release | None,
-) -> tuple[Path, ...]:
-    """Write the files of a job, without release and shareable report if there is no release."""
+def _write(job: Job, result: Result) -> Result:
+    """Write the files of a job, without release and shareable report if there is no release; the result with their paths."""
+    problem, protection, checked, release = result.problem, result.protection, result.audit, result.release
+    level, respondents, lab = result.level, result.respondents, result.lab
     settings = {"job": job.path.name, "cost": job.protect.cost, "boundary": job.rules.boundary}
     writers: dict[str, Callable[[Path], None]] = {
         "pattern.csv": lambda draft: write_pattern(protection, draft),
@@ -467,4 +460,4 @@ def _write(
         writers |= {name: lambda draft: write_release(release, draft) for name in job.writes() if name not in writers}
     files = {job.folder / name: writers[name] for name in job.writes() if name in writers}
     write_together(files, public=[file for file in files if is_public(file)])
-    return tuple(files)
+    return replace(result, files=tuple(files))
