@@ -367,7 +367,9 @@ def test_which_cells_protect_which_is_read_from_the_relations(square):
     assert (found["groups"], found["largest"]) == (1, 4)
     assert (found["indirect"], found["needless"]) == (1, 0)
     assert sorted(found["busiest"]) == [("a0 × b1", 1), ("a1 × b0", 1)]
-    assert "1 secondary cells share no total with a primary cell" in text_of(render_report(problem, protection, checked))
+    assert "1 secondary cells share no total with a primary cell" in text_of(
+        render_report(problem, protection, checked)
+    )
 
 
 def test_hidden_cells_apart_from_all_primaries_are_called_idle(square):
