@@ -281,7 +281,7 @@ def test_nothing_is_published_before_all_that_is_protected_was_audited():
 def test_the_report_shows_what_is_required_against_whoever_comes_closest():
     problem, protection = square()
     page = render_report(problem, protection, audit(problem, protection))
-    assert "Each of the 2 protected cells (1 primary, 1 because suppressed) keeps the protection it requires." in page
+    assert "Each of the 2 protected cells (1 primary, 1 because suppressed) keeps the required protection." in page
     assert "Width<br>required" not in page
     wide = np.zeros((3, len(problem)))
     wide[2, problem.table.index("a × x")] = 9.5
@@ -595,7 +595,7 @@ def test_attack_by_further_attackers(call):
     code, said = call("attack", "p.discreet", "--pattern", "pattern.csv", "--attackers", "near.csv", "--out", "o.csv")
     assert code == 1
     assert said.startswith(
-        "4 suppressed cells: 0 can be computed exactly,\n  0 of them sensitive; 1 protected cells miss"
+        "4 suppressed cells: 0 can be computed exactly,\n  0 of them sensitive; 1 protected cells are exposed"
     )
     assert "of 2 protected cells are exposed" in said
     assert len(pd.read_csv("o.csv")) == 8

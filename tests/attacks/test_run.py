@@ -87,7 +87,7 @@ def test_cells_about_which_nothing_could_be_said_are_counted():
     endless = ("Total × Total", "Total × w", "a × Total", "a × w")
     found = suppressing(pose(table, {}), *endless, "c × y", "c × z", "d × y", "d × z")
     (row,) = attacks_in_words(attacks.run(found, ["sample"], knows=attacks.Knowledge(draws=50)))
-    assert "Of 8 cells, none found exactly. Nothing could be said about 4 of them." in row["outcome"]
+    assert "Of 8 cells, none found exactly. No result for 4 of them." in row["outcome"]
 
 
 def test_unknown_attacks_are_named():
@@ -126,7 +126,7 @@ def call(*words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        ([], 0, "0 sensitive cells miss their protection"),
+        ([], 0, "0 sensitive cells are exposed"),
         (["--attack", "exact"], 0, "exact"),
         (["--attack", "shrink", "--p", "20"], 1, "compromised: x × x"),
         (["--attack", "difference", "--earlier", "before.csv"], 1, "compromised: x × x"),

@@ -748,7 +748,7 @@ def test_a_certificate_of_some_cells_only_is_no_success(files, capsys):
     assert (
         discreet("verify", files["c.json"], "--problem", files["problem.discreet"], "--pattern", files["safe.csv"]) == 1
     )
-    assert "says nothing about some of the protected cells" in capsys.readouterr().out
+    assert "does not cover all protected cells" in capsys.readouterr().out
 
 
 def test_a_contradiction_on_the_command_line_says_what_to_do(files, capsys, monkeypatch):

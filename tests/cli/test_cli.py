@@ -257,7 +257,7 @@ def test_from_records_to_release(call, here):
     assert release.turnover[~suppressed].astype(float).tolist() == value[~suppressed].tolist()
     told = call("attack", "p.discreet", "--pattern", "f.csv", "--out", "k.csv").done().out
     assert told.startswith(f"{suppressed.sum()} suppressed cells: ")
-    assert "0 sensitive cells miss their protection" in told
+    assert "0 sensitive cells are exposed" in told
     attacked = pd.read_csv("k.csv")
     assert list(attacked)[:7] == INTERVALS.split(",")
     assert attacked.cell.tolist() == pattern.cell[suppressed].tolist()
@@ -335,8 +335,8 @@ def test_a_run_without_time_is_gone_on_with(call, here, monkeypatch):
     told = call(*words, "--time-limit", 0)
     assert told.code == 0
     assert told.err.splitlines() == [
-        f"discreet: going on from so-far, which suppresses {int((problem.status != Status.PUBLISHED).sum())} cells",
-        "discreet: so-far stays: with it another run goes on from this pattern",
+        f"discreet: continuing from so-far, which suppresses {int((problem.status != Status.PUBLISHED).sum())} cells",
+        "discreet: so-far is kept: another run can continue from this pattern",
     ]
     assert json.loads(Path("f.json").read_text())["status"] == "time_limit"
     told = call(*words)
@@ -354,7 +354,7 @@ def test_the_time_limit_leaves_a_checkpoint(call, here, monkeypatch):
     told = call("protect", "problem.discreet", "--checkpoint", "so-far", "--out", "f.csv")
     assert (told.code, told.out) == (1, "")
     assert told.err.splitlines() == [
-        "discreet: what is suppressed so far is in so-far; another run goes on from it",
+        "discreet: the latest pattern is in so-far; another run can continue from it",
         "discreet: The time limit ended.",
     ]
     assert not Path("f.csv").exists()
@@ -463,7 +463,7 @@ def test_suppressed_cells_that_need_no_protection_are_counted_apart_from_those_t
         rows = [f"{k},{status if k in suppressed else 'published'}" for k, status in enumerate(statuses)]
         Path("p.csv").write_text("\n".join(["cell,status", *rows]) + "\n")
         assert call("audit", "problem.jj", "--pattern", "p.csv").out.splitlines()[0] == said
-        assert "1 sensitive cells miss their protection" in call("attack", "problem.jj", "--pattern", "p.csv").out
+        assert "1 sensitive cells are exposed" in call("attack", "problem.jj", "--pattern", "p.csv").out
 
 
 def test_an_unsafe_pattern_is_exposed_and_not_published(call, here):
@@ -1026,7 +1026,7 @@ def test_ctrl_c_while_protecting_with_a_checkpoint(terminal, harder, tmp_path):
     program.wait_for(r"protect [━╸╺]+ [1-9]\d*/")
     program.process.send_signal(signal.SIGINT)
     assert program.finish() == 1
-    assert "what is suppressed so far is in so-far; another run goes on from it" in program.text
+    assert "the latest pattern is in so-far; another run can continue from it" in program.text
     assert "discreet: stopped; no result was written." in program.text
     assert set(contents(tmp_path)) == {"so-far"}
     assert Checkpoint(tmp_path / "so-far", read_problem(harder)).start is not None

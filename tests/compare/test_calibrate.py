@@ -193,7 +193,7 @@ def test_the_page_and_the_files(table, tmp_path):
     assert "shares of respondents" in page
     assert "NK(2,85) covers P(10)" in page
     assert "shares of respondents" not in calibrate(["P(10)", "NK(1,40)"]).html()
-    assert "none covers another" in calibrate(["NK(1,75)", "NK(2,85)"]).html()
+    assert "no rule covers another" in calibrate(["NK(1,75)", "NK(2,85)"]).html()
     ET.parse(tmp_path / "rules.svg")
     with pytest.raises(InputError, match=r"\.svg or \.html"):
         found.write(tmp_path / "rules.png")

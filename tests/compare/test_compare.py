@@ -347,8 +347,8 @@ def test_what_is_finished_when_ctrl_c_comes_is_kept(problem: Problem) -> None:
     assert not found.complete
     assert [one.safe for one in found.outcomes] == [True, None, None]
     assert [one.reason for one in found.outcomes[1:]] == [
-        "stopped before there was a result",
-        "not run: the comparison was stopped before",
+        "interrupted before there was a result",
+        "not run: the comparison was interrupted before",
     ]
 
 
@@ -382,7 +382,7 @@ def test_the_page_needs_nothing_else_and_says_that_it_is_confidential(page: str)
 def test_the_page_shows_every_method_and_attacker_and_escapes_names(page: str) -> None:
     for name in read_methods(METHODS):
         assert f'<th scope="row">{name}</th>' in page
-    assert page.count('<td class="who">b &amp; sons</td>') == len(read_methods(METHODS))
+    assert page.count('<td class="attacker">b &amp; sons</td>') == len(read_methods(METHODS))
     assert "A &lt;b&gt; &amp; c" in page
     assert "x.toml" in page
     assert "nan" not in re.sub(r"<[^>]+>", " ", page).split()
@@ -391,11 +391,11 @@ def test_the_page_shows_every_method_and_attacker_and_escapes_names(page: str) -
 def test_of_very_many_attackers_those_with_the_least_room_are_listed(
     problem: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.compare.page.MOST_RISKS", 2)
+    monkeypatch.setattr("discreet.compare.page.MAX_RISK_ROWS", 2)
     found = compare(problem, "kelly,small-counts,perturb")
     page = render_comparison(found)
     assert "4 more rows with more slack are not listed" in page
-    listed = re.findall(r'<th scope="row">([^<]+)</th><td class="who">', page)
+    listed = re.findall(r'<th scope="row">([^<]+)</th><td class="attacker">', page)
     tightest = found.risks().sort_values("slack", kind="stable")[:2].sort_index()
     assert listed == tightest["method"].tolist()
 

@@ -237,7 +237,7 @@ def test_each_step_is_the_best_after_those_before_it(seed):
 
 def test_changes_that_remove_next_to_nothing_come_last(monkeypatch):
     """The finest crumbs cost least for what they remove; they are not what somebody looks for who has hundreds."""
-    monkeypatch.setattr(sys.modules["discreet.jobs.advise"], "LEAST", 0.5)
+    monkeypatch.setattr(sys.modules["discreet.jobs.advise"], "MIN_REMOVED_SHARE", 0.5)
     advice = advise(plain(survey(0)), BY, RULES, steps=1)
     many = [step.removed >= 0.5 * advice.sensitive for step in advice.single]
     assert many == sorted(many, reverse=True)
@@ -481,7 +481,7 @@ def test_cells_that_files_name_stay(here, quick):
 def test_it_is_said_if_nothing_helps(here, quick):
     code, told = run("advise", "job.toml", "--keep", "branch", "--keep", "region")
     assert code == 0
-    assert "Nothing helps" in told
+    assert "No change of the categories removes a sensitive cell" in told
     code, told = run("advise", "job.toml", "--keep", "branch", "--keep", "region", "--apply", 1, "--hierarchies", "new")
     assert code == 2
     assert "The advice has 0 steps" in told
@@ -491,12 +491,12 @@ def test_it_is_said_if_nothing_helps(here, quick):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--apply", 1], "--hierarchies says where"),
-        (["--hierarchies", "new"], "--hierarchies says where"),
+        (["--apply", 1], "--hierarchies is the folder"),
+        (["--hierarchies", "new"], "--hierarchies is the folder"),
         (["--apply", 1, "--single", 1, "--hierarchies", "new"], "leave out --apply or --single"),
         (["--keep", "brunch"], "no dimension 'brunch'"),
         (["--ordered", "brunch"], "no dimension 'brunch'"),
-        (["--steps", 1, "--apply", 1, "--hierarchies", "."], "would be written over"),
+        (["--steps", 1, "--apply", 1, "--hierarchies", "."], "would be overwritten"),
         (["--out", "survey.csv"], "is given twice"),
         (["--out", "job.csv", "--hierarchies", "survey.csv", "--apply", 1], "is a file"),
     ],
@@ -516,7 +516,7 @@ def test_advice_takes_records(here):
     )
     code, told = run("advise", "job.toml")
     assert code == 2
-    assert "advice takes records" in told
+    assert "advice needs a job with [data]" in told
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import discreet.jobs.checkpoint as module
 from discreet.audit import audit
 from discreet.errors import FormatError
 from discreet.io import write_problem
-from discreet.jobs.checkpoint import EVERY, Checkpoint
+from discreet.jobs.checkpoint import SECONDS_BETWEEN_WRITES, Checkpoint
 from discreet.methods import SUPPRESSION, protect
 from discreet.problem import Problem, Status
 from discreet.protection import suppress
@@ -66,13 +66,13 @@ def test_a_person_is_told_of_it(problem, file):
     Checkpoint(file, problem, said.append).keep(pattern(problem, 3, 15))
     assert said == []
     Checkpoint(file, problem, said.append)
-    assert said == [f"going on from {file}, which suppresses 3 cells"]
+    assert said == [f"continuing from {file}, which suppresses 3 cells"]
 
 
 def test_it_is_written_at_once_and_then_now_and_then(problem, file, clock):
     checkpoint = Checkpoint(file, problem)
     checkpoint.keep(pattern(problem, 1))
-    clock[0] += EVERY - 0.1
+    clock[0] += SECONDS_BETWEEN_WRITES - 0.1
     checkpoint.keep(pattern(problem, 2))
     assert np.array_equal(Checkpoint(file, problem).start, pattern(problem, 1))
     clock[0] += 0.1
@@ -98,7 +98,7 @@ def test_the_last_one_is_never_lost(problem, file, clock, how):
     else:
         with pytest.raises(how):
             run()
-    assert said == ([] if how is None else [f"what is suppressed so far is in {file}; another run goes on from it"])
+    assert said == ([] if how is None else [f"the latest pattern is in {file}; another run can continue from it"])
     assert np.array_equal(Checkpoint(file, problem).start, pattern(problem, 2))
 
 
@@ -128,7 +128,7 @@ def test_it_stays_where_there_is_more_to_do(problem, file, status):
         checkpoint.keep(pattern(problem, 2))
         checkpoint.finish(status)
     assert np.array_equal(Checkpoint(file, problem).start, pattern(problem, 2))
-    assert said == [f"{file} stays: with it another run goes on from this pattern"]
+    assert said == [f"{file} is kept: another run can continue from this pattern"]
 
 
 def test_a_disk_that_is_full_does_not_end_the_work(problem, file, clock, monkeypatch):
@@ -152,7 +152,7 @@ def test_a_failure_leaves_the_one_before(problem, file, clock, monkeypatch):
     checkpoint = Checkpoint(file, problem)
     checkpoint.keep(pattern(problem, 1))
     monkeypatch.setattr(Path, "write_bytes", full)
-    clock[0] += EVERY
+    clock[0] += SECONDS_BETWEEN_WRITES
     checkpoint.keep(pattern(problem, 2))
     assert np.array_equal(Checkpoint(file, problem).start, pattern(problem, 1))
 
@@ -256,7 +256,7 @@ def draw(seed: int) -> Problem:
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_killed_and_resumed_it_is_safe(method, seed, file, monkeypatch):
     """After any call of keep, as kill -9 would: only what is in the file is left."""
-    monkeypatch.setattr(module, "EVERY", 0.0)
+    monkeypatch.setattr(module, "SECONDS_BETWEEN_WRITES", 0.0)
     problem = draw(seed)
     for after in (1, 3, 8):
         keep = Impatient(Checkpoint(file, problem), after, Killed)
@@ -279,7 +279,7 @@ def check_resumed(problem: Problem, method: str, checkpoint: Checkpoint) -> None
 @pytest.mark.parametrize("method", SUPPRESSION)
 def test_ctrl_c_again_and_again_comes_to_an_end(method, file, monkeypatch):
     """Each run goes on from the one before. Some methods have a safe pattern when they are stopped, and return it."""
-    monkeypatch.setattr(module, "EVERY", 0.0)
+    monkeypatch.setattr(module, "SECONDS_BETWEEN_WRITES", 0.0)
     problem = draw(1)
     for _ in range(60):
         try:
@@ -321,6 +321,6 @@ def test_kill_9_and_go_on(tmp_path):
     assert (start & (problem.status == Status.FREE)).any()
     again = subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert again.returncode == 0
-    assert again.stderr == f"discreet: going on from so-far, which suppresses {start.sum()} cells\n"
+    assert again.stderr == f"discreet: continuing from so-far, which suppresses {start.sum()} cells\n"
     assert "audit: safe" in again.stdout
     assert sorted(p.name for p in tmp_path.iterdir()) == ["f.csv", "hard.discreet"]

@@ -200,7 +200,7 @@ def test_a_job_goes_on_from_its_checkpoint(run, folder, name):
     Checkpoint(folder / name, problem).keep(result.protection.suppressed)
     run_job(job, say=said.append)
     suppressed = int(result.protection.suppressed.sum())
-    assert said[2] == f"going on from {folder.resolve() / name}, which suppresses {suppressed} cells"
+    assert said[2] == f"continuing from {folder.resolve() / name}, which suppresses {suppressed} cells"
     assert not (folder / name).exists()
     assert contents(folder / "output")["release.csv"] == first["release.csv"]
     run_job(job)
@@ -478,7 +478,7 @@ def test_what_is_not_safe_is_not_released(folder, monkeypatch, capsys):
     code, out, err = command(folder, monkeypatch, capsys)
     assert (code, err) == (1, "")
     assert "Not published: 1 cells are exposed" in out
-    assert "still there from an earlier run, and not of this one: 'release.csv'" in out
+    assert "files of an earlier run that this one does not replace: 'release.csv'" in out
     assert (folder / "output" / "release.csv").read_bytes() == KEEP
     assert json.loads((folder / "output" / "audit.json").read_text())["exposed"] == ["a × x"]
     assert json.loads((folder / "output" / "report.json").read_text())["safe"] is False
@@ -599,8 +599,8 @@ WRONG: dict[str, tuple[str, str]] = {
     "a text for a list": (DATA + REST.replace('["P(17)"]', '"P(17)"'), "rules.sensitive must be a list"),
     "a number in a list of texts": (DATA + REST.replace('"P(17)"', "17"), "rules.sensitive must be text in quotes"),
     "a text for a number": (DATA + REST + 'prior = "50"\n', "rules.prior must be a number"),
-    "a fraction for a whole number": (DATA + REST + "[protect]\nseed = 1.5\n", "protect.seed must be a whole number"),
-    "true for a whole number": (DATA + REST + "[protect]\nseed = true\n", "protect.seed must be a whole number"),
+    "a fraction for a whole number": (DATA + REST + "[protect]\nseed = 1.5\n", "protect.seed must be an integer"),
+    "true for a whole number": (DATA + REST + "[protect]\nseed = true\n", "protect.seed must be an integer"),
     "true for a number": (DATA + REST + "margin = true\n", "rules.margin must be a number"),
     "a text for true": (DATA + 'count_zeros = "no"\n' + REST, "data.count_zeros must be true or false"),
     "a date for a text": (DATA + "response = 2024-01-01\n" + REST, "data.response must be text in quotes"),
@@ -709,7 +709,7 @@ def test_a_job_does_not_write_over_what_it_reads(folder):
     (folder / "release.csv").write_text(CELLS)
     text = FINISHED.replace("table.csv", "release.csv") + '[output]\nfolder = "."\n'
     (folder / "job.toml").write_text(text)
-    with pytest.raises(JobError, match=r"write over 'release\.csv', its table\.file"):
+    with pytest.raises(JobError, match=r"overwrite 'release\.csv', its table\.file"):
         read_job(folder / "job.toml")
 
 
@@ -861,7 +861,7 @@ def test_a_job_tries_attacks_and_publishes_nothing_unless_they_are_withstood(run
     result = run(JOB + '[output]\nattacks = ["exact", "fit"]\n')
     assert result.passed
     assert [one.finding.attack for one in result.lab.scores] == ["exact", "fit"]
-    assert "Attacks tried" in (folder / "output" / "report.html").read_text(encoding="utf-8")
+    assert "<h2>Attacks</h2>" in (folder / "output" / "report.html").read_text(encoding="utf-8")
     told = json.loads((folder / "output" / "report.json").read_text(encoding="utf-8"))
     assert (told["safe"], told["attacks"], told["compromised"]) == (True, ["exact", "fit"], [])
     (folder / "output" / "release.csv").unlink()
@@ -896,7 +896,7 @@ def test_a_job_that_leaves_attacks_out_says_so(folder, monkeypatch, capsys):
             main()
         out = " ".join(capsys.readouterr().out.split())
         assert not stopped.value.code
-        assert "tried no attack: the job leaves them out" in out
+        assert "tried no attack, as the job says" in out
         assert NO_ATTACK_TRIED in out
         told = json.loads((folder / "output" / "report.json").read_text(encoding="utf-8"))
         assert told["limits"] == [NO_ATTACK_TRIED]

@@ -89,7 +89,7 @@ def text_of(page: str) -> str:
 def test_a_safe_pattern_is_called_safe_and_against_whom(square):
     text = text_of(render_report(*square))
     assert "Safe against 1 attacker: outsider" in text
-    assert "The only primary cell keeps the protection it requires." in text
+    assert "The only primary cell keeps the required protection." in text
     assert "Exposed" not in text
 
 
@@ -140,7 +140,7 @@ def test_tiles_count_and_weigh_what_is_hidden(square):
     assert tiles["Cells suppressed"] == ("20.0 %", "4 of 20")
     assert tiles["Value suppressed"][0] == "33.3 %"  # 4 of 12 equal cells
     assert tiles["Cost"] == ("40", "of which primary cells 10")
-    assert tiles["Gap"] == ("25.0 %", "nothing safe costs less than 30")
+    assert tiles["Gap"] == ("25.0 %", "no safe result costs less than 30")
     assert tiles["Time"][0] == "3 min 20 s"
 
 
@@ -340,7 +340,7 @@ def test_adjusted_cells_and_intervals_are_shown_as_what_they_are():
     protection = blurred(problem)
     drawn = only(view.status_map(protection, audit(problem, protection)))
     marks = {tip: mark for _, _, _, cells in rows_of(drawn) for mark, tip in cells}
-    assert marks["a0 × b0: adjusted, 10 told as 11 (7 to 15)"] == "a"
+    assert marks["a0 × b0: adjusted, 10 published as 11 (7 to 15)"] == "a"
     assert marks["a0 × b1: secondary, 10 (6 to 14)"] == "s i"
     assert marks["a1 × b0: secondary, 10"] == "s"
     shown = published_intervals(protection)
@@ -349,7 +349,7 @@ def test_adjusted_cells_and_intervals_are_shown_as_what_they_are():
         ("a0 × b1", 6.0, 14.0),
     ]
     text = text_of(render_report(problem, protection, audit(problem, protection)))
-    assert "What readers are told instead" in text
+    assert "Published intervals and adjusted values" in text
     assert "a0 × b1 10 – 6 14" in text
     assert "suppressed, with an interval" in text
 
@@ -365,9 +365,11 @@ def test_which_cells_protect_which_is_read_from_the_relations(square):
         "Total × b0": ["a1 × b0"],
     }
     assert (found["groups"], found["largest"]) == (1, 4)
-    assert (found["second_hand"], found["idle"]) == (1, 0)
+    assert (found["indirect"], found["needless"]) == (1, 0)
     assert sorted(found["busiest"]) == [("a0 × b1", 1), ("a1 × b0", 1)]
-    assert "1 others share no sum with a primary cell" in text_of(render_report(problem, protection, checked))
+    assert "1 secondary cells share no total with a primary cell" in text_of(
+        render_report(problem, protection, checked)
+    )
 
 
 def test_hidden_cells_apart_from_all_primaries_are_called_idle(square):
@@ -376,22 +378,22 @@ def test_hidden_cells_apart_from_all_primaries_are_called_idle(square):
         suppressing(problem, "a0 × b1", "a1 × b0", "a1 × b1", "a2 × b2", "a2 × b3"), problem.primaries.tolist()
     )
     assert found is not None
-    assert (found["groups"], found["idle"]) == (2, 2)
+    assert (found["groups"], found["needless"]) == (2, 2)
     assert protecting_cells(suppressing(sensitive(problem.table, [])), []) is None
 
 
 def test_attacks_that_were_tried_are_listed_if_handed_in(square):
-    assert "Attacks tried" not in render_report(*square)
+    assert "<h2>Attacks</h2>" not in render_report(*square)
     lab = run(square[1], ["exact", "fit", "shrink"])
     page = render_report(*square, lab=lab)
     assert page.count("✓ yes") == 2
-    assert "No sensitive cell known more closely than allowed." in page
+    assert "No sensitive cell inferred more closely than allowed." in page
     assert "Not run: " in page
     bare = suppress(square[0], np.isin(np.arange(len(square[0])), square[0].primaries))
     page = render_report(square[0], bare, audit(square[0], bare), lab=run(bare, ["exact"]))
     assert page.index("Attacks compromise 1 sensitive cell") < page.index("Exposed to")  # it comes first
     assert "✕ no" in page
-    assert "known more closely than allowed." in page
+    assert "inferred more closely than allowed." in page
 
 
 def test_a_table_without_dimensions_has_no_map():
@@ -676,7 +678,7 @@ def test_what_limits_the_promise_stands_beside_the_verdict_of_the_shareable_edit
     left_out = replace(problem, table=table)
     again = suppressing(left_out, *table.labels(np.flatnonzero(protection.suppressed)))
     page = text_of(render_shareable(left_out, again, audit(left_out, again)))
-    rests = page[page.index("What this rests on") : page.index("Some cells would say too much")]
+    rests = page[page.index("Conditions of this check") : page.index("Some cells would disclose too much")]
     assert "the cells behind them are left out: readers who use them may infer more." in rests
     assert "Not covered: respondents who use their own figures to learn about others." in rests
     assert "The check assumes readers of all published cells." in rests
@@ -694,7 +696,7 @@ def test_the_shareable_edition_shows_hidden_adjusted_and_intervals(tmp_path):
     assert 'class="h" title="a1 × b0: suppressed"' in page
     assert "Für Ø" in page
     text = text_of(page)
-    assert "Hidden 10.0 % 2 of 20" in text
+    assert "Suppressed 10.0 % 2 of 20" in text
     assert "Intervals 1" in text
     assert "Adjusted 1" in text
     assert text.startswith("Für Ø (shareable)")
@@ -734,7 +736,7 @@ def test_methods_that_hide_nothing_entirely_have_both_editions(method, kind):
     page = render_shareable(problem, protection, checked)
     assert f'<td class="{kind}"' in page
     assert f"Method</th><td>{method}: " in page
-    assert "What readers are told instead" in render_report(problem, protection, checked)
+    assert "Published intervals and adjusted values" in render_report(problem, protection, checked)
 
 
 def test_drawn_intervals_are_not_called_optimal():
@@ -743,7 +745,7 @@ def test_drawn_intervals_are_not_called_optimal():
     protection = protect(problem, "intervals")
     text = text_of(render_report(problem, protection, audit(problem, protection)))
     assert "optimal" not in text
-    assert "nothing safe" not in text
+    assert "no safe result" not in text
     assert "the cheapest intervals for the positions drawn cost" in text
 
 

@@ -1,4 +1,4 @@
-"""The intruder's lab: published attacks, run on one's own table before the release.
+"""Published attacks on tables, run before a release and scored against the true values.
 
 An attack sees a :class:`Public` view and returns a :class:`Finding`; only :func:`score` compares it with the :class:`Truth`.
 """

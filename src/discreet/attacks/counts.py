@@ -1,4 +1,4 @@
-"""Tables of counts: cells whose value follows from several relations at once, or only because counts are integers."""
+"""Inference about tables of counts, also by the knowledge that counts are integers."""
 
 from __future__ import annotations
 

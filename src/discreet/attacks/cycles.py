@@ -19,14 +19,12 @@ from discreet.progress import Progress, Silent
 from discreet.solvers import new_model
 
 SMALLEST_MULTIPLIER = 1e-7  # weights are integers or simple fractions; smaller ones are errors of the solver
-RANDOM_DEVIATIONS = (
-    4  # random solutions by which cells are compared; two cells agree in all by chance with probability 0
-)
+RANDOM_DEVIATIONS = 4  # random solutions by which cells are compared; they agree in all by chance with probability 0
 
 
 @dataclass(frozen=True, repr=False)
 class CycleSide:
-    """The cells that bound a cell on one side: its distance from the end is Σ weight · (their distance from their own ends)."""
+    """The cells that bound a cell on one side: its distance from the end is Σ weight · (their distance from their ends)."""
 
     cells: tuple[str, ...]
     weights: tuple[float, ...]
@@ -97,8 +95,8 @@ def cycles(public: Public, cells: Sequence[str] | None = None, *, progress: Prog
     """The cells that bound each suppressed cell on either side, by default for all suppressed cells.
 
     At an end of the interval the multipliers y of the relations write the cell as x = yᵀt + Σ dᵢ xᵢ with dᵢ ≠ 0 only for cells
-    that are at a bound there. In an alternating cycle that is one cell on either side: the smallest of the same parity stops x
-    from falling, the smallest of the opposite parity stops it from rising.
+    that are at a bound there. In an alternating cycle that is one cell on either side: the smallest of the same parity bounds x
+    from below, the smallest of the opposite parity bounds it from above.
     """
     progress = progress or Silent()
     intervals = exact(public, progress=progress)
@@ -130,7 +128,7 @@ def cycles(public: Public, cells: Sequence[str] | None = None, *, progress: Prog
         Cycle(public.labels[c], float(lo), float(up), *sides[int(p)], companions[int(p)])
         for c, p, lo, up in zip(chosen, place, lower, upper, strict=True)
     )
-    assumes = "linear programs over what is published"
+    assumes = "linear programs over the published data"
     return Cycles.certain_intervals("cycles", assumes, public, chosen, lower, upper, cycles=found)
 
 

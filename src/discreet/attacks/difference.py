@@ -118,9 +118,9 @@ def _joined(first: Public, second: Public) -> Public:
         rhs = np.zeros(relations.shape[0])
 
     def combined(name: str, tighter: np.ufunc) -> FloatArray:
-        own, other = getattr(first, name), getattr(second, name)
-        both = np.r_[own, other[new]]
-        both[at[common]] = tighter(both[at[common]], other[common])
+        of_first, of_second = getattr(first, name), getattr(second, name)
+        both = np.r_[of_first, of_second[new]]
+        both[at[common]] = tighter(both[at[common]], of_second[common])
         return np.asarray(both)
 
     return Public(

@@ -26,9 +26,7 @@ from discreet.secret import Secret
 
 SIMULATED_DRAWS = 4_096  # per probability: its standard error is 0.8 percentage points at most
 ANNOUNCEMENT_QUANTILES = 64  # of the drawn multiple, which resolve the probability of an announcement to 1/64
-MAX_OPPOSITE_DISTANCES = (
-    32  # distances in the direction not taken that are distinguished, with up to 7 runs of the method
-)
+MAX_OPPOSITE_DISTANCES = 32  # distinguished distances in the direction not taken; bisection takes at most 7 runs
 RELATIVE_EQUALITY_TOLERANCE = 1e-9  # of published intervals that are computed twice from the same numbers
 UNUSED_DIGITS = "0123456789abcdef" * 2  # a valid secret from which nothing is drawn
 

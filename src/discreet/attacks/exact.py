@@ -143,6 +143,6 @@ def exact(public: Public, *, progress: Progress | None = None) -> ExactIntervals
     Two linear programs per cell: min and max y_k subject to A y = t. If the cell can rise by b and fall by a, its midpoint
     differs from the value by (b − a)/2.
     """
-    seen, _ = infer_intervals(public, progress=progress)
-    assumes = "linear programs over what is published"
-    return ExactIntervals.certain_intervals("exact", assumes, public, public.unknown, seen.lower, seen.upper)
+    audited, _ = infer_intervals(public, progress=progress)
+    assumes = "linear programs over the published data"
+    return ExactIntervals.certain_intervals("exact", assumes, public, public.unknown, audited.lower, audited.upper)

@@ -101,7 +101,7 @@ class Finding:
         return float(self.lower[row]), float(self.upper[row])
 
     def frame(self) -> pd.DataFrame:
-        """One row per cell. Confidential: it holds what an intruder would know."""
+        """One row per cell. Confidential: it contains what an attacker would know."""
         columns = {"cell": self.labels, "lower": self.lower, "upper": self.upper, "estimate": self.estimate}
         return pd.DataFrame({**columns, **self._extra_columns()})
 

@@ -25,7 +25,7 @@ FIT_ASSUMPTIONS = {
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Fitted(Finding):
-    """An additive table that an intruder may take for the true one."""
+    """An additive table that an attacker may take for the true one."""
 
     sweeps: int
     residual: float  # largest violation of a relation, as a share of the largest value in it

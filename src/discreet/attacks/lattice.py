@@ -10,9 +10,7 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.attacks.exact import ExactIntervals, ReducedSystem
 from discreet.attacks.public import Public
 
-SMALLEST_PIVOT = (
-    1e-9  # entries of relations are integers or simple fractions; smaller ones are errors of the elimination
-)
+SMALLEST_PIVOT = 1e-9  # entries of relations are integers or simple fractions; smaller numbers are rounding errors
 INTEGRALITY_TOLERANCE = 1e-6  # distance from an integer up to which a computed number is taken to be that integer
 MAX_ENUMERATED_NUMBERS = 5_000_000  # cells times tables in memory at once while tables are enumerated: 40 MB
 

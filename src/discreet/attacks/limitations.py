@@ -1,4 +1,4 @@
-"""Sentences beside the verdict: what attacks leave open about a release."""
+"""Sentences that state what attacks leave open about a release."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NO_ATTACK_TRIED = "No attack was tried on this release, as requested."
 
 
 def limitations(lab: LabReport | None) -> list[str]:
-    """Where the release promises less than it may seem; None: no attacks were tried. Counts, no labels and no values."""
+    """Sentences on what attacks did not finish or on what the method reveals, in counts; None: no attacks were run."""
     if lab is None:
         return [NO_ATTACK_TRIED]
     late = [name for name, reason in lab.skipped.items() if reason == OUT_OF_TIME]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray
 from discreet.attacks.exact import ExactIntervals, congruent_problem, exact
 from discreet.attacks.finding import Finding
 from discreet.attacks.fit import fit
@@ -59,8 +59,8 @@ def shrink(
     share = _share(p)
     before = exact(public, progress=progress)
     lower, upper = before.lower.copy(), before.upper.copy()
-    small = _is_small(public, before)
-    level = share * _least_largest_share(public, before)
+    small, largest_share = _small_cells(public, before)
+    level = share * largest_share
     lower[small], upper[small] = (lower / (1 - level))[small], (upper / (1 + level))[small]
     for label, w in (own or {}).items():
         i = before.row(label)
@@ -87,16 +87,15 @@ def bound_p(public: Public, *, progress: Progress | None = None) -> PercentBound
     one of the two, after subtracting its own contribution, has such a sharp bound.)
     """
     intervals = exact(public, progress=progress)
-    bounded = np.isfinite(intervals.upper) & (intervals.upper > 0)
-    small = np.flatnonzero(_is_small(public, intervals) & bounded)
-    lower, upper = intervals.lower[small], intervals.upper[small]
-    share = _least_largest_share(public, intervals)[small]
-    percent = np.minimum(100 * (upper - lower) / (upper + lower) / share, 100.0)
+    small, largest_share = _small_cells(public, intervals)
+    rows = np.flatnonzero(small & np.isfinite(intervals.upper) & (intervals.upper > 0))
+    lower, upper = intervals.lower[rows], intervals.upper[rows]
+    percent = np.minimum(100 * (upper - lower) / (upper + lower) / largest_share[rows], 100.0)
     return PercentBound.certain_intervals(
         "bound-p",
         P_RULE_ASSUMPTION,
         public,
-        intervals.cell[small],
+        intervals.cell[rows],
         lower,
         upper,
         percent=percent,
@@ -129,25 +128,25 @@ def bisect_p(
         except NoSafePatternError:
             return False
 
-    least, most = 0.0, above.greatest
+    low, high = 0.0, above.greatest
     progress.stage("bisect-p", steps)
     # If not even the largest p leads to all suppressions, the method or the table was another one.
-    for step in range(0 if suppresses_less(most) else steps):
-        trial = (least + most) / 2
-        least, most = (trial, most) if suppresses_less(trial) else (least, trial)
+    for step in range(0 if suppresses_less(high) else steps):
+        trial = (low + high) / 2
+        low, high = (trial, high) if suppresses_less(trial) else (low, trial)
         progress.update(step + 1)
     return replace(
         above,
         attack="bisect-p",
         assumes=f"method and costs are known; {P_RULE_ASSUMPTION}",
         certain=False,
-        least=least,
-        parameters={"p_at_least": least, "p_at_most": above.greatest},
+        least=low,
+        parameters={"p_at_least": low, "p_at_most": above.greatest},
     )
 
 
 def _fitted_problem(public: Public) -> Problem:
-    """A problem with a table that an intruder may take for the true one."""
+    """A problem with a table that an attacker may take for the true one."""
     fitted = fit(public)
     value = np.where(public.lower == public.upper, public.lower, public.published)
     value[fitted.cell] = fitted.estimate
@@ -169,20 +168,10 @@ def _share(p: float) -> float:
     return p / 100
 
 
-def _counts(public: Public) -> IntArray:
+def _small_cells(public: Public, intervals: ExactIntervals) -> tuple[BoolArray, FloatArray]:
+    """Suppressed, nonnegative cells of one or two respondents, which are sensitive for every p; least share of the largest."""
     if public.count is None:
         raise InputError("Numbers of respondents are not in the public view: make it with counts=True.")
-    return public.count
-
-
-def _is_small(public: Public, intervals: ExactIntervals) -> BoolArray:
-    """Suppressed, nonnegative cells of one or two respondents, which are sensitive for every p."""
-    cell = intervals.cell
-    return np.asarray(
-        np.isin(_counts(public)[cell], (1, 2)) & (public.lower[cell] >= 0) & np.isnan(public.published[cell])
-    )
-
-
-def _least_largest_share(public: Public, intervals: ExactIntervals) -> FloatArray:
-    """A lower bound of the share of the largest contribution in each cell."""
-    return np.where(_counts(public)[intervals.cell] == 1, 1.0, 0.5)
+    cell, count = intervals.cell, public.count[intervals.cell]
+    small = np.isin(count, (1, 2)) & (public.lower[cell] >= 0) & np.isnan(public.published[cell])
+    return small, np.where(count == 1, 1.0, 0.5)

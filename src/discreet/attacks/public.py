@@ -1,4 +1,4 @@
-"""A table as the public sees it, with the prior knowledge of an intruder. It has no column for suppressed values."""
+"""A table as the public sees it, with the prior knowledge of an attacker. It has no column for suppressed values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Public:
     """A table as a reader has it: labels, relations, published values (NaN where suppressed), and bounds.
 
     ``published_lower`` and ``published_upper`` are published intervals, infinite where there are none; ``lower`` and ``upper``
-    include the prior bounds of the intruder. ``count`` is the number of respondents of each cell, if it is published.
+    include the prior bounds of the attacker. ``count`` is the number of respondents of each cell, if it is published.
     """
 
     labels: tuple[str, ...]
@@ -142,5 +142,5 @@ class Public:
         return np.array([self._by_label.get(label, -1) for label in labels], dtype=np.int64)
 
     def with_bounds(self, lower: FloatArray, upper: FloatArray) -> Public:
-        """The view of an intruder who knows further bounds of every cell."""
+        """The view of an attacker who knows further bounds of every cell."""
         return replace(self, lower=np.maximum(self.lower, lower), upper=np.minimum(self.upper, upper))

@@ -1,4 +1,4 @@
-"""The making of a release from a table, as far as an attacker who knows the method can repeat it."""
+"""How a release is made from a table, as far as an attacker who knows the method can repeat it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ from discreet.rules import parse_rules
 from discreet.secret import DRAWN_BYTES, Secret
 
 MAX_DRAWN_CONTRIBUTIONS = 100  # per cell; among more respondents no share is large enough to matter to a rule
-MAX_CONTRIBUTION_DRAWS = (
-    20  # of a published cell, until it is not sensitive; cells that rarely are not would take many more
-)
+MAX_CONTRIBUTION_DRAWS = 20  # of a published cell, until it is not sensitive; in some cells that would take very many
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -208,7 +206,7 @@ class _DrawnContributions:
 
 
 def _base_cells(table: Table) -> sparse.csr_array:
-    """The base cells of each cell as an incidence matrix (cell, cell); totals that are no sum of others have none."""
+    """The base cells of each cell as an incidence matrix (cell, cell); totals that are not sums of other cells have none."""
     done = table.is_base.copy()
     incidence = sparse.csr_array(sparse.diags_array(done.astype(float)))
     addends = table.relations.maximum(0.0)

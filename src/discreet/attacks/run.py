@@ -1,4 +1,4 @@
-"""The registry of attacks, and a summary of those run on one's own table, each scored against the truth."""
+"""The registry of attacks, their execution, and a report of their scores."""
 
 from __future__ import annotations
 
@@ -26,19 +26,17 @@ from discreet.progress import Budget, OutOfTime, Progress, Silent, Timed
 from discreet.protection import Protection
 
 OUT_OF_TIME = "not finished in the time for attacks"
-SAMPLING_TIME_SHARE = (
-    0.9  # of the time left, for an attack that draws tables: so it ends by itself before it is interrupted
-)
+SAMPLING_TIME_SHARE = 0.9  # of the time left, so that an attack that draws tables ends before it is interrupted
 MAX_CELLS_FOR_BISECTION = 5_000  # bisect-p protects the table eight times, which takes too long in larger tables
 SAMPLING_SECONDS = 60.0  # default limit of an attack that draws tables; unfinished cells are not claimed
 
 
 @dataclass(frozen=True, repr=False)
 class Knowledge:
-    """The assumed knowledge of the intruder besides the publication."""
+    """The assumed knowledge of the attacker besides the publication."""
 
     p: float | None = None  # of the p-percent rule, in percent
-    own: Mapping[str, float] = field(default_factory=dict)  # contributions of the intruder to cells of two respondents
+    own: Mapping[str, float] = field(default_factory=dict)  # contributions of the attacker to cells of two respondents
     others: tuple[Public, ...] = ()  # further publications
     sums: Mapping[str, Sequence[str]] = field(default_factory=dict)  # cells of these that are sums of others
     method: str | Method = "kelly"  # with which the table was protected
@@ -142,7 +140,7 @@ ATTACKS: Mapping[str, Attack] = {
         "tables that lead to the same publication, for an attacker who knows the method", _replay, _no_recipe
     ),
 }
-# Attacks tried before every release, in this order. They are fast on small tables and need nothing but the release.
+# Attacks that are run before every release, in this order. They are fast on small tables and need only the release.
 QUICK = ("exact", "counts", "symmetric", "fit", "midpoint-fit", "replay")
 
 
@@ -222,9 +220,9 @@ def run(
     """
     knows, progress = knows or Knowledge(), progress or Silent()
     chosen = list(ATTACKS) if attacks is None else list(dict.fromkeys(attacks))
-    strange = [name for name in chosen if name not in ATTACKS]
-    if strange:
-        raise InputError(f"There is no attack {some(strange)}. Choose from {some(list(ATTACKS), limit=20)}.", strange)
+    unknown = [name for name in chosen if name not in ATTACKS]
+    if unknown:
+        raise InputError(f"There is no attack {some(unknown)}. Choose from {some(list(ATTACKS), limit=20)}.", unknown)
     table, budget = protection.problem.table, Budget(seconds)
     counts = table.count is not None and not table.is_count if counts is None else counts
     public, truth = Public.of(protection, counts=counts), Truth.of(protection)

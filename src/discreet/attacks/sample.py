@@ -190,13 +190,11 @@ def _centre(relations: sparse.csr_array, rhs: FloatArray, lower: FloatArray, upp
     eye, one = sparse.eye_array(n), np.ones((n, 1))
     rows = sparse.csr_array(sparse.block_array([[relations * width, None], [eye, -one], [eye, one]], format="csr"))
     left = rhs - relations @ lower
-    slack = 1e-9 * (abs(relations) @ width)
-    least, most = (
-        np.r_[left - slack, np.zeros(n), np.full(n, -np.inf)],
-        np.r_[left + slack, np.full(n, np.inf), np.ones(n)],
-    )
+    tolerance = 1e-9 * (abs(relations) @ width)
+    row_lower = np.r_[left - tolerance, np.zeros(n), np.full(n, -np.inf)]
+    row_upper = np.r_[left + tolerance, np.full(n, np.inf), np.ones(n)]
     model = new_model("dual")
-    model.load(np.r_[np.zeros(n), 1.0], np.zeros(n + 1), np.r_[np.ones(n), 0.5], rows, least, most)
+    model.load(np.r_[np.zeros(n), 1.0], np.zeros(n + 1), np.r_[np.ones(n), 0.5], rows, row_lower, row_upper)
     model.maximize(True)
     return np.asarray(lower + width * model.solve().primal[:n])
 
@@ -206,10 +204,11 @@ def _random_vertices(
 ) -> FloatArray:
     """Vertices of the polytope in random directions."""
     n, width = len(lower), upper - lower
-    slack = 1e-9 * (abs(relations) @ width)
+    tolerance = 1e-9 * (abs(relations) @ width)
     model = new_model("primal")
     left = rhs - relations @ lower
-    model.load(np.zeros(n), np.zeros(n), np.ones(n), sparse.csr_array(relations * width), left - slack, left + slack)
+    rows = sparse.csr_array(relations * width)
+    model.load(np.zeros(n), np.zeros(n), np.ones(n), rows, left - tolerance, left + tolerance)
     vertices = []
     for _ in range(SHAPE_VERTICES):
         model.set_cost(np.arange(n), rng.standard_normal(n))

@@ -51,7 +51,7 @@ def recover(public: Public, *, tolerance: float = 1e-9) -> Recovered:
     # Ends rounded to some decimals let each midpoint be off by half of the last digit; integer ends may be exact.
     digits = digits_of(np.concatenate([low[claimed], high[claimed]]))
     rounding = 10.0**-digits if digits else 0.0
-    least, most = public.lower[system.cells], public.upper[system.cells]
+    lower, upper = public.lower[system.cells], public.upper[system.cells]
     for members, relations in components(system.rows, np.ones(len(claimed), dtype=bool)):
         cells, others = members[claimed[members]], ~claimed[members]
         smallest_end = np.minimum(np.abs(low[cells]), np.abs(high[cells]))
@@ -61,7 +61,7 @@ def recover(public: Public, *, tolerance: float = 1e-9) -> Recovered:
         value = np.where(others, 0.0, middle[members])
         slack = tolerance * (abs(relations) @ np.abs(value)) + rounding / 2 * np.diff(relations.indptr)
         rhs = system.rhs[here] - relations @ value
-        fits[cells] = _is_feasible(relations[:, others], rhs, slack, least[members][others], most[members][others])
+        fits[cells] = _is_feasible(relations[:, others], rhs, slack, lower[members][others], upper[members][others])
         checks[cells] = relations.shape[0]
     return Recovered(
         attack="symmetric",

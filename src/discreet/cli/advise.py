@@ -1,4 +1,4 @@
-"""The command that looks for a better design of a table before it is protected: advise."""
+"""The command advise: a better design of a table before it is protected."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from discreet.cli.common import ExistingFile, NewFile, console, keep_job, quiet_option
+from discreet.cli.common import ExistingFile, NewFile, check_job_is_kept, console, quiet_option, show_written
 from discreet.errors import InputError
 from discreet.jobs.advise import Advice, Step, apply
 from discreet.jobs.job import write_together
@@ -18,17 +18,19 @@ from discreet.jobs.job_file import read_job
 from discreet.jobs.redesign import advise_job, job_files
 from discreet.progress import on_terminal
 
-SHOWN = 5  # of the single changes, besides the best of each kind
+MAX_SINGLE_CHANGES_SHOWN = 5  # besides the best of each kind, so that the list fits on a screen
 
 
 @click.command("advise")
 @click.argument("job", type=ExistingFile)
-@click.option("--steps", type=click.IntRange(1), default=10, show_default=True, help="Changes one after the other.")
+@click.option(
+    "--steps", type=click.IntRange(1), default=10, show_default=True, help="Length of the sequence of changes."
+)
 @click.option(
     "--keep",
     multiple=True,
     metavar="DIMENSION[=CODE]",
-    help="A code that must stay, or a dimension that must stay as it is; repeat for more.",
+    help="A code that must stay, or a dimension whose codes must all stay; repeat for more.",
 )
 @click.option(
     "--ordered", multiple=True, metavar="DIMENSION", help="Only neighbours are merged, as in size classes; repeat."
@@ -56,36 +58,35 @@ def advise_command(
     hierarchies: Path | None,
     quiet: bool,
 ) -> None:
-    """Advise which categories to roll up, so that fewer cells of a job's table are sensitive."""
+    """Advise which categories to combine, so that fewer cells of a job's table are sensitive."""
     if steps_applied and single_applied:
         raise click.UsageError("Apply steps or a single change: leave out --apply or --single.")
     if (hierarchies is None) == bool(steps_applied or single_applied):
-        raise click.UsageError("--hierarchies says where --apply or --single writes to: give both or neither.")
+        raise click.UsageError("--hierarchies is the folder for --apply or --single: give both or neither.")
     given = read_job(job)
-    keep_job(given, out)
+    check_job_is_kept(given, out)
     with on_terminal(quiet) as progress:
-        found = advise_job(
-            given, keep=_kept(keep), ordered=ordered, steps=max(steps, steps_applied or 0), progress=progress
-        )
-    _show(found)
+        steps = max(steps, steps_applied or 0)
+        advice = advise_job(given, keep=_kept_codes(keep), ordered=ordered, steps=steps, progress=progress)
+    _show(advice)
     files: dict[Path, Callable[[Path], None]] = {}
     if hierarchies:
-        design = apply(found, steps_applied, single=single_applied)
-        texts = job_files(given, found.design, design, _folder(hierarchies))
+        design = apply(advice, steps_applied, single=single_applied)
+        texts = job_files(given, advice.design, design, _folder(hierarchies))
         files |= {path: _writer(text) for path, text in texts.items()}
     if out:
-        both = [found.frame(which).assign(list=which) for which in ("sequence", "single")]
+        both = [advice.frame(which).assign(list=which) for which in ("sequence", "single")]
         files[out] = lambda draft: pd.concat(both).to_csv(draft, index=False)
     write_together(files)
     if files:
-        console.print("\nWritten:")
-    for file in files:
-        console.print(f"  {escape(str(file))}  [dim]confidential[/]")
+        console.print()
+        show_written(files)
     if hierarchies:
         console.print(f"\nRun it with: discreet run {escape(str(hierarchies / given.path.name))}")
 
 
-def _kept(keep: Sequence[str]) -> dict[str, list[str] | None]:
+def _kept_codes(keep: Sequence[str]) -> dict[str, list[str] | None]:
+    """The codes in --keep, by dimension; None for all codes."""
     kept: dict[str, list[str] | None] = {}
     for text in keep:
         dimension, equals, code = text.partition("=")
@@ -112,23 +113,24 @@ def _writer(text: str) -> Callable[[Path], None]:
     return write
 
 
-def _show(found: Advice) -> None:
-    console.print(f"{found.sensitive:,} of {found.cells:,} cells are sensitive")
-    if not found.sequence:
-        console.print("Nothing helps: no change of the categories removes a sensitive cell.")
+def _show(advice: Advice) -> None:
+    console.print(f"{advice.sensitive:,} of {advice.cells:,} cells are sensitive")
+    if not advice.sequence:
+        console.print("No change of the categories removes a sensitive cell.")
         return
-    console.print("\nOne change after the other, each the best after those before it:")
-    console.print(_grid(list(enumerate(found.sequence, start=1)), so_far=True), soft_wrap=False)
-    single = list(enumerate(found.single, start=1))
-    kinds = {step.change.kind: (k, step) for k, step in reversed(single)}
-    shown = sorted({k: (k, step) for k, step in [*single[:SHOWN], *kinds.values()]}.values(), key=lambda pair: pair[0])
+    console.print("\nA sequence of changes, each the best after those before it:")
+    console.print(_grid(list(enumerate(advice.sequence, start=1)), so_far=True), soft_wrap=False)
+    single = list(enumerate(advice.single, start=1))
+    best_of_kind = {step.change.kind: (k, step) for k, step in reversed(single)}
+    shown = dict(sorted([*single[:MAX_SINGLE_CHANGES_SHOWN], *best_of_kind.values()], key=lambda pair: pair[0]))
     console.print(
-        f"\nSingle changes of the table as it is: the best, and the best of each kind, of {len(single):,} that help:"
+        f"\nSingle changes: the best, and the best of each kind, of {len(single):,} that remove sensitive cells:"
     )
-    console.print(_grid(shown, so_far=False), soft_wrap=False)
+    console.print(_grid(list(shown.items()), so_far=False), soft_wrap=False)
 
 
 def _grid(steps: Sequence[tuple[int, Step]], so_far: bool) -> Grid:
+    """One row per numbered step, with the detail lost by it or, if ``so_far``, by all steps up to it."""
     grid = Grid(box=None, pad_edge=False)
     grid.add_column("", justify="right")
     grid.add_column("change")

@@ -8,30 +8,29 @@ from typing import Any, get_args
 import click
 
 from discreet.assess import Zeros, assess
-from discreet.cli.common import PROBLEMS, ExistingFile, NewFile, Number, console, write_new_problem
-from discreet.io import bundle
-from discreet.jobs.job import (
-    read_statuses,
-    read_waivers,
+from discreet.cli.common import (
+    PROBLEMS,
+    ExistingFile,
+    NewFile,
+    Number,
+    boundary_option,
+    console,
+    write_new_problem,
 )
+from discreet.io import bundle
+from discreet.jobs.job import read_statuses, read_waivers
 
 
 @click.command("assess")
 @click.argument("table", type=ExistingFile)
 @click.option("--rule", "rules", multiple=True, metavar="RULE", help="E.g. P(10); repeat for more.")
-@click.option("--cost", default="value", show_default=True, help="What suppressing a cell costs; see `discreet rules`.")
-@click.option(
-    "--boundary",
-    type=click.Choice(["strict", "inclusive"]),
-    default="strict",
-    show_default=True,
-    help="Whether a cell exactly on the boundary of a rule is safe (strict) or sensitive (inclusive).",
-)
+@click.option("--cost", default="value", show_default=True, help="Cost of suppressing a cell; see `discreet rules`.")
+@boundary_option
 @click.option(
     "--prior",
     type=Number(0, 100, min_open=True),
     metavar="PERCENT",
-    help="Everybody knows each value of the tables to within this; default: only that it is not negative.",
+    help="Every reader knows each value of the tables to within this; default: only that it is not negative.",
 )
 @click.option(
     "--margin",
@@ -43,7 +42,7 @@ from discreet.jobs.job import (
 @click.option(
     "--statuses", type=ExistingFile, help="CSV cell,status[,reason]: primary, free, published or suppressed by hand."
 )
-@click.option("--waivers", type=ExistingFile, help="CSV respondent or respondent,cell: who consents to publication.")
+@click.option("--waivers", type=ExistingFile, help="CSV respondent or respondent,cell: consents to publication.")
 @click.option(
     "--zeros",
     type=click.Choice(get_args(Zeros)),
@@ -64,7 +63,7 @@ def assess_command(
 ) -> None:
     """Find the sensitive cells of a tabulated table."""
     if not rules and not statuses:
-        raise click.UsageError("Say what is sensitive: give --rule, --statuses or both.")
+        raise click.UsageError("No cell would be sensitive: give --rule, --statuses or both.")
     problem = assess(
         bundle.read_table(table),
         rules,

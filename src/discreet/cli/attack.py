@@ -1,4 +1,4 @@
-"""The intruder's lab on the command line: options of `discreet attack`, and what it prints."""
+"""The options and the output of attacks on the command line."""
 
 from __future__ import annotations
 
@@ -22,46 +22,39 @@ from discreet.printable import printable
 from discreet.progress import Progress
 from discreet.protection import Protection
 
-LISTED = 10  # compromised cells that are printed
+MAX_COMPROMISED_LISTED = 10  # more labels would hide the summary
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 method_option = click.option(
     "--method",
     type=click.Choice(list(METHODS)),
-    help="By which the pattern was made: for the attack that knows the method.",
+    help="The method that made the pattern, for the attack that knows it.",
+)
+LAB_OPTIONS = (
+    click.option(
+        "--attack",
+        "attacks",
+        multiple=True,
+        type=click.Choice(list(ATTACKS)),
+        help="An attack to run as well; repeat for more.",
+    ),
+    click.option("--all", "everything", is_flag=True, help="All attacks that apply."),
+    click.option("--p", type=Number(0, 100, min_open=True, max_open=True), help="The attacker knows p, in percent."),
+    click.option("--earlier", type=ExistingFile, help="A pattern with which the same table was published before."),
+    method_option,
+    click.option("--seed", type=click.IntRange(0), help="Seed of attacks that draw at random; default: 0."),
+    click.option(
+        "--details",
+        type=NewFile(".csv", ".json"),
+        help="Results of the attacks per cell to write (.csv or .json). Confidential.",
+    ),
 )
 
 
 def lab_options(command: F) -> F:
-    """The options of the lab."""
-    for option in reversed(
-        (
-            click.option(
-                "--attack",
-                "attacks",
-                multiple=True,
-                type=click.Choice(list(ATTACKS)),
-                help="An attack of the intruder's lab to run as well; may be given several times.",
-            ),
-            click.option("--all", "everything", is_flag=True, help="All attacks of the lab that apply."),
-            click.option(
-                "--p",
-                type=Number(0, 100, min_open=True, max_open=True),
-                help="The intruder knows p, in percent.",
-            ),
-            click.option(
-                "--earlier", type=ExistingFile, help="A pattern with which the same table was published before."
-            ),
-            method_option,
-            click.option("--seed", type=click.IntRange(0), help="Seed of attacks that draw at random; 0 unless given."),
-            click.option(
-                "--details",
-                type=NewFile(".csv", ".json"),
-                help="What the attacks found, cell by cell, to write (.csv or .json). Confidential.",
-            ),
-        )
-    ):
+    """Add the options of attacks to a command."""
+    for option in reversed(LAB_OPTIONS):
         command = option(command)
     return command
 
@@ -76,22 +69,22 @@ def chosen_attacks(
     details: Path | None,
     method: str | None,
 ) -> tuple[str, ...]:
-    """Which attacks are asked for; options without an attack that could use them are refused."""
+    """The names of the requested attacks; options that no requested attack uses are refused."""
     if attacks and everything:
         raise click.UsageError("--all runs every attack: leave out --attack or --all.")
     names = tuple(ATTACKS) if everything else attacks
-    given = {"--p": p, "--earlier": earlier, "--method": method, "--seed": seed, "--details": details}
-    idle = [option for option, value in given.items() if value is not None]
-    if idle and not names:
-        raise click.UsageError(f"{idle[0]} is for attacks of the lab: name some with --attack, or all with --all.")
+    options = {"--p": p, "--earlier": earlier, "--method": method, "--seed": seed, "--details": details}
+    given = [option for option, value in options.items() if value is not None]
+    if given and not names:
+        raise click.UsageError(f"{given[0]} is for attacks: name some with --attack, or all with --all.")
     for option, attack in (("--p", "shrink"), ("--earlier", "difference")):
-        if given[option] is not None and attack not in names:
-            raise click.UsageError(f"{option} is for the attack {attack!r}, which is not asked for.")
+        if option in given and attack not in names:
+            raise click.UsageError(f"{option} is for the attack {attack!r}, which is not requested.")
     return names
 
 
-def attack_as(
-    found: Protection,
+def run_attacks(
+    protection: Protection,
     names: tuple[str, ...],
     earlier: Path | None,
     *,
@@ -101,36 +94,36 @@ def attack_as(
     progress: Progress,
     **_: Any,
 ) -> LabReport:
-    """Run attacks with what the intruder is said to know."""
-    before = () if earlier is None else (Public.of(read_pattern(found.problem, earlier)),)
-    recipe = None if method is None else Recipe.of(found, method)
-    knows = Knowledge(p=p, others=before, method=method or Knowledge.method, seed=seed or 0, recipe=recipe)
-    return run(found, names, knows=knows, progress=progress)
+    """Run attacks by an attacker with the given knowledge."""
+    others = () if earlier is None else (Public.of(read_pattern(protection.problem, earlier)),)
+    recipe = None if method is None else Recipe.of(protection, method)
+    knows = Knowledge(p=p, others=others, method=method or Knowledge.method, seed=seed or 0, recipe=recipe)
+    return run(protection, names, knows=knows, progress=progress)
 
 
-def attack_quickly(
-    found: Protection, method: str | None, accept_symmetric: bool, spent: float, progress: Progress
+def run_quick_attacks(
+    protection: Protection, method: str | None, accept_symmetric: bool, spent: float, progress: Progress
 ) -> LabReport:
-    """The quick attacks before a release is written; refused if a sensitive cell is compromised."""
-    recipe = None if method is None else Recipe.of(found, method)
+    """Run the quick attacks before a release is written. Raises NotSafeError if a sensitive cell is compromised."""
+    recipe = None if method is None else Recipe.of(protection, method)
     names, seconds = quick_attacks(accept_symmetric), quick_seconds(spent)
-    report = run(found, names, knows=Knowledge(recipe=recipe), seconds=seconds, progress=progress)
+    report = run(protection, names, knows=Knowledge(recipe=recipe), seconds=seconds, progress=progress)
     if not report.passed:
-        hit = report.compromised
-        raise NotSafeError(f"Not published: attacks compromise {len(hit):,} sensitive cells, e.g. {some(hit)}.", hit)
+        cells = report.compromised
+        message = f"Not published: attacks compromise {len(cells):,} sensitive cells, e.g. {some(cells)}."
+        raise NotSafeError(message, cells)
     return report
 
 
 def show_limitations(report: LabReport | None) -> None:
-    """What attacks leave open, beside the verdict."""
+    """Print what attacks leave open."""
     for sentence in limitations(report):
         console.print(f"  {sentence}", markup=False, highlight=False)
 
 
 def show_lab(report: LabReport) -> None:
-    """Counts and labels; no value, and no parameter of a rule."""
-    grid = Grid(box=None, pad_edge=False)
-    grid.add_column("attack")
+    """Print the results of attacks: counts and labels, no values and no parameters of rules."""
+    grid = Grid("attack", box=None, pad_edge=False)
     for title in ("cells", "exactly", "sensitive", "near", "compromised", "wrong"):
         grid.add_column(title, justify="right")
     for row in report.frame().to_dict("records"):
@@ -142,14 +135,14 @@ def show_lab(report: LabReport) -> None:
         show_limitations(report)
     for name, reason in report.skipped.items():
         console.print(f"  left out: {name}: {reason}", markup=False)
-    for label in report.compromised[:LISTED]:
+    for label in report.compromised[:MAX_COMPROMISED_LISTED]:
         console.print(f"  compromised: {printable(label)}", markup=False)
-    if len(report.compromised) > LISTED:
-        console.print(f"  and {len(report.compromised) - LISTED:,} more")
+    if len(report.compromised) > MAX_COMPROMISED_LISTED:
+        console.print(f"  and {len(report.compromised) - MAX_COMPROMISED_LISTED:,} more")
 
 
 def write_details(report: LabReport, path: Path, suffix: str) -> None:
-    """What was found, cell by cell; as JSON with the summary and what was learnt about parameters."""
+    """Write the results per cell; as JSON also the summary, with the inferred parameters of rules."""
     if suffix.lower() == ".csv":
         report.details().to_csv(path, index=False)
         return

@@ -1,4 +1,4 @@
-"""The commands that ask whether a pattern is safe: audit, verify, attack."""
+"""The commands audit, verify and attack, which check whether a pattern is safe."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from discreet.audit import Exposure, audit, certificate, exposure, read_certificate, verify, write_certificate
+from discreet.audit import Audit, Exposure, audit, certificate, exposure, read_certificate, verify, write_certificate
 from discreet.audit.respondents import RespondentAudit, audit_respondents
-from discreet.cli.attack import attack_as, chosen_attacks, lab_options, show_lab, write_details
+from discreet.cli.attack import chosen_attacks, lab_options, run_attacks, show_lab, write_details
 from discreet.cli.common import (
     ExistingFile,
     NewFile,
     attackers_option,
+    check_distinct,
     console,
-    keep_apart,
+    figures_grid,
     level_option,
     pattern_option,
-    problem_against,
     problem_argument,
+    problem_with_attackers,
     quiet_option,
     respondents_verdict,
     show_promise,
@@ -34,7 +35,7 @@ from discreet.cli.common import (
 from discreet.executors import spread
 from discreet.inference.requirements import cells_to_protect
 from discreet.io.pattern import read_pattern
-from discreet.jobs.job import audit_report, write_json, write_together
+from discreet.jobs.job import all_passed, audit_report, write_json, write_together
 from discreet.level import Level, level_of
 from discreet.printable import printable
 from discreet.problem import Status
@@ -42,7 +43,7 @@ from discreet.progress import on_terminal
 from discreet.promise import safe
 from discreet.protection import Protection, suppress
 
-WORST = 10  # exposed respondents, or cells, that are printed
+MAX_EXPOSED_LISTED = 10  # cells, or respondents; more would hide the verdict
 
 
 @click.command("audit")
@@ -62,7 +63,7 @@ WORST = 10  # exposed respondents, or cells, that are printed
     "--whole",
     "counts",
     is_flag=True,
-    help="Readers know that all cells are whole numbers; so they do of tables of counts.",
+    help="Readers know that all cells are whole numbers; always assumed for tables of counts.",
 )
 @workers_option
 @quiet_option
@@ -81,17 +82,16 @@ def audit_command(
     """Check whether a pattern is safe."""
     if counts and proof:
         raise click.UsageError("Certificates do not cover whole numbers: leave out --whole or --certificate.")
-    keep_apart(problem, pattern, attackers, intervals, report, proof)
-    given = problem_against(problem, attackers)
+    check_distinct(problem, pattern, attackers, intervals, report, proof)
+    given = problem_with_attackers(problem, attackers)
     found = read_pattern(given, pattern)
     in_force = level_of(given, found.only_suppresses, level)
     files: dict[Path, Callable[[Path], None]] = {}
     with on_terminal(quiet) as progress, spread(workers) as executor:
-        exact = counts or intervals is not None
         checked = audit(
             given,
             found,
-            intervals=exact,
+            intervals=counts or intervals is not None,
             certify=proof is not None,
             whole=counts or None,
             executor=executor,
@@ -110,32 +110,33 @@ def audit_command(
     write_together(files)
     console.print(verdict(checked, found))
     if checked.linear is not None and checked.exact:
-        console.print(
-            f"  {int(checked.differs.sum()):,} intervals are narrower than they would be without whole numbers"
-        )
-    for label in checked.exposed[:WORST]:
+        narrower = int(checked.differs.sum())
+        console.print(f"  {narrower:,} intervals are narrower because all cells are known to be whole numbers")
+    for label in checked.exposed[:MAX_EXPOSED_LISTED]:
         console.print(f"  exposed: {printable(label)}", markup=False)
     if respondents is not None:
         show_respondents(respondents, found)
     show_promise(found, in_force, respondents)
-    return 0 if checked.passed and (respondents is None or respondents.passed) else 1
+    return 0 if all_passed(checked, respondents) else 1
 
 
-def show_respondents(seen: RespondentAudit, protection: Protection) -> None:
-    """The verdict, to how many insiders respondents are exposed, and what gives the worst of them away."""
-    console.print(respondents_verdict(seen, protection))
-    if seen.passed:
+def show_respondents(checked: RespondentAudit, protection: Protection) -> None:
+    """Print the verdict, the number of respondents exposed by size of coalition, and how the worst ones are exposed."""
+    console.print(respondents_verdict(checked, protection))
+    if checked.passed:
         return
-    worst = seen.exposed
-    fewest: dict[str, int] = {}
-    for one in worst:
-        fewest[one.respondent] = min(len(one.insiders), fewest.get(one.respondent, len(one.insiders)))
-    for insiders, exposed in sorted(Counter(fewest.values()).items()):
-        whom = f"{insiders:,} others together" if insiders > 1 else "one other respondent" if insiders else "anybody"
-        console.print(f"  {exposed:,} to {whom}")
-    grid = Grid("respondent", "how it can be told", box=None, pad_edge=False)
-    for one in worst[:WORST]:
-        grid.add_row(escape(one.respondent), escape(one.words(seen.problem.table)))
+    smallest_coalition: dict[str, int] = {}
+    for one in checked.exposed:
+        size = len(one.insiders)
+        smallest_coalition[one.respondent] = min(size, smallest_coalition.get(one.respondent, size))
+    for size, n_exposed in sorted(Counter(smallest_coalition.values()).items()):
+        attacker = (
+            f"{size:,} other respondents together" if size > 1 else "one other respondent" if size else "any reader"
+        )
+        console.print(f"  {n_exposed:,} to {attacker}")
+    grid = Grid("respondent", "how its contribution can be inferred", box=None, pad_edge=False)
+    for one in checked.exposed[:MAX_EXPOSED_LISTED]:
+        grid.add_row(escape(one.respondent), escape(one.words(checked.problem.table)))
     console.print()
     console.print(grid, soft_wrap=False)
 
@@ -147,20 +148,20 @@ def show_respondents(seen: RespondentAudit, protection: Protection) -> None:
 @attackers_option
 def verify_command(certificate: Path, problem: Path, pattern: Path, attackers: Path | None) -> int:
     """Check a certificate in exact arithmetic, without a solver."""
-    given = problem_against(problem, attackers)
+    given = problem_with_attackers(problem, attackers)
     found = read_pattern(given, pattern)
-    seen = verify(read_certificate(certificate), given, found)
-    if not seen.passed:
+    verified = verify(read_certificate(certificate), given, found)
+    if not verified.passed:
         console.print("certificate does not hold:")
-        for reason in seen.problems[:10]:
+        for reason in verified.problems[:10]:
             console.print(f"  {reason}", markup=False)
         return 1
-    cells, exposed, tables = (seen.counts[name] for name in ("cells", "exposed", "tables"))
-    verdict = f"{exposed:,} of {cells:,} cells exposed" if exposed else f"{cells:,} cells {safe(found)}"
-    console.print(f"certificate holds: {verdict}, {tables:,} congruent tables, checked in exact arithmetic")
-    if not seen.complete:
-        console.print("  but it says nothing about some of the protected cells")
-    return 0 if seen.safe and seen.complete else 1
+    cells, exposed, tables = (verified.counts[name] for name in ("cells", "exposed", "tables"))
+    result = f"{exposed:,} of {cells:,} cells exposed" if exposed else f"{cells:,} cells {safe(found)}"
+    console.print(f"certificate holds: {result}, {tables:,} congruent tables, checked in exact arithmetic")
+    if not verified.complete:
+        console.print("  but it does not cover all protected cells")
+    return 0 if verified.safe and verified.complete else 1
 
 
 @click.command("attack")
@@ -181,52 +182,58 @@ def attack_command(
     **lab: Any,
 ) -> int:
     """Attack a pattern as a reader would: the exact interval of every suppressed cell, and how sensitive ones are exposed."""
-    keep_apart(problem, pattern, attackers, out, earlier, details)
+    check_distinct(problem, pattern, attackers, out, earlier, details)
     names = chosen_attacks(earlier=earlier, details=details, **lab)
-    given = problem_against(problem, attackers)
-    must = np.isin(given.status, (Status.PRIMARY, Status.SUPPRESSED))
-    found = read_pattern(given, pattern) if pattern else suppress(given, must)
+    given = problem_with_attackers(problem, attackers)
+    if pattern:
+        found = read_pattern(given, pattern)
+    else:
+        found = suppress(given, np.isin(given.status, (Status.PRIMARY, Status.SUPPRESSED)))
     with on_terminal(quiet) as progress:
-        asked = (found.suppressed | (given.status == Status.PRIMARY))[: given.table.n_listed]
-        seen = audit(given, found, cells=np.flatnonzero(asked), progress=progress)
-        how = exposure(given, found, checked=seen, progress=progress)
-        report = attack_as(found, names, earlier, progress=progress, **lab) if names else None
+        attacked = (found.suppressed | (given.status == Status.PRIMARY))[: given.table.n_listed]
+        checked = audit(given, found, cells=np.flatnonzero(attacked), progress=progress)
+        exposed = exposure(given, found, checked=checked, progress=progress)
+        report = run_attacks(found, names, earlier, progress=progress, **lab) if names else None
     files: dict[Path, Callable[[Path], None]] = {}
     if out:
-        frame = seen.frame().merge(how.frame(), on="cell", how="left")
+        frame = checked.frame().merge(exposed.frame(), on="cell", how="left")
         files[out] = lambda draft: frame.to_csv(draft, index=False)
     if details and report:
         files[details] = lambda draft: write_details(report, draft, details.suffix)
     write_together(files)
-    exactly = seen.upper - seen.lower <= 1e-9 * np.maximum(given.table.magnitude[seen.cell], 1e-300)
-    suppressed, pinned = np.unique(seen.cell), np.unique(seen.cell[exactly])
-    sensitive = int(np.isin(pinned, given.primaries).sum())
-    what = "protected" if how.counts()["conditional"] else "sensitive"
-    console.print(f"{len(suppressed):,} suppressed cells: {len(pinned):,} can be computed exactly,")
-    needed = np.concatenate([cells_to_protect(given, found, attacker) for attacker in given.attackers()])
-    violated = np.isin(np.unique(seen.cell[~seen.safe]), needed)
-    console.print(f"  {sensitive:,} of them sensitive; {int(violated.sum()):,} {what} cells miss their protection")
-    _exposed(how)
+    _show_intervals(checked, found, exposed)
+    _show_exposure(exposed)
     if report:
         show_lab(report)
-    return 0 if seen.passed and (report is None or report.passed) else 1
+    return 0 if all_passed(checked, report) else 1
 
 
-def _exposed(how: Exposure) -> None:
-    """In which ways sensitive cells are exposed."""
-    count = how.counts()
+def _show_intervals(checked: Audit, protection: Protection, exposed: Exposure) -> None:
+    """Print how many cells can be computed exactly, and how many protected cells have too narrow an interval."""
+    problem = checked.problem
+    exact = checked.upper - checked.lower <= 1e-9 * np.maximum(problem.table.magnitude[checked.cell], 1e-300)
+    suppressed, computable = np.unique(checked.cell), np.unique(checked.cell[exact])
+    sensitive = int(np.isin(computable, problem.primaries).sum())
+    protected = np.concatenate([cells_to_protect(problem, protection, attacker) for attacker in problem.attackers()])
+    violated = int(np.isin(np.unique(checked.cell[~checked.safe]), protected).sum())
+    kind = "protected" if exposed.counts()["conditional"] else "sensitive"
+    console.print(f"{len(suppressed):,} suppressed cells: {len(computable):,} can be computed exactly,")
+    console.print(f"  {sensitive:,} of them sensitive; {violated:,} {kind} cells are exposed")
+
+
+def _show_exposure(exposed: Exposure) -> None:
+    """Print in which ways sensitive cells are exposed."""
+    count = exposed.counts()
     if not count["exposed"]:
         return
-    what = "protected" if count["conditional"] else "sensitive"
-    grid = Grid(box=None, show_header=False, pad_edge=False)
-    grid.add_column(justify="right")
-    grid.add_column()
+    kind = "protected" if count["conditional"] else "sensitive"
+    grid = figures_grid()
     for key, words in {
-        "exposed": f"of {count['primaries'] + count['conditional']:,} {what} cells are exposed",
+        "exposed": f"of {count['primaries'] + count['conditional']:,} {kind} cells are exposed",
         "fully": "  fully: their values can be computed",
         "partially": "  partially: the interval is too narrow",
         "unpicked": "  by single relations, one after the other",
-        "initially": "    without the help of other exposed cells",
+        "initially": "    without inferences about other exposed cells",
         "together": "  only by several relations at once",
         "k1": "candidates for protection, by K1",
         "k3": "candidates by K3",

@@ -1,4 +1,4 @@
-"""The command that compares rules."""
+"""The command calibrate, which compares rules."""
 
 from __future__ import annotations
 
@@ -8,26 +8,20 @@ from typing import Any
 import click
 from rich.table import Table as Grid
 
-from discreet.cli.common import ExistingFile, NewFile, console, keep_apart
+from discreet.cli.common import ExistingFile, NewFile, boundary_option, check_distinct, console
 from discreet.compare.calibrate import Calibration, calibrate
 from discreet.io import bundle, writing
 
 
 @click.command("calibrate")
 @click.argument("rules", nargs=-1, required=True)
-@click.option("--table", type=ExistingFile, help="Table whose cells to judge and to draw (.discreet).")
-@click.option(
-    "--boundary",
-    type=click.Choice(["strict", "inclusive"]),
-    default="strict",
-    show_default=True,
-    help="Whether a cell exactly on the boundary of a rule is safe (strict) or sensitive (inclusive).",
-)
+@click.option("--table", type=ExistingFile, help="Table whose cells are assessed and drawn (.discreet).")
+@boundary_option
 @click.option("--title", default="", help="Heading of the drawing.")
 @click.option("--out", type=NewFile(".svg", ".html"), help="Drawing to write (.svg), or page (.html). Confidential.")
 def calibrate_command(rules: tuple[str, ...], table: Path | None, boundary: Any, title: str, out: Path | None) -> None:
-    """Compare rules P, PQ, NK(1,k) and NK(2,k): which covers which, which numbers go together. Prints parameters."""
-    keep_apart(table, out)
+    """Compare rules P, PQ, NK(1,k) and NK(2,k): which covers which, and with which parameters. Prints parameters."""
+    check_distinct(table, out)
     found = calibrate(list(rules), bundle.read_table(table) if table else None, boundary=boundary)
     _print(found)
     if out:

@@ -1,16 +1,19 @@
-"""What the commands share: the console, kinds of arguments, and words."""
+"""The console, options, argument types and messages that the commands share."""
 
 from __future__ import annotations
 
 import os
 import sys
 import warnings
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Grid
 from rich.text import Text
 
 from discreet.audit import Audit
@@ -27,14 +30,14 @@ from discreet.protection import Protection
 
 
 class _Output(Console):
-    """Standard output. A reader who has seen enough (``| head``) does not end the work, nor change its exit code."""
+    """Standard output. If its reader ends early (``| head``), the work goes on and the exit code stays the same."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def render_str(self, text: str, **style: Any) -> Text:
-        """Codes and names come from data: what they hold is shown, and never obeyed by a terminal."""
+        """Text without control characters, because codes and names come from data."""
         return super().render_str(printable_lines(text), **style)
 
 
@@ -45,7 +48,7 @@ console = _Output(highlight=False, soft_wrap=True, emoji=False)
 
 
 class NewFile(click.Path):
-    """A file to write: where it cannot be is said before any work is done, not after."""
+    """A file to write. Its suffix and its folder are checked before any work is done."""
 
     def __init__(self, *suffixes: str) -> None:
         super().__init__(dir_okay=False, path_type=Path)
@@ -75,20 +78,10 @@ class Setting(click.ParamType[tuple[str, str]]):
 ExistingFile = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-class SecretNumber(click.IntRange):
-    """A whole number from 0 that no message repeats."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter:
-            self.fail("it must be a whole number, 0 or more.", param, ctx)
-
-
 quiet_option = click.option("--quiet", is_flag=True, help="No progress bars.")
 problem_argument = click.argument("problem", type=ExistingFile)
 pattern_option = click.option(
-    "--pattern", type=ExistingFile, required=True, help="The pattern: cell,status with one line a cell."
+    "--pattern", type=ExistingFile, required=True, help="The pattern: cell,status with one line per cell."
 )
 attackers_option = click.option(
     "--attackers",
@@ -98,8 +91,15 @@ attackers_option = click.option(
 level_option = click.option(
     "--level",
     type=click.Choice(SAFETY_LEVELS),
-    help="What is to be safe: every single respondent's contributions, or only the values of sensitive cells. "
-    "Default: contributions wherever contributors are named and a rule is about them.",
+    help="What is protected: the contributions of every respondent, or only the values of sensitive cells. "
+    "Default: contributions if contributors are named and a rule is about them.",
+)
+boundary_option = click.option(
+    "--boundary",
+    type=click.Choice(["strict", "inclusive"]),
+    default="strict",
+    show_default=True,
+    help="Whether a cell exactly on the boundary of a rule is safe (strict) or sensitive (inclusive).",
 )
 secret_option = click.option(
     "--secret",
@@ -109,21 +109,21 @@ secret_option = click.option(
 accept_symmetric_option = click.option(
     "--accept-symmetric",
     is_flag=True,
-    help="Publish intervals as narrow as levels allow all the same, though values are in their middles.",
+    help="Publish also the narrowest safe intervals, which have the values in their middles.",
 )
 workers_option = click.option(
-    "--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes to spread the work over."
+    "--workers", type=click.IntRange(1), default=1, show_default=True, help="Number of processes."
 )
 
 
-def problem_against(problem: Path, attackers: Path | None) -> Problem:
-    """A problem, with the attackers of another file if there is one."""
-    given = read_problem(problem)
-    return with_attackers(given, attackers) if attackers else given
+def problem_with_attackers(path: Path, attackers: Path | None) -> Problem:
+    """The problem of a file, with the attackers of another file if there is one."""
+    problem = read_problem(path)
+    return with_attackers(problem, attackers) if attackers else problem
 
 
 class Number(click.FloatRange):
-    """A number in a range, which ``nan`` is not, though no end of the range says so."""
+    """A number in a range. ``nan`` is refused, which comparisons with the ends of the range do not do."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)
@@ -132,49 +132,64 @@ class Number(click.FloatRange):
         return number
 
 
-def keep_job(job: Job, *written: Path | None) -> None:
-    """Refuse to write over a job or what it reads."""
+def check_job_is_kept(job: Job, *written: Path | None) -> None:
+    """Refuse to overwrite a job file or a file that the job reads."""
     for file in (job.path, *map(job.resolve, job.reads())):
-        keep_apart(file, *written)
+        check_distinct(file, *written)
 
 
-def keep_apart(*files: Path | None) -> None:
-    """Refuse to write two files into one, or over what is read."""
-    places = [file.resolve() for file in files if file]
-    twice = [place for place in places if places.count(place) > 1]
+def check_distinct(*files: Path | None) -> None:
+    """Refuse a file that is named twice, as two outputs or as input and output."""
+    paths = [file.resolve() for file in files if file]
+    twice = [path for path in paths if paths.count(path) > 1]
     if twice:
-        raise InputError(f"{twice[0]} is given twice: write each file to a place of its own.")
+        raise InputError(f"{twice[0]} is given twice: write each file to a path of its own.")
 
 
 def verdict(checked: Audit, protection: Protection) -> str:
-    """An audit in one line."""
+    """The verdict of an audit in one line."""
     cells = len(np.unique(checked.cell))
     if checked.passed:
         return f"{safe(protection)}: {cells:,} cells keep their protection"
-    close, computable = len(np.unique(checked.cell[~checked.safe])), len(checked.computable)
-    found = [f"{close:,} of {cells:,} cells can be inferred too closely"] if close or not computable else []
+    exposed, computable = len(np.unique(checked.cell[~checked.safe])), len(checked.computable)
+    reasons = [f"{exposed:,} of {cells:,} cells can be inferred too closely"] if exposed or not computable else []
     if computable:
-        found.append(f"{plural(computable, 'other suppressed cell')} can be computed exactly")
-    return f"exposed: {', and '.join(found)}"
+        reasons.append(f"{plural(computable, 'other suppressed cell')} can be computed exactly")
+    return f"exposed: {', and '.join(reasons)}"
 
 
-def respondents_verdict(seen: RespondentAudit, protection: Protection) -> str:
-    """The same at the level of contributions."""
-    if seen.passed:
-        return f"{safe(protection)}: {seen.targets:,} respondents keep their protection"
-    return f"exposed: {len(seen.respondents):,} of {seen.targets:,} respondents can be estimated too closely"
+def respondents_verdict(checked: RespondentAudit, protection: Protection) -> str:
+    """The verdict of an audit of respondents in one line."""
+    if checked.passed:
+        return f"{safe(protection)}: {checked.targets:,} respondents keep their protection"
+    return f"exposed: {len(checked.respondents):,} of {checked.targets:,} respondents can be estimated too closely"
 
 
 def show_promise(protection: Protection, level: LevelInForce, respondents: RespondentAudit | None = None) -> None:
-    """What the verdict promises and what it does not."""
+    """Print the conditions of the verdict."""
     for sentence in promise(protection, respondents, level):
         console.print(f"  {sentence}", markup=False)
 
 
+def show_written(files: Iterable[Path], is_public: Callable[[Path], bool] = lambda _: False) -> None:
+    """Print the names of the files written, and which of them are confidential."""
+    console.print("Written:")
+    for file in files:
+        console.print(f"  {escape(str(file))}{'' if is_public(file) else '  [dim]confidential[/]'}")
+
+
+def figures_grid() -> Grid:
+    """A grid of figures and their meanings."""
+    grid = Grid(box=None, show_header=False, pad_edge=False)
+    grid.add_column(justify="right")
+    grid.add_column()
+    return grid
+
+
 def write_new_problem(problem: Problem, path: Path) -> None:
-    """Write a problem, and what its file does not say to the terminal."""
-    with warnings.catch_warnings(record=True) as unsaid:
+    """Write a problem, and print warnings about what its file cannot store."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         write_problem(problem, path)
-    for warning in unsaid:
+    for warning in caught:
         console.print(str(warning.message), markup=False)

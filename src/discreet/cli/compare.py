@@ -1,4 +1,4 @@
-"""The command that protects one table by several methods and lays the results side by side: compare."""
+"""The command compare, which protects one table by several methods and compares the results."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from discreet.cli.common import (
     NewFile,
     Number,
     attackers_option,
+    check_distinct,
+    check_job_is_kept,
     console,
-    keep_apart,
-    keep_job,
-    problem_against,
+    problem_with_attackers,
     quiet_option,
+    show_written,
     workers_option,
 )
 from discreet.compare import Comparison, MethodOutcome, compare, read_methods, standard, write_comparison
@@ -38,20 +39,20 @@ from discreet.report import words
 
 
 @dataclass(frozen=True)
-class _Given:
-    """What is to be compared on, and how."""
+class _Input:
+    """The problem on which methods are compared, and the settings of its job."""
 
     problem: Problem
     title: str = COMPARISON_TITLE
     seed: int = 0
     gap: float = 0.0
-    own: Method | None = None  # the job's method
+    method: Method | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def methods(self) -> dict[str, Method]:
-        """The job's own method first, then one of each kind."""
-        own = {} if self.own is None else {notation_of(self.own): self.own}
-        return {**own, **read_methods(name for name in standard(self.problem) if name not in own)}
+        """The method of the job first, then one of each kind."""
+        first = {} if self.method is None else {notation_of(self.method): self.method}
+        return {**first, **read_methods(name for name in standard(self.problem) if name not in first)}
 
 
 @click.command("compare")
@@ -59,15 +60,10 @@ class _Given:
 @click.option(
     "--methods",
     metavar="LIST",
-    help='With commas between them, options in brackets: "kelly,small-counts(base=5)". Default: one of each kind.',
+    help='Separated by commas, options in brackets: "kelly,small-counts(base=5)". Default: one of each kind.',
 )
 @click.option(
-    "--time-limit",
-    type=Number(0),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Of each method.",
+    "--time-limit", type=Number(0), default=60.0, show_default=True, metavar="SECONDS", help="Of each method."
 )
 @click.option("--seed", type=click.IntRange(0), help="Default: that of the job, or 0.")
 @click.option(
@@ -75,12 +71,12 @@ class _Given:
     type=click.IntRange(1),
     default=1000,
     show_default=True,
-    help="Cells whose widths are worked out: what readers can infer about them.",
+    help="Number of cells whose audit intervals are computed.",
 )
 @attackers_option
 @click.option("--out", type=NewFile(".html"), required=True, help="Page to write (.html).")
-@click.option("--csv", type=NewFile(".csv"), help="Measures to write, a line a method (.csv).")
-@click.option("--risks", type=NewFile(".csv"), help="Risks to write, a line a method and attacker (.csv).")
+@click.option("--csv", type=NewFile(".csv"), help="Measures to write, one line per method (.csv).")
+@click.option("--risks", type=NewFile(".csv"), help="Risks to write, one line per method and attacker (.csv).")
 @workers_option
 @quiet_option
 def compare_command(
@@ -97,8 +93,8 @@ def compare_command(
     quiet: bool,
 ) -> int:
     """Compare methods on the table of a JOB (.toml) or on a problem (.discreet, .jj): loss, risk and time."""
-    keep_apart(job, attackers, out, csv, risks)
-    chosen = None if methods is None else read_methods(methods)  # what is wrong is said before any work
+    check_distinct(job, attackers, out, csv, risks)
+    chosen = None if methods is None else read_methods(methods)  # errors are found before any work is done
     given = _read(job, attackers, (out, csv, risks))
     chosen = chosen or given.methods()
     console.print(f"{given.problem!r}, {words.plural(len(chosen), 'method')}", markup=False)
@@ -112,7 +108,7 @@ def compare_command(
             sample=sample,
             executor=executor,
             progress=progress,
-            say=_say,
+            say=_print_outcome,
         )
     files: dict[Path, Callable[[Path], None]] = {
         out: lambda draft: write_comparison(found, draft, title=given.title, settings=given.settings)
@@ -125,44 +121,43 @@ def compare_command(
     _show(found)
     if given.problem.overrides:
         cells = words.plural(len(given.problem.overrides), "sensitive cell")
-        console.print(f"\nNot protected by any of them unless suppressed: {cells}, by decision", markup=False)
-    console.print("\nWritten:")
-    for file in files:
-        console.print(f"  {escape(str(file))}  [dim]confidential[/]")
+        console.print(f"\nNot protected unless suppressed: {cells}, by decision", markup=False)
+    console.print()
+    show_written(files)
     return 0 if found.complete else 1
 
 
-def _read(path: Path, attackers: Path | None, outputs: tuple[Path | None, ...]) -> _Given:
+def _read(path: Path, attackers: Path | None, outputs: tuple[Path | None, ...]) -> _Input:
     if path.suffix.lower() != ".toml":
-        return _Given(problem_against(path, attackers), settings={"Problem": path.name})
+        return _Input(problem_with_attackers(path, attackers), settings={"Problem": path.name})
     job = read_job(path)
-    keep_job(job, *outputs)
+    check_job_is_kept(job, *outputs)
     problem = make_problem(job, make_table(job))
-    return _of_job(job, with_attackers(problem, attackers) if attackers else problem)
+    return _input_of_job(job, with_attackers(problem, attackers) if attackers else problem)
 
 
-def _of_job(job: Job, problem: Problem) -> _Given:
-    p = job.protect
-    settings = {"Job": job.path.name, "Cost": p.cost, "Boundary": job.rules.boundary}
-    if level_of(problem, p.method in SUPPRESSION, job.level).covers_respondents:
-        settings["Level"] = "cells: safety of every single respondent, which the job protects, is not compared"
+def _input_of_job(job: Job, problem: Problem) -> _Input:
+    options = job.protect
+    settings = {"Job": job.path.name, "Cost": options.cost, "Boundary": job.rules.boundary}
+    if level_of(problem, options.method in SUPPRESSION, job.level).covers_respondents:
+        settings["Level"] = "cells: the safety of respondents, which the job protects, is not compared"
     title = f"{job.title}: methods compared"
-    return _Given(problem, title, p.seed, p.gap, job.method(), settings)
+    return _Input(problem, title, options.seed, options.gap, job.method(), settings)
 
 
-def _say(one: MethodOutcome) -> None:
+def _print_outcome(one: MethodOutcome) -> None:
     time = words.seconds(one.seconds)
     if one.risk is None:
         print(f"  {one.method}: no result after {time}", flush=True)
     else:
-        verdict = "safe" if one.safe else f"{one.risk.exposed:,} cells exposed"
-        print(f"  {one.method}: {verdict}, {time}", flush=True)
+        result = "safe" if one.safe else f"{one.risk.exposed:,} cells exposed"
+        print(f"  {one.method}: {result}, {time}", flush=True)
 
 
 def _show(found: Comparison) -> None:
     grid = Grid(box=None, pad_edge=False)
     grid.add_column("method", overflow="fold")
-    for heading in ("audit", "adjusted", "interval", "suppressed", "width", "guessed", "off by"):
+    for heading in ("audit", "adjusted", "interval", "suppressed", "width", "guessed", "deviation"):
         grid.add_column(heading, justify="right", no_wrap=True)
     for one in found.outcomes:
         if one.loss and one.risk:

@@ -1,15 +1,24 @@
-"""The command that changes records before they are tabulated: edit."""
+"""The command edit, which changes records before they are tabulated."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from discreet.cli.common import ExistingFile, NewFile, Number, console, keep_apart, secret_option
+from discreet.cli.common import (
+    ExistingFile,
+    NewFile,
+    Number,
+    check_distinct,
+    console,
+    figures_grid,
+    secret_option,
+    show_written,
+)
 from discreet.data.records import write_records
 from discreet.edit import EditReport, blank_and_impute, swap
 from discreet.edit.impute import Donors
@@ -30,13 +39,13 @@ from discreet.secret import Secret
 @click.option("--area", "areas", multiple=True, required=True, help="Column with areas, coarsest first; repeat.")
 @click.option("--key", "keys", multiple=True, required=True, help="Key variable; repeat for more.")
 @click.option("--hold", multiple=True, help="swap: further column whose tables by area must not change; repeat.")
-@click.option("--unit", help="swap: column with the household, say, that a record belongs to and moves with.")
+@click.option("--unit", help="swap: column with the unit, such as a household, whose records are swapped together.")
 @click.option("--column", "columns", multiple=True, help="impute: column to blank; repeat for more.")
 @click.option("--by", multiple=True, help="impute: column that a donor must agree on; repeat for more.")
 @click.option(
     "--donors",
     type=click.Choice(get_args(Donors)),
-    help="impute: exchange what was blanked, which keeps marginals (default), or copy from others.",
+    help="impute: exchange the blanked values, which keeps marginals (default), or copy those of other records.",
 )
 @click.option("--rate", type=Number(0, 1), default=0.05, show_default=True, help="Share of records chosen.")
 @click.option("--small", type=Number(0, 1), help="The share in small areas; default: four times the rate.")
@@ -46,7 +55,7 @@ from discreet.secret import Secret
     type=Number(1),
     default=5.0,
     show_default=True,
-    help="How much likelier records are chosen that are alone in their area with their keys.",
+    help="Factor by which records that are unique in their area by their keys are more likely to be chosen.",
 )
 @click.option("--table", "tables", multiple=True, metavar="COLUMN,…", help="Table to compare before and after; repeat.")
 @secret_option
@@ -74,88 +83,68 @@ def edit_command(
     report: Path | None,
 ) -> int:
     """Edit records before they are tabulated, so that small counts leave doubt: swap them, or blank and impute."""
-    keep_apart(data, secret, out, report)
-    strange = (
-        {"--hold": hold, "--unit": unit}
-        if method == "impute"
-        else {"--column": columns, "--by": by, "--donors": donors}
-    )
-    for option, given in strange.items():
+    check_distinct(data, secret, out, report)
+    of_swap = {"--hold": hold, "--unit": unit}
+    of_impute = {"--column": columns, "--by": by, "--donors": donors}
+    for option, given in (of_impute if method == "swap" else of_swap).items():
         if given:
             raise click.UsageError(f"{option} is not for --method {method}: leave it out.")
-    compared = [text.split(",") for text in tables] or None
+    common: dict[str, Any] = {
+        "rate": rate,
+        "small": small,
+        "small_area": small_area,
+        "risk": risk,
+        "tables": [text.split(",") for text in tables] or None,
+        "secret": None if secret is None else Secret.read(secret),
+    }
     if method == "swap":
-        edited, found = swap(
-            data,
-            areas,
-            keys,
-            hold=hold,
-            unit=unit,
-            rate=rate,
-            small=small,
-            small_area=small_area,
-            risk=risk,
-            tables=compared,
-            secret=None if secret is None else Secret.read(secret),
-        )
+        edited, result = swap(data, areas, keys, hold=hold, unit=unit, **common)
     else:
-        edited, found = blank_and_impute(
-            data,
-            columns,
-            areas=areas,
-            keys=keys,
-            by=by,
-            donors=donors or "exchange",
-            rate=rate,
-            small=small,
-            small_area=small_area,
-            risk=risk,
-            tables=compared,
-            secret=None if secret is None else Secret.read(secret),
+        edited, result = blank_and_impute(
+            data, columns, areas=areas, keys=keys, by=by, donors=donors or "exchange", **common
         )
     files = {out: lambda draft: write_records(edited, draft)}
     if report:
-        files[report] = lambda draft: write_json(found.as_dict(), draft)
+        files[report] = lambda draft: write_json(result.as_dict(), draft)
     write_together(files)
-    _show_edit(found)
-    console.print("Written:")
-    for file in files:
-        console.print(f"  {escape(str(file))}  [dim]confidential[/]")
-    return 0 if found.kept else 1
+    _show_edit(result)
+    show_written(files)
+    return 0 if result.kept else 1
 
 
-def _show_edit(found: EditReport) -> None:
-    unit = found.settings.get("unit")
-    what = f"units of {unit!r}" if unit else "records"
-    grid = Grid(box=None, show_header=False, pad_edge=False)
-    grid.add_column(justify="right")
-    grid.add_column()
-    grid.add_row(f"{found.units:,}", f"{escape(what)} in {len(found.areas):,} areas")
-    grid.add_row(f"{found.risky:,}", "alone in their area with their keys")
-    grid.add_row(f"{found.chosen:,}", "chosen")
-    grid.add_row(f"{found.edited:,}", f"edited, {found.edited / found.units:.1%}, those they changed with included")
-    for place, units in found.within.items():
-        if units and len(found.within) > 1:
-            words = "with one from anywhere" if place == ANYWHERE else f"with one of the same {escape(place)}"
-            grid.add_row(f"{units:,}", f"  {words}")
-    if found.unmatched:
-        grid.add_row(f"{found.unmatched:,}", "chosen, but with nobody to change with: left as they are")
-    if found.without_area:
-        grid.add_row(f"{found.without_area:,}", "without area: left as they are")
-    grid.add_row(f"{found.changed_records:,}", "records differ from before")
+def _show_edit(result: EditReport) -> None:
+    unit = result.settings.get("unit")
+    units = f"units of {unit!r}" if unit else "records"
+    grid = figures_grid()
+    grid.add_row(f"{result.units:,}", f"{escape(units)} in {len(result.areas):,} areas")
+    grid.add_row(f"{result.risky:,}", "unique in their area by their keys")
+    grid.add_row(f"{result.chosen:,}", "chosen")
+    grid.add_row(f"{result.edited:,}", f"edited, {result.edited / result.units:.1%}, partners included")
+    for area, n_edited in result.within.items():
+        if n_edited and len(result.within) > 1:
+            partner = (
+                "with a partner from anywhere" if area == ANYWHERE else f"with a partner of the same {escape(area)}"
+            )
+            grid.add_row(f"{n_edited:,}", f"  {partner}")
+    if result.unmatched:
+        grid.add_row(f"{result.unmatched:,}", "chosen, but without a partner: not changed")
+    if result.without_area:
+        grid.add_row(f"{result.without_area:,}", "without area: not changed")
+    grid.add_row(f"{result.changed_records:,}", "records differ from before")
     console.print(grid)
     console.print()
-    console.print(_tables(found), soft_wrap=False)
+    console.print(_tables(result), soft_wrap=False)
     console.print()
 
 
-def _tables(found: EditReport) -> Grid:
+def _tables(result: EditReport) -> Grid:
+    """One row per table with the changes of its cells, and whether a promised table is kept."""
     grid = Grid("table", box=None, pad_edge=False)
     for heading in ("cells", "changed", "largest change", "mean change"):
         grid.add_column(heading, justify="right")
     grid.add_column()
-    for row in found.tables.itertuples():
+    for row in result.tables.itertuples():
         note = ("[green]kept[/]" if not row.changed else "[red]not kept[/]") if row.promised else ""
-        moves = (f"{row.largest:,}", f"{row.mean:.3f}") if row.changed else ("", "")
-        grid.add_row(escape(row.table), f"{row.cells:,}", f"{row.share:.1%}" if row.changed else "none", *moves, note)
+        changes = (f"{row.share:.1%}", f"{row.largest:,}", f"{row.mean:.3f}") if row.changed else ("none", "", "")
+        grid.add_row(escape(row.table), f"{row.cells:,}", *changes, note)
     return grid

@@ -1,4 +1,4 @@
-"""Commands that list what there is: rules and methods."""
+"""The commands rules and methods, which list rules, costs, methods and formats."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def methods_command() -> None:
     console.print(f"\nFormats: {', '.join(FORMATS)}", markup=False)
 
 
-def _first_line(thing: Any) -> str:
-    return (thing.__doc__ or "").strip().splitlines()[0].replace("``", "")
+def _first_line(documented: Any) -> str:
+    return (documented.__doc__ or "").strip().splitlines()[0].replace("``", "")

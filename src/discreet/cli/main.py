@@ -1,4 +1,4 @@
-"""The command line: thin, over the library. Exit codes: 0 done and safe, 1 exposed cells or no safe pattern, 2 bad input."""
+"""The command line. Exit codes: 0 done and safe, 1 exposed cells or no safe pattern, 2 bad input."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import NoReturn
 import click
 
 from discreet import __version__
-from discreet.cli.messages import tell
+from discreet.cli.messages import print_message
 from discreet.errors import DiscreetError
 from discreet.printable import printable_lines
 
 _LOGGER = logging.getLogger("discreet")
 
-# Of each command its module in this room, and the beginning of its help. A module is loaded when its command is used, so that
-# the list of commands comes at once.
+# The module of each command in this package and the beginning of its help. Modules are imported when their command is used, so
+# that the list of commands is fast.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "demo": ("run", "Run the whole job on a built-in synthetic survey."),
     "run": ("run", "Run a job file: from records to release, reproducibly."),
@@ -28,51 +28,36 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "assess": ("assess", "Find the sensitive cells of a tabulated table."),
     "protect": ("protect", "Protect the sensitive cells, and audit the result."),
     "publish": ("publish", "Write the release, if the pattern passes the audit and withstands the quick attacks."),
-    "view": (
-        "view",
-        "Show a release (.csv, .parquet), a problem or a table in the terminal.",
-    ),
+    "view": ("view", "Show a release (.csv, .parquet), a problem or a table in the terminal."),
     "convert": ("view", "Convert a problem between formats, e.g. problem.discreet to problem.jj.gz."),
     "rules": ("lists", "List the rules, costs and their notation."),
     "methods": ("lists", "List the methods with their options, and the file formats."),
     "audit": ("audit", "Check whether a pattern is safe."),
     "verify": ("audit", "Check a certificate in exact arithmetic, without a solver."),
-    "attack": (
-        "audit",
-        "Attack a pattern as a reader would.",
-    ),
+    "attack": ("audit", "Attack a pattern as a reader would."),
     "keys": ("keys", "Give every record a key, for cell-key perturbation."),
     "secret": ("keys", "Draw a secret for randomness that protects, and write it into a file that only you can read."),
-    "edit": (
-        "edit",
-        "Edit records before they are tabulated.",
-    ),
-    "advise": ("advise", "Advise which categories to roll up, so that fewer cells of a job's table are sensitive."),
-    "compare": (
-        "compare",
-        "Compare methods on the table of a JOB (.toml) or on a problem (.discreet, .jj).",
-    ),
-    "calibrate": (
-        "calibrate",
-        "Compare rules P, PQ, NK(1,k) and NK(2,k).",
-    ),
+    "edit": ("edit", "Edit records before they are tabulated."),
+    "advise": ("advise", "Advise which categories to combine, so that fewer cells of a job's table are sensitive."),
+    "compare": ("compare", "Compare methods on the table of a JOB (.toml) or on a problem (.discreet, .jj)."),
+    "calibrate": ("calibrate", "Compare rules P, PQ, NK(1,k) and NK(2,k)."),
     "report": ("report", "Audit a pattern and write the report."),
 }
 
 
 def main() -> None:
-    """Entry point: errors become one message and an exit code, never a traceback."""
+    """Entry point: an error becomes one message and an exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # better a question mark for a sign the terminal does not know
+        sys.stdout.reconfigure(errors="replace")  # a question mark for a character that the terminal cannot show
     if sys.stderr.isatty():
         _show_log()
     try:
         sys.exit(cli.main(prog_name="discreet", standalone_mode=False) or 0)
     except DiscreetError as error:
-        tell(str(error))
+        print_message(str(error))
         sys.exit(error.exit_code)
-    except OSError as error:  # a full disk, a file taken away meanwhile
-        tell(f"{error.filename or 'Reading or writing'}: {error.strerror or 'failed'}.")
+    except OSError as error:  # such as a full disk, or a file removed in the meantime
+        print_message(f"{error.filename or 'Reading or writing'}: {error.strerror or 'failed'}.")
         sys.exit(2)
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
@@ -84,13 +69,15 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         _stop()
     except BrokenExecutor:
-        tell("a worker process ended before its work was done, for want of memory perhaps. Take fewer workers.")
+        print_message(
+            "a worker process ended before its work was done, perhaps because memory ran out. Use fewer workers."
+        )
         sys.exit(2)
     except MemoryError:
-        tell("there is not enough memory. Take less data, fewer dimensions or fewer workers.")
+        print_message("there is not enough memory. Use less data, fewer dimensions or fewer workers.")
         sys.exit(2)
     except (RuntimeError, SystemError) as error:
-        # DuckDB makes "Query interrupted" of Ctrl-C, and compiled code that calls Python an error of its own, or one of that.
+        # After Ctrl-C DuckDB raises "Query interrupted", and compiled code an error that KeyboardInterrupt is a cause of.
         cause: BaseException | None = error
         while cause is not None and not isinstance(cause, KeyboardInterrupt):
             cause = cause.__cause__
@@ -108,26 +95,26 @@ def _show_log() -> None:
 
 
 def _stop() -> NoReturn:
-    tell("stopped; no result was written.")
+    print_message("stopped; no result was written.")
     sys.exit(1)
 
 
 def load(arguments: Sequence[str]) -> None:
-    """Load the command that the arguments name, before it is used: that takes longest."""
+    """Import the module of the command that the arguments name."""
     named = next((word for word in arguments if not word.startswith("-")), "")
     if named in COMMANDS:
         command(named)
 
 
 def command(name: str) -> click.Command:
-    """A command by its name."""
+    """The command of this name."""
     module, _ = COMMANDS[name]
     found: click.Command = getattr(import_module(f"discreet.cli.{module}"), f"{name}_command")
     return found
 
 
 class _Commands(click.Group):
-    """Commands by name, loaded when they are used."""
+    """The group of commands, each imported when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)

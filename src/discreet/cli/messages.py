@@ -7,6 +7,6 @@ import click
 from discreet.printable import printable_lines
 
 
-def tell(message: str) -> None:
-    """One message, with the name of the program."""
+def print_message(message: str) -> None:
+    """Print a message after the name of the program."""
     click.echo(f"discreet: {printable_lines(message)}", err=True)

@@ -1,4 +1,4 @@
-"""The command protect."""
+"""The command protect, which protects a problem and audits the result."""
 
 from __future__ import annotations
 
@@ -16,28 +16,23 @@ from discreet.cli.common import (
     Number,
     Setting,
     attackers_option,
+    check_distinct,
     console,
-    keep_apart,
     level_option,
-    problem_against,
     problem_argument,
+    problem_with_attackers,
     quiet_option,
     secret_option,
     show_promise,
     verdict,
     workers_option,
 )
-from discreet.cli.messages import tell
+from discreet.cli.messages import print_message
 from discreet.errors import InputError
 from discreet.executors import spread
 from discreet.io.pattern import write_pattern
 from discreet.jobs.checkpoint import Checkpoint
-from discreet.jobs.job import (
-    all_passed,
-    protect_report,
-    write_json,
-    write_together,
-)
+from discreet.jobs.job import all_passed, protect_report, write_json, write_together
 from discreet.level import Level, level_of
 from discreet.methods import METHODS, SUPPRESSION, protect, with_options
 from discreet.progress import on_terminal
@@ -50,13 +45,15 @@ from discreet.secret import Secret
     "--method", type=click.Choice(list(METHODS)), default="kelly", show_default=True, help="See `discreet methods`."
 )
 @level_option
-@click.option("--time-limit", type=Number(0), metavar="SECONDS", help="Stop then, with the best safe pattern.")
+@click.option(
+    "--time-limit", type=Number(0), metavar="SECONDS", help="End with the cheapest safe pattern found by then."
+)
 @click.option(
     "--gap",
     type=Number(0, 1),
     default=0.0,
     show_default=True,
-    help="Stop when the cost is proven to be within this share of the best; heuristics have no bound and ignore it.",
+    help="End when the cost is proven to be within this share of the least; heuristics have no bound and ignore it.",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Breaks ties; public.")
 @secret_option
@@ -71,7 +68,7 @@ from discreet.secret import Secret
 @attackers_option
 @click.option("--out", type=NewFile(), required=True, help="Pattern to write (.csv).")
 @click.option("--report", type=NewFile(), help="Report to write (.json).")
-@click.option("--checkpoint", type=NewFile(), help="File to keep the pattern so far in, and to go on from.")
+@click.option("--checkpoint", type=NewFile(), help="File for the latest pattern; if it exists, the run starts with it.")
 @workers_option
 @quiet_option
 def protect_command(
@@ -91,12 +88,12 @@ def protect_command(
     quiet: bool,
 ) -> int:
     """Protect the sensitive cells, and audit the result."""
-    keep_apart(problem, attackers, secret, out, report, checkpoint)
+    check_distinct(problem, attackers, secret, out, report, checkpoint)
     chosen = with_options(method, **dict(options))
     if checkpoint and method not in SUPPRESSION:
-        raise InputError(f"--checkpoint keeps suppression patterns; the method {method!r} makes none.")
-    given = problem_against(problem, attackers)
-    kept = Checkpoint(checkpoint, given, tell) if checkpoint else None
+        raise InputError(f"--checkpoint is for suppression; the method {method!r} suppresses no cells.")
+    given = problem_with_attackers(problem, attackers)
+    kept = Checkpoint(checkpoint, given, print_message) if checkpoint else None
     with kept or nullcontext():
         with on_terminal(quiet) as progress, spread(workers) as executor:
             found = protect(
@@ -113,22 +110,22 @@ def protect_command(
                 secret=None if secret is None else Secret.read(secret),
             )
             checked = audit(given, found, intervals=False, executor=executor, progress=progress)
-            seen = None
+            respondents = None
             in_force = level_of(given, found.only_suppresses, level)
             if in_force.covers_respondents:
-                seen = audit_respondents(given, found, executor=executor, progress=progress)
-        passed = all_passed(checked, seen)
+                respondents = audit_respondents(given, found, executor=executor, progress=progress)
+        passed = all_passed(checked, respondents)
         files: dict[Path, Callable[[Path], None]] = {out: lambda draft: write_pattern(found, draft)}
         if report:
-            files[report] = lambda draft: write_json(protect_report(found, checked, in_force, seen), draft)
+            files[report] = lambda draft: write_json(protect_report(found, checked, in_force, respondents), draft)
         write_together(files)
         if kept and passed:
             kept.finish(found.report.status)
-    # The cost is for the report: where it is the value suppressed, it is confidential.
+    # Without the cost: it is confidential if it is the suppressed value.
     console.print(f"{found!r}, {found.report.seconds:,.1f} s, audit: {verdict(checked, found)}", markup=False)
     if found.report.note:
         console.print(found.report.note, markup=False)
-    if seen is not None:
-        show_respondents(seen, found)
-    show_promise(found, in_force, seen)
+    if respondents is not None:
+        show_respondents(respondents, found)
+    show_promise(found, in_force, respondents)
     return 0 if passed else 1

@@ -1,9 +1,8 @@
-"""The command that writes the report of a pattern."""
+"""The command report, which audits a pattern and writes its report."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -13,18 +12,19 @@ from discreet.cli.common import (
     NewFile,
     accept_symmetric_option,
     attackers_option,
+    check_distinct,
     console,
-    keep_apart,
     level_option,
     pattern_option,
-    problem_against,
     problem_argument,
+    problem_with_attackers,
     quiet_option,
     show_promise,
     verdict,
 )
 from discreet.io import writing
 from discreet.io.pattern import read_pattern
+from discreet.jobs.job import all_passed
 from discreet.level import Level, level_of
 from discreet.progress import on_terminal
 from discreet.report import REPORT_TITLE, write_report, write_shareable
@@ -36,7 +36,7 @@ from discreet.report import REPORT_TITLE, write_report, write_shareable
 @level_option
 @attackers_option
 @click.option(
-    "--share", is_flag=True, help="The edition that may be published with the release; only if the audit passes."
+    "--share", is_flag=True, help="The report that may be published with the release; only if the audit passes."
 )
 @accept_symmetric_option
 @click.option("--title", default=REPORT_TITLE, show_default=True, help="Heading of the report.")
@@ -56,19 +56,19 @@ def report_command(
     quiet: bool,
 ) -> int:
     """Audit a pattern and write the report."""
-    keep_apart(problem, pattern, attackers, out)
-    given = problem_against(problem, attackers)
+    check_distinct(problem, pattern, attackers, out)
+    given = problem_with_attackers(problem, attackers)
     found = read_pattern(given, pattern)
     in_force = level_of(given, found.only_suppresses, level)
     with on_terminal(quiet) as progress:
         checked = audit(given, found, intervals=not share, progress=progress)
-        seen = audit_respondents(given, found, progress=progress) if in_force.covers_respondents else None
+        respondents = audit_respondents(given, found, progress=progress) if in_force.covers_respondents else None
+    results = given, found, checked, respondents
     with writing(out, public=share) as draft:
         if share:
-            style: dict[str, Any] = {"title": title, "level": level, "accept_symmetric": accept_symmetric}
-            write_shareable(draft, given, found, checked, seen, **style)
+            write_shareable(draft, *results, title=title, level=level, accept_symmetric=accept_symmetric)
         else:
-            write_report(draft, given, found, checked, seen, title=title)
+            write_report(draft, *results, title=title)
     console.print(f"{verdict(checked, found)}; written {out}", markup=False)
-    show_promise(found, in_force, seen)
-    return 0 if checked.passed and (seen is None or seen.passed) else 1
+    show_promise(found, in_force, respondents)
+    return 0 if all_passed(checked, respondents) else 1

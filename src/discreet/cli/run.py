@@ -1,4 +1,4 @@
-"""The whole job: demo and run."""
+"""The commands run and demo, which run a whole job."""
 
 from __future__ import annotations
 
@@ -7,15 +7,11 @@ from pathlib import Path
 
 import click
 from rich.markup import escape
-from rich.table import Table as Grid
 
 from discreet.cli.attack import show_limitations
-from discreet.cli.common import ExistingFile, console, quiet_option, show_promise
+from discreet.cli.common import ExistingFile, console, figures_grid, quiet_option, show_promise, show_written
 from discreet.jobs.demo import write_demo
-from discreet.jobs.job import (
-    Result,
-    run_job,
-)
+from discreet.jobs.job import Result, run_job
 from discreet.jobs.job_file import is_public, read_job
 from discreet.printable import printable
 from discreet.progress import on_terminal
@@ -25,14 +21,14 @@ from discreet.report.words import listed
 
 @click.command("demo")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default="demo-output", show_default=True)
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Another seed, another survey.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of the survey.")
 @quiet_option
 def demo_command(out: Path, seed: int, quiet: bool) -> int:
     """Run the whole job on a built-in synthetic survey."""
     job = write_demo(out, seed)
-    place = escape(str(out))
+    folder = escape(str(out))
     console.print(
-        f"A synthetic business survey is in [bold]{place}[/]: survey.csv, industry.hrc, region.hrc and job.toml."
+        f"A synthetic business survey is in [bold]{folder}[/]: survey.csv, industry.hrc, region.hrc and job.toml."
     )
     console.print(f"Running [bold]discreet run {escape(str(job))}[/] …\n")
     return _run(job, quiet)
@@ -49,14 +45,13 @@ def run_command(job: Path, quiet: bool) -> int:
 def _run(path: Path, quiet: bool) -> int:
     job = read_job(path)
     with on_terminal(quiet) as progress:
-        # print() and not the console, which would write into the progress bars.
-        result = run_job(job, progress=progress, say=_say)
+        result = run_job(job, progress=progress, say=_print_step)
     _summary(result)
     return 0 if result.passed else 1
 
 
-def _say(line: str) -> None:
-    """Said at once, also where output goes through a pipe."""
+def _print_step(line: str) -> None:
+    """Print a line at once, also into a pipe; not by the console, which would write into the progress bars."""
     try:
         print(f"  {printable(line)}", flush=True)
     except BrokenPipeError:
@@ -65,14 +60,10 @@ def _say(line: str) -> None:
 
 def _summary(result: Result) -> None:
     report, table = result.protection.report, result.problem.table.listed
-    base = table.is_base
-    shown = table.magnitude[base & ~result.protection.listed.suppressed].sum() / max(
-        table.magnitude[base].sum(), 1e-300
-    )
-    grid = Grid(box=None, show_header=False, pad_edge=False)
-    grid.add_column(justify="right")
-    grid.add_column()
+    base, magnitude = table.is_base, table.magnitude
+    published = magnitude[base & ~result.protection.listed.suppressed].sum() / max(magnitude[base].sum(), 1e-300)
     suppressed = report.n_primary + report.n_secondary
+    grid = figures_grid()
     grid.add_row(f"{len(table):,}", "cells")
     grid.add_row(f"{report.n_primary:,}", "suppressed because they are sensitive")
     grid.add_row(
@@ -80,7 +71,7 @@ def _summary(result: Result) -> None:
     )
     if report.n_adjusted:
         grid.add_row(f"{report.n_adjusted:,}", "published with values that stand for an interval")
-    grid.add_row(f"{shown:.1%}", "of the value of the finest cells is published")
+    grid.add_row(f"{published:.1%}", "of the value of the finest cells is published")
     grid.add_row(f"{report.seconds:,.1f} s", f"to find the pattern with {report.method} ({report.status})")
     if report.note:
         grid.add_row("", escape(report.note))
@@ -101,11 +92,10 @@ def _summary(result: Result) -> None:
         exposed = len(respondents.respondents)
         console.print(f"[bold red]Not published[/]: {exposed:,} respondents are exposed; see audit.json.")
     elif result.lab is not None:
-        hit = len(result.lab.compromised)
-        console.print(f"[bold red]Not published[/]: attacks compromise {hit:,} sensitive cells; see report.html.")
+        compromised = len(result.lab.compromised)
+        console.print(
+            f"[bold red]Not published[/]: attacks compromise {compromised:,} sensitive cells; see report.html."
+        )
     show_promise(result.protection, result.level, respondents)
     show_limitations(result.lab)
-    console.print("Written:")
-    for file in result.files:
-        note = "" if is_public(file) else "  [dim]confidential[/]"
-        console.print(f"  {escape(os.path.relpath(file))}{note}")
+    show_written([Path(os.path.relpath(file)) for file in result.files], is_public)

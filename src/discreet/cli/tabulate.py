@@ -1,4 +1,4 @@
-"""The command tabulate."""
+"""The command tabulate, which makes a table from records."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from discreet.data.table import Weights
 from discreet.data.tabulate import tabulate
 from discreet.errors import InputError
 from discreet.io import bundle, writing
-from discreet.jobs.job import (
-    hierarchy_file,
-)
+from discreet.jobs.job import hierarchy_file
 
 
 @click.command("tabulate")
@@ -30,26 +28,27 @@ from discreet.jobs.job import (
     help="A dimension, with a .hrc or .csv file or digits:3,1,1; repeat for more.",
 )
 @click.option("--response", help="Column to add up; leave out to count.")
-@click.option("--contributor", help="Column that says who a record belongs to.")
-@click.option("--holding", help="Column with the group a contributor belongs to.")
+@click.option("--contributor", help="Column with the contributor of each record.")
+@click.option("--holding", help="Column with the holding of each contributor.")
 @click.option("--weight", help="Column with sampling weights.")
 @click.option(
     "--weights",
     type=click.Choice(get_args(Weights)),
     default="known",
     show_default=True,
-    help="Whether readers may know the sampling weights, so that contributions are protected with their weights.",
+    help="Whether readers may know the sampling weights; then weighted contributions are protected.",
 )
-@click.option("--request", help="Column that says who asked for protection.")
+@click.option("--request", help="Column that marks contributors who requested protection.")
 @click.option("--extra", multiple=True, help="Further column to add up, for costs or as keys; repeat for more.")
-@click.option("--top", type=click.IntRange(1), default=3, show_default=True, help="Largest contributions to keep.")
+@click.option("--top", type=click.IntRange(1), default=3, show_default=True, help="Largest contributions to store.")
 @click.option(
     "--contributions/--no-contributions",
     default=None,
-    help="Keep who contributes what to the finest cells, to protect each. Default: if contributors or holdings are named.",
+    help="Store all contributions to the finest cells, to protect every respondent. Default: if contributors or holdings "
+    "are named.",
 )
-@click.option("--ignore-zeros", is_flag=True, help="Contributors of zero do not count.")
-@click.option("--store-empty", is_flag=True, help="Keep empty cells, so that zeros may be suppressed.")
+@click.option("--ignore-zeros", is_flag=True, help="Contributors of zero are not counted.")
+@click.option("--store-empty", is_flag=True, help="Store empty cells, so that zeros may be suppressed.")
 @click.option(
     "--unknown",
     type=click.Choice(["error", "drop"]),
@@ -82,7 +81,7 @@ def tabulate_command(
         raise InputError(f"--by names column {twice[0]!r} twice.", twice)
     table = tabulate(
         data,
-        {name: hierarchy for name, hierarchy in (_dimension(data, text) for text in dimensions)},
+        dict(_dimension(data, text) for text in dimensions),
         response,
         contributor=contributor,
         holding=holding,
@@ -102,13 +101,14 @@ def tabulate_command(
 
 
 def _dimension(data: Path, text: str) -> tuple[str, Hierarchy | None]:
-    column, equals, given = text.partition("=")
+    """The column and the hierarchy in a value of --by."""
+    column, equals, source = text.partition("=")
     if not equals:
         return column, None
-    if given.startswith("digits:"):
+    if source.startswith("digits:"):
         try:
-            widths = [int(width) for width in given.removeprefix("digits:").split(",")]
+            widths = [int(width) for width in source.removeprefix("digits:").split(",")]
         except ValueError:
             raise InputError(f"--by {text}: write the widths of the levels as digits:3,1,1.") from None
         return column, Hierarchy.from_levels(sorted(distinct_codes(data, [column])[column]), widths)
-    return column, hierarchy_file(Path(given))
+    return column, hierarchy_file(Path(source))

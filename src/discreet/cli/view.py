@@ -1,4 +1,4 @@
-"""Commands that show and convert files: view and convert."""
+"""The commands view and convert, which show and convert files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet.cli.common import (
     NewFile,
     attackers_option,
     console,
-    problem_against,
+    problem_with_attackers,
     write_new_problem,
 )
 from discreet.errors import FormatError
@@ -26,7 +26,7 @@ from discreet.terminal import print_release
 @click.argument("file", type=ExistingFile)
 @click.option("--rows", type=click.IntRange(1), default=30, show_default=True, help="Rows to show.")
 def view_command(file: Path, rows: int) -> None:
-    """Show a release (.csv, .parquet), a problem or a table in the terminal. Problems and tables show their shape only."""
+    """Show a release (.csv, .parquet), a problem or a table in the terminal. Of problems and tables only the shape is shown."""
     name = file.name.lower()
     if name.endswith((".jj", ".jj.gz", ".discreet")):
         try:
@@ -38,7 +38,7 @@ def view_command(file: Path, rows: int) -> None:
         return
     try:
         frame = pd.read_parquet(file) if name.endswith(".parquet") else read_release(file)
-    except (ValueError, OSError, FormatError):  # without its words, which may quote what is in the file
+    except (ValueError, OSError, FormatError):  # without the original message, which may quote the file
         raise FormatError(f"{file} cannot be shown: it is neither CSV nor Parquet, or damaged.") from None
     print_release(frame, rows, console)
 
@@ -49,5 +49,5 @@ def view_command(file: Path, rows: int) -> None:
 @attackers_option
 def convert_command(source: Path, target: Path, attackers: Path | None) -> None:
     """Convert a problem between formats, e.g. problem.discreet to problem.jj.gz."""
-    write_new_problem(problem_against(source, attackers), target)
+    write_new_problem(problem_with_attackers(source, attackers), target)
     console.print(f"Written {target}", markup=False)

@@ -1,4 +1,4 @@
-"""Several methods on one table: what each loses, what risk each leaves, and how long it takes."""
+"""Comparison of methods on one table: information loss, remaining risk and time."""
 
 from discreet.compare.compare import Comparison, MethodOutcome, compare
 from discreet.compare.measure import Loss, Risk

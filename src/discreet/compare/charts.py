@@ -1,4 +1,4 @@
-"""Charts as numbers to draw: where points, bars, ticks and labels lie. The template makes SVG of them."""
+"""Charts as coordinates of points, bars, ticks and labels, from which the template makes SVG."""
 
 from __future__ import annotations
 
@@ -11,21 +11,17 @@ from discreet.report import words
 
 Row = dict[str, Any]
 
-AXIS_LEFT, AXIS_RIGHT, AXIS_TOP, AXIS_BOTTOM = 64, 870, 32, 332  # where the scatter's axes end
-LETTER_WIDTH, LINE_HEIGHT = 7.0, 15.0  # generous estimates of a letter's width and a line's height
-SHARED_LABEL_DISTANCE = 5.0  # points this near each other share a label
-BAR_CHART_WIDTH, MAX_NAME_WIDTH, FIGURE_WIDTH, BAR_SPACING = (
-    490,
-    168,
-    64,
-    26,
-)  # of a chart of bars: in all, most for names, for figures; distance of rows
-MAX_NAME_LETTERS = 24  # letters of a name that fit there
+AXIS_LEFT, AXIS_RIGHT, AXIS_TOP, AXIS_BOTTOM = 64, 870, 32, 332  # ends of the axes of the scatter chart
+LETTER_WIDTH, LINE_HEIGHT = 7.0, 15.0  # generous estimates of the width of a letter and the height of a line
+SHARED_LABEL_DISTANCE = 5.0  # points closer than this share a label
+# Bar charts: total width, largest width for names, width for figures, distance between rows.
+BAR_CHART_WIDTH, MAX_NAME_WIDTH, FIGURE_WIDTH, BAR_SPACING = 490, 168, 64, 26
+MAX_NAME_LETTERS = 24  # as many letters as fit into MAX_NAME_WIDTH
 
 
 @dataclass(frozen=True)
 class Point:
-    """A method between two measures."""
+    """A method as a point of the scatter chart: loss x and risk y."""
 
     name: str
     x: float
@@ -34,47 +30,46 @@ class Point:
 
 
 def scatter(points: Sequence[Point]) -> Row:
-    """Shares of loss and of risk, each axis from zero to the next round number."""
-    across, up = (_ticks(max((getattr(p, axis) for p in points), default=0.0)) for axis in ("x", "y"))
-    placed = [
-        (
-            AXIS_LEFT + p.x / across[-1] * (AXIS_RIGHT - AXIS_LEFT),
-            AXIS_BOTTOM - p.y / up[-1] * (AXIS_BOTTOM - AXIS_TOP),
-            p.name,
-            p.safe,
-        )
-        for p in points
-    ]
+    """The scatter chart of loss and risk, with axes from zero to a round number."""
+    x_ticks, y_ticks = (_ticks(max((getattr(p, axis) for p in points), default=0.0)) for axis in ("x", "y"))
+
+    def x_position(share: float) -> float:
+        return AXIS_LEFT + share / x_ticks[-1] * (AXIS_RIGHT - AXIS_LEFT)
+
+    def y_position(share: float) -> float:
+        return AXIS_BOTTOM - share / y_ticks[-1] * (AXIS_BOTTOM - AXIS_TOP)
+
+    placed = [(x_position(p.x), y_position(p.y), p.name, p.safe) for p in points]
     return {
         "frame": (AXIS_LEFT, AXIS_RIGHT, AXIS_TOP, AXIS_BOTTOM),
-        "across": [(AXIS_LEFT + t / across[-1] * (AXIS_RIGHT - AXIS_LEFT), round_percent(t)) for t in across],
-        "up": [(AXIS_BOTTOM - t / up[-1] * (AXIS_BOTTOM - AXIS_TOP), round_percent(t)) for t in up],
+        "across": [(x_position(tick), round_percent(tick)) for tick in x_ticks],
+        "up": [(y_position(tick), round_percent(tick)) for tick in y_ticks],
         "points": placed,
         "labels": _labels(placed),
     }
 
 
 def bars(names: Sequence[str], shares: Sequence[Sequence[float | None]], kinds: Sequence[str]) -> Row:
-    """A bar a method, of one or more parts; those of one part are drawn in proportion to the longest."""
-    whole = 1.0 if len(kinds) > 1 else max((part[0] or 0.0 for part in shares), default=0.0) or 1.0
+    """One bar per method, with a segment per kind; with one kind the longest bar fills the width."""
+    full_length = 1.0 if len(kinds) > 1 else max((one[0] or 0.0 for one in shares), default=0.0) or 1.0
     begin = min(MAX_NAME_WIDTH, 12 + LETTER_WIDTH * max(map(len, names), default=0))
-    longest, rows = BAR_CHART_WIDTH - FIGURE_WIDTH - begin, []
-    for k, (name, parts) in enumerate(zip(names, shares, strict=True)):
-        start, drawn = begin, []
-        for kind, part in zip(kinds, parts, strict=True):
-            length = longest * (part or 0.0) / whole
+    width, rows = BAR_CHART_WIDTH - FIGURE_WIDTH - begin, []
+    for k, (name, of_name) in enumerate(zip(names, shares, strict=True)):
+        end, segments = begin, []
+        for kind, share in zip(kinds, of_name, strict=True):
+            length = width * (share or 0.0) / full_length
             if length > 0:
-                drawn.append((kind, start, length, f"{name}: {words.percent(part)} {kind}".strip()))
-            start += length
-        figure = words.percent(parts[0])
+                segments.append((kind, end, length, f"{name}: {words.percent(share)} {kind}".strip()))
+            end += length
+        figure = words.percent(of_name[0])
         rows.append(
-            {"name": _short(name), "full": name, "y": k * BAR_SPACING, "parts": drawn, "figure": figure, "end": start}
+            {"name": _short(name), "full": name, "y": k * BAR_SPACING, "parts": segments, "figure": figure, "end": end}
         )
     return {"rows": rows, "begin": begin, "height": max(len(rows), 1) * BAR_SPACING, "width": BAR_CHART_WIDTH}
 
 
 def round_percent(share: float) -> str:
-    """Of a round number: no decimals that say nothing."""
+    """A round share in percent, without needless decimals."""
     return f"{100 * share:g} %"
 
 
@@ -83,7 +78,7 @@ def _short(name: str) -> str:
 
 
 def _ticks(largest: float) -> list[float]:
-    """From zero to a round number that is no less, in four or five steps or so."""
+    """Ticks from zero to a round number of at least ``largest``, about five."""
     if largest <= 0:
         return [0.0, 0.05, 0.1]
     size = 10.0 ** math.floor(math.log10(largest / 4))
@@ -92,11 +87,11 @@ def _ticks(largest: float) -> list[float]:
 
 
 def _labels(points: Sequence[tuple[float, float, str, bool]]) -> list[Row]:
-    """One a group of points that lie together, where it covers no other label or point, if there is such a place."""
+    """One label per group of close points, at a place where it covers no other label or point, if there is one."""
     groups: list[list[tuple[float, float, str, bool]]] = []
     for point in points:
-        near = [group for group in groups if math.dist(group[0][:2], point[:2]) <= SHARED_LABEL_DISTANCE]
-        near[0].append(point) if near else groups.append([point])
+        close = [group for group in groups if math.dist(group[0][:2], point[:2]) <= SHARED_LABEL_DISTANCE]
+        close[0].append(point) if close else groups.append([point])
     taken = [(x - 6, y - 6, x + 6, y + 6) for x, y, *_ in points]
     labels = []
     for group in groups:
@@ -117,12 +112,10 @@ def _labels(points: Sequence[tuple[float, float, str, bool]]) -> list[Row]:
 
 
 def _box(x: float, y: float, side: int, drop: int, text: str) -> tuple[float, float, float, float]:
+    """The corners of a label beside a point: to the right (1) or left (−1), so many lines lower."""
     width, top = LETTER_WIDTH * len(text), y - LINE_HEIGHT / 2 + drop * LINE_HEIGHT
-    return (
-        (x + 10, top, x + 10 + width, top + LINE_HEIGHT)
-        if side > 0
-        else (x - 10 - width, top, x - 10, top + LINE_HEIGHT)
-    )
+    left = x + 10 if side > 0 else x - 10 - width
+    return left, top, left + width, top + LINE_HEIGHT
 
 
 def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:

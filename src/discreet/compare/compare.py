@@ -1,4 +1,4 @@
-"""One table, several methods, the same measures for all."""
+"""Several methods on one table, measured in the same way."""
 
 from __future__ import annotations
 
@@ -25,34 +25,33 @@ from discreet.progress import Progress, Silent
 from discreet.protection import Protection
 from discreet.secret import Secret
 
-NOT_RUN_REASON = "not run: the comparison was stopped before"
-INTERRUPTED_REASON = "stopped before there was a result"
+NOT_RUN_REASON = "not run: the comparison was interrupted before"
+INTERRUPTED_REASON = "interrupted before there was a result"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MethodOutcome:
-    """What came of one method; without a result, why."""
+    """The result of one method; without a result, the reason."""
 
-    method: str  # as it was written
-    seconds: float  # to protect the table, audits for the comparison not included
+    method: str  # in the notation of the user
+    seconds: float  # to protect the table, without the audits of the comparison
     protection: Protection | None = None
     loss: Loss | None = None
-    risk: Risk | None = None  # what at least one attacker finds out,
-    risks: tuple[Risk, ...] = ()  # and what each does
+    risk: Risk | None = None  # the largest risk from any attacker, cell by cell
+    risks: tuple[Risk, ...] = ()  # one per attacker
     reason: str = ""
 
     def __repr__(self) -> str:
-        return (
-            f"MethodOutcome({self.method}: {'no result' if self.safe is None else 'safe' if self.safe else 'exposed'})"
-        )
+        verdict = "no result" if self.safe is None else "safe" if self.safe else "exposed"
+        return f"MethodOutcome({self.method}: {verdict})"
 
     @property
     def safe(self) -> bool | None:
-        """Whether no attacker exposes a cell; None without a result."""
+        """Whether no cell is exposed to any attacker; None without a result."""
         return None if self.risk is None else not self.risk.exposed
 
     def row(self) -> dict[str, Any]:
-        """The measures by name; the risk is that from all attackers taken together."""
+        """The measures by name; the risk is the largest from any attacker."""
         report = self.protection.report if self.protection else None
         loss = asdict(self.loss) if self.loss else dict.fromkeys(f.name for f in fields(Loss))
         risk = asdict(self.risk) if self.risk else dict.fromkeys(f.name for f in fields(Risk))
@@ -73,13 +72,13 @@ class MethodOutcome:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Methods side by side, in the order they were asked for. Confidential."""
+    """The results of all methods in the given order. Confidential."""
 
     problem: Problem
     outcomes: tuple[MethodOutcome, ...]
-    sampled: int  # cells whose widths were worked out,
-    of: int  # of so many that are not sensitive
-    stopped: bool = False  # by Ctrl-C, before all were run
+    sampled: int  # number of cells that are not sensitive and whose widths were computed
+    of: int  # number of cells that are not sensitive
+    stopped: bool = False  # by Ctrl-C, before all methods were run
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -89,16 +88,16 @@ class Comparison:
 
     @property
     def complete(self) -> bool:
-        """Every method was run, and at least one gave a result."""
+        """Whether every method was run, and at least one gave a result."""
         return not self.stopped and any(one.loss for one in self.outcomes)
 
     def frame(self) -> pd.DataFrame:
-        """One row a method."""
+        """One row per method."""
         frame = pd.DataFrame([one.row() for one in self.outcomes])
         return frame.astype({"safe": "boolean", "additive": "boolean"})  # missing where there is no result
 
     def risks(self) -> pd.DataFrame:
-        """One row a method and attacker."""
+        """One row per method and attacker."""
         rows = [{"method": one.method, **asdict(risk)} for one in self.outcomes for risk in one.risks]
         return pd.DataFrame(rows, columns=["method", *(f.name for f in fields(Risk))])
 
@@ -116,71 +115,59 @@ def compare(
     secret: Secret | str | None = None,
     say: Callable[[MethodOutcome], None] = lambda _: None,
 ) -> Comparison:
-    """Protect a table by one method after the other, and measure what each loses and what risk it leaves.
+    """Protect a table by one method after the other, and measure information loss and remaining risk.
 
-    ``methods`` are names with options in brackets, ``"kelly, small-counts(base=5)"``, or objects, also by
-    names of your own. Each gets ``time_limit``
-    seconds. Widths of what readers can infer are worked out for a ``sample`` of so many cells, the same for all methods.
-    Methods that draw at random take the ``secret``, or a new one. ``say`` is told each outcome. Ctrl-C
-    ends the comparison, and what is finished is kept.
+    ``methods`` are names with options in brackets, ``"kelly, small-counts(base=5)"``, or objects, or a mapping from names to
+    objects. Each method gets ``time_limit`` seconds. Widths of audit intervals are computed for a ``sample`` of cells, the same
+    for all methods. Methods that draw at random use the ``secret``, or a new one. ``say`` is called with each outcome. Ctrl-C
+    ends the comparison, and finished results are kept.
     """
     if sample is not None and sample < 1:
-        raise InputError("sample= is how many cells are looked at: 1 or more, or None for all.")
+        raise InputError("sample= is a number of cells: 1 or more, or None for all.")
     methods = standard(problem) if methods is None else methods
     chosen = methods if isinstance(methods, Mapping) else read_methods(methods)
     drawn = Sample.drawn(problem, sample)
     outcomes: list[MethodOutcome] = []
-    of_all = Secret.of(secret)
-    with _interruptions() as stop:
-        for number, (written, method) in enumerate(chosen.items(), start=1):
-            if stop:
-                outcomes.append(MethodOutcome(written, 0.0, reason=NOT_RUN_REASON))
+    common_secret = Secret.of(secret)
+    with _interruptions() as interrupted:
+        for number, (name, method) in enumerate(chosen.items(), start=1):
+            if interrupted:
+                outcomes.append(MethodOutcome(name, 0.0, reason=NOT_RUN_REASON))
                 continue
-            named = _Named(progress or Silent(), f"{number}/{len(chosen)} {written}")
-            work = _Work(problem, written, method, Meter(problem, drawn, executor, named))
+            meter = Meter(
+                problem, drawn, executor, _NamedProgress(progress or Silent(), f"{number}/{len(chosen)} {name}")
+            )
+            started = time.monotonic()
             try:
-                outcomes.append(work.outcome(seed=seed, time_limit=time_limit, gap=gap, secret=of_all))
+                options = {"seed": seed, "time_limit": time_limit, "gap": gap, "secret": common_secret}
+                outcomes.append(_outcome(name, method, meter, **options))
             except KeyboardInterrupt:
                 if not any(one.loss for one in outcomes):
                     raise
-                outcomes.append(MethodOutcome(written, work.spent, reason=INTERRUPTED_REASON))
-                stop.append(True)
+                outcomes.append(MethodOutcome(name, time.monotonic() - started, reason=INTERRUPTED_REASON))
+                interrupted.append(True)
             say(outcomes[-1])
-    limit = "none" if time_limit is None else f"{time_limit:g} s a method"
+    stopped = any(one.reason in (NOT_RUN_REASON, INTERRUPTED_REASON) for one in outcomes)
+    limit = "none" if time_limit is None else f"{time_limit:g} s per method"
     settings = {"Time limit": limit, "Gap": f"{gap:g}", "Seed": str(seed)}
-    return Comparison(problem, tuple(outcomes), len(drawn.cells), drawn.of, _is_cut_short(outcomes), settings)
+    return Comparison(problem, tuple(outcomes), len(drawn.cells), drawn.of, stopped, settings)
 
 
-def _is_cut_short(outcomes: list[MethodOutcome]) -> bool:
-    return any(one.reason in (NOT_RUN_REASON, INTERRUPTED_REASON) for one in outcomes)
-
-
-class _Work:
-    """One method at work."""
-
-    def __init__(self, problem: Problem, written: str, method: Method, meter: Meter) -> None:
-        self.problem, self.written, self.method, self.meter = problem, written, method, meter
-        self.began = time.monotonic()
-
-    @property
-    def spent(self) -> float:
-        return time.monotonic() - self.began
-
-    def outcome(self, **options: Any) -> MethodOutcome:
-        """What the method makes of the table, measured; or why it makes nothing."""
-        meter = self.meter
-        try:
-            options |= {"executor": meter.executor, "progress": meter.progress}
-            found = protect(self.problem, self.method, **options, level="cells")
-        except (DiscreetError, ArithmeticError, RuntimeError) as error:  # the latter two are a solver's
-            return MethodOutcome(self.written, self.spent, reason=str(error))
-        seconds = self.spent
-        return MethodOutcome(self.written, seconds, found, meter.loss(found), *meter.risks(found))
+def _outcome(name: str, method: Method, meter: Meter, **options: Any) -> MethodOutcome:
+    """Protect the table and measure the result; if the method fails, the reason."""
+    started = time.monotonic()
+    options |= {"executor": meter.executor, "progress": meter.progress}
+    try:
+        found = protect(meter.problem, method, **options, level="cells")
+    except (DiscreetError, ArithmeticError, RuntimeError) as error:  # solvers raise the latter two
+        return MethodOutcome(name, time.monotonic() - started, reason=str(error))
+    seconds = time.monotonic() - started
+    return MethodOutcome(name, seconds, found, meter.loss(found), *meter.risks(found))
 
 
 @dataclass(frozen=True)
-class _Named:
-    """Progress that says which method is at work."""
+class _NamedProgress:
+    """Progress with the name of the method."""
 
     progress: Progress
     name: str
@@ -194,21 +181,21 @@ class _Named:
 
 @contextmanager
 def _interruptions() -> Iterator[list[bool]]:
-    """Not empty once there was a Ctrl-C or SIGTERM: methods that have a result by then return it, and nobody else hears of it."""
-    heard: list[bool] = []
+    """A list that is not empty after Ctrl-C or SIGTERM, also if the method caught it to return its result."""
+    received: list[bool] = []
     before = {number: handler for number in STOP_SIGNALS if callable(handler := signal.getsignal(number))}
     if threading.current_thread() is not threading.main_thread():
-        yield heard
+        yield received
         return
 
-    def note(number: int, frame: FrameType | None) -> None:
-        heard.append(True)
+    def record(number: int, frame: FrameType | None) -> None:
+        received.append(True)
         before[signal.Signals(number)](number, frame)
 
     for number in before:
-        signal.signal(number, note)
+        signal.signal(number, record)
     try:
-        yield heard
+        yield received
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -1,4 +1,4 @@
-"""What a protection loses and what it leaves at risk, measured the same way whatever the method."""
+"""Information loss and remaining risk of a protection, measured in the same way for all methods."""
 
 from __future__ import annotations
 
@@ -16,67 +16,61 @@ from discreet.progress import Progress
 from discreet.protection import Decision, Protection
 from discreet.report.intervals import slacks
 
-MAX_RELATIVE_WIDTH = (
-    2.0  # a cell known to within 100 percent of its value either way, or less closely: there is no more to lose
-)
-CLOSE_GUESS_ERROR = 0.1  # a guess this near to the value, as a share of it, is a close one
-RELATIVE_ADDITIVITY_TOLERANCE = (
-    1e-9  # share of the values in a relation that published ones may be off by, for the last digit of a float
-)
-
-ANYBODY = "anybody"
+MAX_RELATIVE_WIDTH = 2.0  # from 0 to twice the value: a wider interval counts as no further loss
+CLOSE_GUESS_ERROR = 0.1  # relative error up to which a guess counts as close
+RELATIVE_ADDITIVITY_TOLERANCE = 1e-9  # of the values in a relation, because the last digit of a float is rounded
 
 
 @dataclass(frozen=True)
 class Loss:
-    """What readers lose. Shares add up to 1; None where there is nothing to measure it on."""
+    """Information loss. Shares add up to 1; a measure is None if there are no cells to measure it on."""
 
-    exact: float | None  # shares of all cells: published as they are,
-    adjusted: float | None  # with another value that stands for an interval,
-    interval: float | None  # as an interval alone,
-    suppressed: float | None  # and not told at all
-    value_exact: float | None  # the same of the value at the finest level
+    exact: float | None  # share of all cells that are published with their values
+    adjusted: float | None  # share published with another value, which stands for an interval
+    interval: float | None  # share published as an interval without a value
+    suppressed: float | None  # share suppressed
+    value_exact: float | None  # the same shares of the value at the finest level
     value_adjusted: float | None
     value_interval: float | None
     value_suppressed: float | None
-    deviation: float  # of published values from the true ones, in all
+    deviation: float  # sum of absolute deviations of published values from the true ones
     deviation_mean: float | None
-    deviation_share: float | None  # in all, as a share of the published cells' true values
+    deviation_share: float | None  # the sum as a share of the true values of the published cells
     deviation_relative: float | None  # mean of the deviation as a share of the value
-    width: float | None  # mean relative width of what readers can infer about cells that are not sensitive
-    additive: bool  # published values add up, wherever a relation has no others
-    broken: int  # relations between published values that do not hold
-    relations: int  # that are between published values alone
+    width: float | None  # mean relative width of the audit intervals of cells that are not sensitive
+    additive: bool  # published values satisfy all relations between them
+    broken: int  # number of relations between published values that do not hold
+    relations: int  # number of relations between published values
 
 
 @dataclass(frozen=True)
 class Risk:
-    """What an attacker can still find out, or at least one of them."""
+    """The remaining risk from one attacker, or the largest risk from any attacker."""
 
     attacker: str
     protected: int  # cells that need protection from this attacker
     exposed: int
-    slack: float | None  # how many times the required distance is left open where it is tightest
-    guess_error: float | None  # median relative error of the middle of the inferred interval, sensitive cells
-    guessed: float | None  # share of the sensitive cells for which it is a close guess
-    told_error: float | None  # median relative error of the published value, of sensitive cells that have one
+    slack: float | None  # the smallest distance to an end of an audit interval, as a multiple of the required one
+    guess_error: float | None  # median relative error of the middle of the audit interval, over sensitive cells
+    guessed: float | None  # share of the sensitive cells for which the middle is a close guess
+    told_error: float | None  # median relative error of the published value, over sensitive cells that have one
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sample:
-    """Cells that are not sensitive, the same for all methods: those whose widths are worked out."""
+    """The cells whose widths are computed, the same for all methods; ``of`` is the number of cells that are not sensitive."""
 
     cells: IntArray
     of: int
 
     @classmethod
-    def drawn(cls, problem: Problem, most: int | None) -> Sample:
-        """All of them, or so many drawn at random, always the same ones."""
-        every = np.flatnonzero(np.isin(problem.status, (Status.FREE, Status.PUBLISHED)))
-        if most is None or len(every) <= most:
-            return cls(every, len(every))
-        chosen = np.random.default_rng(int(problem.digest[:12], 16)).choice(every, most, replace=False)
-        return cls(np.sort(chosen), len(every))
+    def drawn(cls, problem: Problem, size: int | None) -> Sample:
+        """All cells that are not sensitive, or a random sample that depends on the problem only."""
+        candidates = np.flatnonzero(np.isin(problem.status, (Status.FREE, Status.PUBLISHED)))
+        if size is None or len(candidates) <= size:
+            return cls(candidates, len(candidates))
+        chosen = np.random.default_rng(int(problem.digest[:12], 16)).choice(candidates, size, replace=False)
+        return cls(np.sort(chosen), len(candidates))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,14 +84,15 @@ class Meter:
 
     def loss(self, protection: Protection) -> Loss:
         listed, table = protection.listed, self.problem.table.listed
-        everywhere, base = np.ones(len(table), dtype=bool), table.is_base
-        size, told = np.abs(table.value), _told(listed)
-        cells: dict[str, Any] = {kind: _share(these, everywhere) for kind, these in told.items()}
-        value: dict[str, Any] = {f"value_{kind}": _share(these, base, size) for kind, these in told.items()}
-        broken, relations = _broken(listed)
+        all_cells, size, kinds = np.ones(len(table), dtype=bool), np.abs(table.value), _kinds(listed)
+        cells: dict[str, Any] = {kind: _share(of_kind, all_cells) for kind, of_kind in kinds.items()}
+        values: dict[str, Any] = {
+            f"value_{kind}": _share(of_kind, table.is_base, size) for kind, of_kind in kinds.items()
+        }
+        broken, relations = _broken_relations(listed)
         return Loss(
             **cells,
-            **value,
+            **values,
             **_deviations(listed),
             width=self._width(protection),
             additive=not broken,
@@ -106,46 +101,50 @@ class Meter:
         )
 
     def risks(self, protection: Protection) -> tuple[Risk, tuple[Risk, ...]]:
-        """What at least one attacker finds out, and what each does."""
-        seen = audit(self.problem, protection, executor=self.executor, progress=self.progress)
-        told = _told_error(protection)
-        each = [_risk(seen, np.flatnonzero(seen.attacker == a), name, told) for a, name in enumerate(seen.attackers)]
-        return _risk(seen, np.arange(len(seen.cell)), ANYBODY, told), tuple(each)
+        """The largest risk from any attacker, cell by cell, and the risk from each attacker."""
+        checked = audit(self.problem, protection, executor=self.executor, progress=self.progress)
+        error = _error_of_published_values(protection)
+        each = [
+            _risk(checked, np.flatnonzero(checked.attacker == a), name, error)
+            for a, name in enumerate(checked.attackers)
+        ]
+        return _risk(checked, np.arange(len(checked.cell)), "any attacker", error), tuple(each)
 
     def _width(self, protection: Protection) -> float | None:
-        """The mean over the sample; cells that are simply told have no width."""
+        """The mean relative width over the sample; published cells have width 0."""
         cells = self.sample.cells
         if not len(cells):
             return None
-        asked = cells[withheld(protection)[cells]]
-        seen = audit(
+        audited = cells[withheld(protection)[cells]]
+        checked = audit(
             self.problem,
             protection,
             attackers=self.problem.attackers()[:1],
-            cells=asked,
+            cells=audited,
             executor=self.executor,
             progress=self.progress,
         )
-        return float(relative_width(self.problem.table.value[asked], seen.lower, seen.upper).sum() / len(cells))
+        widths = relative_width(self.problem.table.value[audited], checked.lower, checked.upper)
+        return float(widths.sum() / len(cells))
 
 
 def relative_width(value: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """Widths as shares of the values, :data:`WIDEST` at most; of a zero nothing or that."""
+    """Widths as shares of the values, at most :data:`MAX_RELATIVE_WIDTH`; for a zero, that or 0."""
     width, size = upper - lower, np.abs(value)
     relative = np.divide(width, size, out=np.where(width > 0, np.inf, 0.0), where=size > 0)
     return np.asarray(np.minimum(relative, MAX_RELATIVE_WIDTH))
 
 
 def guess_errors(value: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """How far the middle of each interval is from the value, as a share of it; infinite where there is no middle."""
+    """The relative error of the middle of each interval as a guess; infinite if the interval is unbounded."""
     bounded = np.isfinite(lower) & np.isfinite(upper)
     with np.errstate(invalid="ignore"):
-        off = np.where(bounded, np.abs((lower + upper) / 2 - value), np.inf)
-    return np.asarray(off / np.abs(value))
+        error = np.where(bounded, np.abs((lower + upper) / 2 - value), np.inf)
+    return np.asarray(error / np.abs(value))
 
 
-def _told(protection: Protection) -> dict[str, BoolArray]:
-    """Which cells are published as they are, adjusted, told as an interval alone, and suppressed."""
+def _kinds(protection: Protection) -> dict[str, BoolArray]:
+    """The cells of each kind of publication."""
     bounded = np.isfinite(protection.lower) | np.isfinite(protection.upper)
     return {
         "exact": protection.decision == Decision.PUBLISHED,
@@ -155,49 +154,50 @@ def _told(protection: Protection) -> dict[str, BoolArray]:
     }
 
 
-def _share(these: BoolArray, among: BoolArray, weight: FloatArray | None = None) -> float | None:
-    weight = np.ones(len(these)) if weight is None else weight
-    whole = float(weight[among].sum())
-    return float(weight[these & among].sum()) / whole if whole > 0 else None
+def _share(cells: BoolArray, among: BoolArray, weight: FloatArray | None = None) -> float | None:
+    """The share of the cells in the number, or in the weight, of other cells."""
+    weight = np.ones(len(cells)) if weight is None else weight
+    total = float(weight[among].sum())
+    return float(weight[cells & among].sum()) / total if total > 0 else None
 
 
 def _deviations(protection: Protection) -> dict[str, Any]:
-    """Of published values: in all, mean, as a share of the cells' values, and the mean share."""
-    shown = ~np.isnan(protection.published)
-    value = protection.problem.table.value[shown]
-    off, size = np.abs(protection.published[shown] - value), np.abs(value)
-    some = size > 0
+    """The measures of deviations of published values."""
+    published = ~np.isnan(protection.published)
+    value = protection.problem.table.value[published]
+    deviation, size = np.abs(protection.published[published] - value), np.abs(value)
+    nonzero = size > 0
     return {
-        "deviation": float(off.sum()),
-        "deviation_mean": float(off.mean()) if len(off) else None,
-        "deviation_share": float(off.sum() / size.sum()) if some.any() else None,
-        "deviation_relative": float((off[some] / size[some]).mean()) if some.any() else None,
+        "deviation": float(deviation.sum()),
+        "deviation_mean": float(deviation.mean()) if len(deviation) else None,
+        "deviation_share": float(deviation.sum() / size.sum()) if nonzero.any() else None,
+        "deviation_relative": float((deviation[nonzero] / size[nonzero]).mean()) if nonzero.any() else None,
     }
 
 
-def _broken(protection: Protection) -> tuple[int, int]:
-    """How many relations between published values do not hold, and of how many.
+def _broken_relations(protection: Protection) -> tuple[int, int]:
+    """The number of relations between published values that do not hold, and of all relations between published values.
 
-    A table need not be additive to the last digit itself: published values may be off by as much as the true ones.
+    True values may violate relations in the last digit: published values may violate them by as much.
     """
     table = protection.problem.table
     size = abs(table.relations)
     checked = size @ np.isnan(protection.published).astype(float) == 0
     published = np.nan_to_num(protection.published)
-    off, before = (np.abs(table.relations @ value - table.rhs) for value in (published, table.value))
-    wrong = checked & (off > before + RELATIVE_ADDITIVITY_TOLERANCE * (size @ np.abs(published)))
-    return int(wrong.sum()), int(checked.sum())
+    violation, of_values = (np.abs(table.relations @ value - table.rhs) for value in (published, table.value))
+    broken = checked & (violation > of_values + RELATIVE_ADDITIVITY_TOLERANCE * (size @ np.abs(published)))
+    return int(broken.sum()), int(checked.sum())
 
 
-def _risk(seen: Audit, rows: IntArray, attacker: str, told_error: float | None) -> Risk:
-    """From these rows of the audit; where several are about a cell, the attacker counts who comes closest to it."""
-    # Where nothing is asked for but not to be told, a cell that is told has no slack all the same.
-    slack = np.where(seen.safe | seen.required.any(axis=0), slacks(seen), 0.0)[rows]
-    error = _closest_guesses(seen, rows)
+def _risk(checked: Audit, rows: IntArray, attacker: str, told_error: float | None) -> Risk:
+    """The risk according to these rows of the audit; of several rows for a cell, the closest attacker counts."""
+    # An exposed cell without levels, which only must not be published, has no slack.
+    slack = np.where(checked.safe | checked.required.any(axis=0), slacks(checked), 0.0)[rows]
+    error = _closest_guesses(checked, rows)
     return Risk(
         attacker=attacker,
-        protected=len(np.unique(seen.cell[rows])),
-        exposed=len(np.unique(seen.cell[rows][~seen.safe[rows]])),
+        protected=len(np.unique(checked.cell[rows])),
+        exposed=len(np.unique(checked.cell[rows][~checked.safe[rows]])),
         slack=float(slack.min()) if len(rows) else None,
         guess_error=float(np.median(error)) if len(error) else None,
         guessed=float((error <= CLOSE_GUESS_ERROR).mean()) if len(error) else None,
@@ -205,19 +205,19 @@ def _risk(seen: Audit, rows: IntArray, attacker: str, told_error: float | None) 
     )
 
 
-def _closest_guesses(seen: Audit, rows: IntArray) -> FloatArray:
-    """Of each sensitive cell that is not zero, the error of the best guess."""
-    value = seen.problem.table.value
-    sensitive = (seen.problem.status == Status.PRIMARY) & (value != 0)
-    rows = rows[sensitive[seen.cell[rows]]]
-    cells, place = np.unique(seen.cell[rows], return_inverse=True)
+def _closest_guesses(checked: Audit, rows: IntArray) -> FloatArray:
+    """The error of the best guess for each sensitive cell that is not zero."""
+    value = checked.problem.table.value
+    sensitive = (checked.problem.status == Status.PRIMARY) & (value != 0)
+    rows = rows[sensitive[checked.cell[rows]]]
+    cells, index = np.unique(checked.cell[rows], return_inverse=True)
     closest = np.full(len(cells), np.inf)
-    np.minimum.at(closest, place, guess_errors(value[seen.cell[rows]], seen.lower[rows], seen.upper[rows]))
+    np.minimum.at(closest, index, guess_errors(value[checked.cell[rows]], checked.lower[rows], checked.upper[rows]))
     return closest
 
 
-def _told_error(protection: Protection) -> float | None:
-    """Readers who know nothing of intervals take a published value for the true one."""
+def _error_of_published_values(protection: Protection) -> float | None:
+    """The median relative error of published values of sensitive cells, which a reader may take for the true ones."""
     value = protection.problem.table.value
     cells = (protection.problem.status == Status.PRIMARY) & (value != 0) & ~np.isnan(protection.published)
     if not cells.any():

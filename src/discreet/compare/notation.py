@@ -1,4 +1,4 @@
-"""How methods with options are written: ``small-counts(base=5)``, as rules are."""
+"""The notation of methods with options, ``small-counts(base=5)``."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from discreet.methods.method import Method
 from discreet.problem import Problem
 
 STANDARD = ("kelly", "optimal", "intervals", "perturb", "adjust")
-STANDARD_FOR_COUNTS = ("round", "small-counts")  # further ones, for counts
+STANDARD_FOR_COUNTS = ("round", "small-counts")  # in addition, for tables of counts
 
 _METHOD = re.compile(r"([a-z][a-z0-9-]*)(?:\((.*)\))?", flags=re.S)
 
 
 def standard(problem: Problem) -> tuple[str, ...]:
-    """What is compared where nobody says what: one of each kind that suits the table."""
+    """The methods that are compared by default: one of each kind that suits the table."""
     return (*STANDARD, *STANDARD_FOR_COUNTS) if problem.table.is_count else STANDARD
 
 
 def read_methods(methods: str | Iterable[str | Method]) -> dict[str, Method]:
-    """Methods by how they are written, in their order: names with options in brackets, or objects."""
+    """Methods by their notation, in the given order. They are given as names with options in brackets, or as objects."""
     given: list[str | Method] = [*_split(methods)] if isinstance(methods, str) else list(methods)
     if not given:
         raise RuleError("There are no methods to compare: name one or more, e.g. kelly,optimal.")
@@ -38,7 +38,7 @@ def read_methods(methods: str | Iterable[str | Method]) -> dict[str, Method]:
 
 
 def _split(text: str) -> list[str]:
-    """At commas that are not in brackets."""
+    """The parts between commas that are not in brackets."""
     return [part.strip() for part in re.split(r",(?![^(]*\))", text) if part.strip()]
 
 
@@ -57,22 +57,23 @@ def _read(text: str) -> tuple[str, Method]:
         if option in options:
             raise RuleError(f"The option {option!r} of {found[1]!r} is given twice: leave one out.", [option])
         options[option] = value
-    return _written_as(found[1], options), with_options(found[1], **options)
+    return _notation(found[1], options), with_options(found[1], **options)
 
 
 def notation_of(method: Method) -> str:
-    """A method that is there already, with the options that are not the usual ones."""
+    """The notation of a method object, with those options that differ from their defaults."""
     options: dict[str, Any] = {}
     known: tuple[Field[Any], ...] = fields(method) if is_dataclass(method) else ()
     for field in known:
         value = getattr(method, field.name)
-        usual = field.default_factory() if field.default_factory is not MISSING else field.default
-        if field.init and value is not usual and not (isinstance(value, bool | int | float | str) and value == usual):
+        default = field.default_factory() if field.default_factory is not MISSING else field.default
+        equal = value is default or (isinstance(value, bool | int | float | str) and value == default)
+        if field.init and not equal:
             options[field.name] = value
-    return _written_as(method.name, options)
+    return _notation(method.name, options)
 
 
-def _written_as(name: str, options: Mapping[str, Any]) -> str:
+def _notation(name: str, options: Mapping[str, Any]) -> str:
     listed = ", ".join(f"{option}={_text(value)}" for option, value in options.items())
     return f"{name}({listed})" if listed else name
 

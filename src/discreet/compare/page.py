@@ -1,34 +1,29 @@
-"""The comparison as one HTML page for the statistician that needs nothing else."""
+"""The comparison as one self-contained HTML page."""
 
 from __future__ import annotations
 
 import math
-import platform
 from collections.abc import Mapping
-from datetime import datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
-import discreet
 from discreet.compare.charts import Point, bars, round_percent, scatter
 from discreet.compare.compare import Comparison, MethodOutcome
 from discreet.compare.measure import CLOSE_GUESS_ERROR, MAX_RELATIVE_WIDTH, Risk
 from discreet.io import writing
 from discreet.report import words
+from discreet.report.templates import render
+from discreet.report.view import versions
 
 COMPARISON_TITLE = "Methods compared"
-MOST_RISKS = 200  # rows of the table by attacker
-KINDS = ("exact", "adjusted", "interval", "suppressed")
+MAX_RISK_ROWS = 200  # of the table by attacker, which would be too long to read
+KINDS = ("exact", "adjusted", "interval", "suppressed")  # kinds of publication of a cell
 
 
 def write_comparison(
     comparison: Comparison, path: str | Path, *, title: str = COMPARISON_TITLE, settings: Mapping[str, str] = {}
 ) -> None:
-    """Write the page. Confidential: it tells how methods and levels are chosen, and deviations of true values."""
+    """Write the page. Confidential: it shows deviations from true values and the parameters of rules and methods."""
     page = render_comparison(comparison, title=title, settings=settings)
     with writing(path) as draft:
         draft.write_text(page, encoding="utf-8")
@@ -37,21 +32,13 @@ def write_comparison(
 def render_comparison(
     comparison: Comparison, *, title: str = COMPARISON_TITLE, settings: Mapping[str, str] = {}
 ) -> str:
-    """The page as HTML. ``settings`` is what else it takes to run the comparison again, by name."""
-    environment = Environment(
-        loader=ChoiceLoader([PackageLoader("discreet", "compare"), PackageLoader("discreet", "report")]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(number=_number, percent=words.percent, seconds=words.seconds, slack=_slack, error=_error)
-    now = datetime.now().astimezone()
+    """The page as HTML. ``settings`` are further facts that are needed to repeat the comparison."""
     done = [one for one in comparison.outcomes if one.loss]
     problem = comparison.problem
-    return environment.get_template("compare.html.j2").render(
+    return render(
+        "compare.html.j2",
+        room="compare",
         title=title,
-        date=f"{now.day} {now:%B %Y, %H:%M (UTC%z)}",
         table=problem.table,
         lead=_lead(comparison),
         outcomes=comparison.outcomes,
@@ -60,11 +47,13 @@ def render_comparison(
         panels=_panels(done),
         kinds=KINDS,
         risks=_tightest(done) if len(problem.attackers()) > 1 else [],
-        more_risks=max(sum(len(one.risks) for one in done) - MOST_RISKS, 0),
+        more_risks=max(sum(len(one.risks) for one in done) - MAX_RISK_ROWS, 0),
         sampled=comparison.sampled,
         of=comparison.of,
         close=round_percent(CLOSE_GUESS_ERROR),
         widest=round_percent(MAX_RELATIVE_WIDTH),
+        slack=_slack,
+        error=_error,
         facts={**settings, **comparison.settings, **_facts(comparison)},
     )
 
@@ -79,20 +68,20 @@ def _lead(comparison: Comparison) -> str:
         (failed, f"{failed:,} gave no result"),
     ]
     cells = f"{words.plural(problem.table.n_listed, 'cell')}, {len(problem.primaries):,} of them sensitive."
-    of = words.plural(len(comparison.outcomes), "method")
-    return f"{cells} Of {of}, {words.listed([text for many, text in counts if many])}."
+    methods = words.plural(len(comparison.outcomes), "method")
+    return f"{cells} Of {methods}, {words.listed([text for count, text in counts if count])}."
 
 
 def _tightest(done: list[MethodOutcome]) -> list[tuple[str, Risk]]:
-    """By method and attacker; of very many, those with the least slack."""
+    """Risks by method and attacker, limited to those with the least slack."""
     rows = [(one.method, risk) for one in done for risk in one.risks]
     slack = [math.inf if risk.slack is None else risk.slack for _, risk in rows]
     order = sorted(range(len(rows)), key=slack.__getitem__)
-    return [rows[k] for k in sorted(order[:MOST_RISKS])]
+    return [rows[k] for k in sorted(order[:MAX_RISK_ROWS])]
 
 
 def _points(done: list[MethodOutcome]) -> list[Point]:
-    """Where methods lie between loss and risk, if both can be measured."""
+    """The methods whose loss and risk can be measured, as points of the scatter chart."""
     placed = [(one, one.loss.width, one.risk.guessed) for one in done if one.loss and one.risk]
     return [Point(one.method, x, y, bool(one.safe)) for one, x, y in placed if x is not None and y is not None]
 
@@ -101,16 +90,13 @@ def _panels(done: list[MethodOutcome]) -> list[dict[str, Any]]:
     names = [one.method for one in done]
     losses = [one.loss for one in done if one.loss]
     cells = [[getattr(loss, kind) for kind in KINDS] for loss in losses]
-    value = [[getattr(loss, f"value_{kind}") for kind in KINDS] for loss in losses]
-    one = ("",)
+    values = [[getattr(loss, f"value_{kind}") for kind in KINDS] for loss in losses]
+    widths, deviations = [[loss.width] for loss in losses], [[loss.deviation_relative] for loss in losses]
     return [
-        {"title": "Cells, by what is told of them", "chart": bars(names, cells, KINDS)},
-        {"title": "Value at the finest level, by what is told of it", "chart": bars(names, value, KINDS)},
-        {"title": "Width of what readers can infer, mean", "chart": bars(names, [[x.width] for x in losses], one)},
-        {
-            "title": "Published values off by, mean",
-            "chart": bars(names, [[x.deviation_relative] for x in losses], one),
-        },
+        {"title": "Cells by kind of publication", "chart": bars(names, cells, KINDS)},
+        {"title": "Value at the finest level by kind of publication", "chart": bars(names, values, KINDS)},
+        {"title": "Mean width of audit intervals", "chart": bars(names, widths, ("",))},
+        {"title": "Mean deviation of published values", "chart": bars(names, deviations, ("",))},
     ]
 
 
@@ -120,25 +106,16 @@ def _facts(comparison: Comparison) -> dict[str, str]:
         "Methods": ", ".join(one.method for one in comparison.outcomes),
         "Rules": "; ".join(problem.rules) or "not recorded",
         "Attackers": words.listed([attacker.name for attacker in problem.attackers()], 20),
-        "Versions": f"discreet {discreet.__version__}, Python {platform.python_version()}, "
-        f"numpy {np.__version__}, highspy {version('highspy')}",
+        "Versions": versions(),
         "Table digest": problem.table.digest,
         "Problem digest": problem.digest,
     }
 
 
-def _number(x: float | None) -> str:
-    return "–" if x is None else words.number(x)
-
-
 def _slack(risk: Risk) -> str:
-    """How many times the required distance is left open. Rounding never contradicts the verdict: 0.999 reads 0.99."""
-    if risk.slack is None:
-        return "–"
-    times = min(math.floor(risk.slack * 100) / 100, 0.99) if risk.exposed else max(risk.slack, 1.0)
-    return "∞" if math.isinf(times) else f"{times:,.0f} ×" if times >= 100 else f"{times:.2f} ×"
+    return "–" if risk.slack is None else words.slack(risk.slack, safe=not risk.exposed)
 
 
 def _error(share: float | None) -> str:
-    """A relative error; without a middle of the interval there is no guess."""
+    """A relative error; an infinite one is that of an unbounded interval, which has no middle to guess."""
     return "no guess" if share is not None and math.isinf(share) else words.percent(share)

@@ -1,1 +1,1 @@
-"""Jobs: the whole way from records to release, as one file says."""
+"""Jobs: from records to a release, as described in a job file."""

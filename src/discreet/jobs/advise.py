@@ -1,4 +1,4 @@
-"""Redesign of a table before it is protected: which categories to roll up, so that fewer cells are sensitive."""
+"""Redesign of a table before it is protected: categories to combine, so that fewer cells are sensitive."""
 
 from __future__ import annotations
 
@@ -20,25 +20,23 @@ from discreet.problem import Status
 from discreet.progress import Progress, Silent
 from discreet.rules import Boundary, Rule
 
-LEAST = (
-    0.02  # share of the sensitive cells that a change should remove: less is not worth the trouble if there are others
-)
+# Share of the sensitive cells below which a change is ranked last: it changes the table for too little.
+MIN_REMOVED_SHARE = 0.02
 
-Tabulation = Callable[
-    ..., Table
-]  # called with by= and recode=, e.g. partial(tabulate, "survey.csv", response="turnover")
+# Called with by= and recode=, e.g. partial(tabulate, "survey.csv", response="turnover").
+Tabulation = Callable[..., Table]
 
 
 @dataclass(frozen=True)
 class Step:
-    """A change, and what it does to the table as it was before. Labels and counts only."""
+    """A change and its effect on the table before it. Labels and counts only."""
 
     change: Change
     sensitive_before: int
     sensitive_after: int
     cells_before: int
     cells_after: int
-    detail_lost: float  # share of the detail of the table as it was given
+    detail_lost: float  # share of the detail of the original table
     detail_lost_so_far: float
 
     @property
@@ -53,7 +51,7 @@ class Step:
 
 @dataclass(frozen=True, repr=False)
 class Advice:
-    """Changes one after the other, each the best after those before it; and all that help if they are the only one."""
+    """A sequence of changes, each the best after those before it, and all single changes that remove sensitive cells."""
 
     design: Design
     sensitive: int
@@ -66,25 +64,25 @@ class Advice:
         return f"Advice({len(self.sequence)} steps, sensitive cells from {self.sensitive:,} to {after:,})"
 
     def frame(self, which: str = "sequence") -> pd.DataFrame:
-        """One row a step: of the ``"sequence"``, or of the ``"single"`` changes."""
+        """One row per step of the ``"sequence"``, or per change of the ``"single"`` ones."""
         if which not in ("sequence", "single"):
             raise InputError(f"There is a 'sequence' and a list of 'single' changes, not {which!r}.")
         steps: tuple[Step, ...] = getattr(self, which)
         rows = [_row(i, step) for i, step in enumerate(steps, start=1)]
-        return pd.DataFrame(rows, columns=list(_row(0, _NOTHING)))
+        return pd.DataFrame(rows, columns=list(_row(0, _EMPTY_STEP)))
 
 
 def apply(advice: Advice, steps: int | None = None, *, single: int | None = None) -> Design:
     """The design after the first ``steps`` of the sequence, or after one of the ``single`` changes by its number."""
     if (steps is None) == (single is None):
         raise InputError("Say how many steps of the sequence to apply, or which single change.")
-    number, there = (steps, advice.sequence) if steps is not None else (single, advice.single)
+    changes, noun = (advice.sequence, "steps") if single is None else (advice.single, "single changes")
+    number = steps if single is None else single
     assert number is not None
-    if not 1 <= number <= len(there):
-        what = "steps" if steps is not None else "single changes"
-        raise InputError(f"The advice has {len(there)} {what}: there is no number {number}.")
+    if not 1 <= number <= len(changes):
+        raise InputError(f"The advice has {len(changes)} {noun}: there is no number {number}.")
     design = advice.design
-    for step in there[:number] if steps is not None else [there[number - 1]]:
+    for step in changes[:number] if single is None else [changes[number - 1]]:
         design = design.changed(step.change)
     return design
 
@@ -104,56 +102,52 @@ def advise(
     steps: int = 10,
     progress: Progress | None = None,
 ) -> Advice:
-    """Look for the codes to merge and the levels to leave out that remove most sensitive cells for the detail they cost.
+    """Find the codes to merge and the levels to leave out that remove most sensitive cells per detail lost.
 
     ``tabulation`` makes the table from its hierarchies, ``by``, and from codes to replace, ``recode``: for instance
-    ``partial(tabulate, "survey.csv", response="turnover", contributor="firm")``. Where ``by`` is none, it has hierarchies of
-    its own. Every candidate is judged by the rules on its own cells, tabulated from the records. In ``ordered`` dimensions
-    only neighbours are merged. Codes in ``keep``, by dimension, stay (``None``: all of them), and so do those of ``cells``
-    and of cells with a status or a waiver of their own.
+    ``partial(tabulate, "survey.csv", response="turnover", contributor="firm")``. If ``by`` is None, it has its own
+    hierarchies. The rules are applied to every candidate as tabulated from the records. In ``ordered`` dimensions only
+    neighbours are merged. Codes in ``keep``, by dimension, stay (``None``: all of them), and so do those of ``cells`` and of
+    cells with a status or a waiver.
     """
     progress, waivers = progress or Silent(), list(waivers)
 
-    def judge(table: Table) -> _Judged:
+    def assessed(table: Table) -> _Assessed:
         problem = assess(table, rules, boundary=boundary, statuses=statuses, waivers=waivers)
-        return _Judged(table, problem.status == Status.PRIMARY)
+        return _Assessed(table, problem.status == Status.PRIMARY)
 
-    def judged(design: Design) -> _Judged:
-        return judge(tabulation(by=design.by, recode=design.recode))
+    def assessed_design(design: Design) -> _Assessed:
+        return assessed(tabulation(by=design.by, recode=design.recode))
 
-    now = begin = judge(tabulation(by=by, recode=recode or {}))
+    now = begin = assessed(tabulation(by=by, recode=recode or {}))
     design = start = Design(dict(begin.table.dimensions), recode or {})
-    named = [
-        *cells,
-        *(statuses or {}),
-        *(cell for waiver in waivers if not isinstance(waiver, str) for cell in waiver[1:]),
-    ]
-    kept = _kept(begin.table, keep or {}, named)
-    _check_dimensions(design, ordered)
+    cells_of_waivers = [cell for waiver in waivers if not isinstance(waiver, str) for cell in waiver[1:]]
+    kept = _kept_codes(begin.table, keep or {}, [*cells, *(statuses or {}), *cells_of_waivers])
+    _check_dimensions(design.by, ordered)
     sequence: list[Step] = []
     single: tuple[Step, ...] = ()
     progress.stage("advise", steps)
     for done in range(steps):
-        found = _ranked(design, now, begin, judged, kept, ordered)
+        found = _ranked(design, now, begin, assessed_design, kept, ordered)
         single = single or found
         if not found:
             break
         design = design.changed(found[0].change)
-        now, before = judged(design), now
+        now, before = assessed_design(design), now
         sequence.append(_step(found[0].change, before, begin, now.n_sensitive, len(now.table), now.detail.sum()))
         progress.update(done + 1, f"{now.n_sensitive:,} sensitive cells")
     return Advice(start, begin.n_sensitive, len(begin.table), tuple(sequence), single)
 
 
-class _Judged:
-    """A table, which of its cells are sensitive, and the detail that each of them shows."""
+class _Assessed:
+    """A table, its sensitive cells, and the detail of each cell."""
 
     def __init__(self, table: Table, sensitive: NDArray[np.bool_]) -> None:
         if table.count is None:
-            raise InputError("The table does not say how many contributors its cells have: tabulate it from records.")
+            raise InputError("The table has no numbers of contributors: tabulate it from records.")
         self.table, self.sensitive = table, sensitive
         share = table.count / max(table.count.max(initial=0), 1)
-        # A cell that shows the share p of all contributors adds p·log2(1/p) to the entropy of its level.
+        # A cell with the share p of all contributors adds p·log2(1/p) to the entropy of its level.
         self.detail = -share * np.log2(share, where=share > 0, out=np.zeros(len(table)))
 
     @property
@@ -161,7 +155,7 @@ class _Judged:
         return int(self.sensitive.sum())
 
     def by_code(self, dimension: str) -> FloatArray:
-        """Sensitive cells, cells, detail and contributors of each code of a dimension, one row each."""
+        """Four rows: numbers of sensitive cells and of cells, detail and contributors of each code of a dimension."""
         d = list(self.table.dimensions).index(dimension)
         code, codes = self.table.codes[d], len(self.table.dimensions[dimension])
         columns = (self.sensitive, np.ones(len(self.table)), self.detail, self.table.count)
@@ -170,13 +164,13 @@ class _Judged:
 
 def _ranked(
     design: Design,
-    now: _Judged,
-    begin: _Judged,
-    judged: Callable[[Design], _Judged],
+    now: _Assessed,
+    begin: _Assessed,
+    assessed_design: Callable[[Design], _Assessed],
     kept: Mapping[str, Collection[str]],
     ordered: Collection[str],
 ) -> tuple[Step, ...]:
-    """All changes that remove sensitive cells: those first that remove many, and of these most for the detail they cost."""
+    """All changes that remove sensitive cells: first those that remove enough, then most cells per detail lost."""
     found: list[Step] = []
 
     def consider(change: Change, difference: FloatArray) -> None:
@@ -191,24 +185,25 @@ def _ranked(
             consider(change, figures[:, [hierarchy.index(code) for code in change.into]].sum(axis=1))
         sets = candidates.sets(figures[0], figures[3])
         if sets:
-            merged = judged(Design({**design.by, name: with_merged(hierarchy, sets)}, design.recode)).by_code(name)
-            taken = {code for code in design.recode.get(name, {})}
+            candidate = Design({**design.by, name: with_merged(hierarchy, sets)}, design.recode)
+            merged = assessed_design(candidate).by_code(name)
+            taken = set(design.recode.get(name, {}))
             for k, members in enumerate(sets, start=len(hierarchy)):
                 consider(candidates.merge(members, taken), figures[:, list(members)].sum(axis=1) - merged[:, k])
-    least = LEAST * now.n_sensitive
-    return tuple(sorted(found, key=lambda step: (step.removed < least, -step.worth, -step.removed)))
+    enough = MIN_REMOVED_SHARE * now.n_sensitive
+    return tuple(sorted(found, key=lambda step: (step.removed < enough, -step.worth, -step.removed)))
 
 
-def _step(change: Change, before: _Judged, begin: _Judged, sensitive: int, cells: int, detail: float) -> Step:
-    whole = max(float(begin.detail.sum()), 1e-300)
+def _step(change: Change, before: _Assessed, begin: _Assessed, sensitive: int, cells: int, detail: float) -> Step:
+    original = max(float(begin.detail.sum()), 1e-300)
     return Step(
         change,
         sensitive_before=before.n_sensitive,
         sensitive_after=sensitive,
         cells_before=len(before.table),
         cells_after=cells,
-        detail_lost=max(float(before.detail.sum()) - float(detail), 0.0) / whole,
-        detail_lost_so_far=max(1 - float(detail) / whole, 0.0),
+        detail_lost=max(float(before.detail.sum()) - float(detail), 0.0) / original,
+        detail_lost_so_far=max(1 - float(detail) / original, 0.0),
     )
 
 
@@ -230,29 +225,25 @@ def _row(number: int, step: Step) -> dict[str, Any]:
     }
 
 
-_NOTHING = Step(Change("", "", {}, ""), 0, 0, 0, 0, 0.0, 0.0)
+_EMPTY_STEP = Step(Change("", "", {}, ""), 0, 0, 0, 0, 0.0, 0.0)
 
 
-def _kept(table: Table, keep: Mapping[str, Collection[str] | None], cells: Iterable[Any]) -> dict[str, set[str]]:
-    """The codes of each dimension that stay: by wish, and those of cells that something is said about by name."""
-    strange = [name for name in keep if name not in table.dimensions]
-    if strange:
-        raise InputError(
-            f"There is no dimension {strange[0]!r}; the table has {some(list(table.dimensions), 12)}.", strange
-        )
+def _kept_codes(table: Table, keep: Mapping[str, Collection[str] | None], cells: Iterable[Any]) -> dict[str, set[str]]:
+    """The codes of each dimension that stay: those in ``keep``, and those of the named ``cells``."""
+    _check_dimensions(table.dimensions, keep)
     kept: dict[str, set[str]] = {}
     at = [table.index(cell) for cell in cells]
     for d, (name, hierarchy) in enumerate(table.dimensions.items()):
-        wish = keep.get(name, ())
-        unknown = [code for code in wish or () if code not in hierarchy]
+        requested = keep.get(name, ())
+        unknown = [code for code in requested or () if code not in hierarchy]
         if unknown:
             raise InputError(f"Dimension {name!r} has no code {some(unknown)} that could be kept.", unknown)
         named = {hierarchy.codes[code] for code in table.codes[d, at]}
-        kept[name] = set(hierarchy.codes) if wish is None else {*wish, *named}
+        kept[name] = set(hierarchy.codes) if requested is None else {*requested, *named}
     return kept
 
 
-def _check_dimensions(design: Design, ordered: Collection[str]) -> None:
-    strange = [name for name in ordered if name not in design.by]
-    if strange:
-        raise InputError(f"There is no dimension {strange[0]!r}; the table has {some(list(design.by), 12)}.", strange)
+def _check_dimensions(dimensions: Mapping[str, Hierarchy], names: Iterable[str]) -> None:
+    unknown = [name for name in names if name not in dimensions]
+    if unknown:
+        raise InputError(f"There is no dimension {unknown[0]!r}; the table has {some(list(dimensions), 12)}.", unknown)

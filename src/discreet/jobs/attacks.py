@@ -18,7 +18,9 @@ from discreet.protection import Protection
 from discreet.report.words import plural
 from discreet.rules import parse_rules
 
-ATTACK_TIME_SHARE = 0.1  # of the time spent so far, for the quick attacks together: they must not dominate the job
+ATTACK_TIME_SHARE = (
+    0.1  # of the time spent so far, for the quick attacks together, so that they do not dominate the job
+)
 MIN_ATTACK_SECONDS = 2.0  # for the quick attacks together; most finish in this time on small tables
 
 
@@ -41,18 +43,18 @@ def try_attacks(
     progress: Progress,
     say: Callable[[str], None],
 ) -> LabReport | None:
-    """Run the attacks that the job names, by default the quick ones, in a share of the time spent so far.
+    """Run the attacks of the job; the quick ones, which are the default, get a share of the time spent so far.
 
     ``pose`` applies the rules of the job to a table; ``resumed``: the method started from the pattern of an earlier run.
     """
     names = job.output.attacks
     if not names or names == ["none"]:
-        say("tried no attack: the job leaves them out")
+        say("tried no attack, as the job says")
         return None
     quick = names == ["quick"]
     chosen = quick_attacks(job.output.accept_symmetric) if quick else None if names == ["all"] else names
-    knows = Knowledge(recipe=_recipe(job, protection, pose, resumed))
     seconds = quick_seconds(spent) if quick else None
+    knows = Knowledge(recipe=_recipe(job, protection, pose, resumed))
     found = run_lab(protection, chosen, knows=knows, seconds=seconds, progress=progress)
     if found.scores:
         compromised = f"{len(found.compromised):,} sensitive cells compromised"
@@ -87,6 +89,6 @@ def _recipe(job: Job, protection: Protection, pose: Callable[[Table], Problem], 
         response=table.response,
         secret=uses_secret(job.method()),
         unpublished_input=next(
-            (reason for reason, given in unpublished.items() if given), unpublished_input(protection.problem)
+            (reason for reason, applies in unpublished.items() if applies), unpublished_input(protection.problem)
         ),
     )

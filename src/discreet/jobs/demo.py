@@ -1,4 +1,4 @@
-"""A complete job on a synthetic survey, as files a user can change and run again."""
+"""A complete job on a synthetic survey, in files that a user can change and run again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ hierarchy = "industry.hrc"   # section > division > class
 hierarchy = "region.hrc"     # part of the country > district
 
 [rules]
-sensitive = ["P(10)", "FREQ(3)"]   # keep the numbers to yourself
+sensitive = ["P(10)", "FREQ(3)"]   # confidential
 
 [protect]
 method = "kelly"
@@ -45,7 +45,7 @@ def write_demo(folder: Path, seed: int = 1) -> Path:
     except OSError as error:
         raise InputError(f"Cannot make the folder {folder}: {error.strerror}.") from None
     survey = business_survey(seed)
-    with writing(folder / "survey.csv", public=True) as draft:  # nobody's data
+    with writing(folder / "survey.csv", public=True) as draft:  # the data are synthetic
         survey.records.to_csv(draft, index=False)
     for name, text in (
         ("industry.hrc", survey.industry.to_hrc()),

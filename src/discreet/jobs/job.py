@@ -1,4 +1,4 @@
-"""Jobs: the whole way from records to release, reproducibly, as one TOML file says."""
+"""Jobs: from records to a release, reproducibly, as described in a TOML file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import json
 from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ from discreet.secret import Secret
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """Everything a job made, and where it was written. ``release`` is missing if an audit, or an attack, finds cells exposed."""
+    """The results of a job and the files written. ``release`` is None if an audit or an attack finds exposed cells."""
 
     problem: Problem
     protection: Protection
@@ -59,7 +59,7 @@ class Result:
     files: tuple[Path, ...]
     level: LevelInForce
     respondents: RespondentAudit | None = None  # at the level of contributions
-    lab: LabReport | None = None  # where the job asks for attacks
+    lab: LabReport | None = None  # None if the job runs no attacks
 
     def __repr__(self) -> str:
         return f"Result({'published' if self.release is not None else 'not published'}, {len(self.files)} files)"
@@ -69,12 +69,13 @@ class Result:
         return all_passed(self.audit, self.respondents, self.lab)
 
 
-def all_passed(checked: Audit, *others: RespondentAudit | LabReport | None) -> bool:
-    return checked.passed and all(one is None or one.passed for one in others)
+def all_passed(*checks: Audit | RespondentAudit | LabReport | None) -> bool:
+    """Whether all checks passed; None is a check that was not made."""
+    return all(check is None or check.passed for check in checks)
 
 
 def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], None] = lambda _: None) -> Result:
-    """Tabulate, assess, protect, audit, publish; write everything into the job's output folder."""
+    """Tabulate, assess, protect, audit, publish; write all results into the output folder of the job."""
     sweep(job.folder)
     started = Budget()
     table = make_table(job)
@@ -88,28 +89,29 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
         )
     problem = make_problem(job, table)
     say(f"assessed: {len(problem.primaries):,} cells are sensitive")
-    kept = Checkpoint(job.resolve(job.protect.checkpoint), problem, say) if job.protect.checkpoint else None
-    with kept or nullcontext():
-        protection, checked, respondents = _protect(job, problem, kept, progress or Silent(), say)
-        began = kept is not None and kept.start is not None
-        pose = partial(make_problem, job)
-        lab = try_attacks(job, protection, pose, began, started.spent, progress or Silent(), say)
-        release, passed = None, all_passed(checked, respondents, lab)
-        if passed:
-            release = publish(problem, protection, checked, respondents, **_style(job))
+    progress = progress or Silent()
+    checkpoint = Checkpoint(job.resolve(job.protect.checkpoint), problem, say) if job.protect.checkpoint else None
+    with checkpoint or nullcontext():
+        protection, checked, respondents = _protect(job, problem, checkpoint, progress, say)
+        resumed = checkpoint is not None and checkpoint.start is not None
+        lab = try_attacks(job, protection, partial(make_problem, job), resumed, started.spent, progress, say)
+        release = None
+        if all_passed(checked, respondents, lab):
+            release = publish(problem, protection, checked, respondents, **_release_options(job))
         level = level_of(problem, protection.only_suppresses, job.level)
-        files = _write(job, problem, protection, checked, level, respondents, lab, release)
-        old = [name for name in job.writes() if job.folder / name not in files and (job.folder / name).exists()]
+        result = _write(job, Result(problem, protection, checked, release, (), level, respondents, lab))
+        old = [name for name in job.writes() if job.folder / name not in result.files and (job.folder / name).exists()]
         if old:
-            say(f"still there from an earlier run, and not of this one: {some(old)}")
-        if kept and passed:
-            kept.finish(protection.report.status)
-    return Result(problem, protection, checked, release, files, level, respondents, lab)
+            say(f"files of an earlier run that this one does not replace: {some(old)}")
+        if checkpoint and result.passed:
+            checkpoint.finish(protection.report.status)
+    return result
 
 
 def _protect(
-    job: Job, problem: Problem, kept: Checkpoint | None, progress: Progress, say: Callable[[str], None]
+    job: Job, problem: Problem, checkpoint: Checkpoint | None, progress: Progress, say: Callable[[str], None]
 ) -> tuple[Protection, Audit, RespondentAudit | None]:
+    """Protect and audit; the audit of respondents is None at the level of cells."""
     options = job.protect
     with spread(options.workers) as executor:
         protection = protect(
@@ -120,13 +122,13 @@ def _protect(
             gap=options.gap,
             progress=progress,
             executor=executor,
-            start=kept and kept.start,
-            keep=kept and kept.keep,
+            start=checkpoint and checkpoint.start,
+            keep=checkpoint and checkpoint.keep,
             level=job.level,
             secret=None if options.secret is None else Secret.read(job.resolve(options.secret)),
         )
         report = protection.report
-        adjusted = f", {report.n_adjusted:,} get other values" if report.n_adjusted else ""
+        adjusted = f", {report.n_adjusted:,} are published with other values" if report.n_adjusted else ""
         say(f"protected: {report.n_secondary:,} further cells are suppressed{adjusted}")
         checked = audit(problem, protection, executor=executor, progress=progress)
         say(f"audited: {safe(protection) if checked.passed else f'{len(checked.exposed):,} cells exposed'}")
@@ -147,26 +149,26 @@ def make_table(
     *,
     behind: bool = True,
 ) -> Table:
-    """The table of a job; of records also by other hierarchies, with other codes replaced, or from records read before.
+    """The table of a job. For jobs with records, ``by``, ``recode`` and ``source`` replace hierarchies, recodes and records.
 
-    Without ``behind`` the cells behind linked tables are left out: they do not matter to rules.
+    Without ``behind`` the cells behind linked tables are left out; rules do not depend on them.
     """
     if job.table is not None:
-        t = job.table
+        finished = job.table
         return read_table(
-            job.resolve(t.file),
-            {name: _from_file(job, d) for name, d in job.dimensions.items()},
-            t.value,
-            count=t.count,
-            top=t.top,
-            who=t.who,
-            extra=t.extra,
-            total=_one_total(job),
-            tolerance=t.tolerance,
-            unpublished_totals=t.unpublished_totals,
+            job.resolve(finished.file),
+            {name: _hierarchy_of_file(job, dimension) for name, dimension in job.dimensions.items()},
+            finished.value,
+            count=finished.count,
+            top=finished.top,
+            who=finished.who,
+            extra=finished.extra,
+            total=_common_total(job),
+            tolerance=finished.tolerance,
+            unpublished_totals=finished.unpublished_totals,
         )
-    d = job.data
-    assert d is not None
+    data = job.data
+    assert data is not None
     source = read_source(job) if source is None else source
     hierarchies = by or {name: _hierarchy(job, name, dimension, source) for name, dimension in job.dimensions.items()}
     recode = read_recodes(job) if recode is None else recode
@@ -178,17 +180,17 @@ def make_table(
         return tabulate(
             source,
             classified,
-            d.response,
-            contributor=d.contributor,
-            holding=d.holding,
-            weight=d.weight,
-            weights=d.weights,  # type: ignore[arg-type]  # checked when the job was read
+            data.response,
+            contributor=data.contributor,
+            holding=data.holding,
+            weight=data.weight,
+            weights=data.weights,  # type: ignore[arg-type]  # checked when the job was read
             top=max(depth, 1),
-            request=d.request,
-            extra=d.extra,
-            count_zeros=d.count_zeros,
+            request=data.request,
+            extra=data.extra,
+            count_zeros=data.count_zeros,
             store_empty=job.rules.zeros == "suppressible",
-            unknown=d.unknown,
+            unknown=data.unknown,
             contributions=job.needs_contributions,
             recode={name: recode[name] for name in classified if name in recode},
         )
@@ -196,18 +198,18 @@ def make_table(
     tables = [tabulated({name: hierarchies[name] for name in names}) for names in job.tables or [list(job.dimensions)]]
     if len(tables) == 1:
         return _separated(job, tables[0])
-    return _separated(job, link(*tables, behind=tabulated if behind and d.behind else False))
+    return _separated(job, link(*tables, behind=tabulated if behind and data.behind else False))
 
 
 def read_source(job: Job) -> Any:
-    """The records of a job: where they are, or read if their file has a layout."""
+    """The path of the records of a job; the records themselves if their file has a layout."""
     assert job.data is not None
     file = job.resolve(job.data.file)
     return file if job.data.layout is None else read_microdata(file, job.resolve(job.data.layout))
 
 
 def _separated(job: Job, table: Table) -> Table:
-    """Without totals that are published nowhere."""
+    """The table without totals that are published nowhere."""
     for name, dimension in job.dimensions.items():
         if dimension.separate and name in table.dimensions:
             table = separate(table, name, shown=[by for by in job.tables or [] if name not in by])
@@ -215,37 +217,49 @@ def _separated(job: Job, table: Table) -> Table:
 
 
 def make_problem(job: Job, table: Table) -> Problem:
+    """The problem of a job: its rules, costs, statuses by hand, waivers and attackers applied to the table."""
     rules = job.rules
     problem = assess(
         table,
         rules.sensitive,
         cost=job.protect.cost,
         boundary=rules.boundary,  # type: ignore[arg-type]  # checked when the job was read
-        statuses=read_statuses(job.resolve(rules.statuses)) if rules.statuses else None,
+        statuses=job_statuses(job),
         margin=rules.margin,
-        waivers=read_waivers(job.resolve(rules.waivers)) if rules.waivers else (),
+        waivers=job_waivers(job),
         prior=rules.prior,
         zeros=rules.zeros,  # type: ignore[arg-type]  # checked when the job was read
     )
     return with_attackers(problem, job.resolve(rules.attackers)) if rules.attackers else problem
 
 
-def _one_total(job: Job) -> str:
-    totals = {d.total for d in job.dimensions.values() if d.hierarchy is None}
+def job_statuses(job: Job) -> dict[str, tuple[str, str]]:
+    """The statuses by hand of a job; none if it names no file."""
+    return read_statuses(job.resolve(job.rules.statuses)) if job.rules.statuses else {}
+
+
+def job_waivers(job: Job) -> list[str | tuple[str, str]]:
+    """The waivers of a job; none if it names no file."""
+    return read_waivers(job.resolve(job.rules.waivers)) if job.rules.waivers else []
+
+
+def _common_total(job: Job) -> str:
+    """The name of the total in all flat dimensions."""
+    totals = {dimension.total for dimension in job.dimensions.values() if dimension.hierarchy is None}
     if len(totals) > 1:
         raise JobError(f"{job.path}: the flat dimensions call their totals differently: {some(sorted(totals))}.")
     return totals.pop() if totals else "Total"
 
 
 def hierarchy_file(path: Path, total: str = "Total") -> Hierarchy:
-    """A hierarchy from ``.hrc`` or from ``.csv`` with code and parent."""
+    """A hierarchy from a ``.hrc`` file, or from a ``.csv`` file with the columns code and parent."""
     suffix = path.suffix.lower()
     if suffix not in (".hrc", ".csv"):
         raise FormatError(f"{path}: a hierarchy file ends in .hrc or .csv.")
     return Hierarchy.from_hrc(path, total) if suffix == ".hrc" else Hierarchy.from_csv(path, total)
 
 
-def _from_file(job: Job, dimension: Dimension) -> Hierarchy | None:
+def _hierarchy_of_file(job: Job, dimension: Dimension) -> Hierarchy | None:
     if dimension.hierarchy is None:
         return None
     files = [dimension.hierarchy, *dimension.also]
@@ -254,9 +268,11 @@ def _from_file(job: Job, dimension: Dimension) -> Hierarchy | None:
 
 
 def _hierarchy(job: Job, name: str, dimension: Dimension, source: Any) -> Hierarchy:
-    if dimension.hierarchy is not None:
-        return _from_file(job, dimension)  # type: ignore[return-value]
-    columns = [*(c for c in dimension.columns or [] if c != name), name]
+    """The hierarchy of a dimension from its file, from the digits of its codes, or from coarser columns of the records."""
+    from_file = _hierarchy_of_file(job, dimension)
+    if from_file is not None:
+        return from_file
+    columns = [*(column for column in dimension.columns or [] if column != name), name]
     codes = distinct_codes(source, columns)
     if dimension.levels is not None:
         return Hierarchy.from_levels(sorted(codes[name]), dimension.levels, dimension.total)
@@ -280,20 +296,20 @@ def read_waivers(path: Path) -> list[str | tuple[str, str]]:
 
 
 def read_recodes(job: Job) -> dict[str, dict[str, str]]:
-    """For each dimension with a CSV ``code,into``: by which code each of these is replaced."""
-    found: dict[str, dict[str, str]] = {}
+    """The new code of each replaced code, per dimension with a CSV file ``code,into``."""
+    recodes: dict[str, dict[str, str]] = {}
     for name, dimension in job.dimensions.items():
         if dimension.recode is not None:
-            path, into = job.resolve(dimension.recode), found.setdefault(name, {})
+            path, new_codes = job.resolve(dimension.recode), recodes.setdefault(name, {})
             for number, (code, new) in _small_csv(path, ["code", "into"]):
-                if code in into or not new:
+                if code in new_codes or not new:
                     raise InputError(f"{path}, line {number}: {code!r} has no new code, or a second one.", [code])
-                into[code] = new
-    return found
+                new_codes[code] = new
+    return recodes
 
 
 def _small_csv(path: Path, *headers: list[str]) -> list[tuple[int, list[str]]]:
-    """The lines after the header, numbered."""
+    """The line number and the fields of each line after the header, which must be one of ``headers``."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file)
@@ -318,9 +334,9 @@ def protect_report(
     respondents: RespondentAudit | None = None,
     lab: LabReport | None = None,
 ) -> dict[str, Any]:
-    """What ``report.json`` holds."""
+    """The content of ``report.json``."""
     report = {**protection.report.as_dict(), "safe": all_passed(checked, respondents, lab)}
-    report |= _promised(protection, level, respondents)
+    report |= _conditions(protection, level, respondents)
     if lab is not None:
         report |= {"attacks": [one.finding.attack for one in lab.scores], "compromised": lab.compromised}
         report |= {"attacks_left_out": dict(lab.skipped), "replay": replay_counts(lab)}
@@ -329,8 +345,8 @@ def protect_report(
     return report
 
 
-def _promised(protection: Protection, level: LevelInForce, respondents: RespondentAudit | None) -> dict[str, Any]:
-    """What stands beside the verdict in both reports."""
+def _conditions(protection: Protection, level: LevelInForce, respondents: RespondentAudit | None) -> dict[str, Any]:
+    """The conditions of the verdict, which are in both reports."""
     return {
         "n_published_by_decision": published_by_decision(protection),
         "level": level.level,
@@ -341,13 +357,14 @@ def _promised(protection: Protection, level: LevelInForce, respondents: Responde
 def audit_report(
     checked: Audit, protection: Protection, level: LevelInForce, respondents: RespondentAudit | None = None
 ) -> dict[str, Any]:
-    """What ``audit.json`` holds: verdicts and labels, no values; with an audit of respondents what that tells."""
+    """The content of ``audit.json``: verdicts and labels, no values; with an audit of respondents also its report."""
+    table = checked.problem.table
     report = {
-        "safe": checked.passed and (respondents is None or respondents.passed),
-        **_promised(protection, level, respondents),
+        "safe": all_passed(checked, respondents),
+        **_conditions(protection, level, respondents),
         "attackers": list(checked.attackers),
         "n_cells": len(checked.cell),
-        "cells_behind": _behind(checked.problem.table),
+        "cells_behind": "left out" if table.behind_left_out else len(table) - table.n_listed,
         "n_exposed": len(checked.exposed),
         "exposed": checked.exposed,
         "whole_numbers": checked.linear is not None,
@@ -357,50 +374,45 @@ def audit_report(
     return report if respondents is None else report | {"respondents": respondents_report(respondents)}
 
 
-def _behind(table: Table) -> int | str:
-    """How many cells behind linked tables were taken into account, or that they were left out."""
-    return "left out" if table.behind_left_out else len(table) - table.n_listed
-
-
-def respondents_report(seen: RespondentAudit) -> dict[str, Any]:
-    """What ``audit.json`` holds about respondents. It tells names, and by the sentences amounts."""
-    table = seen.problem.table
+def respondents_report(checked: RespondentAudit) -> dict[str, Any]:
+    """The part of ``audit.json`` about respondents. It contains names and, in its sentences, amounts."""
+    table = checked.problem.table
     return {
-        "safe": seen.passed,
-        "n_respondents": seen.targets,
-        "n_exposed": len(seen.respondents),
+        "safe": checked.passed,
+        "n_respondents": checked.targets,
+        "n_exposed": len(checked.respondents),
         "complete": table.knows_respondents,
-        "exposed": [_exposed(table, one) for one in seen.exposed],
-        "problem": seen.problem.digest,
-        "protection": seen.protection,
+        "exposed": [_exposure_entry(table, exposure) for exposure in checked.exposed],
+        "problem": checked.problem.digest,
+        "protection": checked.protection,
     }
 
 
-def _exposed(table: Table, one: RespondentExposure) -> dict[str, Any]:
-    """Numbers are written as ``2.5`` or ``7/3``: exactly, so that the sum can be checked by hand."""
+def _exposure_entry(table: Table, exposure: RespondentExposure) -> dict[str, Any]:
+    """Numbers are exact fractions, ``2.5`` or ``7/3``, so that the sum can be checked by hand."""
     entry: dict[str, Any] = {
-        "respondent": one.respondent,
-        "rule": one.measure.rule,
-        "insiders": list(one.insiders),
-        "cells": table.labels(one.cells),
-        "words": one.words(table),
+        "respondent": exposure.respondent,
+        "rule": exposure.measure.rule,
+        "insiders": list(exposure.insiders),
+        "cells": table.labels(exposure.cells),
+        "words": exposure.words(table),
     }
-    if one.aggregation is None:
+    aggregation = exposure.aggregation
+    if aggregation is None:
         return entry
-    found = one.aggregation
     return entry | {
-        "precision": format_number(found.precision(one.measure)),
+        "precision": format_number(aggregation.precision(exposure.measure)),
         "multipliers": [
             {"relation": row, "total": table.relation_label(row), "times": format_number(times)}
-            for row, times in found.multipliers.items()
+            for row, times in aggregation.multipliers.items()
         ],
-        "hidden": {table.label(cell): format_number(weight) for cell, weight in found.suppressed.items()},
-        "published": {table.label(cell): format_number(weight) for cell, weight in found.published.items()},
+        "hidden": {table.label(cell): format_number(weight) for cell, weight in aggregation.suppressed.items()},
+        "published": {table.label(cell): format_number(weight) for cell, weight in aggregation.published.items()},
     }
 
 
-def _style(job: Job) -> dict[str, Any]:
-    """How a release is written; the shareable report must be about the same one."""
+def _release_options(job: Job) -> dict[str, Any]:
+    """The options of the release, which are also those of the shareable report."""
     return {
         "symbol": job.output.symbol,
         "decimals": job.output.decimals,
@@ -414,9 +426,9 @@ def write_json(content: Mapping[str, Any], path: Path) -> None:
 
 
 def write_together(files: Mapping[Path, Callable[[Path], None]], public: Collection[Path] = ()) -> None:
-    """Write all files or none: each is drafted before the first takes its place, and then Ctrl-C comes too late.
+    """Write all files or none: all drafts are complete before the first replaces a file, which Ctrl-C cannot interrupt.
 
-    Only their owner can read them, but for those that are ``public``.
+    Only their owner can read them, except those that are ``public``.
     """
     with ExitStack() as drafts:
         for path, write in files.items():
@@ -425,16 +437,10 @@ def write_together(files: Mapping[Path, Callable[[Path], None]], public: Collect
             drafts.close()
 
 
-def _write(
-    job: Job,
-    problem: Problem,
-    protection: Protection,
-    checked: Audit,
-    level: LevelInForce,
-    respondents: RespondentAudit | None,
-    lab: LabReport | None,
-    release: Release | None,
-) -> tuple[Path, ...]:
+def _write(job: Job, result: Result) -> Result:
+    """Write the files of a job, without release and shareable report if there is no release; the result with their paths."""
+    problem, protection, checked, release = result.problem, result.protection, result.audit, result.release
+    level, respondents, lab = result.level, result.respondents, result.lab
     settings = {"job": job.path.name, "cost": job.protect.cost, "boundary": job.rules.boundary}
     writers: dict[str, Callable[[Path], None]] = {
         "pattern.csv": lambda draft: write_pattern(protection, draft),
@@ -449,9 +455,9 @@ def _write(
     }
     if release is not None:
         writers[SHAREABLE] = lambda draft: write_shareable(
-            draft, problem, protection, checked, respondents, title=job.title, **_style(job)
+            draft, problem, protection, checked, respondents, title=job.title, **_release_options(job)
         )
         writers |= {name: lambda draft: write_release(release, draft) for name in job.writes() if name not in writers}
     files = {job.folder / name: writers[name] for name in job.writes() if name in writers}
     write_together(files, public=[file for file in files if is_public(file)])
-    return tuple(files)
+    return replace(result, files=tuple(files))

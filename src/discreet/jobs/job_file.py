@@ -1,4 +1,4 @@
-"""Job files: what they may say, and whether it makes sense."""
+"""Job files: their entries, and the checks of their values."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from discreet.level import SAFETY_LEVELS, Level
 from discreet.methods import METHODS, SUPPRESSION, with_options
 from discreet.methods.method import Method
 from discreet.release import SYMBOL
-from discreet.rules import Zero, parse_rules
+from discreet.rules import Boundary, Zero, parse_rules
 
-SHAREABLE = "report-shareable.html"  # besides the release, the only file a job writes that may be published
-MOST_DECIMALS = 15  # what a double holds
-LARGEST_WHOLE = 1 << 63  # that arrays hold
-MOST_CONTRIBUTIONS = 100  # a rule may look at
+SHAREABLE = "report-shareable.html"  # besides the release, the only file of a job that may be published
+ATTACK_SETS = ("quick", "all", "none")  # "none" is the same as an empty list
+MAX_DECIMALS = 15  # digits that a double stores reliably
+INTEGER_LIMIT = 1 << 63  # arrays store integers below this number
+MAX_RULE_DEPTH = 100  # contributions per cell; more would take too much memory in large tables
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,12 @@ class Data:
     """Records to tabulate."""
 
     file: str
-    layout: str | None = None  # .rda of a fixed-width file
-    response: str | None = None  # none: count
+    layout: str | None = None  # .rda file of a fixed-width file
+    response: str | None = None  # None: records are counted
     contributor: str | None = None
     holding: str | None = None
     weight: str | None = None
-    weights: str = "known"  # to readers, or "secret"
+    weights: str = "known"  # known to readers, or "secret"
     request: str | None = None
     extra: list[str] = field(default_factory=list)
     count_zeros: bool = True
@@ -49,7 +50,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Finished:
-    """A table made elsewhere."""
+    """A table that another program made."""
 
     file: str
     value: str
@@ -63,19 +64,21 @@ class Finished:
 
 @dataclass(frozen=True)
 class Dimension:
-    """How the codes of a column are grouped. With nothing given, they only add up to a total."""
+    """The hierarchy of the codes of a column. Without any entry it has a single level below the total."""
 
     hierarchy: str | None = None  # a .hrc file, or .csv with code,parent
-    also: list[str] = field(default_factory=list)  # further groupings of the same codes
+    also: list[str] = field(default_factory=list)  # files of further hierarchies of the same codes
     levels: list[int] | None = None  # widths of digit-prefix levels
     columns: list[str] | None = None  # coarser columns that nest, coarsest first
-    recode: str | None = None  # CSV code,into: codes of the records that are replaced by others beforehand
+    recode: str | None = None  # CSV code,into: codes of the records that are replaced before tabulation
     total: str = "Total"
-    separate: bool = False  # a table for each code: the total is published nowhere
+    separate: bool = False  # one table per code; the total is not published
 
 
 @dataclass(frozen=True)
 class Rules:
+    """Which cells are sensitive, and who is taken to know what beforehand."""
+
     sensitive: list[str]
     boundary: str = "strict"
     prior: float | None = None
@@ -88,32 +91,31 @@ class Rules:
 
 @dataclass(frozen=True)
 class Protect:
+    """The method and its options."""
+
     method: str = "kelly"
     level: str | None = None  # "cells" or "contributions"; None: contributions wherever respondents can be covered
     cost: str = "value"
     seed: int = 0  # public: breaks ties
-    secret: str | None = None  # a file with the secret of randomness that protects; a new one if there is none
+    secret: str | None = None  # file with the secret of randomness that protects; None: a new secret
     time_limit: float | None = None
     gap: float = 0.0
     options: dict[str, Any] = field(default_factory=dict)  # of the method, see `discreet methods`
     workers: int = 1
-    checkpoint: str | None = None  # the pattern so far, for another run to go on from
-
-
-ATTACK_SETS = ("quick", "all", "none")  # "none" is the same as an empty list
+    checkpoint: str | None = None  # file for the latest pattern, from which another run can continue
 
 
 @dataclass(frozen=True)
 class Output:
+    """The files to write and the conditions of the release."""
+
     folder: str = "output"
     formats: list[str] = field(default_factory=lambda: ["csv", "xlsx"])
     symbol: str = SYMBOL
     decimals: int | None = None
-    share: bool = False  # write the edition of the report that may be published, too
-    accept_symmetric: bool = False  # publish intervals as narrow as levels allow, though values are in their middles
-    attacks: list[str] = field(
-        default_factory=lambda: ["quick"]
-    )  # of the intruder's lab, to be withstood; or one of ATTACK_SETS
+    share: bool = False  # also write the shareable report
+    accept_symmetric: bool = False  # publish also if values are in the middle of the narrowest intervals
+    attacks: list[str] = field(default_factory=lambda: ["quick"])  # names of attacks, or one of ATTACK_SETS
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ class Job:
         return self.path.parent / name
 
     def method(self) -> Method:
-        """The method with its options; files among them resolve from the job's folder, too."""
+        """The method with its options; paths of files among them are relative to the folder of the job."""
         files = getattr(METHODS[self.protect.method], "files", ())
         options = {
             name: str(self.resolve(option)) if name in files and isinstance(option, str) else option
@@ -148,17 +150,17 @@ class Job:
 
     @property
     def level(self) -> Level | None:
-        """The level of safety that is asked for, if any."""
+        """The requested level of safety, if any."""
         return next((level for level in SAFETY_LEVELS if level == self.protect.level), None)
 
     @property
     def needs_contributions(self) -> bool:
-        """Whether single respondents are to be covered, as far as the job file tells."""
+        """Whether the table must store all contributions, so that respondents can be covered."""
         if self.level is not None:
             return self.level == "contributions"
         named = bool(self.table.who) if self.table else bool(self.data and (self.data.contributor or self.data.holding))
-        is_suppressed = self.protect.method in SUPPRESSION
-        return named and is_suppressed and self.has_finest_table and bool(contribution_measures(self.rules.sensitive))
+        suppresses = self.protect.method in SUPPRESSION
+        return named and suppresses and self.has_finest_table and bool(contribution_measures(self.rules.sensitive))
 
     @property
     def has_finest_table(self) -> bool:
@@ -167,7 +169,7 @@ class Job:
         return not tables or set.union(*tables) in tables
 
     def reads(self) -> dict[str, str]:
-        """The files the job reads, by the entry that names them."""
+        """The files that the job reads, each with the entry that names it."""
         named = [("data.file", self.data.file), ("data.layout", self.data.layout)] if self.data else []
         named += [("table.file", self.table.file)] if self.table else []
         for name, dimension in self.dimensions.items():
@@ -179,7 +181,7 @@ class Job:
         return {file: entry for entry, file in named if file is not None}
 
     def writes(self) -> list[str]:
-        """The files the job writes into its folder."""
+        """The names of the files that the job writes into its output folder."""
         releases = [f"release.{kind}" for kind in dict.fromkeys(self.output.formats)]
         shared = [SHAREABLE] if self.output.share else []
         return [*releases, *shared, "pattern.csv", "intervals.csv", "report.json", "audit.json", "report.html"]
@@ -191,10 +193,11 @@ def is_public(file: Path) -> bool:
 
 
 def read_job(path: str | Path) -> Job:
+    """The job described in a TOML file. All entries are checked before any data are read."""
     path = Path(path)
     raw = _toml(path)
     known = ["title", "data", "table", "dimensions", "tables", "rules", "protect", "output"]
-    _no_strangers(path, "the file", raw, known)
+    _check_keys(path, "the file", raw, known)
     if ("data" in raw) == ("table" in raw):
         raise JobError(f"{path}: give either [data] (records to tabulate) or [table] (a finished table).")
     dimensions = _section(path, raw, "dimensions")
@@ -232,18 +235,19 @@ def _toml(path: Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise JobError(f"{path} is not a TOML file: {error}.") from None
     except ValueError:  # Python reads no integers of thousands of digits
-        raise JobError(f"{path} has a whole number of thousands of digits. Write a smaller one.") from None
+        raise JobError(f"{path} has an integer of thousands of digits. Write a smaller one.") from None
     except RecursionError:
-        raise JobError(f"{path} has entries that are nested too deeply to be read. No job needs that.") from None
+        raise JobError(f"{path} has entries that are nested too deeply to be read.") from None
 
 
 def _check(job: Job) -> None:
-    """Everything that can be known to be wrong before any work is done."""
+    """Refuse all errors that can be found without reading the data."""
     _check_dimensions(job)
+    _check_choices(job)
     _check_rules(job)
     _check_method(job)
     _check_level(job)
-    _check_choices(job)
+    _check_outputs(job)
     _check_numbers(job)
     _check_files(job)
 
@@ -251,9 +255,9 @@ def _check(job: Job) -> None:
 def _check_dimensions(job: Job) -> None:
     path = job.path
     for name, dimension in job.dimensions.items():
-        ways = [w for w in ("hierarchy", "levels", "columns") if getattr(dimension, w) is not None]
-        if len(ways) > 1:
-            raise JobError(f"{path}: dimension {name!r} has both {ways[0]} and {ways[1]}: give one.")
+        sources = [entry for entry in ("hierarchy", "levels", "columns") if getattr(dimension, entry) is not None]
+        if len(sources) > 1:
+            raise JobError(f"{path}: dimension {name!r} has both {sources[0]} and {sources[1]}: give one.")
         if dimension.also and not dimension.hierarchy:
             raise JobError(f"{path}: dimension {name!r} has further groupings (also) but no hierarchy.")
         if job.table is not None and (dimension.levels or dimension.columns):
@@ -275,18 +279,14 @@ def _check_dimensions(job: Job) -> None:
 
 def _check_rules(job: Job) -> None:
     path = job.path
-    if job.rules.boundary not in ("strict", "inclusive"):
-        raise JobError(f"{path}: boundary is 'strict' or 'inclusive', not {job.rules.boundary!r}.")
-    if job.rules.zeros not in (None, *get_args(Zeros)):
-        raise JobError(f"{path}: zeros is {' or '.join(map(repr, get_args(Zeros)))}, not {job.rules.zeros!r}.")
     if not job.rules.sensitive and not job.rules.statuses:
         raise JobError(
             f"{path}: nothing would be protected. List rules under 'sensitive', or statuses of single cells."
         )
     try:
         rules = parse_rules(job.rules.sensitive)
-        if any(rule.depth > MOST_CONTRIBUTIONS for rule in rules):
-            raise RuleError(f"a rule looks at more than {MOST_CONTRIBUTIONS} contributors to a cell.")
+        if any(rule.depth > MAX_RULE_DEPTH for rule in rules):
+            raise RuleError(f"a rule uses more than {MAX_RULE_DEPTH} contributions to a cell.")
         if job.data is not None and not job.data.count_zeros and any(isinstance(rule, Zero) for rule in rules):
             raise RuleError("rule ZERO is about contributors of zero: leave out count_zeros = false.")
     except RuleError as error:
@@ -302,8 +302,8 @@ def _check_method(job: Job) -> None:
     except RuleError as error:
         raise JobError(f"{path}: {error}", error.offenders) from None
     if job.protect.method not in SUPPRESSION:
-        for entry, given in (("checkpoint", job.protect.checkpoint), ("level", job.level == "contributions")):
-            if given:
+        for entry, is_set in (("checkpoint", job.protect.checkpoint), ("level", job.level == "contributions")):
+            if is_set:
                 raise JobError(
                     f"{path}: {entry} is for suppression; the method {job.protect.method!r} suppresses no cells."
                 )
@@ -311,8 +311,6 @@ def _check_method(job: Job) -> None:
 
 def _check_level(job: Job) -> None:
     path = job.path
-    if job.protect.level not in (None, *SAFETY_LEVELS):
-        raise JobError(f"{path}: level is {' or '.join(map(repr, SAFETY_LEVELS))}, not {job.protect.level!r}.")
     if job.level != "contributions":
         return
     try:
@@ -321,46 +319,55 @@ def _check_level(job: Job) -> None:
         raise JobError(f"{path}: {error}", error.offenders) from None
     if not job.has_finest_table:
         raise JobError(
-            f"{path}: at the level of contributions one of 'tables' must have all dimensions of the others. Where tables "
-            "classify the same contributions in different ways, respondents cannot be told apart."
+            f"{path}: at the level of contributions one of 'tables' must have all dimensions of the others. Otherwise the "
+            "contributions in different tables cannot be matched."
         )
 
 
 def _check_choices(job: Job) -> None:
+    rules, data = job.rules, job.data
+    choices: list[tuple[str, str | None, tuple[str, ...]]] = [
+        ("boundary", rules.boundary, get_args(Boundary)),
+        ("zeros", rules.zeros, get_args(Zeros)),
+        ("level", job.protect.level, SAFETY_LEVELS),
+        ("unknown", data.unknown if data else None, ("error", "drop")),
+        ("weights", data.weights if data else None, get_args(Weights)),
+    ]
+    for entry, value, allowed in choices:
+        if value is not None and value not in allowed:
+            raise JobError(f"{job.path}: {entry} is {' or '.join(map(repr, allowed))}, not {value!r}.")
+
+
+def _check_outputs(job: Job) -> None:
     path = job.path
     writable = [suffix[1:] for suffix, module in FORMATS.items() if hasattr(module, "write_release")]
-    strange = [name for name in job.output.formats if name not in writable]
-    if strange:
-        raise JobError(f"{path}: cannot write releases as {some(strange)}. Choose from {some(writable, 9)}.", strange)
-    attacks = job.output.attacks
-    strange = [name for name in attacks if name not in (*ATTACKS, *ATTACK_SETS)]
-    if strange:
-        raise JobError(
-            f"{path}: there is no attack {some(strange)}. Choose from {some([*ATTACK_SETS, *ATTACKS], 20)}.", strange
-        )
+    unknown = [name for name in job.output.formats if name not in writable]
+    if unknown:
+        raise JobError(f"{path}: cannot write releases as {some(unknown)}. Choose from {some(writable, 9)}.", unknown)
+    attacks, known = job.output.attacks, [*ATTACK_SETS, *ATTACKS]
+    unknown = [name for name in attacks if name not in known]
+    if unknown:
+        raise JobError(f"{path}: there is no attack {some(unknown)}. Choose from {some(known, 20)}.", unknown)
     if len(attacks) > 1 and not set(attacks).isdisjoint(ATTACK_SETS):
         raise JobError(f"{path}: attacks are a list of names, or one of {some(ATTACK_SETS)} alone.", attacks)
-    if job.data is not None and job.data.unknown not in ("error", "drop"):
-        raise JobError(f"{path}: unknown is 'error' or 'drop', not {job.data.unknown!r}.")
-    if job.data is not None and job.data.weights not in get_args(Weights):
-        raise JobError(f"{path}: weights is 'known' or 'secret', not {job.data.weights!r}.")
 
 
 def _check_files(job: Job) -> None:
     path = job.path
-    named = {**{entry: file for file, entry in job.reads().items()}, "output.folder": job.output.folder}
-    for entry, name in {**named, "protect.checkpoint": job.protect.checkpoint or ""}.items():
+    reads = {entry: file for file, entry in job.reads().items()}
+    others = {"output.folder": job.output.folder, "protect.checkpoint": job.protect.checkpoint or ""}
+    for entry, name in {**reads, **others}.items():
         if "\0" in name:
-            raise JobError(f"{path}: {entry} has a NUL character, which no file's name has.", [entry])
+            raise JobError(f"{path}: {entry} has a NUL character, which no file name can have.", [entry])
     written = [(job.folder / name).resolve() for name in job.writes()]
     for file, entry in job.reads().items():
         if not job.resolve(file).is_file():
             raise JobError(f"{path}: there is no file {file!r} for {entry}.", [file])
         if job.resolve(file).resolve() in written:
-            raise JobError(f"{path}: the job would write over {file!r}, its {entry}. Choose another output folder.")
+            raise JobError(f"{path}: the job would overwrite {file!r}, its {entry}. Choose another output folder.")
     folders = [file.name for file in written if file.is_dir()]
     if folders:
-        raise JobError(f"{path}: there is a folder {folders[0]!r} in {job.folder}, where a file would be.", folders)
+        raise JobError(f"{path}: there is a folder {folders[0]!r} in {job.folder} in place of a file.", folders)
     if job.protect.checkpoint is not None:
         _check_checkpoint(job, job.resolve(job.protect.checkpoint).resolve(), written)
     try:
@@ -386,22 +393,24 @@ def _check_separate(job: Job) -> None:
     if len(names) > 1 and job.tables:
         raise JobError(f"{job.path}: of linked tables, one dimension can be separate, not {some(names)}.", names)
     if len(names) == len(job.dimensions):
-        raise JobError(f"{job.path}: all dimensions are separate: nothing would add up. Leave one of them together.")
+        raise JobError(f"{job.path}: all dimensions are separate, so that nothing adds up. Leave one of them together.")
 
 
 def _check_numbers(job: Job) -> None:
-    def must(holds: bool, entry: str, what: str) -> None:
+    def require(holds: bool, entry: str, condition: str) -> None:
         if not holds:
-            raise JobError(f"{job.path}: {entry} must be {what}.", [entry])  # not what it is: prior is confidential
+            raise JobError(
+                f"{job.path}: {entry} must be {condition}.", [entry]
+            )  # without its value: prior is confidential
 
-    must(job.rules.prior is None or 0 < job.rules.prior <= 100, "rules.prior", "a percentage above 0 and up to 100")
-    must(0 <= job.rules.margin < inf, "rules.margin", "a percentage, 0 or more")
-    must(job.protect.seed >= 0, "protect.seed", "0 or more")
-    must(job.protect.workers >= 1, "protect.workers", "1 or more")
-    must(job.protect.time_limit is None or job.protect.time_limit >= 0, "protect.time_limit", "seconds, 0 or more")
-    must(0 <= job.protect.gap <= 1, "protect.gap", "a share from 0 to 1")
-    must(job.table is None or 0 <= job.table.tolerance < 1, "table.tolerance", "a share from 0 to less than 1")
-    must(abs(job.output.decimals or 0) <= MOST_DECIMALS, "output.decimals", f"{MOST_DECIMALS} at most")
+    require(job.rules.prior is None or 0 < job.rules.prior <= 100, "rules.prior", "a percentage above 0 and up to 100")
+    require(0 <= job.rules.margin < inf, "rules.margin", "a percentage, 0 or more")
+    require(job.protect.seed >= 0, "protect.seed", "0 or more")
+    require(job.protect.workers >= 1, "protect.workers", "1 or more")
+    require(job.protect.time_limit is None or job.protect.time_limit >= 0, "protect.time_limit", "seconds, 0 or more")
+    require(0 <= job.protect.gap <= 1, "protect.gap", "a share from 0 to 1")
+    require(job.table is None or 0 <= job.table.tolerance < 1, "table.tolerance", "a share from 0 to less than 1")
+    require(abs(job.output.decimals or 0) <= MAX_DECIMALS, "output.decimals", f"{MAX_DECIMALS} at most")
 
 
 def _section(path: Path, raw: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -411,17 +420,18 @@ def _section(path: Path, raw: Mapping[str, Any], name: str) -> dict[str, Any]:
     return entry
 
 
-def _no_strangers(path: Path, where: str, entry: Mapping[str, Any], known: list[str]) -> None:
+def _check_keys(path: Path, where: str, entry: Mapping[str, Any], known: list[str]) -> None:
     for key in entry:
         if key not in known:
-            near = get_close_matches(key, known, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else f" Known are {some(known, 12)}."
+            similar = get_close_matches(key, known, n=1)
+            hint = f" Did you mean {similar[0]!r}?" if similar else f" Known are {some(known, 12)}."
             raise JobError(f"{path}: {where} has an unknown entry {key!r}.{hint}", [key])
 
 
 def _build(path: Path, where: str, entry: Mapping[str, Any], cls: type[Any]) -> Any:
+    """An object of a section, after a check of its keys and of the types of its values."""
     hints = get_type_hints(cls)
-    _no_strangers(path, f"[{where}]", entry, list(hints))
+    _check_keys(path, f"[{where}]", entry, list(hints))
     missing = [
         f.name for f in fields(cls) if f.name not in entry and f.default is MISSING and f.default_factory is MISSING
     ]
@@ -430,24 +440,24 @@ def _build(path: Path, where: str, entry: Mapping[str, Any], cls: type[Any]) -> 
     return cls(**{key: _typed(path, f"{where}.{key}", value, hints[key]) for key, value in entry.items()})
 
 
-def _typed(path: Path, where: str, value: Any, hint: Any, whole: Any = None) -> Any:
-    """The value, if it is of the kind the field declares."""
+def _typed(path: Path, where: str, value: Any, hint: Any, list_hint: Any = None) -> Any:
+    """The value if it has the type ``hint``; ``list_hint`` is the type of the list that it is in, for the message."""
     if isinstance(hint, UnionType):
         hint = next(option for option in get_args(hint) if option is not NoneType)
     if get_origin(hint) is dict:
-        hint = dict  # of what it likes
+        hint = dict  # values of any type
     if get_origin(hint) is list:
         if isinstance(value, list):
             return [_typed(path, where, item, get_args(hint)[0], hint) for item in value]
-        hint = whole or hint
-    elif isinstance(value, int) and abs(value) >= LARGEST_WHOLE:
+        hint = list_hint or hint
+    elif isinstance(value, int) and abs(value) >= INTEGER_LIMIT:
         raise JobError(f"{path}: {where} is too large a number.", [where])
     elif hint is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     elif isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
         return value
-    words = {str: "text in quotes", int: "a whole number", float: "a number", bool: "true or false"}
-    expected = words.get(
-        hint, "a list like " + ('[["a", "b"]]' if get_origin(get_args(hint)[0]) else "[…]") if get_args(hint) else ""
-    )
+    names = {str: "text in quotes", int: "an integer", float: "a number", bool: "true or false", dict: "a table {…}"}
+    expected = names.get(hint, "")
+    if get_args(hint):
+        expected = "a list like " + ('[["a", "b"]]' if get_origin(get_args(hint)[0]) else "[…]")
     raise JobError(f"{path}: {where} must be {expected}.", [where])

@@ -1,4 +1,4 @@
-"""Advice on the table of a job, and the job with another design as files that ``discreet run`` takes."""
+"""Advice on the table of a job, and the files of the job with another design."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import os
 import re
 import tomllib
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from discreet.data.table import Table
 from discreet.errors import HierarchyError, JobError
 from discreet.io.attackers import cells_named
 from discreet.jobs.advise import Advice, advise
-from discreet.jobs.job import make_table, read_recodes, read_source, read_statuses, read_waivers
+from discreet.jobs.job import job_statuses, job_waivers, make_table, read_recodes, read_source
 from discreet.jobs.job_file import Dimension, Job
 from discreet.progress import Progress
 
@@ -34,11 +35,9 @@ def advise_job(
     steps: int = 10,
     progress: Progress | None = None,
 ) -> Advice:
-    """Advice on the table of a job. Codes of cells that its files name stay: those files would not fit otherwise."""
+    """Advice on the table of a job. Codes of cells that its files name stay, so that these files remain valid."""
     if job.data is None:
-        raise JobError(
-            f"{job.path}: advice takes records: a job with [data]. A finished table cannot be added up anew."
-        )
+        raise JobError(f"{job.path}: advice needs a job with [data]. A finished table cannot be tabulated again.")
     rules, records = job.rules, _records(job)
 
     def tabulation(by: Any, recode: Mapping[str, Mapping[str, str]]) -> Table:
@@ -49,8 +48,8 @@ def advise_job(
         None,
         rules.sensitive,
         boundary=rules.boundary,  # type: ignore[arg-type]  # checked when the job was read
-        statuses=read_statuses(job.resolve(rules.statuses)) if rules.statuses else None,
-        waivers=read_waivers(job.resolve(rules.waivers)) if rules.waivers else (),
+        statuses=job_statuses(job),
+        waivers=job_waivers(job),
         recode=read_recodes(job),
         keep=keep,
         cells=cells_named(job.resolve(rules.attackers)) if rules.attackers else (),
@@ -61,21 +60,21 @@ def advise_job(
 
 
 def _records(job: Job) -> Any:
-    """The columns that the table takes, in memory: they are tabulated many times."""
-    d = job.data
-    assert d is not None
+    """The columns of the table in memory, because they are tabulated many times."""
+    data = job.data
+    assert data is not None
     coarser = [column for dimension in job.dimensions.values() for column in dimension.columns or []]
     by = tuple(dict.fromkeys([*job.dimensions, *coarser]))
-    columns = Columns(by, d.response, d.weight, tuple(d.extra), d.contributor, d.holding, d.request)
+    columns = Columns(by, data.response, data.weight, tuple(data.extra), data.contributor, data.holding, data.request)
     columns.check()
     with open_records(read_source(job), columns) as source:
         return source.to_pyarrow()
 
 
 def job_files(job: Job, before: Design, after: Design, folder: Path) -> dict[Path, str]:
-    """The texts of the job with another design, and of the hierarchies and recodes that it changes, by where they go."""
+    """Path and text of the job file with another design, and of the hierarchies and recodes that it changes."""
     raw = tomllib.loads(job.path.read_text(encoding="utf-8-sig"))
-    _lead_back(job, raw, folder)
+    _adapt_paths(job, raw, folder)
     texts: dict[str, str] = {}
     for name, dimension in job.dimensions.items():
         if after.by[name] == before.by[name] and after.recode.get(name) == before.recode.get(name):
@@ -85,24 +84,24 @@ def job_files(job: Job, before: Design, after: Design, folder: Path) -> dict[Pat
         for key, made in _dimension_files(name, dimension, before, after).items():
             entry[key] = [file for file, _ in made] if key == "also" else made[0][0]
             if any(file in texts for file, _ in made):
-                raise JobError(
-                    f"{job.path}: the names of dimensions are too much alike to name files by: rename {name!r}."
-                )
+                raise JobError(f"{job.path}: names of dimensions are too similar for file names: rename {name!r}.")
             texts |= dict(made)
         raw["dimensions"][name] = entry
     texts[job.path.name] = _toml(raw)
     files = {folder / name: text for name, text in texts.items()}
     taken = {job.path, *(job.resolve(file).resolve() for file in job.reads())}
-    over = [file for file in files if file.resolve() in taken]
-    if over:
-        raise JobError(f"{over[0]} would be written over, and the job reads it. Choose another folder.", over)
+    overwritten = [file for file in files if file.resolve() in taken]
+    if overwritten:
+        raise JobError(
+            f"{overwritten[0]} is read by the job and would be overwritten. Choose another folder.", overwritten
+        )
     return files
 
 
 def _dimension_files(
     name: str, dimension: Dimension, before: Design, after: Design
 ) -> dict[str, list[tuple[str, str]]]:
-    """Names and texts of the files of a dimension, by the entry of the job that names them."""
+    """Name and text of the files of a dimension, by the entry of the job that names them."""
     stem = re.sub(r"[^\w.-]", "_", name)
     trees = _trees(after.by[name])
     was_hrc = dimension.hierarchy is not None and dimension.hierarchy.lower().endswith(".hrc")
@@ -111,17 +110,16 @@ def _dimension_files(
     made = {"hierarchy": files[:1]}
     if files[1:]:
         made["also"] = files[1:]
-    # Codes that were merged on the way are in no record.
-    recode = after.recode.get(name, {})
-    rows = [
-        (code, into) for code, into in recode.items() if code in before.by[name] or code in before.recode.get(name, {})
-    ]
+    # Codes that were made by an earlier merge are in no record.
+    in_records = {*before.by[name].codes, *before.recode.get(name, {})}
+    rows = [(code, into) for code, into in after.recode.get(name, {}).items() if code in in_records]
     if rows:
         made["recode"] = [(f"{stem}-recode.csv", _csv([("code", "into"), *rows]))]
     return made
 
 
 def _trees(hierarchy: Hierarchy) -> list[Hierarchy]:
+    """Each tree of a hierarchy as a hierarchy of its own."""
     found = []
     for parent in hierarchy.parents:
         here = np.flatnonzero(parent != ABSENT)
@@ -133,11 +131,10 @@ def _trees(hierarchy: Hierarchy) -> list[Hierarchy]:
 
 
 def _hierarchy_text(tree: Hierarchy, hrc: bool) -> tuple[str, str]:
+    """Suffix and text of the file of a hierarchy; CSV if ``hrc`` is false or the codes cannot be written as ``.hrc``."""
     if hrc:
-        try:
+        with suppress(HierarchyError):  # codes that begin with the sign for a level
             return ".hrc", tree.to_hrc()
-        except HierarchyError:  # codes that begin like a level: CSV has a place for them
-            pass
     codes, parent = tree.codes, tree.parents[0]
     return ".csv", _csv([("code", "parent"), *((codes[i], codes[parent[i]] if i else "") for i in tree.order())])
 
@@ -148,13 +145,13 @@ def _csv(rows: list[tuple[str, str]]) -> str:
     return text.getvalue()
 
 
-def _lead_back(job: Job, raw: dict[str, Any], folder: Path) -> None:
-    """Paths of files that stay where they are, from the folder of the new job. A checkpoint is of the old table: it goes."""
+def _adapt_paths(job: Job, raw: dict[str, Any], folder: Path) -> None:
+    """Make paths relative to the folder of the new job, and remove the checkpoint, which is of the old table."""
 
     def path(name: str) -> str:
-        return (
-            name if Path(name).is_absolute() else Path(os.path.relpath(job.resolve(name), folder.resolve())).as_posix()
-        )
+        if Path(name).is_absolute():
+            return name
+        return Path(os.path.relpath(job.resolve(name), folder.resolve())).as_posix()
 
     sections = [(raw["data"], ("file", "layout")), (raw["rules"], ("waivers", "statuses", "attackers"))]
     sections += [(entry, ("hierarchy", "recode")) for entry in raw["dimensions"].values()]

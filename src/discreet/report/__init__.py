@@ -1,14 +1,9 @@
-"""The report: one HTML file with what the verdict rests on, in an edition for the house and one to share."""
+"""The internal and the shareable report, each one self-contained HTML file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
-from functools import cache
 from pathlib import Path
-from typing import Any
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from discreet.attacks import LabReport
 from discreet.attacks.limitations import limitations
@@ -21,11 +16,12 @@ from discreet.problem import Problem
 from discreet.promise import promise, published_by_decision, shareable_promise
 from discreet.protection import Protection
 from discreet.release import SYMBOL, publish
-from discreet.report import view, words
+from discreet.report import view
 from discreet.report.attacks import attacks
 from discreet.report.intervals import exposed, intervals, published_intervals, tightest
 from discreet.report.protecting_cells import protecting_cells
 from discreet.report.shareable import shareable_content
+from discreet.report.templates import render
 
 __all__ = ["render_report", "render_shareable", "write_report", "write_shareable"]
 
@@ -43,7 +39,7 @@ def write_report(
     settings: Mapping[str, str] = {},
     lab: LabReport | None = None,
 ) -> None:
-    """Write the report as one file that needs nothing else. Confidential: it shows true values and levels."""
+    """Write the internal report. Confidential: it shows true values and protection levels."""
     page = render_report(problem, protection, audit, respondents, title=title, settings=settings, lab=lab)
     create_private(path)
     Path(path).write_text(page, encoding="utf-8")
@@ -59,10 +55,10 @@ def render_report(
     settings: Mapping[str, str] = {},
     lab: LabReport | None = None,
 ) -> str:
-    """The report as HTML. ``settings`` is what it takes to run the job again, by name; ``lab`` tells of attacks tried."""
+    """The internal report as HTML, with the ``settings`` of the job by name and the results of attacks in ``lab``."""
     _check(problem, protection, audit, respondents)
     closest, listed = tightest(audit), protection.listed
-    return _render(
+    return render(
         "report.html.j2",
         title=title,
         response=problem.table.response,
@@ -102,7 +98,7 @@ def write_shareable(
     level: Level | None = None,
     accept_symmetric: bool = False,
 ) -> None:
-    """Write the edition that may be published with the release."""
+    """Write the shareable report, which may be published with the release."""
     page = render_shareable(
         problem,
         protection,
@@ -129,10 +125,10 @@ def render_shareable(
     level: Level | None = None,
     accept_symmetric: bool = False,
 ) -> str:
-    """The report for readers of the release: which cells are suppressed, and that it was checked. Refused unless publishable.
+    """The shareable report as HTML. Raises NotSafeError unless the release may be published.
 
-    It is made from the release, which holds no suppressed value, and does not tell sensitive cells from others. What limits the
-    promise is said beside it, see :func:`~discreet.promise.shareable_promise`.
+    It is made from the release, which holds no suppressed values, and does not distinguish sensitive cells from others. The
+    conditions of the verdict are those of :func:`~discreet.promise.shareable_promise`.
     """
     _check(problem, protection, audit, respondents)
     release = publish(
@@ -146,7 +142,7 @@ def render_shareable(
         accept_symmetric=accept_symmetric,
     )
     method = protection.report.method
-    return _render(
+    return render(
         "shareable.html.j2",
         title=title,
         excepted=published_by_decision(protection) > 0,
@@ -158,24 +154,5 @@ def render_shareable(
 def _check(problem: Problem, protection: Protection, audit: Audit, respondents: RespondentAudit | None) -> None:
     if protection.problem.digest != problem.digest or audit.problem.digest != problem.digest:
         raise TableError("No report: the protection or the audit belongs to another problem.")
-    if any(seen.protection != protection.digest for seen in (audit, respondents) if seen is not None):
+    if any(checked.protection != protection.digest for checked in (audit, respondents) if checked is not None):
         raise TableError("No report: the audit is about another protection. Audit this one.")
-
-
-def _render(template: str, **content: Any) -> str:
-    now = datetime.now().astimezone()
-    return _environment().get_template(template).render(date=f"{now.day} {now:%B %Y, %H:%M (UTC%z)}", **content)
-
-
-@cache
-def _environment() -> Environment:
-    """Made once: templates take longer to compile than to fill in."""
-    environment = Environment(
-        loader=PackageLoader("discreet", "report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(number=words.number, percent=words.percent)
-    return environment

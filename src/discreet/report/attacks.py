@@ -1,4 +1,4 @@
-"""Attacks that were tried, and what came of them, in words."""
+"""The results of attacks in sentences."""
 
 from __future__ import annotations
 
@@ -11,27 +11,19 @@ from discreet.report.words import percent, plural
 
 
 def attacks(lab: LabReport) -> list[dict[str, Any]]:
-    """One row an attack: those that were run, then those that do not apply to this table."""
-    run = [
-        {
-            "name": one.finding.attack,
-            "words": ATTACKS[one.finding.attack].description,
-            "outcome": _outcome(one),
-            "verdict": "✕ no" if _succeeds(one) else "✓ yes",
-            "withstood": not _succeeds(one),
-        }
-        for one in lab.scores
-    ]
-    return run + [
-        {
-            "name": name,
-            "words": ATTACKS[name].description,
-            "outcome": f"Not run: {why}.",
-            "verdict": "–",
-            "withstood": True,
-        }
-        for name, why in lab.skipped.items()
-    ]
+    """One row per attack: those that were run, then those that were not."""
+    run = [_row(one.finding.attack, _outcome(one), withstood=not _succeeds(one)) for one in lab.scores]
+    return run + [_row(name, f"Not run: {reason}.", withstood=None) for name, reason in lab.skipped.items()]
+
+
+def _row(attack: str, outcome: str, withstood: bool | None) -> dict[str, Any]:
+    return {
+        "name": attack,
+        "words": ATTACKS[attack].description,
+        "outcome": outcome,
+        "verdict": "–" if withstood is None else "✓ yes" if withstood else "✕ no",
+        "withstood": withstood is not False,
+    }
 
 
 def _succeeds(one: Score) -> bool:
@@ -39,30 +31,32 @@ def _succeeds(one: Score) -> bool:
 
 
 def _outcome(one: Score) -> str:
-    exactly = int(one.exact.sum())
-    told = [f"Of {plural(len(one.row), 'cell')}, {f'{exactly:,}' if exactly else 'none'} found exactly."]
-    if silent := int(one.finding.unclaimed[one.row].sum()):
-        told.append(f"Nothing could be said about {silent:,} of them.")
+    exact = int(one.exact.sum())
+    sentences = [f"Of {plural(len(one.row), 'cell')}, {f'{exact:,}' if exact else 'none'} found exactly."]
+    if unclaimed := int(one.finding.unclaimed[one.row].sum()):
+        sentences.append(f"No result for {unclaimed:,} of them.")
     if one.compromised.any():
-        hit = f"{plural(int(one.compromised.sum()), 'sensitive cell')} known more closely than allowed"
-        told.append(f"{hit}." if one.finding.certain else f"{hit}, as the attack guesses; it cannot be sure.")
+        cells = f"{plural(int(one.compromised.sum()), 'sensitive cell')} inferred more closely than allowed"
+        sentences.append(f"{cells}." if one.finding.certain else f"{cells}, but only as a guess.")
     elif one.sensitive.any():
-        told.append("No sensitive cell known more closely than allowed.")
+        sentences.append("No sensitive cell inferred more closely than allowed.")
     if isinstance(one.finding, Replayed):
-        told.append(_replayed(one, one.finding))
+        sentences.append(_replay_sentence(one, one.finding))
     if not np.isnan(one.typical):
-        told.append(f"Half of the estimates are off by {percent(one.typical)} or more.")
+        sentences.append(f"The median error of the estimates is {percent(one.typical)}.")
     if one.near.any():
-        told.append(
-            f"{plural(int(one.near.sum()), 'estimate')} of sensitive cells come near, which no intruder can tell."
-        )
+        estimates = plural(int(one.near.sum()), "estimate")
+        sentences.append(f"{estimates} of sensitive cells closer than the levels, which an attacker cannot know.")
     if one.wrong.any():
-        told.append(f"{plural(int(one.wrong.sum()), 'claim')} wrong.")
-    return " ".join(told)
+        sentences.append(f"{plural(int(one.wrong.sum()), 'claim')} wrong.")
+    return " ".join(sentences)
 
 
-def _replayed(one: Score, found: Replayed) -> str:
-    """How far the posterior is narrower than required, how much of that is due to the method, and what it rests on."""
-    many, before = int(one.narrower.sum()), int(score(found.baseline(), one.truth).narrower.sum())
-    short = f"The 95 % interval does not reach the required one for {many:,} of {int(one.sensitive.sum()):,} sensitive cells"
-    return f"{short}, without knowing the method for {before:,}: {found.basis()}."
+def _replay_sentence(one: Score, found: Replayed) -> str:
+    """For how many cells the posterior interval is narrower than required, and for how many without knowing the method."""
+    narrower, before = int(one.narrower.sum()), int(score(found.baseline(), one.truth).narrower.sum())
+    cells = f"{narrower:,} of {int(one.sensitive.sum()):,} sensitive cells"
+    return (
+        f"The 95 % interval does not cover the required one for {cells}, without knowing the method for {before:,}: "
+        f"{found.basis()}."
+    )

@@ -1,4 +1,4 @@
-"""The table as a picture: a square a cell, coloured by what becomes of it, one map for each code of further dimensions."""
+"""Maps of a table: one square per cell, coloured by its status, and one map per code of further dimensions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from discreet.report import words
 Row = dict[str, Any]
 Describe = Callable[[int], tuple[str, str]]
 
-MAX_ROWS, MAX_COLUMNS = 400, 80  # of a map
-MAX_SQUARES = 30_000  # of all maps together
-MAX_OPEN_ROWS = 200  # rows from which groups begin closed
+MAX_ROWS, MAX_COLUMNS = 400, 80  # of a map; more columns would not fit on a page
+MAX_SQUARES = 30_000  # of all maps together, so that the file has a few megabytes
+MAX_OPEN_ROWS = 200  # in maps with more rows the groups are closed at first
 
 
 def maps(
@@ -28,18 +28,18 @@ def maps(
     empty: str,
     response: str,
 ) -> Row | None:
-    """Maps of cells given by their codes (dimension × cell); nothing if there are no dimensions.
+    """Maps of cells with the given codes (dimension × cell); None if there are no dimensions.
 
-    ``describe`` gives the class of a cell's square, and what is said of it besides its codes; ``empty`` is for none.
+    ``describe`` returns the class of the square of a cell and its description, ``empty`` is the description of missing cells.
     """
     if not dimensions or not codes.shape[1]:
         return None
-    # One more dimension with a single code: the only column of a table that has just rows.
+    # A further dimension with a single code is the only column of a table of one dimension.
     names, trees = [*dimensions, response], [*dimensions.values(), Hierarchy((response,), np.array([ROOT]))]
     codes = np.vstack([codes, np.zeros(codes.shape[1], codes.dtype)])
     axes = [0, 1]
     if len(dimensions) > 1 and len(trees[0]) < len(trees[1]) and len(trees[1]) > MAX_COLUMNS:
-        axes = [1, 0]  # what is long goes down the page
+        axes = [1, 0]  # the longer dimension is vertical
     others = list(range(2, len(dimensions)))
     slices, squares, left = [], 0, 0
     for picked in _slices(trees, codes, others):
@@ -62,7 +62,7 @@ def maps(
 
 
 def _slices(trees: Sequence[Hierarchy], codes: NDArray[np.integer], others: Sequence[int]) -> list[tuple[int, ...]]:
-    """Codes of the further dimensions that occur, totals first."""
+    """The combinations of codes of the further dimensions that occur, totals first."""
     found = np.unique(codes[others], axis=1).T.tolist() if others else [()]
     place = [np.argsort(trees[d].order()).tolist() for d in others]
     return sorted(map(tuple, found), key=lambda picked: [rank[c] for rank, c in zip(place, picked, strict=True)])
@@ -76,22 +76,21 @@ def _grid(
     suppressed: NDArray[np.bool_],
     empty: str,
 ) -> Row:
-    """Rows in groups of a code right below the total and what belongs to it."""
+    """The squares of a map, with rows in groups: a code right below the total and the codes below it."""
     down, across = trees
     at = {(r, c): i for r, c, i in zip(*codes.tolist(), cells.tolist(), strict=True)}
     rows, columns = (h.order()[np.isin(h.order(), codes[d])].tolist() for d, h in enumerate(trees))
     notes = [
-        f"The first {most:,} of {len(have):,} {what} are shown."
-        for what, have, most in (("rows", rows, MAX_ROWS), ("columns", columns, MAX_COLUMNS))
-        if len(have) > most
+        f"The first {limit:,} of {len(codes_of_axis):,} {axis} are shown."
+        for axis, codes_of_axis, limit in (("rows", rows, MAX_ROWS), ("columns", columns, MAX_COLUMNS))
+        if len(codes_of_axis) > limit
     ]
     rows, columns = rows[:MAX_ROWS], columns[:MAX_COLUMNS]
 
     def square(row: int, column: int) -> tuple[str, str]:
-        place = f"{down.codes[row]} × {across.codes[column]}"
-        i = at.get((row, column))
-        mark, said = ("e", empty) if i is None else describe(i)
-        return mark, f"{place}: {said}"
+        cell = at.get((row, column))
+        mark, description = ("e", empty) if cell is None else describe(cell)
+        return mark, f"{down.codes[row]} × {across.codes[column]}: {description}"
 
     groups: list[Row] = []
     for row in rows:

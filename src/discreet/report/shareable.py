@@ -1,8 +1,8 @@
-"""What the shareable edition shows: what follows from the release, the classifications, and words that fit any table.
+"""The content of the shareable report: it follows from the release and the classifications.
 
-Nothing here reads a value, a level, a cost or a status of the problem. Digests are missing on purpose: whoever has all but one
-value could try out which one gives the digest. So are the seed, which repeats random choices, and whether the pattern is the
-cheapest, which tells that no cell was suppressed in vain.
+Nothing here reads a value, level, cost or status of the problem. Three facts are left out on purpose. With a digest, a reader who
+knows all values but one could find the last one by trial. The seed repeats random choices. If the pattern is known to be the
+cheapest, a reader knows that every suppressed cell is needed.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ RULE_DESCRIPTIONS = {
     "NK": "the dominance rule",
     "FREQ": "a least number of contributors",
     "WFREQ": "a least weighted number of contributors",
-    "ZERO": "a rule about zeros that were reported",
-    "REQ": "a limit for those who asked for protection",
+    "ZERO": "a rule about reported zeros",
+    "REQ": "a limit for respondents who requested protection",
 }
 
 
 def shareable_content(
     release: Release, dimensions: Mapping[str, Hierarchy], rules: tuple[str, ...], method: str, respondents: bool
 ) -> Row:
-    """Everything the template gets. ``rules`` lose their numbers here."""
+    """The content of the template. Of the ``rules`` it has the kinds, without parameters."""
     codes = np.array(
         [[hierarchy.index(code) for code in release.codes[name]] for name, hierarchy in dimensions.items()], dtype=int
     ).reshape(len(dimensions), len(release))
@@ -67,7 +67,7 @@ def shareable_content(
         "response": release.response,
         "dimensions": list(dimensions),
         "tiles": _tiles(release, suppressed, interval),
-        "why": _why(rules, bool(suppressed.any()), bool(adjusted.any())),
+        "reasons": _reasons(rules, bool(suppressed.any()), bool(adjusted.any())),
         "respondents": respondents,
         "kinds": [k for k, seen in (("h", suppressed), ("i", interval & suppressed), ("a", adjusted)) if seen.any()],
         "map": drawn,
@@ -81,7 +81,7 @@ def shareable_content(
 
 
 def _intervals(release: Release) -> np.ndarray:
-    """Cells of which readers are told an interval."""
+    """Cells with a published interval."""
     if release.lower is None or release.upper is None:
         return np.zeros(len(release), dtype=bool)
     one_end = np.isnan(release.lower) != np.isnan(release.upper)
@@ -89,40 +89,43 @@ def _intervals(release: Release) -> np.ndarray:
 
 
 def _tiles(release: Release, suppressed: np.ndarray, interval: np.ndarray) -> list[tuple[str, str, str]]:
-    n, gone, told = len(release), int(suppressed.sum()), int((interval & ~suppressed).sum())
-    ends = int((interval & suppressed).sum())
-    exact = n - gone - told
-    found = [
+    """Label, figure and note of the main figures."""
+    n, n_suppressed, n_adjusted = len(release), int(suppressed.sum()), int((interval & ~suppressed).sum())
+    n_intervals = int((interval & suppressed).sum())
+    exact = n - n_suppressed - n_adjusted
+    tiles = [
         ("Cells", f"{n:,}", "listed in the release"),
         ("Published", words.percent(exact / n if n else None), f"{exact:,} with their values"),
-        ("Hidden", words.percent(gone / n if n else None), f"{gone:,} of {n:,}"),
+        ("Suppressed", words.percent(n_suppressed / n if n else None), f"{n_suppressed:,} of {n:,}"),
     ]
-    found += [("Intervals", f"{ends:,}", "of the suppressed cells have an interval")] if ends else []
-    found += [("Adjusted", f"{told:,}", "have a value that stands for an interval")] if told else []
-    return found
+    tiles += [("Intervals", f"{n_intervals:,}", "of the suppressed cells have an interval")] if n_intervals else []
+    tiles += [("Adjusted", f"{n_adjusted:,}", "have a value that stands for an interval")] if n_adjusted else []
+    return tiles
 
 
 def _method(name: str) -> dict[str, str]:
-    """What the method does; nothing of a pattern that was read from a file, which does not say how it was found."""
+    """The name and description of the method; empty for patterns that were read from a file."""
     if name == MANUAL:
         return {}
-    told = (getattr(METHODS.get(name), "__doc__", "") or "").strip().splitlines()
-    return {"Method": f"{name}: {told[0].replace('``', '')}" if told else name}
+    lines = (getattr(METHODS.get(name), "__doc__", "") or "").strip().splitlines()
+    return {"Method": f"{name}: {lines[0].replace('``', '')}" if lines else name}
 
 
-def _why(rules: tuple[str, ...], suppresses: bool, adjusts: bool) -> str:
-    """Which kinds of rules there are, never their numbers."""
+def _reasons(rules: tuple[str, ...], suppresses: bool, adjusts: bool) -> str:
+    """Why cells are not published with their values: the kinds of rules, without their parameters."""
     if not suppresses and not adjusts:
         return "Every cell is published with its value."
     names = [found[1].upper() for rule in rules if (found := re.match(r"\s*(\w+)\s*\(", rule))]
     kinds = [RULE_DESCRIPTIONS[name] for name in dict.fromkeys(names) if name in RULE_DESCRIPTIONS]
     by = f" by {words.listed(kinds)}" if kinds and len(names) == len(rules) else ""
-    text = f"Some cells would say too much about single respondents, judged{by or ' by rules of the office'}."
+    text = f"Some cells would disclose too much about single respondents{by or ' by the rules of the office'}."
     if suppresses:
         text += (
-            " Such cells are suppressed, and others with them, so that none can be computed from totals. Which cells"
-            " are suppressed for which reason is not told, nor are the numbers of the rules."
+            " Such cells are suppressed, and further cells with them, so that none can be computed from totals. The reason for"
+            " the suppression of each cell is not published, nor are the parameters of the rules."
         )
     if adjusts:
-        text += " Values of some cells are replaced by others, which stand for an interval that holds the true one."
+        text += (
+            " Some values are replaced by others, each of which stands for an interval that contains the true value."
+        )
     return text

@@ -1,4 +1,4 @@
-"""The triangle of the two largest shares as SVG: regions of rules, and cells as dots."""
+"""The triangle of the two largest shares as SVG, with regions of rules and cells as dots."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ import pandas as pd
 
 from discreet.rules.regions import TRIANGLE, Point, Region
 
-# Apart in hue for colour-blind readers; the dashes tell lines apart on black-and-white paper.
+# The hues differ for colour-blind readers, the dashes on black-and-white paper.
 COLOURS = ("#a83408", "#1f6fa8", "#0b6b52", "#8a5a00", "#6b3fa0", "#44617a")
 DASHES = ("", "9 4", "3 3", "12 3 3 3", "1 4", "6 2")
 
-PIXELS_PER_PERCENT, LEFT_MARGIN, TOP_MARGIN, BOTTOM_MARGIN = (
-    6.2,
-    58,
-    44,
-    56,
-)  # pixels a percentage point, and the margins
-MAX_LABELLED_DOTS = 1000  # dots that show a label when pointed at
-Dot = tuple[float, float, bool, int, str]
+PIXELS_PER_PERCENT = 6.2
+LEFT_MARGIN, TOP_MARGIN, BOTTOM_MARGIN = 58, 44, 56
+MAX_LABELLED_DOTS = 1000  # labels of more dots would make the file too large
+Dot = tuple[
+    float, float, bool, int, str
+]  # two shares, whether sensitive by a rule, number of cells, label of one of them
 
 STYLE = """
 svg { background: #fff; font: 13px system-ui, "Segoe UI", "Liberation Sans", Arial, sans-serif; }
@@ -48,7 +46,7 @@ td.n, th.n { text-align: right; }
 
 
 def draw(regions: Sequence[Region], dots: Sequence[Dot] = (), title: str = "") -> str:
-    """Largest share across, second largest up; what a rule calls sensitive lies to the right of its line."""
+    """The drawing: largest share across, second largest up. Cells to the right of the line of a rule are sensitive by it."""
     width, height = LEFT_MARGIN + 100 * PIXELS_PER_PERCENT + 24, TOP_MARGIN + 50 * PIXELS_PER_PERCENT + BOTTOM_MARGIN
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
@@ -109,16 +107,16 @@ def _region(region: Region, i: int, strength: float) -> str:
 
 
 def _dots(dots: Sequence[Dot]) -> list[str]:
-    """Larger where many cells are; sensitive ones black. Many dots make one path a size, which is a tenth of the text."""
+    """Dots, larger for more cells and black for sensitive ones. If there are many, all of one size are one short path."""
     found: list[str] = []
     paths: dict[tuple[str, float], str] = {}
-    for x, y, hit, many, label in dots:
+    for x, y, hit, n, label in dots:
         u, v = _place((x, y))
-        kind, size = "hit" if hit else "dot", min(1.6 + 0.5 * round((many - 1) ** 0.5), 7)
+        kind, size = "hit" if hit else "dot", min(1.6 + 0.5 * round((n - 1) ** 0.5), 7)
         if len(dots) > MAX_LABELLED_DOTS:
             paths[kind, size] = f"{paths.get((kind, size), '')}M{u:.0f} {v:.0f}h0"
             continue
-        more = f" and {many - 1:,} more" if many > 1 else ""
+        more = f" and {n - 1:,} more" if n > 1 else ""
         circle = f'<circle class="{kind}" cx="{u:.1f}" cy="{v:.1f}" r="{size:.1f}">'
         found.append(f"{circle}<title>{escape(label)}{more}</title></circle>")
     drawn = (
@@ -138,30 +136,30 @@ def _legend(regions: Sequence[Region], dots: Sequence[Dot]) -> list[str]:
         )
         y += 20
     right, y = LEFT_MARGIN + 100 * PIXELS_PER_PERCENT, TOP_MARGIN + 6
-    for kind, words in (("hit", "cells that a rule calls sensitive"), ("dot", "other cells")) if dots else ():
-        many = sum(n for _, _, hit, n, _ in dots if hit == (kind == "hit"))
+    for kind, words in (("hit", "cells that are sensitive by a rule"), ("dot", "other cells")) if dots else ():
+        n_cells = sum(n for _, _, hit, n, _ in dots if hit == (kind == "hit"))
         found.append(
             f'<circle class="{kind}" cx="{right:.0f}" cy="{y}" r="3"/>'
-            f'<text x="{right - 10:.0f}" y="{y + 4.5}" text-anchor="end">{many:,} {words}</text>'
+            f'<text x="{right - 10:.0f}" y="{y + 4.5}" text-anchor="end">{n_cells:,} {words}</text>'
         )
         y += 20
     return found
 
 
 def page(title: str, svg: str, frame: pd.DataFrame, covers: Sequence[tuple[str, str]], cells: bool) -> str:
-    """The drawing, the neighbours of every rule, and which covers which. Numbers of rules are confidential."""
-    why = "parameters of rules and shares of respondents" if cells else "parameters of rules"
+    """The page with the drawing, the neighbours of every rule, and the pairs of rules of which one covers the other."""
+    content = "parameters of rules and shares of respondents" if cells else "parameters of rules"
     head = "".join(f"<th{_right(name)}>{escape(name)}</th>" for name in frame)
     rows = "".join(
         "<tr>" + "".join(f"<td{_right(n)}>{escape(str(v))}</td>" for n, v in zip(frame, row, strict=True)) + "</tr>"
         for row in frame.itertuples(index=False)
     )
-    pairs = "".join(f"<li>{escape(a)} covers {escape(b)}" for a, b in covers) or "<li>none covers another"
+    pairs = "".join(f"<li>{escape(a)} covers {escape(b)}" for a, b in covers) or "<li>no rule covers another"
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)} (confidential)</title>'
-        f'<style>{PAGE_STYLE}</style></head><body><div class="banner"><b>CONFIDENTIAL</b> This page shows {why}.</div>'
-        f"<h1>{escape(title)}</h1>\n{svg}<p>What a rule calls sensitive lies to the right of its line. One rule covers another "
-        f"if it calls sensitive whatever the other does.</p><ul>{pairs}</ul>\n"
+        f'<style>{PAGE_STYLE}</style></head><body><div class="banner"><b>CONFIDENTIAL</b> This page shows {content}.</div>'
+        f"<h1>{escape(title)}</h1>\n{svg}<p>Cells to the right of the line of a rule are sensitive by it. One rule covers "
+        f"another if all cells that are sensitive by the other are sensitive by it.</p><ul>{pairs}</ul>\n"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></body></html>\n"
     )
 

@@ -1,4 +1,4 @@
-"""What the report shows, as plain rows; how it looks is the template's business."""
+"""The content of the internal report as rows, figures and sentences for the template."""
 
 from __future__ import annotations
 
@@ -25,75 +25,73 @@ from discreet.report.maps import maps
 
 Row = dict[str, Any]
 
-MAX_LOSSES = 60
+MAX_LOSSES = 60  # codes of a dimension that are listed
 
-PROVEN_STATUSES = ("optimal", "within_gap")  # statuses that say something about all safe protections
+PROVEN_STATUSES = ("optimal", "within_gap")  # statuses that state a bound on the cost of all safe protections
 
-# Classes of squares in a map: short, as it has many.
+# Classes of the squares of a map, short because there are many squares.
 MARKS = {Decision.PUBLISHED: "o", Decision.PRIMARY: "p", Decision.SECONDARY: "s", Decision.ADJUSTED: "a"}
 
 
 def verdict(problem: Problem, protection: Protection, audit: Audit) -> tuple[str, str, str]:
-    """Kind, headline and sentence. What the audit left out is not called safe."""
-    against = words.plural(len(audit.attackers), "attacker")
-    bad = np.flatnonzero(~audit.safe)
-    if len(bad):
-        by = np.unique(audit.attacker[bad])
-        who = words.listed([audit.attackers[a] for a in by])
-        cells = words.plural(len(np.unique(audit.cell[bad])), "protected cell")
+    """Kind, headline and sentence. A protection that was not fully audited is not called safe."""
+    attackers = words.plural(len(audit.attackers), "attacker")
+    exposed = np.flatnonzero(~audit.safe)
+    if len(exposed):
+        exposed_to = np.unique(audit.attacker[exposed])
+        names = words.listed([audit.attackers[a] for a in exposed_to])
+        cells = words.plural(len(np.unique(audit.cell[exposed])), "protected cell")
         sentence = f"{cells} can be inferred too closely. Do not publish this table."
-        return "exposed", f"Exposed to {len(by):,} of {against}: {who}", sentence
-    made = {(audit.knowledge[a], c) for a, c in zip(audit.attacker.tolist(), audit.cell.tolist(), strict=True)}
-    every = [
-        (attacker.digest, c)
+        return "exposed", f"Exposed to {len(exposed_to):,} of {attackers}: {names}", sentence
+    audited = {(audit.knowledge[a], c) for a, c in zip(audit.attacker.tolist(), audit.cell.tolist(), strict=True)}
+    required = [
+        (attacker.digest, cell)
         for attacker in problem.attackers()
-        for c in cells_to_protect(problem, protection, attacker).tolist()
+        for cell in cells_to_protect(problem, protection, attacker).tolist()
     ]
-    missing = sum(check not in made for check in every)
+    missing = sum(pair not in audited for pair in required)
     if missing:
-        pairs = f"{missing:,} of {len(every):,} pairs of a protected cell and an attacker"
+        pairs = f"{missing:,} of {len(required):,} pairs of a protected cell and an attacker"
         return "open", "Not fully audited", f"The audit left out {pairs}. Audit all of them before publishing."
-    n, n_primary = len({cell for _, cell in every}), len(problem.primaries)
-    what = "primary cell" if n == n_primary else "protected cell"
-    which = "" if n == n_primary else f" ({n_primary:,} primary, {n - n_primary:,} because suppressed)"
-    kept = f"Each of the {n:,} {what}s{which}" if n > 1 else f"The only {what}{which}"
-    sentence = (
-        f"{kept} keeps the protection it requires." if n else "No cell is sensitive: there is nothing to protect."
-    )
+    n, n_primary = len({cell for _, cell in required}), len(problem.primaries)
+    kind = "primary cell" if n == n_primary else "protected cell"
+    reasons = "" if n == n_primary else f" ({n_primary:,} primary, {n - n_primary:,} because suppressed)"
+    cells = f"Each of the {n:,} {kind}s{reasons}" if n > 1 else f"The only {kind}{reasons}"
+    sentence = f"{cells} keeps the required protection." if n else "No cell is sensitive: there is nothing to protect."
     if problem.table.behind_left_out:
         sentence += " The linked tables form a cycle, and the cells behind them were left out: readers may infer more."
-    headline = f"{_headline(protection)} against {against}: {words.listed(audit.attackers)}"
+    headline = f"{_headline(protection)} against {attackers}: {words.listed(audit.attackers)}"
     return "safe", headline, sentence
 
 
 def attacks_verdict(lab: LabReport | None) -> list[tuple[str, str, str]]:
-    """That attacks succeeded, which comes before all that was proven; nothing if they did not."""
+    """The verdict if attacks succeeded, which is shown before that of the audit; empty if they did not."""
     if lab is None or lab.passed:
         return []
-    found = lab.compromised
-    sentence = f"An attack finds {some(found)}: see the attacks that were tried, below. Do not publish this table."
-    return [("exposed", f"Attacks compromise {words.plural(len(found), 'sensitive cell')}", sentence)]
+    cells = lab.compromised
+    sentence = f"An attack infers {some(cells)}: see the attacks below. Do not publish this table."
+    return [("exposed", f"Attacks compromise {words.plural(len(cells), 'sensitive cell')}", sentence)]
 
 
 def _headline(protection: Protection) -> str:
-    """``Safe``, or what is excepted."""
+    """``Safe``, with the number of exceptions by decision."""
     return safe(protection).capitalize() + ("," if published_by_decision(protection) else "")
 
 
-def respondents_verdict(seen: RespondentAudit | None, protection: Protection) -> list[tuple[str, str, str]]:
-    """The same about single respondents, in numbers only: who they are is in ``audit.json``."""
-    if seen is None:
+def respondents_verdict(checked: RespondentAudit | None, protection: Protection) -> list[tuple[str, str, str]]:
+    """The verdict on respondents without their names, which are in ``audit.json``; empty if they were not audited."""
+    if checked is None:
         return []
-    among = words.plural(seen.targets, "respondent")
-    if not seen.passed:
-        sentence = "Others can work out too closely what they contribute. Do not publish this table."
-        return [("exposed", f"Exposed: {len(seen.respondents):,} of {among} who need protection", sentence)]
-    sentence = "Nobody can work out what another respondent contributes more closely than the rules allow."
-    return [("safe", f"{_headline(protection)} for {among} who need protection", sentence)]
+    targets = words.plural(checked.targets, "respondent")
+    if not checked.passed:
+        sentence = "Other respondents can infer their contributions too closely. Do not publish this table."
+        return [("exposed", f"Exposed: {len(checked.respondents):,} of {targets} who need protection", sentence)]
+    sentence = "No respondent can infer the contributions of another more closely than the rules allow."
+    return [("safe", f"{_headline(protection)} for {targets} who need protection", sentence)]
 
 
 def decisions(problem: Problem) -> list[Row]:
-    """Cells that may be published against the rules. Confidential: rules with their parameters."""
+    """Sensitive cells that may be published by decision. Confidential: it shows parameters of rules."""
     return [
         {"cell": one.cell, "rules": ", ".join(one.rules), "status": one.status, "reason": one.reason}
         for one in problem.overrides
@@ -101,23 +99,24 @@ def decisions(problem: Problem) -> list[Row]:
 
 
 def tiles(protection: Protection) -> list[tuple[str, str, str]]:
-    """Label, figure and note."""
+    """Label, figure and note of the main figures."""
     problem, report = protection.problem, protection.report
     n, base, suppressed = len(problem), int(problem.table.is_base.sum()), int(protection.suppressed.sum())
     before = int((problem.status == Status.SUPPRESSED).sum())
     primary_cost = words.number(problem.cost[problem.primaries].sum())
-    others = f"{before:,} fixed beforehand" if before else "suppressed to protect others"
-    # Of drawn values and distances everything is proven for these draws: with others something safe may cost less.
-    drawn = " with what was drawn" if report.method in ("perturb", "adjust") and not report.symmetric else ""
-    least = None if report.bound is None else words.number(report.bound)
-    bound = "no bound is known" if least is None else f"nothing safe{drawn} costs less than {least}"
+    secondary = f"{before:,} of them suppressed beforehand" if before else "suppressed to protect others"
+    # Bounds hold for the values or distances that were drawn: a safe result of other draws may cost less.
+    drawn = " with these random draws" if report.method in ("perturb", "adjust") and not report.symmetric else ""
+    bound = "no bound is known"
+    if report.bound is not None:
+        bound = f"no safe result{drawn} costs less than {words.number(report.bound)}"
     time = (words.seconds(report.seconds), "to find the pattern") if report.seconds else ("–", "not recorded")
-    worth = _worth(protection)
-    value = worth[protection.suppressed].sum() / worth.sum() if worth.any() else None
+    base_value = _base_value(protection)
+    value = base_value[protection.suppressed].sum() / base_value.sum() if base_value.any() else None
     return [
         ("Cells", f"{n:,}", f"{base:,} at the finest level, {words.plural(n - base, 'total')}"),
         ("Primary", f"{report.n_primary:,}", "suppressed because sensitive"),
-        ("Secondary", f"{report.n_secondary:,}", others),
+        ("Secondary", f"{report.n_secondary:,}", secondary),
         *([("Adjusted", f"{report.n_adjusted:,}", "published with other values")] if report.n_adjusted else []),
         ("Cells suppressed", words.percent(suppressed / n if n else None), f"{suppressed:,} of {n:,}"),
         ("Value suppressed", words.percent(value), "of the value at the finest level"),
@@ -133,14 +132,14 @@ def tiles(protection: Protection) -> list[tuple[str, str, str]]:
 
 
 def kinds(protection: Protection) -> list[str]:
-    """What a map may show besides published cells."""
+    """The classes of squares in the map besides published cells."""
     interval = protection.suppressed & (np.isfinite(protection.lower) | np.isfinite(protection.upper))
     found = [MARKS[Decision(d)] for d in np.unique(protection.decision).tolist() if d != Decision.PUBLISHED]
     return [*found, "i"] if interval.any() else found
 
 
 def status_map(protection: Protection, audit: Audit) -> Row | None:
-    """Every cell with what becomes of it and its value."""
+    """The maps of all cells with their decisions and values."""
     table = protection.problem.table
     unsafe = np.zeros(len(table), dtype=bool)
     unsafe[audit.cell[~audit.safe]] = True
@@ -148,23 +147,23 @@ def status_map(protection: Protection, audit: Audit) -> Row | None:
 
     def describe(i: int) -> tuple[str, str]:
         decision = Decision(protection.decision[i])
-        said = f"{decision.word}, {words.number(table.value[i])}"
+        description = f"{decision.word}, {words.number(table.value[i])}"
         if decision == Decision.ADJUSTED:
-            said += f" told as {words.number(protection.published[i])}"
+            description += f" published as {words.number(protection.published[i])}"
         if interval[i] or decision == Decision.ADJUSTED:
-            said += f" ({words.number(protection.lower[i])} to {words.number(protection.upper[i])})"
+            description += f" ({words.number(protection.lower[i])} to {words.number(protection.upper[i])})"
         mark = MARKS[decision] + " i" * bool(interval[i]) + " x" * bool(unsafe[i])
-        return mark, said + ", exposed" * bool(unsafe[i])
+        return mark, description + ", exposed" * bool(unsafe[i])
 
     empty = "empty" if table.complete else "no cell"
     return maps(table.dimensions, table.codes, describe, protection.suppressed, empty=empty, response=table.response)
 
 
 def losses(protection: Protection) -> list[Row]:
-    """Per dimension and code right below the total: how much of what belongs to it is suppressed."""
+    """Per dimension, the suppressed cells and their value by code right below the total."""
     table = protection.problem.table
     return [
-        suppressed_by_code(name, hierarchy, table.codes[d], protection.suppressed, _worth(protection))
+        suppressed_by_code(name, hierarchy, table.codes[d], protection.suppressed, _base_value(protection))
         for d, (name, hierarchy) in enumerate(table.dimensions.items())
     ]
 
@@ -174,48 +173,48 @@ def suppressed_by_code(
     hierarchy: Hierarchy,
     codes: NDArray[np.integer],
     suppressed: NDArray[np.bool_],
-    worth: FloatArray | None = None,
+    value: FloatArray | None = None,
 ) -> Row:
-    """For each code right below the total, how many cells belong to it, how many are suppressed, and their value."""
+    """For each code right below the total the numbers of cells and of suppressed cells, and the suppressed share of value."""
     rows: dict[int, Row] = {}
     for parent in hierarchy.parents:
         top = np.arange(len(hierarchy))
         top = np.where(parent > 0, parent, top)
-        while np.any(parent[top] > 0):  # twice as many steps each time
+        while np.any(parent[top] > 0):  # the number of levels climbed doubles each time
             top = top[top]
         group = np.where(parent[top] == 0, top, -1)[codes]
         inside = group >= 0
 
-        def add_up(of: NDArray[np.bool_], weight: FloatArray, group: NDArray[np.int64] = group) -> FloatArray:
-            return np.asarray(np.bincount(group[of], weight[of], len(hierarchy)), dtype=np.float64)
+        def sums(cells: NDArray[np.bool_], weight: FloatArray, group: NDArray[np.int64] = group) -> FloatArray:
+            return np.asarray(np.bincount(group[cells], weight[cells], len(hierarchy)), dtype=np.float64)
 
         one = np.ones(len(group))
-        cells, gone = add_up(inside, one), add_up(inside & suppressed, one)
-        for c in np.flatnonzero(cells).tolist():
+        n_cells, n_suppressed = sums(inside, one), sums(inside & suppressed, one)
+        for c in np.flatnonzero(n_cells).tolist():
             row = {
                 "code": hierarchy.codes[c],
-                "cells": int(cells[c]),
-                "suppressed": int(gone[c]),
-                "share": gone[c] / cells[c],
+                "cells": int(n_cells[c]),
+                "suppressed": int(n_suppressed[c]),
+                "share": n_suppressed[c] / n_cells[c],
             }
             rows.setdefault(c, row)
-        if worth is not None:
-            whole, lost = add_up(inside, worth), add_up(inside & suppressed, worth)
-            for c in np.flatnonzero(cells).tolist():
-                rows[c].setdefault("value", lost[c] / whole[c] if whole[c] > 0 else None)
-    # Where not all can be shown, those that lose most are.
+        if value is not None:
+            total, lost = sums(inside, value), sums(inside & suppressed, value)
+            for c in np.flatnonzero(n_cells).tolist():
+                rows[c].setdefault("value", lost[c] / total[c] if total[c] > 0 else None)
+    # If not all codes can be listed, those with the largest share of cells suppressed are.
     order = sorted(rows.values(), key=lambda row: -row["share"])[:MAX_LOSSES]
     return {"dimension": name, "rows": order if len(rows) > MAX_LOSSES else list(rows.values()), "of": len(rows)}
 
 
-def _worth(protection: Protection) -> FloatArray:
-    """The finest level only, as totals count twice; absolute, lest signs cancel."""
+def _base_value(protection: Protection) -> FloatArray:
+    """Absolute values of base cells and 0 for totals, so that nothing is counted twice and signs do not cancel."""
     table = protection.problem.table
     return np.where(table.is_base, np.abs(table.value), 0.0)
 
 
 def facts(protection: Protection, audit: Audit) -> dict[str, str]:
-    """What it takes to get the same result again."""
+    """The facts that are needed to repeat the result."""
     problem, report = protection.problem, protection.report
     return {
         "Rules": "; ".join(problem.rules) or "not recorded",

@@ -1,4 +1,4 @@
-"""Numbers and statuses in words."""
+"""Numbers, names and statuses as text."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from collections.abc import Sequence
 from discreet.errors import plural as plural
 
 STATUS = {
-    "optimal": "optimal: nothing safe costs less",
+    "optimal": "optimal: no safe result costs less",
     "within_gap": "within the accepted gap of the cheapest safe pattern",
-    "time_limit": "the best pattern found when time ran out",
-    "interrupted": "the best pattern found when it was interrupted",
+    "time_limit": "the best pattern found within the time limit",
+    "interrupted": "the best pattern found before the interruption",
     "heuristic": "heuristic: a cheaper safe pattern may exist",
     "infeasible": "no safe pattern was found",
 }
 
 
-def number(x: float) -> str:
-    """Whole numbers in full, others to five digits; ``∞`` for no bound."""
+def number(x: float | None) -> str:
+    """Integers in full, other numbers to five digits, and ``∞``."""
+    if x is None:
+        return "–"
     size = abs(x)
     if math.isinf(size):
         text = "∞"
@@ -33,7 +35,7 @@ def number(x: float) -> str:
 
 
 def percent(share: float | None) -> str:
-    """``< 0.1 %`` and ``> 99.9 %`` rather than a rounded nothing or everything."""
+    """A share in percent; ``< 0.1 %`` and ``> 99.9 %`` so that only 0 and 1 are shown as 0 % and 100 %."""
     if share is None:
         return "–"
     if 0 < share < 0.001:
@@ -43,6 +45,12 @@ def percent(share: float | None) -> str:
     return f"{100 * share:.0f} %" if share in (0, 1) else f"{100 * share:.1f} %"
 
 
+def slack(ratio: float, safe: bool) -> str:
+    """A slack as ``1.23 ×``, rounded so that it does not contradict the verdict: 0.999 of an exposed cell is ``0.99 ×``."""
+    ratio = max(ratio, 1.0) if safe else min(math.floor(min(ratio, 1.0) * 100) / 100, 0.99)
+    return "∞" if math.isinf(ratio) else f"{ratio:,.0f} ×" if ratio >= 100 else f"{ratio:.2f} ×"
+
+
 def seconds(time: float) -> str:
     if time < 120:
         return "< 0.01 s" if time < 0.01 else f"{time:.2g} s" if time < 10 else f"{time:.0f} s"
@@ -50,6 +58,6 @@ def seconds(time: float) -> str:
 
 
 def listed(names: Sequence[str], limit: int = 5) -> str:
-    """``a, b and c``, or the first few and how many more."""
+    """``a, b and c``, or the first names and the number of others."""
     shown = [*names[:limit], f"{len(names) - limit:,} more"] if len(names) > limit else list(names)
     return " and ".join(part for part in (", ".join(shown[:-1]), *shown[-1:]) if part)
