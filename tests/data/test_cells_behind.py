@@ -330,7 +330,7 @@ def test_a_table_behind_must_have_the_cells_and_agree():
 
 
 def test_too_many_cells_behind_are_refused_unless_they_are_left_out(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("discreet.data.cross_classification.MOST", 20)
+    monkeypatch.setattr("discreet.data.cross_classification.MAX_CELLS_BEHIND", 20)
     full = survey(np.random.default_rng(0), (3, 3, 3), zeros=0.0)
     parts = [margin(full, by) for by in TRIANGLE]
     with pytest.raises(InputError, match="behind=False"):

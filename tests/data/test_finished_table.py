@@ -362,7 +362,7 @@ def test_numbers_may_be_text(tmp_path):
 def test_counts_are_whole(counts):
     refuse(
         TableError,
-        "'firms' counts contributors, but not all of its numbers are whole",
+        "'firms' counts contributors, but not all of its numbers are integers",
         columns(firms=counts),
         count="firms",
     )
