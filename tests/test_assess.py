@@ -99,7 +99,7 @@ def test_rules_that_cannot_be_applied(table):
         assess(table, "NK(4,80)")
     with pytest.raises(RuleError, match="count"):
         assess(table.with_columns(count=None), "FREQ(3)")
-    with pytest.raises(RuleError, match="asked for protection"):
+    with pytest.raises(RuleError, match="requested protection"):
         assess(table, "REQ(50)")
 
 

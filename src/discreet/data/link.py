@@ -62,7 +62,7 @@ def link(*tables: Table, equations: Sequence[str] = (), behind: BehindSource = T
     where = [np.array([index.setdefault(key, len(index)) for key in domain.keys], dtype=np.int64) for domain in domains]
     _check_shared(tables, domains, where, index, dimensions)
     n = len(index)
-    relations = [_moved(table.relations, at, n) for table, at in zip(tables, where, strict=True)]
+    relations = [_renumbered(table.relations, at, n) for table, at in zip(tables, where, strict=True)]
     columns = _columns(tables, where, n)
     relations.append(_implied(dimensions, responses, index, columns["value"]))
     weights = [_parse(text, responses) for text in equations]
@@ -77,7 +77,7 @@ def link(*tables: Table, equations: Sequence[str] = (), behind: BehindSource = T
     mask: NDArray[np.bool_] | None = None
     if cycles and behind is not False:
         found = cells_behind(cycles, tables, keys.astype(np.int64))
-        relations = [_moved(stack(relations), np.arange(n), n + len(found)), found.relations]
+        relations = [_renumbered(stack(relations), np.arange(n), n + len(found)), found.relations]
         if len(found):
             columns = with_cells_behind(columns, found, stack(relations), behind, tables, dimensions, responses)
             mask = np.arange(n + len(found)) >= n
@@ -94,7 +94,7 @@ def link(*tables: Table, equations: Sequence[str] = (), behind: BehindSource = T
     linked = Table(
         dimensions,
         keys[:, order],
-        relations=_moved(stack(relations), rank, n),
+        relations=_renumbered(stack(relations), rank, n),
         response=responses[0] if len(responses) == 1 else "value",
         is_count=tables[0].is_count,
         complete=len(tables) == 1 and tables[0].complete,
@@ -128,7 +128,7 @@ def _implied(
     for response in range(len(responses)):
         at = np.flatnonzero(keys[:, 0] == response)
         matrix, _ = additive(list(dimensions.values()), keys[at, 1:].T)
-        found.append(_moved(matrix, at, n))
+        found.append(_renumbered(matrix, at, n))
     candidates = sparse.csr_array(sparse.vstack(found, format="csr"))
     off = np.abs(candidates @ value) > 1e-6 * (abs(candidates) @ np.abs(value))
     return sparse.csr_array(candidates[~off])
@@ -228,12 +228,12 @@ def _parse(text: str, responses: tuple[str, ...]) -> dict[str, float]:
     return {left: -1.0} | {name.strip(): -1.0 if sign == "-" else 1.0 for sign, name in terms}
 
 
-def _moved(matrix: sparse.csr_array, at: np.ndarray, n: int) -> sparse.csr_array:
+def _renumbered(matrix: sparse.csr_array, at: np.ndarray, n: int) -> sparse.csr_array:
     """The same relations with columns renumbered."""
     columns = at[matrix.indices].astype(np.int32)
-    moved = sparse.csr_array((matrix.data.copy(), columns, matrix.indptr), shape=(matrix.shape[0], n))
-    moved.sort_indices()  # in place, hence the copy
-    return moved
+    renumbered = sparse.csr_array((matrix.data.copy(), columns, matrix.indptr), shape=(matrix.shape[0], n))
+    renumbered.sort_indices()  # in place, hence the copy
+    return renumbered
 
 
 def _columns(tables: Sequence[Table], where: Sequence[np.ndarray], n: int) -> dict[str, Any]:
