@@ -445,7 +445,7 @@ def test_a_jj_file_keeps_levels_of_free_cells_and_refuses_attackers(tmp_path, na
         assert np.array_equal(getattr(back, column), getattr(problem, column))
     assert back.lower[problem.status == Status.FREE].any()
     kept = (tmp_path / name).read_bytes()
-    with pytest.raises(FormatError, match=r"no place for attackers .* has 'b'\. Write it as a \.discreet bundle"):
+    with pytest.raises(FormatError, match=r"no place for further attackers, .* has 'b'\. Write it as a \.discreet bundle"):
         write_problem(problem.with_columns(others=(know(problem, "b", "b × y", 5.0),)), tmp_path / name)
     assert (tmp_path / name).read_bytes() == kept
 
@@ -501,7 +501,7 @@ def test_columns_in_any_order_and_a_mark_from_a_spreadsheet(tmp_path):
         ("attacker,cell,lower,upper\nB,b × y,5\n", "line 2: expected 4 fields, found 3."),
         ("attacker,cell,lower,upper\n\nB,b × y,5,15\n ,b × y,5,15\n", "line 4: the attacker has no name. Give one"),
         ("attacker,cell,lower,upper\noutsider,b × y,5,15\n", "line 2: the problem has an attacker 'outsider' already"),
-        ("attacker,cell,lower,upper\nB,b × w,5,15\n", "line 2: the problem has no cell 'b × w'. Write it as"),
+        ("attacker,cell,lower,upper\nB,b × w,5,15\n", "line 2: the problem has no cell 'b × w'. Write its label as"),
         (
             "attacker,cell,lower,upper\nB,b × y,5,15\nB,b × y,5,15\n",
             "line 3: cell 'b × y' of attacker 'B' occurs a second",

@@ -133,7 +133,7 @@ def test_what_a_jj_file_does_not_say_is_told_when_it_is_written_and_read(tmp_pat
         write_problem(problem, tmp_path / "problem.jj")
     told = str(caught[0].message)
     assert all(
-        words in told for words in ("publication of 1 cell", "leaves out 1 record", "weights are taken to be secret")
+        words in told for words in ("publication of 1 cell", "leaves out 1 record", "weights are assumed to be secret")
     )
     words = "The problem comes from a JJ file. Not known are its rules, consents of respondents, records left out"
     again = read_problem(tmp_path / "problem.jj")

@@ -146,7 +146,7 @@ class Problem:
         return np.stack([self.lower, self.upper, self.sliding]) if attacker.levels is None else attacker.levels
 
     @property
-    def in_whole_numbers(self) -> bool:
+    def is_integer(self) -> bool:
         """Whether readers know that all cells are integers: counts without weights."""
         value = self.table.value
         return self.table.is_count and bool(np.allclose(value, np.round(value), rtol=1e-14, atol=1e-9))
