@@ -18,7 +18,7 @@ from tests.helpers.fixed import secret
 from discreet.cli.main import cli
 from discreet.edit import blank_and_impute, swap
 from discreet.edit.pairing import partners
-from discreet.edit.record_codes import together
+from discreet.edit.record_codes import combined_by_unit
 from discreet.edit.selection import Rates
 from discreet.errors import DiscreetError, InputError
 
@@ -270,7 +270,7 @@ def test_what_records_are_together_does_not_depend_on_their_order():
     rng = np.random.default_rng(0)
     unit, code = rng.permutation(np.repeat(np.arange(200), rng.integers(1, 5, 200))), None
     code = rng.integers(0, 2, len(unit))
-    ids = together(code, unit)
+    ids = combined_by_unit(code, unit)
     what = [tuple(sorted(code[unit == u])) for u in range(200)]
     for u in range(200):
         for v in range(u):
@@ -378,7 +378,7 @@ def test_bad_requests_are_refused(words, says):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ({"columns": "block", "areas": "block", "keys": "sex"}, "'block' is to be blanked, and is an area"),
+        ({"columns": "block", "areas": "block", "keys": "sex"}, "'block' is to be blanked, and is also given as an area"),
         ({"columns": "job", "areas": "block", "keys": "sex", "by": "job"}, "'job' is to be blanked"),
         ({"columns": [], "areas": "block", "keys": "sex"}, "at least one column to blank"),
         ({"columns": "job", "areas": "block", "keys": "sex", "donors": "buy"}, "donors is 'exchange' or 'copy'"),
