@@ -126,7 +126,7 @@ def _unrecorded(basis: VerdictBasis) -> str | None:
         return None
     return (
         "The problem comes from a JJ file. Not known are its rules, consents of respondents, records left out, how sampling "
-        "weights are used, and whether values are whole numbers."
+        "weights are used, and whether values are integers."
     )
 
 
@@ -135,7 +135,7 @@ def _some_unrecorded(basis: VerdictBasis) -> str | None:
         return None
     return (
         "The table was checked as a file describes it that does not record rules, consents of respondents, records left out, how "
-        "sampling weights are used, and whether values are whole numbers."
+        "sampling weights are used, and whether values are integers."
     )
 
 
@@ -143,7 +143,7 @@ def _signed(basis: VerdictBasis) -> str | None:
     n = int(np.isneginf(basis.problem.prior_lower).sum())
     if not n:
         return None
-    return f"Values may be negative: readers are taken to know no lower bound of {plural(n, 'cell')}."
+    return f"Values may be negative: readers are assumed to know no lower bound of {plural(n, 'cell')}."
 
 
 def _weights(basis: VerdictBasis) -> str | None:
