@@ -20,7 +20,7 @@ from discreet.edit.record_codes import (
     records_of,
     with_rows,
 )
-from discreet.edit.report import EditReport, RecordComparison, by_area, wanted_tables
+from discreet.edit.report import EditReport, RecordComparison, wanted_tables
 from discreet.edit.selection import Rates, choose, is_unique
 from discreet.errors import InputError
 from discreet.secret import Secret
@@ -70,31 +70,17 @@ def blank_and_impute(
     for name in columns:
         after[name] = with_rows(frame[name], source)
     comparison = RecordComparison(frame, after, columns)
-    settings: dict[str, Any] = {
-        "columns": list(columns),
-        "areas": list(areas),
-        "keys": list(keys),
-        "by": list(by),
-        "donors": donors,
-    }
+    settings: dict[str, Any] = {"columns": list(columns), "areas": list(areas), "keys": list(keys), "by": list(by)}
+    settings["donors"] = donors
     if records is None:
-        settings |= {"rate": rate, "small": rates.highest, "small_area": small_area, "risk": risk}
+        settings |= rates.as_dict()
     report = EditReport(
         method="impute",
         settings=settings,
         secret=drawn.digits,
-        records=len(frame),
-        units=len(frame),
-        risky=int(risky.sum()),
-        chosen=int(chosen.sum()),
-        edited=int(edited.sum()),
-        unmatched=int((chosen & ~edited).sum()),
-        without_area=int((area == NO_AREA).sum()),
-        changed_records=int(comparison.differ().sum()),
         within={},
-        areas=by_area(frame, areas, area, risky=risky, chosen=chosen, edited=edited),
         tables=comparison.tables([(*by, *columns)] if donors == "exchange" else [], compared),
-        untouched=comparison.untouched(),
+        **comparison.counts(frame, areas, area, risky=risky, chosen=chosen, edited=edited),
     )
     return after, report
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.data.hierarchy import LABEL_SEPARATOR
-from discreet.edit.record_codes import as_tuple, check_columns, combined, numbered
+from discreet.edit.record_codes import NO_AREA, as_tuple, check_columns, combined, numbered
 from discreet.errors import InputError
 
 MAX_COMPARED_CODES = 100  # of columns compared by default: others, such as amounts, make no useful tables
@@ -106,6 +106,30 @@ class RecordComparison:
     def untouched(self) -> tuple[str, ...]:
         """The columns that are the same in every record; all columns are compared."""
         return tuple(name for name in self.before.columns if self.before[name].equals(self.after[name]))
+
+    def counts(
+        self,
+        units: pd.DataFrame,
+        areas: Sequence[str],
+        area: IntArray,
+        *,
+        risky: BoolArray,
+        chosen: BoolArray,
+        edited: BoolArray,
+    ) -> dict[str, Any]:
+        """The numbers in a report. ``units`` has one record per unit."""
+        return {
+            "records": len(self.before),
+            "units": len(units),
+            "risky": int(risky.sum()),
+            "chosen": int(chosen.sum()),
+            "edited": int(edited.sum()),
+            "unmatched": int((chosen & ~edited).sum()),
+            "without_area": int((area == NO_AREA).sum()),
+            "changed_records": int(self.differ().sum()),
+            "areas": by_area(units, areas, area, risky=risky, chosen=chosen, edited=edited),
+            "untouched": self.untouched(),
+        }
 
     def table(self, columns: Sequence[str], promised: bool) -> dict[str, Any]:
         """The changes of the cells of a table. Cells that are empty before and after are left out."""

@@ -40,6 +40,9 @@ class Rates:
         """The share in small areas."""
         return min(1.0, 4 * self.rate) if self.small is None else self.small
 
+    def as_dict(self) -> dict[str, float]:
+        return {"rate": self.rate, "small": self.highest, "small_area": self.small_area, "risk": self.risk}
+
     def of(self, size: IntArray) -> NDArray[np.float64]:
         """The shares in areas with these numbers of records."""
         return np.clip(self.highest * self.small_area / np.maximum(size, 1), self.rate, self.highest)

@@ -22,7 +22,7 @@ from discreet.edit.record_codes import (
     records_of,
     with_rows,
 )
-from discreet.edit.report import EditReport, RecordComparison, by_area, wanted_tables
+from discreet.edit.report import EditReport, RecordComparison, wanted_tables
 from discreet.edit.selection import Rates, choose, is_unique
 from discreet.errors import InputError
 from discreet.secret import Secret
@@ -78,29 +78,11 @@ def swap(
     comparison = RecordComparison(frame, after, areas)
     report = EditReport(
         method="swap",
-        settings={
-            "areas": list(areas),
-            "keys": list(keys),
-            "hold": list(hold),
-            "unit": unit,
-            "rate": rate,
-            "small": rates.highest,
-            "small_area": small_area,
-            "risk": risk,
-        },
+        settings={"areas": list(areas), "keys": list(keys), "hold": list(hold), "unit": unit, **rates.as_dict()},
         secret=drawn.digits,
-        records=len(frame),
-        units=len(units.first),
-        risky=int(risky.sum()),
-        chosen=int(chosen.sum()),
-        edited=int(edited.sum()),
-        unmatched=int((chosen & ~edited).sum()),
-        without_area=int((units.area == NO_AREA).sum()),
-        changed_records=int(comparison.differ().sum()),
         within=within,
-        areas=by_area(frame.iloc[units.first], areas, units.area, risky=risky, chosen=chosen, edited=edited),
         tables=comparison.tables([(*areas, *keys, *hold)], compared),
-        untouched=comparison.untouched(),
+        **comparison.counts(frame.iloc[units.first], areas, units.area, risky=risky, chosen=chosen, edited=edited),
     )
     return after, report
 
