@@ -31,6 +31,12 @@ from discreet.problem import Override, Problem
 FIRST_VERSION, ATTACKERS_VERSION, DECISIONS_VERSION = 1, 2, 3
 
 _RESPONDENTS = ("contributions", "respondents")  # in bundles of tables with contributions
+_TABLE_FACTS = ("response", "is_count", "complete")
+_LATER_TABLE_FACTS = {
+    "weights": "secret",
+    "counts_zeros": True,
+    "dropped": 0,
+}  # with the values in bundles without them
 _LEVELS = ("status", "cost", "lower", "upper", "sliding", "prior_lower", "prior_upper")
 
 
@@ -89,10 +95,9 @@ def _columns(levels: bool) -> tuple[str, ...]:
 def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
     cells: dict[str, Any] = {f"code:{name}": table.codes[d] for d, name in enumerate(table.dimensions)}
     cells |= {"value": table.value, "magnitude": table.magnitude}
-    if table.count is not None:
-        cells["count"] = table.count
-    if table.weighted_count is not None:
-        cells["weighted_count"] = table.weighted_count
+    for name in ("count", "weighted_count"):
+        if getattr(table, name) is not None:
+            cells[name] = getattr(table, name)
     for name, matrix in (("top", table.top), ("who", table.top_contributor), ("requested", table.requested)):
         if matrix is not None:
             cells |= {f"{name}:{k}": matrix[:, k] for k in range(matrix.shape[1])}
@@ -102,12 +107,7 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
     meta: dict[str, Any] = {
         "discreet": FIRST_VERSION,
         "confidential": "This file holds unprotected values.",
-        "response": table.response,
-        "is_count": table.is_count,
-        "complete": table.complete,
-        "weights": table.weights,
-        "counts_zeros": table.counts_zeros,
-        "dropped": table.dropped,
+        **{name: getattr(table, name) for name in (*_TABLE_FACTS, *_LATER_TABLE_FACTS)},
         "dimensions": {
             name: {"codes": list(h.codes), "parents": h.parents.tolist()} for name, h in table.dimensions.items()
         },
@@ -244,7 +244,8 @@ def _table(
         np.array([cells[f"code:{name}"] for name in dimensions], dtype=np.int32).reshape(len(dimensions), len(cells)),
         cells["value"].to_numpy(),
         relations,
-        response=meta["response"],
+        **{name: meta[name] for name in _TABLE_FACTS},
+        **{name: meta.get(name, default) for name, default in _LATER_TABLE_FACTS.items()},
         count=cells["count"].to_numpy() if "count" in cells else None,
         magnitude=cells["magnitude"].to_numpy(),
         top=matrix("top"),
@@ -254,13 +255,8 @@ def _table(
         extra={c.removeprefix("extra:"): cells[c].to_numpy() for c in cells if c.startswith("extra:")},
         names=tuple(cells["name"]) if "name" in cells else None,
         rhs=rhs,
-        is_count=meta["is_count"],
-        complete=meta["complete"],
         contributions=contributions,
         weighted_count=cells["weighted_count"].to_numpy() if "weighted_count" in cells else None,
-        weights=meta.get("weights", "secret"),  # in older bundles contributions are as reported
-        counts_zeros=meta.get("counts_zeros", True),
-        dropped=meta.get("dropped", 0),
         behind=np.arange(len(cells)) >= len(cells) - meta["behind"] if meta.get("behind") else None,
         behind_drawn=meta.get("behind_drawn", False),
         behind_left_out=meta.get("behind_left_out", False),

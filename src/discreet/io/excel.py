@@ -49,16 +49,12 @@ def _cross_table(book: Workbook, release: Release) -> None:
     missing = 0.0 if release.complete else None  # cells that linked tables do not have are not zero
     grey = PatternFill("solid", fgColor="DDDDDD")
     for code in row_codes:
-        shown = [_shown(at.get((code, column), missing), release.symbol) for column in column_codes]
-        for cell in _append(sheet, [code, *shown])[1:]:
+        values = [at.get((code, column), missing) for column in column_codes]
+        for cell in _append(sheet, [code, *(release.symbol if value != value else value for value in values)])[1:]:
             if cell.value == release.symbol:
                 cell.fill, cell.alignment = grey, Alignment(horizontal="right")
     _embolden_header(sheet)
     sheet.freeze_panes = "B2"
-
-
-def _shown(value: float | None, symbol: str) -> float | str | None:
-    return symbol if value != value else value
 
 
 def _append(sheet: Any, row: Iterable[Any]) -> list[Cell]:

@@ -94,19 +94,11 @@ def write_problem(problem: Problem, path: str | Path) -> None:
     if problem.positive:  # readers know that suppressed counts are not zero
         known = problem.posed(suppresses=False, lists_zeros=True)
         problem = problem.with_columns(prior_lower=known.prior_lower, lower=known.lower)
-    if problem.overrides:
-        cells = [one.cell for one in problem.overrides]
+    if decided := [*(one.cell for one in problem.overrides), *problem.withheld]:
         raise FormatError(
-            f"A JJ file has no place for decisions, and {len(cells):,} sensitive cells may be published by decision, e.g. "
-            f"{some(cells)}. Write the problem as a .discreet bundle, which keeps them.",
-            cells,
-        )
-    if problem.withheld:
-        cells = list(problem.withheld)
-        raise FormatError(
-            f"A JJ file has no place for decisions, and sensitive cells are to be suppressed by decision, e.g. {some(cells)}. "
-            "Write the problem as a .discreet bundle, which keeps them.",
-            cells,
+            f"A JJ file has no place for decisions, and there are decisions on {plural(len(decided), 'sensitive cell')}, e.g. "
+            f"{some(decided)}. Write the problem as a .discreet bundle, which keeps them.",
+            decided,
         )
     if warning := not_said(problem):
         warnings.warn(warning, stacklevel=2)

@@ -28,16 +28,13 @@ def write_pattern(protection: Protection, path: str | Path) -> None:
         [Decision(decision).word for decision in protection.decision],
     ]
     if not protection.only_suppresses:
-        columns += [_texts(column) for column in (protection.published, protection.lower, protection.upper)]
+        for column in (protection.published, protection.lower, protection.upper):
+            columns.append([repr(value) if math.isfinite(value) else "" for value in column.tolist()])
     create_private(path)
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(PATTERN_COLUMNS if protection.only_suppresses else INTERVAL_COLUMNS)
         writer.writerows(zip(*columns, strict=True))
-
-
-def _texts(column: np.ndarray) -> list[str]:
-    return [repr(value) if math.isfinite(value) else "" for value in column.tolist()]
 
 
 def read_pattern(problem: Problem, path: str | Path) -> Protection:
