@@ -153,7 +153,7 @@ def test_a_folder_that_is_swept_before_it_is_opened(tmp_path, monkeypatch):
 
 
 def test_drafts_in_a_folder_without_locks(tmp_path, monkeypatch):
-    """Nobody can tell whose they are: nothing is swept, and writing works."""
+    """Without locks the owner of a draft is unknown: no draft is removed, and writing works."""
     from discreet import drafts as module
 
     monkeypatch.setattr(module, "_lock", lambda *_, **__: False)

@@ -527,7 +527,7 @@ def test_a_folder_is_not_written_over(tmp_path, release):
     assert list(tmp_path.iterdir()) == [tmp_path / "release.csv"]
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs a user whom permissions stop")
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs a user without all permissions")
 def test_a_folder_that_is_not_ours(tmp_path, release):
     tmp_path.chmod(0o500)
     with pytest.raises(FormatError, match="Permission denied"):
@@ -537,7 +537,7 @@ def test_a_folder_that_is_not_ours(tmp_path, release):
 @pytest.mark.skipif(os.name != "posix", reason="permissions")
 @pytest.mark.parametrize(("public", "mode"), [(True, 0o640), (False, 0o600)])
 def test_a_file_gets_its_permissions(tmp_path, public, mode):
-    """Drafts are private; a public file that takes their place is for whom the user's settings say, any other stays private."""
+    """Drafts are private; a public file that replaces them has the default permissions of the user, any other stays private."""
     before = os.umask(0o027)
     try:
         with writing(tmp_path / "out.csv", public=public) as draft:

@@ -69,13 +69,13 @@ def test_verdict_has_one_entry_a_cell_and_levels_only_where_sensitive(text):
 
 @pytest.mark.parametrize("text", [text for text in ALL if not text.startswith(("FREQ", "WFREQ", "ZERO"))])
 def test_cells_of_zeros_are_sensitive_only_where_the_boundary_counts(text):
-    """Daalmans & de Waal, section 2: everybody learns that nobody in the cell had any turnover."""
+    """Daalmans & de Waal, section 2: readers learn that no respondent in the cell had any turnover."""
     strict = parse_rule(text)
     assert not strict(cells_for(strict)).sensitive[4:].any()
     inclusive = parse_rule(text, boundary="inclusive")
     if hasattr(inclusive, "boundary"):
         verdict = inclusive(cells_for(inclusive))
-        assert verdict.sensitive[4:].tolist() == [True, True, False]  # nobody is in the last cell
+        assert verdict.sensitive[4:].tolist() == [True, True, False]  # the last cell has no contributor
         assert not verdict.lower[4:].any()
         assert not verdict.upper[4:].any()
 
