@@ -100,8 +100,8 @@ def test_every_attacker_is_judged_by_levels_of_their_own(table, kind, seeds):
             expected = infer(protection, cell, attackers[who])
             found = float(exact.lower[row]), float(exact.upper[row])
             assert all(a == b or abs(a - b) <= 1e-6 * size for a, b in zip(found, expected, strict=True))
-            exact = problem.status[cell] == Status.PRIMARY and protection.lower[cell] == protection.upper[cell]
-            short = np.inf if exact else missing(value, expected, level)
+            disclosed = problem.status[cell] == Status.PRIMARY and protection.lower[cell] == protection.upper[cell]
+            short = np.inf if disclosed else missing(value, expected, level)
             assert exact.safe[row] == (short <= 0) or abs(short) < SLACK
 
 
