@@ -1,4 +1,4 @@
-"""From a table to a problem: who is protected, how well, and against whom."""
+"""From a table to a problem: sensitive cells, protection levels and prior bounds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from discreet.errors import InputError, RuleError, TableError
 from discreet.problem import Override, Problem, Status
 from discreet.rules import Dominance, Percent
 
-# Ann dominates a × x, Cleo is alone in b × y; nobody is anywhere near in the other cells, and a × z is empty.
+# Ann dominates a × x, Cleo is alone in b × y; the other cells are far from sensitive, and a × z is empty.
 CELLS = pd.DataFrame(
     [
         ("a", "x", 100, 2, 90, 10, 0, "Ann", "Bob", None),
@@ -99,7 +99,7 @@ def test_rules_that_cannot_be_applied(table):
         assess(table, "NK(4,80)")
     with pytest.raises(RuleError, match="count"):
         assess(table.with_columns(count=None), "FREQ(3)")
-    with pytest.raises(RuleError, match="asked for protection"):
+    with pytest.raises(RuleError, match="requested protection"):
         assess(table, "REQ(50)")
 
 
@@ -233,7 +233,7 @@ def test_margins_that_are_none(table, margin):
 
 
 def test_who_consents_is_no_longer_protected(table):
-    """Without Ann the target in a × x is Bob, whom she can tell to within 10 percent of his 10."""
+    """Without Ann the target in a × x is Bob, and she can estimate his 10 to within 10 percent."""
     problem = assess(table, "P(10)", waivers=["Ann"])
     assert sensitive(problem) == ["a × x", "b × y"]
     assert levels(problem, "a × x") == pytest.approx((1, 1))
@@ -267,7 +267,7 @@ def test_waivers_need_the_names_of_contributors(table):
             assess(anonymous, "FREQ(3)", waivers=["Ann"])
 
 
-# -- what everybody knows beforehand ------------------------------------------------------------------------------------
+# -- prior knowledge of all readers --------------------------------------------------------------------------------------
 
 
 def test_everybody_knows_that_nothing_is_negative(table):
@@ -284,7 +284,7 @@ def test_everybody_knows_everything_to_within_q_percent(table):
 
 
 def test_so_many_percent_say_nothing_of_a_zero():
-    """A sensitive zero would be known to everybody, and so need no protection."""
+    """A sensitive zero would be known to all readers, and so need no protection."""
     frame = pd.DataFrame({"g": list("abbb"), "v": [0, 5, 6, 7]})
     problem = assess(tabulate(frame, "g", "v"), "FREQ(3)", prior=50)
     zero = problem.table.index("a")
@@ -296,7 +296,7 @@ def test_so_many_percent_say_nothing_of_a_zero():
 
 
 def test_no_level_reaches_beyond_what_everybody_knows(table):
-    """Nobody can be made to believe in 160 percent of what they know to within 30."""
+    """Readers who know a value to within 30 percent cannot be made to consider 160 percent of it possible."""
     problem = assess(table, (), statuses={"a × y": "primary"}, margin=60, prior=30)
     assert levels(problem, "a × y") == pytest.approx((60, 60))
     problem = assess(table, (), statuses={"a × y": "primary"}, margin=160)

@@ -94,14 +94,14 @@ def test_every_attacker_is_judged_by_levels_of_their_own(table, kind, seeds):
         assert exact.required.T.tolist() == [list(level) for level in needs.values()]
         assert quick.safe.tolist() == exact.safe.tolist()
         assert np.array_equal(quick.cell, exact.cell)
-        whom = problem.attackers()
+        attackers = problem.attackers()
         for row, ((who, cell), level) in enumerate(needs.items()):
             value, size = problem.table.value[cell], max(problem.table.magnitude[cell], 1.0)
-            expected = infer(protection, cell, whom[who])
+            expected = infer(protection, cell, attackers[who])
             found = float(exact.lower[row]), float(exact.upper[row])
             assert all(a == b or abs(a - b) <= 1e-6 * size for a, b in zip(found, expected, strict=True))
-            told = problem.status[cell] == Status.PRIMARY and protection.lower[cell] == protection.upper[cell]
-            short = np.inf if told else missing(value, expected, level)
+            disclosed = problem.status[cell] == Status.PRIMARY and protection.lower[cell] == protection.upper[cell]
+            short = np.inf if disclosed else missing(value, expected, level)
             assert exact.safe[row] == (short <= 0) or abs(short) < SLACK
 
 
@@ -119,12 +119,12 @@ def test_every_pattern_of_a_small_table(seed):
     near = np.where(rng.random(9) < 0.2, 0.1 * table.magnitude, np.inf)
     mild = Attacker("mild", table.value - near, table.value + near, 0.3 * need)
     problem = problem.with_columns(others=(mild, Attacker("sharp", table.value - 2 * near, table.value + near)))
-    whom, verdicts = problem.attackers(), set()
+    attackers, verdicts = problem.attackers(), set()
     for choice in itertools.product([False, True], repeat=len(problem.free)):
         suppressed = status == Status.PRIMARY
         suppressed[problem.free] = choice
         protection = suppress(problem, suppressed)
-        seen = [infer_with_glpk(protection, list(range(9)), who) for who in whom]
+        seen = [infer_with_glpk(protection, list(range(9)), attacker) for attacker in attackers]
         short = [
             missing(table.value[cell], seen[who][cell], level)
             for (who, cell), level in requirements(problem, protection).items()
@@ -148,7 +148,7 @@ def square() -> tuple[Problem, Protection]:
 
 
 def know(problem: Problem, name: str, cell: str, near: float, levels: np.ndarray | None = None) -> Attacker:
-    """Somebody who knows one cell to within ``near``."""
+    """An attacker who knows one cell to within ``near``."""
     lower, upper = problem.prior_lower.copy(), problem.prior_upper.copy()
     i = problem.table.index(cell)
     lower[i], upper[i] = problem.table.value[i] - near, problem.table.value[i] + near
@@ -176,7 +176,7 @@ def test_levels_of_a_published_cell_do_not_count_when_it_is_asked_about():
 
 
 def test_an_interval_counts_as_hidden():
-    """c × z is published to within five, which is less than the eight it needs if it is not told."""
+    """c × z is published to within five, which is less than the eight it needs if it is suppressed."""
     problem, plain = square()
     lower, upper = plain.lower.copy(), plain.upper.copy()
     decision, published = plain.decision.copy(), plain.published.copy()
@@ -212,8 +212,8 @@ def test_each_attacker_has_levels_of_their_own():
 
 def test_a_primary_that_is_published_is_exposed_to_everybody():
     problem, protection = square()
-    nobody = know(problem, "unconcerned", "b × y", 5.0, np.zeros((3, len(problem))))
-    problem = problem.with_columns(others=(nobody,))
+    unconcerned = know(problem, "unconcerned", "b × y", 5.0, np.zeros((3, len(problem))))
+    problem = problem.with_columns(others=(unconcerned,))
     suppressed = protection.suppressed & (problem.status != Status.PRIMARY)
     assert not audit(problem, suppress(problem, suppressed), attackers=problem.attackers()[1:]).passed
 
@@ -376,9 +376,9 @@ def test_kelly_protects_against_several_attackers_and_what_it_hides_on_the_way(p
         except NoSafePatternError:
             continue
         assert audit(problem, protection).passed
-        whom = problem.attackers()
+        attackers = problem.attackers()
         for (who, cell), level in requirements(problem, protection).items():
-            assert missing(table.value[cell], infer(protection, cell, whom[who]), level) < SLACK
+            assert missing(table.value[cell], infer(protection, cell, attackers[who]), level) < SLACK
         safe += 1
 
 
@@ -445,7 +445,9 @@ def test_a_jj_file_keeps_levels_of_free_cells_and_refuses_attackers(tmp_path, na
         assert np.array_equal(getattr(back, column), getattr(problem, column))
     assert back.lower[problem.status == Status.FREE].any()
     kept = (tmp_path / name).read_bytes()
-    with pytest.raises(FormatError, match=r"no place for attackers .* has 'b'\. Write it as a \.discreet bundle"):
+    with pytest.raises(
+        FormatError, match=r"no place for further attackers, .* has 'b'\. Write it as a \.discreet bundle"
+    ):
         write_problem(problem.with_columns(others=(know(problem, "b", "b × y", 5.0),)), tmp_path / name)
     assert (tmp_path / name).read_bytes() == kept
 
@@ -501,7 +503,7 @@ def test_columns_in_any_order_and_a_mark_from_a_spreadsheet(tmp_path):
         ("attacker,cell,lower,upper\nB,b × y,5\n", "line 2: expected 4 fields, found 3."),
         ("attacker,cell,lower,upper\n\nB,b × y,5,15\n ,b × y,5,15\n", "line 4: the attacker has no name. Give one"),
         ("attacker,cell,lower,upper\noutsider,b × y,5,15\n", "line 2: the problem has an attacker 'outsider' already"),
-        ("attacker,cell,lower,upper\nB,b × w,5,15\n", "line 2: the problem has no cell 'b × w'. Write it as"),
+        ("attacker,cell,lower,upper\nB,b × w,5,15\n", "line 2: the problem has no cell 'b × w'. Write its label as"),
         (
             "attacker,cell,lower,upper\nB,b × y,5,15\nB,b × y,5,15\n",
             "line 3: cell 'b × y' of attacker 'B' occurs a second",
@@ -544,7 +546,7 @@ def test_a_file_of_attackers_that_is_not_there(tmp_path):
 
 @pytest.fixture
 def call(tmp_path, monkeypatch, capsys) -> Callable[..., tuple[int, str]]:
-    """In a folder with the square as a bundle and as a JJ file, its pattern, and somebody who comes too close to b × y."""
+    """In a folder with the square as a bundle and as a JJ file, its pattern, and an attacker who infers b × y too closely."""
     problem, protection = square()
     monkeypatch.chdir(tmp_path)
     write_problem(problem, "p.discreet")

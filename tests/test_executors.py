@@ -1,4 +1,4 @@
-"""Work by any executor: in order, its errors unchanged, and nothing begun that nobody waits for."""
+"""Work by any executor: in order, with its errors unchanged, and no work started whose result is not needed."""
 
 from __future__ import annotations
 

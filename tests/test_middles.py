@@ -1,4 +1,4 @@
-"""Simple guesses at sensitive values, told apart from chance."""
+"""Simple guesses at sensitive values, distinguished from chance."""
 
 from __future__ import annotations
 

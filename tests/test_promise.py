@@ -108,11 +108,11 @@ def test_zeros_of_suppressed_counts_are_said():
 
 
 def test_a_largest_change_that_must_stay_secret_is_said(tmp_path):
-    """Told 5, changed by 1 at most: whoever knows the 1 has a narrower interval than was audited."""
+    """The announced limit is 5, the largest change 1: a reader who knows the 1 has a narrower interval than was audited."""
     records = pd.concat([RECORDS] * 5).assign(key=range(1, 46))
     problem = assess(tabulate(records, BY, extra=["key"]), "FREQ(3)")
-    told, public = (CellKey(deviation=1, variance=0.5, announced=most) for most in (5, None))
-    found = protect(problem, told)
+    announced, public = (CellKey(deviation=1, variance=0.5, announced=most) for most in (5, None))
+    found = protect(problem, announced)
     words = "safety against readers depends on the largest change staying secret."
     assert words in said(problem, found=found)
     assert words not in said(problem, found=protect(problem, public))
@@ -131,9 +131,10 @@ def test_what_a_jj_file_does_not_say_is_told_when_it_is_written_and_read(tmp_pat
     problem = assess(table, "P(10)", waivers=[("F0", "a × x")])
     with pytest.warns(UserWarning, match="does not say") as caught:
         write_problem(problem, tmp_path / "problem.jj")
-    told = str(caught[0].message)
+    message = str(caught[0].message)
     assert all(
-        words in told for words in ("publication of 1 cell", "leaves out 1 record", "weights are taken to be secret")
+        words in message
+        for words in ("publication of 1 cell", "leaves out 1 record", "weights are assumed to be secret")
     )
     words = "The problem comes from a JJ file. Not known are its rules, consents of respondents, records left out"
     again = read_problem(tmp_path / "problem.jj")
@@ -176,7 +177,7 @@ def test_safe_says_how_many_cells_are_excepted(n, words):
 
 
 def test_intervals_with_values_in_their_middles_are_called_so():
-    """Who accepts them is told beside the verdict, as attacks that guess the middle are left out then."""
+    """If they are accepted, the verdict says so, as attacks that guess the middle are then left out."""
     problem = pose(cross_table("abc", "xyz", [[20, 50, 10], [8, 19, 22], [17, 32, 12]]), {"a × x": 4.0, "b × y": 3.0})
     exact = promise(protect(problem, with_options("intervals", exact=True)))
     assert sum("a simple guess finds most of them" in sentence for sentence in exact) == 1
@@ -184,7 +185,7 @@ def test_intervals_with_values_in_their_middles_are_called_so():
     assert not any("a simple guess" in sentence for sentence in drawn)
 
 
-# -- what readers of the release are told -----------------------------------------------------------------------------
+# -- sentences for readers of the release -----------------------------------------------------------------------------
 
 
 def test_readers_are_told_the_level():
@@ -238,11 +239,11 @@ def test_readers_are_told_that_respondents_may_know_more_than_readers_do():
 
 
 def test_a_secret_limit_and_values_in_the_middle_are_not_told_to_readers():
-    """Whoever is told so has the key: the sentence about guesses, which stands beside every table, has to do."""
+    """The sentence would reveal the guess: the one about guesses, which is shown for every table, must suffice."""
     records = pd.concat([RECORDS] * 5).assign(key=range(1, 46))
     problem = assess(tabulate(records, BY, extra=["key"]), "FREQ(3)")
-    told, public = (protect(problem, CellKey(deviation=1, variance=0.5, announced=most)) for most in (5, None))
-    assert shareable_promise(told) == shareable_promise(public)
+    announced, public = (protect(problem, CellKey(deviation=1, variance=0.5, announced=most)) for most in (5, None))
+    assert shareable_promise(announced) == shareable_promise(public)
     middle = pose(cross_table("abc", "xyz", [[20, 50, 10], [8, 19, 22], [17, 32, 12]]), {"a × x": 4.0, "b × y": 3.0})
     exact, drawn = protect(middle, with_options("intervals", exact=True)), protect(middle, "intervals")
     assert shareable_promise(exact) == shareable_promise(drawn)

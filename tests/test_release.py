@@ -70,7 +70,7 @@ def test_the_audit_of_another_protection_is_refused(problem, safe):
 
 
 def test_an_audit_that_leaves_out_other_suppressed_cells_is_refused(problem):
-    """e × f stands alone in its row and its column: everybody computes it."""
+    """e × f is the only suppressed cell of its row and its column: readers can compute it."""
     found = suppressing(problem, *SQUARE, "e × f")
     assert not audit(problem, found).passed
     partly = audit(problem, found, cells=problem.primaries)
@@ -136,9 +136,9 @@ def test_an_audit_that_leaves_out_cells_is_refused(problem):
 
 
 def test_an_audit_against_somebody_else_is_refused(problem, safe):
-    nobody = Attacker("somebody else", np.full(16, -np.inf), np.full(16, np.inf))
+    other = Attacker("another one", np.full(16, -np.inf), np.full(16, np.inf))
     with pytest.raises(NotSafeError, match="leaves out"):
-        publish(problem, safe, audit(problem, safe, attackers=[nobody]))
+        publish(problem, safe, audit(problem, safe, attackers=[other]))
 
 
 def test_an_audit_against_a_namesake_who_knows_less_is_refused(problem):
@@ -301,11 +301,11 @@ def test_intervals_are_published_beside_values_and_never_narrowed():
     value = problem.table.value
     n = len(value)
     published = np.where(np.arange(n) == n - 1, np.nan, value)
-    told = publish_intervals(problem, published, value - 2.123456, value + 2.123456, cost=0.0)
-    release = publish(problem, told, audit(problem, told))
-    assert np.all(release.lower <= told.lower)
-    assert np.all(release.upper >= told.upper)
-    assert np.all(told.lower - release.lower < 0.01)
+    adjusted = publish_intervals(problem, published, value - 2.123456, value + 2.123456, cost=0.0)
+    release = publish(problem, adjusted, audit(problem, adjusted))
+    assert np.all(release.lower <= adjusted.lower)
+    assert np.all(release.upper >= adjusted.upper)
+    assert np.all(adjusted.lower - release.lower < 0.01)
     frame = release.frame(symbols=True)
     assert list(frame.columns) == ["row", "column", "value", "value lower", "value upper"]
     assert frame["value"].iloc[-1] == release.symbol
@@ -318,7 +318,7 @@ def test_a_hidden_cell_without_an_interval_has_no_ends():
     value = problem.table.value
     suppressed = np.arange(len(value)) >= 3
     lower, upper = np.where(suppressed, -np.inf, value - 2), np.where(suppressed, np.inf, value + 2)
-    told = publish_intervals(problem, np.where(suppressed, np.nan, value), lower, upper, cost=0.0)
-    frame = publish(problem, told, audit(problem, told)).frame()
+    adjusted = publish_intervals(problem, np.where(suppressed, np.nan, value), lower, upper, cost=0.0)
+    frame = publish(problem, adjusted, audit(problem, adjusted)).frame()
     assert frame[frame.value.isna()].iloc[:, 2:].isna().all().all()
     assert frame[frame.value.notna()]["value upper"].dtype == "Int64"

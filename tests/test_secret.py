@@ -1,4 +1,4 @@
-"""Randomness that protects comes from a secret: nobody who has the package can repeat a run."""
+"""Random numbers that protect come from a secret: an attacker who has the package cannot repeat a run."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_methods_that_do_not_draw_have_none_to_report(method):
 
 
 def test_random_rounding_cannot_be_replayed_with_the_default_seed():
-    """Whoever has the package ran it on a candidate, with the default seed, and kept the candidates that fit."""
+    """An attacker ran the package on candidates, with the default seed, and kept those with the same release."""
     hits = cells = 0
     for number in range(200):
         rng = np.random.default_rng(number)
@@ -212,10 +212,10 @@ def test_the_command_writes_a_secret_that_nobody_else_can_read(here):
 
 def test_a_run_is_repeated_with_the_secret_of_its_report(here):
     words = ["--method", "intervals", "--quiet"]
-    told = call("protect", "problem.discreet", *words, "--out", "one.csv", "--report", "one.json")
-    assert told.exit_code == 0
+    done = call("protect", "problem.discreet", *words, "--out", "one.csv", "--report", "one.json")
+    assert done.exit_code == 0
     digits = json.loads(Path("one.json").read_text(encoding="utf-8"))["secret"]
-    assert digits not in told.output
+    assert digits not in done.output
     assert digits not in Path("one.csv").read_text(encoding="utf-8")
     Path("secret.txt").write_text(digits, encoding="ascii")
     call("protect", "problem.discreet", *words, "--secret", "secret.txt", "--out", "two.csv")
@@ -225,10 +225,10 @@ def test_a_run_is_repeated_with_the_secret_of_its_report(here):
 
 def test_a_seed_in_the_file_is_refused_without_being_told(here):
     Path("seed.txt").write_text("20261116", encoding="ascii")
-    told = call("protect", "problem.discreet", "--method", "perturb", "--secret", "seed.txt", "--out", "one.csv")
-    assert isinstance(told.exception, InputError)
-    assert "128 bits" in str(told.exception)
-    assert "20261116" not in str(told.exception)
+    done = call("protect", "problem.discreet", "--method", "perturb", "--secret", "seed.txt", "--out", "one.csv")
+    assert isinstance(done.exception, InputError)
+    assert "128 bits" in str(done.exception)
+    assert "20261116" not in str(done.exception)
     assert not Path("one.csv").exists()
 
 

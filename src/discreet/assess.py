@@ -207,8 +207,8 @@ def _prior(table: Table, prior: float | None) -> tuple[FloatArray, FloatArray]:
     unknown = table.magnitude == 0  # a percentage of zero would reveal the value
     if table.behind is not None and table.behind_drawn:  # drawn values: the true ones are not near them
         unknown |= table.behind
-    slack = prior / 100 * table.magnitude
-    return np.where(unknown, lower, table.value - slack), np.where(unknown, upper, table.value + slack)
+    error = prior / 100 * table.magnitude
+    return np.where(unknown, lower, table.value - error), np.where(unknown, upper, table.value + error)
 
 
 def _waived(table: Table, waivers: Iterable[str | tuple[str, Label]]) -> BoolArray | None:

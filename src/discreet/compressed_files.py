@@ -26,10 +26,10 @@ def largest_content(compressed: int) -> int:
 
 def refuse_content(path: str | Path, bytes_: int, compressed: int) -> None:
     """Raise an error if a file holds more than it may."""
-    most = largest_content(compressed)
-    if bytes_ > most:
+    limit = largest_content(compressed)
+    if bytes_ > limit:
         raise FormatError(
-            f"{path} has {compressed:,} bytes and holds more than {most:,} bytes: more than {MAX_EXPANSION} times its size, "
+            f"{path} has {compressed:,} bytes and holds more than {limit:,} bytes: more than {MAX_EXPANSION} times its size, "
             "which no table needs. If the file is correct, decompress it yourself and use the result."
         )
 

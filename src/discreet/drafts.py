@@ -17,18 +17,14 @@ try:
 except ImportError:  # no locks on this system: drafts of other runs are not removed
     fcntl = None  # type: ignore[assignment]
 
-PREFIX = ".discreet-draft-"
+DRAFT_PREFIX = ".discreet-draft-"
 
 
 @contextmanager
 def draft_file(folder: Path, suffix: str) -> Iterator[Path]:
     """An empty file that only its owner can read; it is removed at the end unless it was moved."""
     sweep(folder)
-
-    def make() -> tuple[int, str]:
-        return tempfile.mkstemp(prefix=PREFIX, suffix=suffix, dir=folder)
-
-    with _locked(make) as name:
+    with _locked(lambda: tempfile.mkstemp(prefix=DRAFT_PREFIX, suffix=suffix, dir=folder)) as name:
         try:
             yield Path(name)
         finally:
@@ -42,7 +38,7 @@ def draft_folder() -> Iterator[Path]:
 
     def make() -> tuple[int, str]:
         while True:
-            name = tempfile.mkdtemp(prefix=PREFIX)
+            name = tempfile.mkdtemp(prefix=DRAFT_PREFIX)
             try:
                 return (os.open(name, os.O_RDONLY) if fcntl else -1), name
             except FileNotFoundError:  # another run removed it before it was opened
@@ -76,7 +72,7 @@ def sweep(folder: str | Path) -> None:
     if not fcntl:
         return
     try:
-        names = [name for name in os.listdir(folder) if name.startswith(PREFIX)]
+        names = [name for name in os.listdir(folder) if name.startswith(DRAFT_PREFIX)]
     except OSError:
         return
     for name in names:
@@ -109,7 +105,7 @@ def _lock(handle: int, *, wait: bool) -> bool:
 
 
 def is_draft(path: Path) -> bool:
-    return path.name.startswith(PREFIX) and path.exists()
+    return path.name.startswith(DRAFT_PREFIX) and path.exists()
 
 
 def create_private(path: str | Path) -> None:

@@ -91,8 +91,8 @@ class Problem:
             level = getattr(self, name)
             self._refuse(~np.isfinite(level) | (level < 0), f"have a negative or infinite {name} protection level")
         value = self.table.value
-        noise = 1e-9 * np.maximum(np.abs(value), 1e-9)
-        outside = ~(self.prior_lower <= value + noise) | ~(value - noise <= self.prior_upper)
+        tolerance = 1e-9 * np.maximum(np.abs(value), 1e-9)  # for rounding errors of bounds
+        outside = ~(self.prior_lower <= value + tolerance) | ~(value - tolerance <= self.prior_upper)
         self._refuse(outside, "lie outside the prior bounds of all readers")
         names = ["outsider", *(attacker.name for attacker in self.others)]
         if len(set(names)) < len(names):
@@ -102,7 +102,7 @@ class Problem:
                 raise TableError(
                     f"Attacker {attacker.name!r} knows bounds of {len(attacker.lower)} cells; the table has {n}."
                 )
-            outside = ~(attacker.lower <= value + noise) | ~(value - noise <= attacker.upper)
+            outside = ~(attacker.lower <= value + tolerance) | ~(value - tolerance <= attacker.upper)
             self._refuse(outside, f"lie outside the prior bounds of attacker {attacker.name!r}")
 
     def _refuse(self, bad: BoolArray, fault: str) -> None:
@@ -146,7 +146,7 @@ class Problem:
         return np.stack([self.lower, self.upper, self.sliding]) if attacker.levels is None else attacker.levels
 
     @property
-    def in_whole_numbers(self) -> bool:
+    def is_integer(self) -> bool:
         """Whether readers know that all cells are integers: counts without weights."""
         value = self.table.value
         return self.table.is_count and bool(np.allclose(value, np.round(value), rtol=1e-14, atol=1e-9))
@@ -193,22 +193,22 @@ class Problem:
         if lists_zeros:
             floor = self.floor(np.ones(len(self), dtype=bool))
         # Levels of cells that are already suppressed do not apply, except that the cells must not be computable.
-        most = np.where(given, 0.0, np.inf)
-        down = np.minimum(most, self.table.value - floor)
+        limit = np.where(given, 0.0, np.inf)
+        down = np.minimum(limit, self.table.value - floor)
         capped = replace(
             self,
             status=np.where(given, Status.PRIMARY, self.status).astype(np.int8),
             prior_lower=np.maximum(self.prior_lower, floor),
             lower=np.minimum(self.lower, down),
-            upper=np.minimum(self.upper, most),
-            sliding=np.minimum(self.sliding, most),
+            upper=np.minimum(self.upper, limit),
+            sliding=np.minimum(self.sliding, limit),
         )
         outsider = capped.attackers()[0]
         levels = capped.with_least(capped.levels(outsider), outsider, capped.status == Status.PRIMARY)
         return replace(
             capped,
             sliding=levels[2],
-            others=tuple(attacker.at_most(np.stack([down, most, most])) for attacker in self.others),
+            others=tuple(attacker.with_levels_at_most(np.stack([down, limit, limit])) for attacker in self.others),
             least=np.zeros(len(self)),
             smallest=np.zeros(len(self)),
         )

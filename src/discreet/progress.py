@@ -1,4 +1,4 @@
-"""Telling a person how long work is going, and stopping it in time."""
+"""Progress of long work, and its time limit."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from rich.progress import Progress as Bars
 
 
 class Progress(Protocol):
-    """What long work reports to. The library is silent unless handed one."""
+    """Receives reports of long work. By default the library reports nothing."""
 
     def stage(self, name: str, total: int) -> None:
-        """A new piece of work of ``total`` steps begins."""
+        """A stage of ``total`` steps begins."""
 
     def update(self, done: int, note: str = "") -> None:
-        """``done`` steps of the current piece are finished."""
+        """``done`` steps of the current stage are finished."""
 
 
 class Silent:
+    """Ignores all reports."""
+
     def stage(self, name: str, total: int) -> None:
         pass
 
@@ -35,7 +37,7 @@ ENDED_EARLY = ("time_limit", "interrupted")  # statuses of work that a limit or 
 
 
 class Budget:
-    """How long a piece of work may take, how small a gap is good enough, and whether the user cancelled the work.
+    """The time limit of a piece of work, the gap at which it may end, and whether the user cancelled it.
 
     ``seconds`` is None if there is no time limit. Budgets made from a budget are cancelled together with it.
     """
@@ -83,7 +85,7 @@ class Budget:
             self.cancel()
 
     def without(self, seconds: float) -> Budget:
-        """A budget of the time left less so many seconds."""
+        """A budget of the time left minus this number of seconds."""
         return self._of(None if self.left is None else max(self.left - seconds, 0.0))
 
     def share(self, share: float) -> Budget:
@@ -97,11 +99,11 @@ class Budget:
 
 
 class OutOfTime(Exception):
-    """Work that reports to :class:`Timed` has gone on for longer than it may."""
+    """Raised by :class:`Timed` if the budget is over."""
 
 
 class Timed:
-    """Progress that ends the work reporting to it, by :class:`OutOfTime`, when a budget is over."""
+    """Progress that raises :class:`OutOfTime` at the first report after a budget is over."""
 
     def __init__(self, progress: Progress, budget: Budget) -> None:
         self._progress, self._budget = progress, budget
@@ -125,6 +127,8 @@ class Timed:
 
 
 class _OnTerminal:
+    """One progress bar, for the current stage."""
+
     def __init__(self, bars: Bars) -> None:
         self._bars = bars
         self._task: TaskID | None = None
@@ -132,7 +136,7 @@ class _OnTerminal:
     def stage(self, name: str, total: int) -> None:
         if self._task is not None:
             self._bars.remove_task(self._task)
-        # Without a total the bar moves to and fro.
+        # Without a total the bar is animated.
         self._task = self._bars.add_task(name, total=total or None, note="", of=f"/{total:,}" if total else "")
 
     def update(self, done: int, note: str = "") -> None:
@@ -142,7 +146,7 @@ class _OnTerminal:
 
 @contextmanager
 def on_terminal(quiet: bool = False) -> Iterator[Progress]:
-    """Progress bars on standard error; silent when it is not a terminal. What is printed meanwhile goes above them."""
+    """Progress bars on standard error if it is a terminal, otherwise no output. Other output is printed above the bars."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         yield Silent()
@@ -154,6 +158,6 @@ def on_terminal(quiet: bool = False) -> Iterator[Progress]:
         TimeElapsedColumn(),
         TextColumn("[dim]{task.fields[note]}"),
     )
-    # Standard output keeps its own way if it leads to a file.
+    # Standard output is not redirected if it is a file.
     with Bars(*columns, console=console, transient=True, redirect_stdout=sys.stdout.isatty()) as bars:
         yield _OnTerminal(bars)

@@ -71,6 +71,11 @@ def _sentences(basis: VerdictBasis, sentences: Sequence[Sentence | None]) -> lis
     return [text for text in made if text is not None]
 
 
+def _shown_if(condition: Callable[[VerdictBasis], object], text: str) -> Sentence:
+    """A sentence that is shown if a condition holds."""
+    return lambda basis: text if condition(basis) else None
+
+
 def published_by_decision(protection: Protection) -> int:
     """The number of sensitive cells that are published by decision."""
     table = protection.problem.table
@@ -100,11 +105,11 @@ def _waivers(basis: VerdictBasis) -> str | None:
     return f"{plural(n, 'cell')} {need} less protection, or none, because respondents consent to publication."
 
 
-def _some_waivers(basis: VerdictBasis) -> str | None:
-    # Shown whenever respondents are named: whether a consent has an effect depends on confidential values.
-    if not basis.problem.table.contributors:
-        return None
-    return "Respondents who consent to publication, if there are any, are protected less, or not at all, where they consent."
+# Shown whenever respondents are named: whether a consent has an effect depends on confidential values.
+_waivers_if_any = _shown_if(
+    lambda basis: basis.problem.table.contributors,
+    "Respondents who consent to publication, if there are any, are protected less, or not at all, where they consent.",
+)
 
 
 def _dropped(basis: VerdictBasis) -> str | None:
@@ -115,50 +120,40 @@ def _dropped(basis: VerdictBasis) -> str | None:
     return f"{plural(n, 'record')} {was} left out of the table, because their codes are not in the hierarchies."
 
 
-def _some_dropped(basis: VerdictBasis) -> str | None:
-    if not basis.problem.table.dropped:
-        return None
-    return "Records whose codes are not in the classifications were left out of the table."
+_some_dropped = _shown_if(
+    lambda basis: basis.problem.table.dropped,
+    "Records whose codes are not in the classifications were left out of the table.",
+)
 
+_unrecorded = _shown_if(
+    lambda basis: basis.problem.unrecorded,
+    "The problem comes from a JJ file. Not known are its rules, consents of respondents, records left out, how sampling "
+    "weights are used, and whether values are integers.",
+)
 
-def _unrecorded(basis: VerdictBasis) -> str | None:
-    if not basis.problem.unrecorded:
-        return None
-    return (
-        "The problem comes from a JJ file. Not known are its rules, consents of respondents, records left out, how sampling "
-        "weights are used, and whether values are whole numbers."
-    )
-
-
-def _some_unrecorded(basis: VerdictBasis) -> str | None:
-    if not basis.problem.unrecorded:
-        return None
-    return (
-        "The table was checked as a file describes it that does not record rules, consents of respondents, records left out, how "
-        "sampling weights are used, and whether values are whole numbers."
-    )
+_unrecorded_in_file = _shown_if(
+    lambda basis: basis.problem.unrecorded,
+    "The check is based on a file that does not record rules, consents of respondents, records left out, how sampling weights "
+    "are used, and whether values are integers.",
+)
 
 
 def _signed(basis: VerdictBasis) -> str | None:
     n = int(np.isneginf(basis.problem.prior_lower).sum())
     if not n:
         return None
-    return f"Values may be negative: readers are taken to know no lower bound of {plural(n, 'cell')}."
+    return f"Values may be negative: readers are assumed to know no lower bound of {plural(n, 'cell')}."
 
 
-def _weights(basis: VerdictBasis) -> str | None:
-    if basis.problem.table.weights != "secret":
-        return None
-    return "Sampling weights, if there are any, are assumed to be secret: with them, respondents can be estimated more closely."
+_weights = _shown_if(
+    lambda basis: basis.problem.table.weights == "secret",
+    "Sampling weights, if there are any, are assumed to be secret: with them, respondents can be estimated more closely.",
+)
 
-
-def _weighted_number(basis: VerdictBasis) -> str | None:
-    if not any(rule.startswith(f"{WeightedThreshold.name}(") for rule in basis.problem.rules):
-        return None
-    return (
-        "Respondents are counted by their sampling weights: a cell with few respondents of large weight is not sensitive by "
-        "that."
-    )
+_weighted_number = _shown_if(
+    lambda basis: any(rule.startswith(f"{WeightedThreshold.name}(") for rule in basis.problem.rules),
+    "Respondents are counted by their sampling weights: a cell with few respondents of large weight is not sensitive by that.",
+)
 
 
 def _zeros(basis: VerdictBasis) -> str | None:
@@ -173,12 +168,10 @@ def _zeros(basis: VerdictBasis) -> str | None:
     return "Zeros may be suppressed: a suppressed count may be zero."
 
 
-def _behind(basis: VerdictBasis) -> str | None:
-    if not basis.problem.table.behind_left_out:
-        return None
-    return (
-        "The linked tables form a cycle, and the cells behind them are left out: readers who use them may infer more."
-    )
+_behind = _shown_if(
+    lambda basis: basis.problem.table.behind_left_out,
+    "The linked tables form a cycle, and the cells behind them are left out: readers who use them may infer more.",
+)
 
 
 def _secret_limit(basis: VerdictBasis) -> str | None:
@@ -231,12 +224,10 @@ def _level_alone(basis: VerdictBasis) -> str:
     return _level(basis)
 
 
-def _largest_only(basis: VerdictBasis) -> str | None:
-    if basis.respondents is None or basis.problem.table.knows_respondents:
-        return None
-    return (
-        "The table lists only the largest contributions to each cell: smaller contributions of holdings are left out."
-    )
+_largest_only = _shown_if(
+    lambda basis: basis.respondents is not None and not basis.problem.table.knows_respondents,
+    "The table lists only the largest contributions to each cell: smaller contributions of holdings are left out.",
+)
 
 
 def _beyond_contributions(basis: VerdictBasis) -> str | None:
@@ -251,25 +242,20 @@ def _beyond_contributions(basis: VerdictBasis) -> str | None:
     )
 
 
-def _beyond_contributions_if_any(basis: VerdictBasis) -> str | None:
-    """Shown whether there are such cells or not, as their existence depends on confidential values."""
-    if basis.respondents is None or not basis.withholds:
-        return None
-    return (
-        "If a cell needs protection for other reasons than a rule about contributions, that protection holds against readers "
-        "only: a respondent who is alone in another suppressed cell, or dominates it, may infer its value, but no contribution "
-        "more closely than rules about contributions allow."
-    )
+# Shown whether there are such cells or not, as their existence depends on confidential values.
+_beyond_contributions_if_any = _shown_if(
+    lambda basis: basis.respondents is not None and basis.withholds,
+    "If a cell needs protection for other reasons than a rule about contributions, that protection holds against readers "
+    "only: a respondent who is alone in another suppressed cell, or dominates it, may infer its value, but no contribution "
+    "more closely than rules about contributions allow.",
+)
 
-
-def _guesses(basis: VerdictBasis) -> str | None:
-    """Shown for every table, so that it does not reveal where a guess is good."""
-    if not basis.withholds:
-        return None
-    return (
-        "The audit determines what follows with certainty. A guess may still be close to a true value, more often if it uses the "
-        "parameters of the rules or the way the method chooses."
-    )
+# Shown for every table, so that it does not reveal where a guess is good.
+_guesses = _shown_if(
+    lambda basis: basis.withholds,
+    "The audit determines what follows with certainty. A guess may still be close to a true value, more often if it uses the "
+    "parameters of the rules or knowledge of the method.",
+)
 
 
 def _attackers(basis: VerdictBasis) -> str:
@@ -290,9 +276,9 @@ def _readers(basis: VerdictBasis) -> str:
 
 SUBJECTS: tuple[Subject, ...] = (
     Subject(_decisions, None),  # the shareable verdict itself excepts them
-    Subject(_waivers, _some_waivers),
+    Subject(_waivers, _waivers_if_any),
     Subject(_dropped, _some_dropped),
-    Subject(_unrecorded, _some_unrecorded),
+    Subject(_unrecorded, _unrecorded_in_file),
     Subject(_signed, None),  # that a suppressed value may be negative can be new to readers; _readers holds in any case
     Subject(_weights, _weights),
     Subject(_weighted_number, _weighted_number),

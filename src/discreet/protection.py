@@ -120,14 +120,10 @@ class Protection:
         return np.asarray((self.decision == Decision.PRIMARY) | (self.decision == Decision.SECONDARY))
 
     @property
-    def has_interval(self) -> BoolArray:
-        """Which cells are suppressed and published as an interval with at least one finite end."""
-        return np.asarray(self.suppressed & (np.isfinite(self.lower) | np.isfinite(self.upper)))
-
-    @property
     def only_suppresses(self) -> bool:
         """Whether every cell is published with its value or suppressed without an interval."""
-        return not np.any(self.has_interval | (self.decision == Decision.ADJUSTED))
+        has_interval = self.suppressed & (np.isfinite(self.lower) | np.isfinite(self.upper))
+        return not np.any(has_interval | (self.decision == Decision.ADJUSTED))
 
     @cached_property
     def listed(self) -> Protection:
@@ -204,14 +200,11 @@ def publish_intervals(
         upper,
         report=SolveReport(
             method=method,
-            status=report.pop("status", "heuristic"),
             cost=cost,
-            bound=report.pop("bound", None),
-            seconds=report.pop("seconds", 0.0),
             n_primary=int((decision == Decision.PRIMARY).sum()),
             n_secondary=int((decision[: problem.table.n_listed] == Decision.SECONDARY).sum()),
             n_adjusted=int((decision == Decision.ADJUSTED).sum()),
             problem=problem.digest,
-            **report,
+            **{"status": "heuristic", "bound": None, "seconds": 0.0} | report,
         ),
     )

@@ -21,7 +21,7 @@ from discreet.level import Level, level_of
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection
 
-SYMBOL = "×"
+SYMBOL = "×"  # of suppressed cells
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,14 +68,14 @@ class Release:
         if symbols:
             column = column.astype(object).where(~self.suppressed, self.symbol)
         frame = pd.DataFrame({**self.codes, self.response: column})
-        for end, of in (("lower", self.lower), ("upper", self.upper)):
-            if of is not None:
-                name = f"{self.response} {end}"
+        for side, ends in (("lower", self.lower), ("upper", self.upper)):
+            if ends is not None:
+                name = f"{self.response} {side}"
                 if name in frame:
                     raise InputError(
                         f"A dimension is called {name!r}, as is a column with ends of intervals: rename it."
                     )
-                frame[name] = _column(of)
+                frame[name] = _column(ends)
         return frame
 
 
@@ -101,13 +101,13 @@ def publish(
     audits = (audit,) if respondents is None else (audit, respondents)
     if any(seen.protection != protection.digest or seen.problem.digest != problem.digest for seen in audits):
         raise NotSafeError("Not published: the audit is about another protection. Audit this one.")
-    everyone = {
+    required = {
         (attacker.digest, int(cell))
         for attacker in problem.attackers()
         for cell in cells_to_protect(problem, protection, attacker)
     }
     audited = {(audit.knowledge[a], int(c)) for a, c in zip(audit.attacker, audit.cell, strict=True)}
-    if not everyone <= audited or not _covers_others(problem, protection, audit):
+    if not required <= audited or not _covers_others(problem, protection, audit):
         raise NotSafeError("Not published: the audit leaves out protected cells or attackers. Audit all of them.")
     if readers_know_integers(problem) and audit.linear is None:
         raise NotSafeError(

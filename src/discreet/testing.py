@@ -1,4 +1,4 @@
-"""Small tables, random problems and a second opinion, for tests of this package and of your own methods."""
+"""Small tables, random problems and an independent audit, for tests of this package and of your own methods."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from discreet.protection import Protection, suppress
 
 Values = Literal["lognormal", "integer"]
 Prior = Literal["sign", "percent", "nothing", "mixed"]
-NAMES = "abcdefgh"
+DIMENSION_NAMES = "abcdefgh"
 
 
 def cross_table(
@@ -31,7 +31,7 @@ def cross_table(
     total: str = "Total",
     names: tuple[str, str] = ("row", "column"),
 ) -> Table:
-    """A two-way table. Totals are added up, or, as a last row and a last column of ``values``, given and checked."""
+    """A two-way table. Totals are computed, or given in a last row and a last column of ``values`` and checked."""
     down, across = Hierarchy.flat(rows, total), Hierarchy.flat(columns, total)
     given = np.asarray(values, dtype=np.float64)
     if given.shape == (len(rows), len(columns)):
@@ -52,30 +52,30 @@ def pose(
     lower: float = 0.0,
     upper: float = np.inf,
 ) -> Problem:
-    """Protect these cells, up and down by one level, or by ``(lower, upper)`` or ``(lower, upper, sliding)``.
+    """A problem with levels for some cells: one level up and down, ``(lower, upper)`` or ``(lower, upper, sliding)``.
 
-    Suppressing costs a cell's magnitude; everybody knows that cells lie between ``lower`` and ``upper``.
+    The cost of a cell is its magnitude; the prior bounds of all readers are ``lower`` and ``upper``.
     """
     n = len(table)
-    status, need = np.full(n, Status.FREE, dtype=np.int8), np.zeros((3, n))
+    status, required = np.full(n, Status.FREE, dtype=np.int8), np.zeros((3, n))
     status[[table.index(label) for label in published]] = Status.PUBLISHED
     for label, level in levels.items():
         given = level if isinstance(level, tuple) else (level, level)
-        need[: len(given), table.index(label)] = given
+        required[: len(given), table.index(label)] = given
         status[table.index(label)] = Status.PRIMARY
-    down, up, slide = need
+    down, up, slide = required
     return Problem(table, status, table.magnitude, down, up, slide, np.full(n, lower), np.full(n, upper))
 
 
 def suppressing(problem: Problem, *labels: str) -> Protection:
-    """The protection that suppresses these cells besides those that must be suppressed."""
+    """The protection that suppresses these cells, and primary cells and those already suppressed."""
     suppressed = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
     suppressed[[problem.table.index(label) for label in labels]] = True
     return suppress(problem, suppressed)
 
 
 def random_hierarchy(rng: np.random.Generator, leaves: int, *, levels: int = 1, trees: int = 1) -> Hierarchy:
-    """Random groups of groups of leaves, ``levels`` deep (1: flat); several ``trees``: groupings that do not nest."""
+    """A random hierarchy with ``levels`` levels below the total; several ``trees`` are groupings that do not nest."""
     grown = []
     for tree in range(trees):
         pairs: list[tuple[str, str | None]] = []
@@ -97,13 +97,13 @@ def random_table(
     zeros: float = 0.1,
     negative: float = 0.0,
 ) -> Table:
-    """A full table with all its totals; a number in ``shape`` is a flat dimension with that many parts.
+    """A random table without empty combinations; a number in ``shape`` is a flat dimension with this number of parts.
 
     ``zeros`` and ``negative`` are shares of the finest cells.
     """
     dimensions = {
         name: part if isinstance(part, Hierarchy) else Hierarchy.flat(f"{name}{i}" for i in range(part))
-        for name, part in zip(NAMES, shape, strict=False)
+        for name, part in zip(DIMENSION_NAMES, shape, strict=False)
     }
     leaves = tuple(int(h.is_leaf.sum()) for h in dimensions.values())
     size = rng.lognormal(3, 1.2, leaves) if values == "lognormal" else rng.integers(1, 10, leaves)
@@ -115,12 +115,12 @@ def random_table(
 
 
 def random_linked_table(rng: np.random.Generator, shape: tuple[int, int, int] = (3, 3, 3)) -> Table:
-    """Three-way data published only as the tables a × b and a × c, which share the margin a."""
+    """The linked tables a × b and a × c of random three-way data."""
     full = random_table(rng, shape)
     parts = []
     for kept, dropped in (([0, 1], 2), ([0, 2], 1)):
         at = full.codes[dropped] == 0
-        dimensions = {NAMES[d]: full.dimensions[NAMES[d]] for d in kept}
+        dimensions = {DIMENSION_NAMES[d]: full.dimensions[DIMENSION_NAMES[d]] for d in kept}
         parts.append(Table.from_cells(dimensions, full.codes[kept][:, at], full.value[at]))
     return link(*parts)
 
@@ -135,11 +135,11 @@ def random_problem(
     must_publish: float = 0.05,
     already_suppressed: float = 0.0,
 ) -> Problem:
-    """Levels of 5 to 25 percent for a share of the nonzero cells, finest ones preferred; random costs and statuses.
+    """A problem with levels of 5 to 25 percent for a share of the nonzero cells, mainly base cells; random costs and statuses.
 
-    ``prior`` is what everybody knows: each cell's ``sign``, each cell to within 30 to 100 ``percent``, ``nothing``, or
-    something else for each cell (``mixed``). Levels stay within it, but may be out of reach for other reasons. They alone
-    say what is safe: ``least`` is zero.
+    ``prior`` is the prior knowledge of all readers: the ``sign`` of each cell, each cell to within 30 to 100 ``percent``,
+    ``nothing``, or one of these per bound (``mixed``). Levels are within the prior bounds, but may be impossible for other
+    reasons. There are no other requirements: ``least`` is zero.
     """
     n, value, size = len(table), table.value, table.magnitude
     primary = rng.random(n) < np.where(table.is_base, primaries, primaries / 3) * (size > 0)
@@ -172,27 +172,27 @@ def random_problem(
 def infer(
     protection: Protection, cell: int, attacker: Attacker | None = None, method: str = "highs-ds"
 ) -> tuple[float, float]:
-    """What an attacker infers about a cell, by two plain linear programs: slow, and a second opinion on the audit."""
+    """The audit interval of a cell by two linear programs of SciPy: slow, and independent of the audit."""
     table, attacker = protection.problem.table, attacker or protection.problem.attackers()[0]
     bounds = np.stack(
         [np.maximum(protection.lower, attacker.lower), np.minimum(protection.upper, attacker.upper)], axis=1
     )
-    # No finite bound of a small table is this far away: what gets here goes on for ever.
-    true, far = table.value[cell], 1e3 * max(1.0, float(np.abs(table.value).sum()))
-    bounds[cell] = np.clip(bounds[cell], true - far, true + far)
+    # Finite intervals of small tables end within this distance, so that an end at this distance means no bound.
+    true, limit = table.value[cell], 1e3 * max(1.0, float(np.abs(table.value).sum()))
+    bounds[cell] = np.clip(bounds[cell], true - limit, true + limit)
     ends = []
     for sign in (-1.0, 1.0):
         goal = np.where(np.arange(len(table)) == cell, -sign, 0.0)
         solved = linprog(goal, A_eq=table.relations, b_eq=table.rhs, bounds=bounds, method=method)
         if solved.status != 0:
             raise ArithmeticError(f"linprog did not solve the attacker's program: {solved.message}")
-        moved = float(solved.x[cell] - true)
-        ends.append(true + moved if abs(moved) < 0.999 * far else sign * np.inf)
+        deviation = float(solved.x[cell] - true)
+        ends.append(true + deviation if abs(deviation) < 0.999 * limit else sign * np.inf)
     return float(ends[0]), float(ends[1])
 
 
 def _add_up(hierarchies: Sequence[Hierarchy], grid: FloatArray) -> FloatArray:
-    """From the leaves of every dimension to all its codes."""
+    """The values of all codes of every dimension, from the values of the leaves."""
     for axis, hierarchy in enumerate(hierarchies):
         leaf, code = hierarchy.ancestors
         sums = np.zeros((len(hierarchy), int(hierarchy.is_leaf.sum())))

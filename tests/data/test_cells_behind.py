@@ -75,7 +75,7 @@ class Judge:
         ]
         listed = protection.listed
         table = listed.problem.table
-        self.told = {
+        self.published = {
             tuple(key): float(value) for key, value in zip(table.codes.T.tolist(), listed.published, strict=True)
         }
         rows, right = [], []
@@ -83,7 +83,7 @@ class Judge:
             inside = [name in by for name in full.dimensions]
             codes = [range(len(h)) if here else [0] for h, here in zip(hierarchies, inside, strict=True)]
             for key in np.array(np.meshgrid(*codes, indexing="ij")).reshape(len(codes), -1).T.tolist():
-                value = self.told.get(tuple(key), 0.0)
+                value = self.published.get(tuple(key), 0.0)
                 if not np.isnan(value):
                     rows.append(self.sum(key))
                     right.append(value)
@@ -330,7 +330,7 @@ def test_a_table_behind_must_have_the_cells_and_agree():
 
 
 def test_too_many_cells_behind_are_refused_unless_they_are_left_out(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("discreet.data.cross_classification.MOST", 20)
+    monkeypatch.setattr("discreet.data.cross_classification.MAX_CELLS_BEHIND", 20)
     full = survey(np.random.default_rng(0), (3, 3, 3), zeros=0.0)
     parts = [margin(full, by) for by in TRIANGLE]
     with pytest.raises(InputError, match="behind=False"):
@@ -534,14 +534,14 @@ def test_a_table_for_each_code_keeps_what_is_behind():
     apart = separate(ear, "d", shown=[["b", "c"], ["a", "c"]])
     assert np.allclose(apart.relations @ apart.value, 0)
     rows = abs(apart.relations)
-    told = np.flatnonzero(rows @ apart.behind > 0)
-    assert len(told) == len(np.flatnonzero(abs(ear.relations) @ ear.behind > 0))
+    with_behind = np.flatnonzero(rows @ apart.behind > 0)
+    assert len(with_behind) == len(np.flatnonzero(abs(ear.relations) @ ear.behind > 0))
     problem = posed(apart, rng, 0.0)
     assert audit(problem, suppress(problem, problem.status == Status.SUPPRESSED)).passed
 
 
 def test_respondents_are_not_told_apart_by_cells_that_are_never_sensitive():
-    """The cells behind are the finest ones, and none of them is sensitive: nobody would seem to need protection."""
+    """The cells behind are the finest ones, and none of them is sensitive: no respondent would seem to need protection."""
     with pytest.raises(TableError, match="several classifications of the same contributions"):
         three(records(), contributions=True).respondents()
 

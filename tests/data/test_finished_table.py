@@ -46,9 +46,9 @@ def refuse(kind: type[DiscreetError], message: str, source: Any, by: Any = ("reg
     """The error, after a look at whether it gives away a value."""
     with pytest.raises(kind, match=message) as error:
         read_table(source, by, options.pop("value", "turnover"), **options)
-    told = str(error.value) + repr(error.value.offenders)
+    message = str(error.value) + repr(error.value.offenders)
     for number in ("1234", "734", "234.5", "500", "1000"):
-        assert number not in told
+        assert number not in message
     return error.value
 
 
@@ -362,7 +362,7 @@ def test_numbers_may_be_text(tmp_path):
 def test_counts_are_whole(counts):
     refuse(
         TableError,
-        "'firms' counts contributors, but not all of its numbers are whole",
+        "'firms' counts contributors, but not all of its numbers are integers",
         columns(firms=counts),
         count="firms",
     )

@@ -256,11 +256,11 @@ def test_levels_take_repeated_and_short_codes():
 @pytest.mark.parametrize(
     ("codes", "widths", "total", "message"),
     [
-        (["11"], (), "Total", "positive whole numbers"),
-        (["11"], (1, 0), "Total", "positive whole numbers"),
+        (["11"], (), "Total", "positive integers"),
+        (["11"], (1, 0), "Total", "positive integers"),
         (["111"], (1, 1), "Total", "'111' has 3 characters"),
         (["11", ""], (1, 1), "Total", "'' has 0 characters"),
-        (["1", "11"], (1, 1), "Total", "prefixes of others at once: '1'"),
+        (["1", "11"], (1, 1), "Total", "prefixes of other codes: '1'"),
         (["11", "21"], (1, 1), "1", "total '1' is also a code or prefix"),
         (["11", "21"], (1, 1), "21", "total '21' is also a code or prefix"),
     ],

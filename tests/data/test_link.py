@@ -100,9 +100,9 @@ def values(table: Table) -> dict[str, float]:
 
 
 def assert_keeps_quiet(error: pytest.ExceptionInfo[Any], *numbers: float) -> None:
-    told = str(error.value) + repr(error.value.offenders)
+    message = str(error.value) + repr(error.value.offenders)
     for number in numbers:
-        assert f"{number:g}" not in told
+        assert f"{number:g}" not in message
 
 
 def flat(name: str, value: Sequence[float], response: str = "v", codes: Sequence[str] = "ab", **columns: Any) -> Table:
@@ -433,7 +433,7 @@ def test_columns_that_a_table_lacks_are_left_out(order):
 
 
 def test_counts_stay_counts_and_are_not_linked_with_sums():
-    """In one table with sums, nobody would know any more that × in a table of counts is at least 1."""
+    """In a table with sums, the knowledge that × in a table of counts is at least 1 would be lost."""
     one, other = flat("d", [3, 1, 2], is_count=True), flat("e", [3, 3], is_count=True)
     assert link(one, other).is_count
     with pytest.raises(InputError, match="Some tables count"):

@@ -33,10 +33,10 @@ def one_way(value: Any, **columns: Any) -> Table:
 
 def assert_keeps_quiet(error: pytest.ExceptionInfo[TableError], *values: float) -> None:
     """Neither the message nor what rides along gives away a value."""
-    told = str(error.value) + repr(error.value.offenders)
+    message = str(error.value) + repr(error.value.offenders)
     for value in values:
-        assert f"{value:g}" not in told
-        assert str(value) not in told
+        assert f"{value:g}" not in message
+        assert str(value) not in message
 
 
 # -- additivity ------------------------------------------------------------------------------------------------

@@ -339,7 +339,7 @@ def by_hand(
     for where, contributions in net.items():
         counted = {who: x for who, (x, *_) in contributions.items() if x or options["count_zeros"]}
         weighted = float(sum(contributions[who][2] for who in counted)) if options["weight"] else None
-        # Nameless records of the same size are told apart by sign and mark, names by the alphabet.
+        # Nameless records of the same size are distinguished by sign and mark, names by the alphabet.
         rank = lambda who, x=counted: (-abs(x[who]), who[0], (-x[who], not asked[who]) if who[0] < 0 else who[1:])  # noqa: E731
         top = [(who, float(counted[who]), asked[who]) for who in sorted(counted, key=rank)[: options["top"]]]
         magnitude = float(sum(abs(v) for _, v, _ in contributions.values()))
@@ -456,10 +456,10 @@ def test_contributions_are_what_counting_by_hand_gives(survey):
     records, dimensions = survey["records"], survey["dimensions"]
     table = on_engine_and_in_memory(survey, options, contributions=True)
     leaves = {name: {c for c, leaf in zip(h.codes, h.is_leaf, strict=True) if leaf} for name, h in dimensions.items()}
-    everybody = by_hand(records, dimensions, options | {"top": len(records)})
+    full = by_hand(records, dimensions, options | {"top": len(records)})
     finest = {
         where: [(who, abs(x)) for who, x, _ in largest]
-        for where, (*_, largest) in everybody.items()
+        for where, (*_, largest) in full.items()
         if all(code in leaves[name] for name, code in zip(dimensions, where, strict=True))
     }
     cells = defaultdict(set)

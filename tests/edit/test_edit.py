@@ -18,7 +18,7 @@ from tests.helpers.fixed import secret
 from discreet.cli.main import cli
 from discreet.edit import blank_and_impute, swap
 from discreet.edit.pairing import partners
-from discreet.edit.record_codes import together
+from discreet.edit.record_codes import combined_by_unit
 from discreet.edit.selection import Rates
 from discreet.errors import DiscreetError, InputError
 
@@ -270,7 +270,7 @@ def test_what_records_are_together_does_not_depend_on_their_order():
     rng = np.random.default_rng(0)
     unit, code = rng.permutation(np.repeat(np.arange(200), rng.integers(1, 5, 200))), None
     code = rng.integers(0, 2, len(unit))
-    ids = together(code, unit)
+    ids = combined_by_unit(code, unit)
     what = [tuple(sorted(code[unit == u])) for u in range(200)]
     for u in range(200):
         for v in range(u):
@@ -333,7 +333,7 @@ def test_values_come_from_another_record_of_the_class():
         edited, report = blank_and_impute(
             frame, "value", areas="area", keys="key", by="group", records=given, secret=secret(seed)
         )
-        assert edited.value.tolist() == [1, 0, 2, 4, 3, 5]  # two change, one is joined by another, one has nobody
+        assert edited.value.tolist() == [1, 0, 2, 4, 3, 5]  # two exchange, one is joined by another, one has no partner
         assert (report.chosen, report.edited, report.unmatched) == (4, 4, 1)
         copied, report = blank_and_impute(
             frame, "value", areas="area", keys="key", by="group", records=given, donors="copy", secret=secret(seed)
@@ -378,7 +378,10 @@ def test_bad_requests_are_refused(words, says):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ({"columns": "block", "areas": "block", "keys": "sex"}, "'block' is to be blanked, and is an area"),
+        (
+            {"columns": "block", "areas": "block", "keys": "sex"},
+            "'block' is to be blanked, and is also given as an area",
+        ),
         ({"columns": "job", "areas": "block", "keys": "sex", "by": "job"}, "'job' is to be blanked"),
         ({"columns": [], "areas": "block", "keys": "sex"}, "at least one column to blank"),
         ({"columns": "job", "areas": "block", "keys": "sex", "donors": "buy"}, "donors is 'exchange' or 'copy'"),
@@ -431,7 +434,7 @@ SWAP = ["edit", "people.csv", "--area", "region", "--area", "district", "--key",
 
 def test_records_are_swapped_from_file_to_file(here):
     Path("secret.txt").write_text(secret(2) + "\n", encoding="ascii")
-    code, told = run(
+    code, output = run(
         *SWAP,
         "--hold",
         "tenure",
@@ -456,8 +459,8 @@ def test_records_are_swapped_from_file_to_file(here):
     assert report["edited"] == (edited.district != frame.district).sum() > 0
     assert report["secret"] == secret(2)
     for figure in ("records", "risky", "chosen", "edited"):
-        assert f"{report[figure]:,}" in told
-    assert told.count("confidential") == 2
+        assert f"{report[figure]:,}" in output
+    assert output.count("confidential") == 2
     again = run(*SWAP, "--hold", "tenure", "--rate", 0.1, "--small", 0.3, "--secret", "secret.txt", "--out", "f.csv")
     assert again[0] == 0
     assert Path("e.csv").read_bytes() == Path("f.csv").read_bytes()
@@ -466,9 +469,9 @@ def test_records_are_swapped_from_file_to_file(here):
 @pytest.mark.parametrize("name", ["e.csv.gz", "e.parquet"])
 def test_values_are_blanked_and_imputed_from_file_to_file(here, name):
     words = ["--method", "impute", "--column", "job", "--by", "sex", "--table", "district,job"]
-    code, told = run(*SWAP, *words, "--out", name)
+    code, output = run(*SWAP, *words, "--out", name)
     assert code == 0
-    assert "district × job" in told
+    assert "district × job" in output
     frame = pd.read_csv("people.csv", dtype=str)
     edited = pd.read_parquet(name) if name.endswith("parquet") else pd.read_csv(name, dtype=str)
     assert count(edited, ["sex", "job"]) == count(frame, ["sex", "job"])
@@ -488,9 +491,9 @@ def test_values_are_blanked_and_imputed_from_file_to_file(here, name):
     ],
 )
 def test_bad_commands_end_with_2_and_write_nothing(here, words, says):
-    code, told = run(*words)
+    code, output = run(*words)
     assert code == 2
-    assert says in told
+    assert says in output
     assert [file.name for file in here.iterdir()] == ["people.csv"]
 
 

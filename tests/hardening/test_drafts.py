@@ -16,7 +16,7 @@ import pytest
 from discreet import assess, audit, protect, publish, tabulate, write_problem, write_release
 from discreet.audit import certificate, write_certificate
 from discreet.data.survey import business_survey
-from discreet.drafts import PREFIX, draft_file, draft_folder, sweep
+from discreet.drafts import DRAFT_PREFIX, draft_file, draft_folder, sweep
 from discreet.io import bundle, writing
 from discreet.io.pattern import write_pattern
 from discreet.jobs.demo import write_demo
@@ -32,7 +32,7 @@ def mode(path: Path) -> int:
 
 
 def drafts(folder: Path) -> list[str]:
-    return [name for name in os.listdir(folder) if name.startswith(PREFIX)]
+    return [name for name in os.listdir(folder) if name.startswith(DRAFT_PREFIX)]
 
 
 WRITER = """
@@ -106,12 +106,12 @@ def test_files_of_others_stay(tmp_path):
     """Only what looks like a draft, is a file or folder, and is ours."""
     (tmp_path / "target").write_text("keep")
     (tmp_path / ".draft-mine.csv").write_text("keep")
-    (tmp_path / f"{PREFIX}link").symlink_to(tmp_path / "target")
-    os.mkfifo(tmp_path / f"{PREFIX}pipe")
+    (tmp_path / f"{DRAFT_PREFIX}link").symlink_to(tmp_path / "target")
+    os.mkfifo(tmp_path / f"{DRAFT_PREFIX}pipe")
     sweep(tmp_path)
     assert (tmp_path / "target").read_text() == "keep"
     assert (tmp_path / ".draft-mine.csv").exists()
-    assert (tmp_path / f"{PREFIX}link").is_symlink()
+    assert (tmp_path / f"{DRAFT_PREFIX}link").is_symlink()
 
 
 def test_a_draft_that_is_swept_before_it_is_locked(tmp_path, monkeypatch):
@@ -153,15 +153,15 @@ def test_a_folder_that_is_swept_before_it_is_opened(tmp_path, monkeypatch):
 
 
 def test_drafts_in_a_folder_without_locks(tmp_path, monkeypatch):
-    """Nobody can tell whose they are: nothing is swept, and writing works."""
+    """Without locks the owner of a draft is unknown: no draft is removed, and writing works."""
     from discreet import drafts as module
 
     monkeypatch.setattr(module, "_lock", lambda *_, **__: False)
-    (tmp_path / f"{PREFIX}x").write_text("")
+    (tmp_path / f"{DRAFT_PREFIX}x").write_text("")
     with writing(tmp_path / "out.csv") as draft:
         draft.write_text("x")
     assert (tmp_path / "out.csv").read_text() == "x"
-    assert (tmp_path / f"{PREFIX}x").exists()
+    assert (tmp_path / f"{DRAFT_PREFIX}x").exists()
 
 
 # -- permissions --------------------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_what_a_job_writes(tmp_path, open_umask, monkeypatch):
         .replace("[protect]", '[protect]\nlevel = "cells"')
     )
     job.write_text(text)
-    left = tmp_path / "demo" / "out" / f"{PREFIX}left"
+    left = tmp_path / "demo" / "out" / f"{DRAFT_PREFIX}left"
     left.parent.mkdir()
     left.write_text("secret")
     result = run_job(read_job(job))

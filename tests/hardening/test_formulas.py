@@ -105,7 +105,7 @@ def test_any_codes_can_be_read_back(tmp_path_factory, codes):
 
 
 def test_excel_has_text_only(tmp_path):
-    """Text that looks like a formula stays text, also when somebody edits the cell."""
+    """Text that looks like a formula stays text, also after the cell is edited."""
     codes = [code for code in CODES if not set(code) & set("\r\n\t")]
     write_release(release(codes, [-1.0] * len(codes)), tmp_path / "r.xlsx")
     sheet = openpyxl.load_workbook(tmp_path / "r.xlsx")["cells"]

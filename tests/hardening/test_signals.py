@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.drafts import PREFIX
+from discreet.drafts import DRAFT_PREFIX
 from discreet.jobs.demo import write_demo
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals")
@@ -86,7 +86,7 @@ def test_sigterm_in_the_middle(tmp_path, workers):
     os.killpg(process.pid, signal.SIGTERM)
     _, said = process.communicate(timeout=100)
     assert (process.returncode, said.strip()) == (1, STOPPED.strip())
-    assert not [file for file in tmp_path.rglob("*") if file.name.startswith(PREFIX)]
+    assert not [file for file in tmp_path.rglob("*") if file.name.startswith(DRAFT_PREFIX)]
     assert list((tmp_path / "d" / "o").iterdir()) == []
 
 

@@ -212,7 +212,7 @@ def test_excel_lists_other_tables_only(tmp_path, dimensions):
 
 
 def test_excel_refuses_what_a_sheet_cannot_hold(tmp_path, monkeypatch):
-    monkeypatch.setattr(excel, "ROWS", 3)
+    monkeypatch.setattr(excel, "MAX_SHEET_ROWS", 3)
     codes = {"d": ("Total", "a", "b")}
     with pytest.raises(FormatError, match="write CSV or Parquet instead"):
         write_release(Release(codes, "value", np.array([3.0, 1.0, 2.0])), tmp_path / "release.xlsx")
@@ -220,7 +220,7 @@ def test_excel_refuses_what_a_sheet_cannot_hold(tmp_path, monkeypatch):
 
 
 def test_excel_leaves_out_a_cross_table_that_is_too_wide(tmp_path, monkeypatch):
-    monkeypatch.setattr(excel, "COLUMNS", 2)
+    monkeypatch.setattr(excel, "MAX_SHEET_COLUMNS", 2)
     codes = {"row": ("Total", "Total"), "column": ("Total", "a")}
     write_release(Release(codes, "value", np.array([1.0, 1.0])), tmp_path / "release.xlsx")
     assert openpyxl.load_workbook(tmp_path / "release.xlsx").sheetnames == ["cells"]
@@ -446,7 +446,7 @@ def test_problems_that_lack_a_column(tmp_path):
 def test_bundles_of_another_version(tmp_path):
     path = tmp_path / "p.discreet"
     problem_bundle(path)
-    repack(path, meta=meta_without(path, discreet=bundle.DECISIONS + 1))
+    repack(path, meta=meta_without(path, discreet=bundle.DECISIONS_VERSION + 1))
     refuse_bundle(path, "another version of discreet")
 
 
@@ -505,7 +505,7 @@ def test_a_release_that_cannot_be_written_leaves_the_last_one(tmp_path, release,
     path = tmp_path / "release.xlsx"
     write_release(release, path)
     before = path.read_bytes()
-    monkeypatch.setattr(excel, "ROWS", 3)
+    monkeypatch.setattr(excel, "MAX_SHEET_ROWS", 3)
     with pytest.raises(FormatError):
         write_release(release, path)
     assert path.read_bytes() == before
@@ -527,7 +527,7 @@ def test_a_folder_is_not_written_over(tmp_path, release):
     assert list(tmp_path.iterdir()) == [tmp_path / "release.csv"]
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs a user whom permissions stop")
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs a user without all permissions")
 def test_a_folder_that_is_not_ours(tmp_path, release):
     tmp_path.chmod(0o500)
     with pytest.raises(FormatError, match="Permission denied"):
@@ -537,7 +537,7 @@ def test_a_folder_that_is_not_ours(tmp_path, release):
 @pytest.mark.skipif(os.name != "posix", reason="permissions")
 @pytest.mark.parametrize(("public", "mode"), [(True, 0o640), (False, 0o600)])
 def test_a_file_gets_its_permissions(tmp_path, public, mode):
-    """Drafts are private; a public file that takes their place is for whom the user's settings say, any other stays private."""
+    """Drafts are private; a public file that replaces them has the default permissions of the user, any other stays private."""
     before = os.umask(0o027)
     try:
         with writing(tmp_path / "out.csv", public=public) as draft:

@@ -46,9 +46,9 @@ def refuse(path: Path, kind: type[DiscreetError], message: str) -> DiscreetError
     """The error, after a look at whether it gives away a value."""
     with pytest.raises(kind, match=message) as error:
         read_problem(path)
-    told = str(error.value).replace(str(path), "") + repr(error.value.offenders)
+    message = str(error.value).replace(str(path), "") + repr(error.value.offenders)
     for secret in SECRETS:
-        assert secret not in told
+        assert secret not in message
     return error.value
 
 

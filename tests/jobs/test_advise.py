@@ -19,7 +19,15 @@ from click.testing import CliRunner
 import discreet.jobs.job as job_module
 from discreet import Hierarchy, assess, tabulate
 from discreet.cli.main import cli
-from discreet.data.coarsening import WIDE, Candidates, Change, Design, coarsened, merged_name, with_merged
+from discreet.data.coarsening import (
+    MAX_PAIRED_SIBLINGS,
+    Candidates,
+    Change,
+    Design,
+    coarsened,
+    merged_name,
+    with_merged,
+)
 from discreet.data.table import Table
 from discreet.errors import DiscreetError, HierarchyError, InputError, JobError
 from discreet.jobs.advise import Advice, Step, advise, apply
@@ -304,7 +312,7 @@ def test_of_many_siblings_the_worst_are_tried():
     sensitive[101:141] = 1
     sets = Candidates("x", codes, (), False).sets(sensitive, contributors)
     pairs = [s for s in sets if len(s) == 2]
-    assert len(pairs) == WIDE * (WIDE - 1) // 2
+    assert len(pairs) == MAX_PAIRED_SIBLINGS * (MAX_PAIRED_SIBLINGS - 1) // 2
     assert min(min(pair) for pair in pairs) == 101
     assert len(sets) < 500
     assert len(Candidates("x", codes, (), True).sets(sensitive, contributors)) < 500

@@ -735,7 +735,7 @@ def test_other_ways_not_to_be_a_job(folder):
         (('hierarchy = "industry.hrc"', 'columns = ["region", "industry"]'), "do not nest"),
         (('hierarchy = "industry.hrc"', 'columns = ["branch"]'), "'branch'"),
         (('"industry.hrc"', '"industry.hrc"\nalso = ["table.csv"]'), "table.csv"),
-        (('"FREQ(3)"]', '"REQ(50)"]'), "asked for protection"),
+        (('"FREQ(3)"]', '"REQ(50)"]'), "requested protection"),
         (('"FREQ(3)"]', '"FREQ(3)"]\nstatuses = "statuses.csv"'), "'a × x'"),
         (('"FREQ(3)"]', '"FREQ(3)"]\n[protect]\ncost = "colum(employees)"'), "'column'"),
     ],

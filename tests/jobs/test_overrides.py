@@ -224,7 +224,7 @@ def test_a_sensitive_cell_that_is_to_be_suppressed_gets_no_figure(word, method, 
     with pytest.raises(InputError, match="'a × x' is sensitive and set to 'suppressed' by hand"):
         protect(problem, with_options(method, **options))
     assert protect(problem, level="cells").suppressed[table.index("a × x")]
-    with pytest.raises(FormatError, match=r"suppressed by decision, e\.g\. 'a × x'"):
+    with pytest.raises(FormatError, match=r"decisions on 1 sensitive cell, e\.g\. 'a × x'"):
         jj.write_problem(problem, tmp_path / "p.jj")
     bundle.write_problem(problem, tmp_path / "p.discreet")
     assert bundle.read_problem(tmp_path / "p.discreet").withheld == problem.withheld

@@ -69,13 +69,13 @@ def test_verdict_has_one_entry_a_cell_and_levels_only_where_sensitive(text):
 
 @pytest.mark.parametrize("text", [text for text in ALL if not text.startswith(("FREQ", "WFREQ", "ZERO"))])
 def test_cells_of_zeros_are_sensitive_only_where_the_boundary_counts(text):
-    """Daalmans & de Waal, section 2: everybody learns that nobody in the cell had any turnover."""
+    """Daalmans & de Waal, section 2: readers learn that no respondent in the cell had any turnover."""
     strict = parse_rule(text)
     assert not strict(cells_for(strict)).sensitive[4:].any()
     inclusive = parse_rule(text, boundary="inclusive")
     if hasattr(inclusive, "boundary"):
         verdict = inclusive(cells_for(inclusive))
-        assert verdict.sensitive[4:].tolist() == [True, True, False]  # nobody is in the last cell
+        assert verdict.sensitive[4:].tolist() == [True, True, False]  # the last cell has no contributor
         assert not verdict.lower[4:].any()
         assert not verdict.upper[4:].any()
 
@@ -122,12 +122,12 @@ def test_nothing_stored_is_enough_for_empty_cells():
 def test_rules_that_need_other_columns_say_so():
     with pytest.raises(RuleError, match="FREQ needs the number of contributors"):
         parse_rule("FREQ(3)")(table_of(CELLS, count=False))
-    with pytest.raises(RuleError, match=r"WFREQ needs to know whom contributors stand for.*use FREQ"):
+    with pytest.raises(RuleError, match=r"WFREQ needs the number of units that contributors represent.*use FREQ"):
         parse_rule("WFREQ(3)")(table_of(CELLS))
     for columns in ({"count": False}, {"counts_zeros": False}):
         with pytest.raises(RuleError, match=r"ZERO needs the number of contributors.*those of zero included"):
             parse_rule("ZERO(5)")(table_of(CELLS, **columns))
-    with pytest.raises(RuleError, match="REQ needs to know who asked"):
+    with pytest.raises(RuleError, match="REQ needs to know which contributors requested protection"):
         parse_rule("REQ(70)")(table_of(CELLS))
     with pytest.raises(RuleError, match="align them with top"):
         parse_rule("REQ(70)")(table_of(CELLS, top=2, requested=np.ones((len(CELLS), 1), dtype=bool)))
@@ -188,20 +188,20 @@ def test_spaces_and_case_do_not_matter():
         ("P(-5)", "p must be more than 0"),
         ("P(100)", "less than 100"),
         ("P(nan)", "p must be"),
-        ("P(10,0)", "coalition must be a whole number, 1 or more"),
-        ("P(10,1.5)", "coalition must be a whole number"),
-        ("P(10,inf)", "coalition must be a whole number"),
+        ("P(10,0)", "coalition must be an integer, 1 or more"),
+        ("P(10,1.5)", "coalition must be an integer"),
+        ("P(10,inf)", "coalition must be an integer"),
         ("PQ(10,10)", "q must be more than p"),
         ("PQ(50,10)", "q must be more than p"),
         ("PQ(10,101)", "100 percent at most"),
-        ("NK(0,85)", "n must be a whole number"),
-        ("NK(1.5,85)", "n must be a whole number"),
+        ("NK(0,85)", "n must be an integer"),
+        ("NK(1.5,85)", "n must be an integer"),
         ("NK(2,0)", "k must be more than 0"),
         ("NK(2,100)", "k must be more than 0 and less than 100"),
-        ("FREQ(0)", "n must be a whole number"),
-        ("FREQ(2.5)", "n must be a whole number"),
+        ("FREQ(0)", "n must be an integer"),
+        ("FREQ(2.5)", "n must be an integer"),
         ("FREQ(3,-1)", "margin"),
-        ("WFREQ(0)", "n must be a whole number"),
+        ("WFREQ(0)", "n must be an integer"),
         ("ZERO(0)", "range must be a number above 0"),
         ("ZERO(inf)", "range must be a number above 0"),
         ("ZERO()", r"write ZERO\(range\)"),
@@ -234,5 +234,5 @@ def test_combination_is_the_strictest_of_all():
         assert np.array_equal(getattr(both, name), np.max([getattr(v, name) for v in verdicts], axis=0))
     wide = replace(verdicts[0], sliding=np.array([7.0, 0.0, 0.0]))
     assert combine([wide, verdicts[1]]).sliding.tolist() == [7.0, 0.0, 0.0]
-    with pytest.raises(RuleError, match="at least one rule"):
+    with pytest.raises(RuleError, match="give at least one"):
         combine([])

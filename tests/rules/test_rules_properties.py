@@ -37,7 +37,7 @@ def rules(draw):
 
 
 def measure(rule, weight, contributions, waived=()):
-    """The largest S over all targets and all coalitions, by trying them all; None if there is nobody to protect."""
+    """The largest S over all targets and all coalitions, by enumeration; None if there is no target."""
     sizes = [abs(x) for x in contributions]
     scores = []
     for t, x in enumerate(sizes):
@@ -173,7 +173,7 @@ def test_float_noise_does_not_decide_on_the_boundary(scale):
 
 
 def test_a_small_target_beside_a_huge_respondent_who_consented_stays_protected():
-    """The target is a tiny share of the cell, but nobody else is in it: the rounding of T must not save it."""
+    """The target is a tiny share of the cell, but its only contributor: the rounding of T must not matter."""
     targets = [1.0, 0.01, 0.013, 0.02, 1 / 3]
     table = table_of([[1e14, x] for x in targets], top=2)
     table = table.with_columns(magnitude=np.nextafter(table.magnitude, np.inf))  # summed in another order

@@ -1,4 +1,4 @@
-"""Sampling weights: whoever knows them divides by them, so the rules must weigh contributions unless weights are secret."""
+"""Sampling weights: readers can divide by known weights, so the rules must weight contributions unless weights are secret."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_the_p_percent_rule_with_weights_against_the_formula(weights):
 
 
 def test_one_or_two_respondents_are_sensitive_whatever_their_weights():
-    """Known weights suppress nobody: what a cell of one or two holds is known to the other one."""
+    """Known weights do not protect: in a cell of two respondents, one can compute the contribution of the other."""
     records = surveys(np.random.default_rng(7), (0.5, 1.0, 1.1, 2.0, 50.0))
     problems = {
         weights: assess(

@@ -70,7 +70,7 @@ class Public:
             lower=np.where(exact, protection.published, lower),
             upper=np.where(exact, protection.published, upper),
             count=respondents if counts else None,
-            is_integer=protection.problem.in_whole_numbers,
+            is_integer=protection.problem.is_integer,
             codes={
                 name: tuple(hierarchy.codes[c] for c in table.codes[d])
                 for d, (name, hierarchy) in enumerate(table.dimensions.items())

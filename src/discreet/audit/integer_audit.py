@@ -64,7 +64,7 @@ def audit(
 
 def readers_know_integers(problem: Problem) -> bool:
     """Whether readers compare whole tables only, and something must be kept from them."""
-    return problem.in_whole_numbers and bool(problem.least.any())
+    return problem.is_integer and bool(problem.least.any())
 
 
 def narrowed(

@@ -1,4 +1,4 @@
-"""Coarser classifications: which codes could be rolled up, and what becomes of hierarchies and records if they are."""
+"""Coarser classifications: changes that merge or roll up codes, and the hierarchies and codes of records after them."""
 
 from __future__ import annotations
 
@@ -12,40 +12,43 @@ from numpy.typing import NDArray
 from discreet.arrays import IntArray
 from discreet.data.hierarchy import ABSENT, ROOT, Hierarchy
 
-WIDE = 24  # siblings that are all tried with each other; of more, the worst ones are
-MOST_NAMED = 4  # codes of which the name of a merged code consists
-LONGEST_NAME = 40
+MAX_PAIRED_SIBLINGS = 24  # of so many siblings all pairs are candidates: 276, which can be tabulated together
+MAX_NAMED_CODES = 4  # in the name of a merged code or the description of a change: longer lists are hard to read
+MAX_NAME_LENGTH = 40  # of a merged code: longer names are too wide for a table
 
 
 @dataclass(frozen=True)
 class Change:
-    """One way to roll up: ``into`` says for each code that goes by which one it is replaced."""
+    """One way to make a classification coarser: ``into`` maps the codes that are removed to those that replace them."""
 
     dimension: str
-    kind: str  # "merge" siblings, "roll up" what is below a code, "cut" all below a level, "drop" a level between
+    kind: (
+        str  # "merge" siblings, "roll up" the codes below a code, "cut" all levels below one, "drop" a level in between
+    )
     into: Mapping[str, str]
-    parent: str  # whose parts these are; of whole levels, the total
-    level: int = 0  # of whole levels: steps below the total
+    parent: str  # of the codes; the total if the change concerns a level
+    level: int = 0  # steps below the total, if the change concerns a level
 
     @property
     def words(self) -> str:
-        """The change in a few words: labels only."""
+        """A short description of the change. It contains labels only."""
         if self.kind == "merge":
             codes, (name,) = list(self.into), set(self.into.values())
             return f"merge {_listed(codes)}" + ("" if name == "+".join(codes) else f" into {name}")
         if self.kind == "roll up":
             return f"roll up {_listed(list(self.into))} into {self.parent}"
-        how = "leave out all levels below" if self.kind == "cut" else "leave out"
-        return f"{how} level {self.level} ({_listed(sorted(set(self.into.values())) if self.kind == 'cut' else list(self.into))})"
+        if self.kind == "cut":
+            return f"leave out all levels below level {self.level} ({_listed(sorted(set(self.into.values())))})"
+        return f"leave out level {self.level} ({_listed(list(self.into))})"
 
 
 def _listed(codes: list[str]) -> str:
-    return ", ".join(codes if len(codes) <= MOST_NAMED else [*codes[:2], "…", codes[-1]])
+    return ", ".join(codes if len(codes) <= MAX_NAMED_CODES else [*codes[:2], "…", codes[-1]])
 
 
 @dataclass(frozen=True)
 class Design:
-    """Hierarchies by dimension, and by which code each code of the records is replaced beforehand."""
+    """Hierarchies by dimension, and for codes of the records the codes that replace them before tabulation."""
 
     by: Mapping[str, Hierarchy]
     recode: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -55,8 +58,8 @@ class Design:
         hierarchy = self.by[change.dimension]
         earlier = dict(self.recode.get(change.dimension, {}))
         leaves = [code for code, leaf in zip(hierarchy.codes, hierarchy.is_leaf, strict=True) if leaf]
-        moved = {code: change.into[code] for code in leaves if code in change.into}
-        recode = moved | {code: moved.get(now, now) for code, now in earlier.items()}
+        replaced = {code: change.into[code] for code in leaves if code in change.into}
+        recode = replaced | {code: replaced.get(now, now) for code, now in earlier.items()}
         return Design(
             {**self.by, change.dimension: coarsened(hierarchy, change.into)},
             {**self.recode, change.dimension: recode} if recode else self.recode,
@@ -64,7 +67,7 @@ class Design:
 
 
 def coarsened(hierarchy: Hierarchy, into: Mapping[str, str]) -> Hierarchy:
-    """The hierarchy in which codes are replaced by others: by a new one for several siblings, or by one above them."""
+    """The hierarchy with codes replaced: several siblings by a new code, or codes by an ancestor."""
     names = [into.get(code, code) for code in hierarchy.codes]
     codes = tuple(dict.fromkeys(names))
     place = {code: i for i, code in enumerate(codes)}
@@ -81,9 +84,9 @@ def coarsened(hierarchy: Hierarchy, into: Mapping[str, str]) -> Hierarchy:
 
 
 def with_merged(hierarchy: Hierarchy, sets: list[tuple[int, ...]]) -> Hierarchy:
-    """The hierarchy with one more code for each set of siblings, above them in a further tree: all can be tabulated at once.
+    """The hierarchy with a new code above each set of siblings, in further trees, so that all sets are tabulated together.
 
-    The new codes follow the others, in the order of the sets. Sets that have nothing in common share a tree.
+    The new codes follow the others, in the order of the sets. Disjoint sets share a tree.
     """
     n = len(hierarchy)
     wide = np.pad(hierarchy.parents, ((0, 0), (0, len(sets))), constant_values=ABSENT)
@@ -101,54 +104,58 @@ def with_merged(hierarchy: Hierarchy, sets: list[tuple[int, ...]]) -> Hierarchy:
 
 
 class Candidates:
-    """The ways to roll up one dimension."""
+    """The possible changes of one dimension."""
 
     def __init__(self, dimension: str, hierarchy: Hierarchy, keep: Collection[str], ordered: bool) -> None:
         self.dimension, self.hierarchy, self.ordered = dimension, hierarchy, ordered
         self.kept = np.array([code in keep for code in hierarchy.codes])
-        self.single = len(hierarchy.parents) == 1
 
     def sets(self, sensitive: NDArray[np.float64], contributors: NDArray[np.float64]) -> list[tuple[int, ...]]:
-        """Siblings to merge. None are listed that have no sensitive cells, since there is nothing to gain."""
+        """Sets of siblings to merge. Sets without sensitive cells are left out: merging them removes none."""
         found: dict[tuple[int, ...], None] = {}
         for siblings in self._siblings():
             free = siblings[~self.kept[siblings]]
-            # Those with many sensitive cells for few contributors are worth merging first.
-            need = np.lexsort((contributors[free], -sensitive[free] / np.maximum(contributors[free], 1)))
-            most = min(
+            # First those with many sensitive cells for few contributors: merging them loses least.
+            ranked = np.lexsort((contributors[free], -sensitive[free] / np.maximum(contributors[free], 1)))
+            n_siblings = min(
                 int((tree == tree[siblings[0]]).sum()) for tree in self.hierarchy.parents if tree[siblings[0]] >= 0
             )
-            for members in self._runs(free) if self.ordered else self._unordered(free[need]):
-                if len(members) < most and sensitive[list(members)].any():  # all of them are rolled up, not merged
+            for members in self._runs(free) if self.ordered else self._unordered(free[ranked]):
+                # Merging all siblings is the same as rolling them up.
+                if len(members) < n_siblings and sensitive[list(members)].any():
                     found[tuple(sorted(members))] = None
         return list(found)
 
     def _siblings(self) -> Iterator[IntArray]:
-        """Codes with the same parent in every tree: leaves, or groups. A leaf and a group are not merged."""
+        """Codes with the same parent in every tree, either all leaves or all groups."""
         keys = np.vstack([self.hierarchy.parents, self.hierarchy.is_leaf])
-        _, kin = np.unique(keys, axis=1, return_inverse=True)
-        for k in range(int(kin.max()) + 1):
-            members = np.flatnonzero(kin == k)
+        _, family = np.unique(keys, axis=1, return_inverse=True)
+        for k in range(int(family.max()) + 1):
+            members = np.flatnonzero(family == k)
             if len(members) > 1:
                 yield members
 
     @staticmethod
     def _unordered(codes: IntArray) -> Iterator[tuple[int, ...]]:
-        yield from combinations(codes[:WIDE].tolist(), 2)
+        """Pairs of the first codes, then the first three, four and so on."""
+        yield from combinations(codes[:MAX_PAIRED_SIBLINGS].tolist(), 2)
         size = 3
         while size <= len(codes):
             yield tuple(codes[:size].tolist())
-            size += 1 if size < WIDE else size // 4
+            size += 1 if size < MAX_PAIRED_SIBLINGS else size // 4
 
     @staticmethod
     def _runs(codes: IntArray) -> Iterator[tuple[int, ...]]:
-        """Neighbours; of many codes only short runs of them."""
-        longest = len(codes) if len(codes) <= WIDE else max(2, WIDE * WIDE // len(codes))
+        """Runs of neighbours; if there are many codes, short runs only, so that their number stays limited."""
+        longest = len(codes)
+        if len(codes) > MAX_PAIRED_SIBLINGS:
+            longest = max(2, MAX_PAIRED_SIBLINGS**2 // len(codes))
         for size in range(2, longest + 1):
             for start in range(len(codes) - size + 1):
                 yield tuple(codes[start : start + size].tolist())
 
     def merge(self, members: tuple[int, ...], taken: Collection[str]) -> Change:
+        """The change that merges siblings into one code, whose name is not ``taken``."""
         h = self.hierarchy
         parent = int(h.parents[int((h.parents[:, members[0]] != ABSENT).argmax()), members[0]])
         codes = [h.codes[i] for i in members]
@@ -157,9 +164,9 @@ class Candidates:
         return Change(self.dimension, "merge", dict.fromkeys(codes, name), h.codes[parent])
 
     def levels(self) -> Iterator[Change]:
-        """Roll up what is below one code, or a whole level. Only where there is one tree."""
+        """The changes that roll up the codes below one code, or levels; none in a hierarchy of several trees."""
         h = self.hierarchy
-        if not self.single:
+        if len(h.parents) > 1:
             return
         parent, depth = h.parents[0], h.depth
         for code in np.flatnonzero(~h.is_leaf)[1:]:
@@ -180,6 +187,7 @@ class Candidates:
 
 
 def _below(parent: IntArray, code: int) -> IntArray:
+    """The codes below a code."""
     found = np.zeros(len(parent), dtype=bool)
     fresh = parent == code
     while fresh.any():
@@ -189,16 +197,17 @@ def _below(parent: IntArray, code: int) -> IntArray:
 
 
 def _above(parent: IntArray, depth: IntArray, code: int, level: int) -> int:
+    """The code itself or its ancestor at a level."""
     while depth[code] > level and parent[code] != ROOT:
         code = int(parent[code])
     return code
 
 
 def merged_name(codes: list[str], other: str, taken: Collection[str]) -> str:
-    """``A1+A2``, or the name for others if that would be long; never a name that there is."""
+    """``A1+A2``, or ``other`` if that is too long, with a number if the name is taken."""
     parts = [part for code in codes for part in code.split("+")]
     name = "+".join(parts)
-    if len(parts) > MOST_NAMED or len(name) > LONGEST_NAME:
+    if len(parts) > MAX_NAMED_CODES or len(name) > MAX_NAME_LENGTH:
         name = other
     names = (name if k == 1 else f"{name} ({k})" for k in count(1))
     return next(found for found in names if found not in taken)

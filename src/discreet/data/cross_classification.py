@@ -1,4 +1,4 @@
-"""Cells of a cross-classification that may hold something, as far as its published margins tell."""
+"""Cells of a cross-classification that its published margins do not show to be empty."""
 
 from __future__ import annotations
 
@@ -12,40 +12,41 @@ from numpy.typing import NDArray
 from discreet.arrays import IntArray
 from discreet.errors import InputError
 
-MOST = 2_000_000  # cells behind linked tables: more do not fit into memory together with the programs about them
+MAX_CELLS_BEHIND = 2_000_000  # more do not fit into memory together with the linear programs of the audit
 
 
 @dataclass(frozen=True, order=True)
 class Axis:
-    """One classification of a cross-classification: a dimension, or the trees of it that share codes below the total."""
+    """One classification of a cross-classification: a dimension, or those of its trees that share codes below the total."""
 
     dimension: int
-    kin: int
+    component: int
 
 
 @dataclass(frozen=True, eq=False)
 class Margin:
-    """Published cells by some axes; ``up[axis]`` has for each finest code of the axis its codes in the margin.
+    """Published cells by some axes; ``above[axis]`` holds, for each finest code of the axis, the codes of the margin above it.
 
-    Usually that is one; groupings that do not nest, without the codes below them, make several: one row each, −1 for none.
+    There is one such code, except in groupings that do not nest and are tabulated without their finest codes: these have
+    several, one per row, and −1 stands for none.
     """
 
     cells: IntArray
     codes: Mapping[Axis, IntArray]  # of each cell
-    up: Mapping[Axis, IntArray]  # (choice, finest code)
+    above: Mapping[Axis, IntArray]  # (choice, finest code)
 
     @property
     def axes(self) -> frozenset[Axis]:
         return frozenset(self.codes)
 
-    def ups(self, axes: Sequence[Axis]) -> list[tuple[IntArray, ...]]:
-        """Every choice of codes in the margin for the finest codes of these axes."""
-        return list(product(*(list(self.up[axis]) for axis in axes)))
+    def choices(self, axes: Sequence[Axis]) -> list[tuple[IntArray, ...]]:
+        """All combinations of codes of the margin above the finest codes, with one array per axis."""
+        return list(product(*(list(self.above[axis]) for axis in axes)))
 
 
 @dataclass(frozen=True, eq=False)
 class Crossed:
-    """Cells by some axes: ``at[i]`` numbers the finest codes of axis ``i``."""
+    """Cells by some axes: ``at[i]`` holds the number of the finest code of each cell in axis ``i``."""
 
     axes: tuple[Axis, ...]
     at: IntArray
@@ -60,66 +61,72 @@ class Crossed:
         return Crossed(self.axes, self.at[:, keep])
 
     def margin(self, axes: Sequence[Axis]) -> Crossed:
-        """The combinations that occur by some of the axes, each once."""
+        """The combinations of codes that occur in some of the axes, each once."""
         return Crossed(tuple(axes), np.unique(self.by(axes), axis=1))
 
     def places(self, within: Crossed) -> IntArray:
-        """Where each cell is within a margin; −1 if it is not there."""
-        mine, theirs = numbered(self.by(within.axes), within.at)
-        order = np.argsort(theirs, kind="stable")
-        place = np.searchsorted(theirs[order], mine)
-        found = np.append(theirs[order], -1)[place] == mine
-        return np.where(found, np.append(order, -1)[place], -1)
+        """The index of each cell in a margin; −1 if the margin does not have it."""
+        return index_in(*numbered(self.by(within.axes), within.at))
 
 
 def crossed(axes: Sequence[Axis], finest: Mapping[Axis, IntArray], margins: Sequence[Margin]) -> Crossed:
     """All combinations of finest codes that no margin shows to be empty, axis by axis."""
     at = np.zeros((0, 1), dtype=np.int64)
     for k, axis in enumerate(axes):
-        told = [_told(margin, axes[: k + 1]) for margin in margins if axis in margin.codes]
-        parts: list[IntArray] = []
-        many = 0
+        occurring = [_occurring(margin, axes[: k + 1]) for margin in margins if axis in margin.codes]
+        blocks: list[IntArray] = []
+        n_cells = 0
         for code in range(len(finest[axis])):
-            longer = np.concatenate([at, np.full((1, at.shape[1]), code)])
-            for among, choices, codes in told:
-                for ups in choices:
-                    mine, theirs = numbered([up[longer[i]] for up, i in zip(ups, among, strict=True)], codes)
-                    longer = longer[:, np.isin(mine, theirs)]
-            parts.append(longer)
-            many += longer.shape[1]
-            refuse_too_many(many)
-        at = np.concatenate([np.zeros((k + 1, 0), dtype=np.int64), *parts], axis=1)
+            block = np.concatenate([at, np.full((1, at.shape[1]), code)])
+            for positions, choices, codes in occurring:
+                for above in choices:
+                    cells, margin_cells = numbered(
+                        [up[block[i]] for up, i in zip(above, positions, strict=True)], codes
+                    )
+                    block = block[:, np.isin(cells, margin_cells)]
+            blocks.append(block)
+            n_cells += block.shape[1]
+            refuse_too_many(n_cells)
+        at = np.concatenate([np.zeros((k + 1, 0), dtype=np.int64), *blocks], axis=1)
     return Crossed(tuple(axes), at)
 
 
-def _told(margin: Margin, axes: Sequence[Axis]) -> tuple[list[int], list[tuple[IntArray, ...]], IntArray]:
-    """What a margin says about the first axes: which of them it has, its codes for their finest ones, and its cells."""
-    among = [i for i, axis in enumerate(axes) if axis in margin.codes]
-    mine = [axes[i] for i in among]
-    codes = np.unique(np.stack([margin.codes[axis] for axis in mine]), axis=1)
-    return among, margin.ups(mine), codes
+def _occurring(margin: Margin, axes: Sequence[Axis]) -> tuple[list[int], list[tuple[IntArray, ...]], IntArray]:
+    """The positions of the axes that a margin has, the codes above their finest ones, and the combinations that occur."""
+    positions = [i for i, axis in enumerate(axes) if axis in margin.codes]
+    shared = [axes[i] for i in positions]
+    codes = np.unique(np.stack([margin.codes[axis] for axis in shared]), axis=1)
+    return positions, margin.choices(shared), codes
 
 
-def refuse_too_many(cells: int) -> None:
-    if cells > MOST:
+def refuse_too_many(n_cells: int) -> None:
+    if n_cells > MAX_CELLS_BEHIND:
         raise InputError(
-            f"The linked tables form a cycle, and more than {MOST:,} cells of the cross-classification behind them may hold "
-            "something. Link coarser or fewer tables; or leave the cells behind out (behind=False in Python, "
+            f"The linked tables form a cycle, and more than {MAX_CELLS_BEHIND:,} cells of the cross-classification behind them "
+            "may be nonempty. Link coarser or fewer tables; or leave the cells behind out (behind=False in Python, "
             "behind = false in [data]): a reader who uses them may then infer more than the audit says."
         )
 
 
-def numbered(one: Sequence[IntArray] | IntArray, two: Sequence[IntArray] | IntArray) -> tuple[IntArray, IntArray]:
-    """A number for each column of two arrays: equal columns get the same one."""
-    columns = [np.concatenate([a, b]) for a, b in zip(one, two, strict=True)]
-    n = len(one[0]) if len(one) else 0
-    number = np.zeros(len(columns[0]) if columns else 0, dtype=np.int64)
-    slack = 1
-    for column in columns:
-        size = int(column.max(initial=0)) + 2
-        slack *= size
-        if slack >= 2**62:  # renumber before the product overflows
+def numbered(first: Sequence[IntArray] | IntArray, second: Sequence[IntArray] | IntArray) -> tuple[IntArray, IntArray]:
+    """A number for each column of two arrays: equal columns get the same number."""
+    rows = [np.concatenate([a, b]) for a, b in zip(first, second, strict=True)]
+    n = len(first[0]) if len(first) else 0
+    number = np.zeros(len(rows[0]) if rows else 0, dtype=np.int64)
+    combinations = 1
+    for row in rows:
+        size = int(row.max(initial=0)) + 2
+        combinations *= size
+        if combinations >= 2**62:  # renumber before the product overflows
             number = np.unique(number, return_inverse=True)[1].astype(np.int64)
-            slack = (int(number.max(initial=0)) + 1) * size
-        number = number * size + column + 1
+            combinations = (int(number.max(initial=0)) + 1) * size
+        number = number * size + row + 1
     return number[:n], number[n:]
+
+
+def index_in(wanted: IntArray, numbers: IntArray) -> IntArray:
+    """The index of each wanted number in an array; −1 if it does not occur."""
+    order = np.argsort(numbers, kind="stable")
+    place = np.searchsorted(numbers[order], wanted)
+    found = np.append(numbers[order], -1)[place] == wanted
+    return np.where(found, np.append(order, -1)[place], -1)

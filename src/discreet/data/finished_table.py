@@ -1,4 +1,4 @@
-"""Finished tables: cells with their totals, made elsewhere."""
+"""Finished tables: cells and totals that were computed elsewhere."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ def read_table(
     tolerance: float = TABLE_ADDITIVITY_TOLERANCE,
     unpublished_totals: bool = False,
 ) -> Table:
-    """A table from a CSV, Parquet or Excel file or a data frame with one row a cell, totals included.
+    """A table from a CSV, Parquet or Excel file or a data frame with one row per cell, totals included.
 
-    ``by`` names the dimensions, with a hierarchy or, for ``None`` or a plain list, the flat one of the codes found below
-    the code ``total``. ``top`` and ``who`` name columns with the largest contributions and their makers, largest first.
-    Totals may differ from their parts by ``tolerance`` × the values involved. A total that is missing is an error, as
-    others may know it, unless ``unpublished_totals`` says it is published nowhere.
+    ``by`` names the dimensions, with a hierarchy or, for ``None`` or a plain list, the flat one of the codes that occur, below
+    the code ``total``. ``top`` and ``who`` name columns with the largest contributions and their contributors, largest first.
+    Totals may differ from the sums of their parts by ``tolerance`` × the absolute values involved. A missing total is an error,
+    as readers may know it, unless ``unpublished_totals`` says that it is not published anywhere.
     """
-    wanted = dict(by) if isinstance(by, Mapping) else dict.fromkeys(by)
-    if not wanted:
+    hierarchies = dict(by) if isinstance(by, Mapping) else dict.fromkeys(by)
+    if not hierarchies:
         raise InputError("Name at least one dimension in by=.")
     if who and len(who) != len(top):
         raise InputError(f"who= names {len(who)} columns and top= {len(top)}: they belong together.")
-    frame = _frame(source, [*wanted, *who])
-    for column in (*wanted, value, *([count] if count else []), *top, *who, *extra):
+    frame = _frame(source, [*hierarchies, *who])
+    for column in (*hierarchies, value, *([count] if count else []), *top, *who, *extra):
         if column not in frame:
-            # The columns of a file without a header are its first cell: numbers are not repeated.
+            # Without a header, the names are the first cell of the file: a message must not repeat its numbers.
             names = [name for name in frame if np.isnan(pd.to_numeric(str(name), errors="coerce"))]
             raise InputError(f"There is no column {column!r}; the table has {some(names, 12)}.", [column])
     if frame.empty:
         raise TableError("The table has no cells.")
-    text = {name: _text(frame[name]) for name in wanted}
-    dimensions = {name: h or _flat(name, text[name], total) for name, h in wanted.items()}
+    text = {name: _text(frame[name]) for name in hierarchies}
+    dimensions = {name: h or _flat(name, text[name], total) for name, h in hierarchies.items()}
     codes = np.array([_coded(name, h, text[name]) for name, h in dimensions.items()], dtype=np.int32)
     order = np.lexsort(codes[::-1])
     codes, frame = codes[:, order], frame.iloc[order].reset_index(drop=True)
@@ -62,13 +62,12 @@ def read_table(
     if count:
         numbers = _numbers(frame, count)
         if np.any(numbers != np.round(numbers)):
-            raise TableError(f"Column {count!r} counts contributors, but not all of its numbers are whole.")
+            raise TableError(f"Column {count!r} counts contributors, but not all of its numbers are integers.")
         columns["count"] = numbers.astype(np.int64)
     if top:
         contributions = np.column_stack([_numbers(frame, column, missing=0.0) for column in top])
-        columns["top"] = np.take_along_axis(
-            contributions, largest := np.argsort(-np.abs(contributions), axis=1, kind="stable"), 1
-        )
+        largest = np.argsort(-np.abs(contributions), axis=1, kind="stable")
+        columns["top"] = np.take_along_axis(contributions, largest, 1)
         if who:
             columns["top_contributor"], columns["contributors"] = _names(frame, who, largest)
     columns["extra"] = {name: _numbers(frame, name) for name in extra}
@@ -77,13 +76,13 @@ def read_table(
     if not unpublished_totals:
         table = Table.from_cells(dimensions, codes, values, **columns)
     else:
-        relations, found_all = _relations(dimensions, codes)
-        table = Table(dimensions, codes, values, relations, complete=found_all, **columns)
+        relations, complete = _relations(dimensions, codes)
+        table = Table(dimensions, codes, values, relations, complete=complete, **columns)
     return table.check_additive(tolerance)
 
 
 def _relations(dimensions: Mapping[str, Hierarchy], codes: np.ndarray) -> tuple[sparse.csr_array, bool]:
-    """The relations, and whether all totals are there. A missing one is not zero: its parts take its place above it."""
+    """The relations, and whether no total is missing. A missing total is eliminated: it is replaced by its parts."""
     cells = codes.shape[1]
     relations, missing = additive(list(dimensions.values()), codes)
     while missing:
@@ -119,7 +118,7 @@ def _frame(source: Any, text: list[str]) -> pd.DataFrame:
             raise FormatError(f"{path} is not UTF-8 text. Convert it, e.g. with `iconv -f latin1 -t utf-8`.") from None
         except DiscreetError:
             raise
-        except Exception as error:  # of whichever reader, without its words, which may quote what is in the file
+        except Exception as error:  # errors of any reader; their messages may quote the contents
             reason = getattr(error, "strerror", None) or "it is damaged or not what its name says"
             raise FormatError(f"{path} cannot be read: {reason}.") from None
         return frame
@@ -132,7 +131,7 @@ def _frame(source: Any, text: list[str]) -> pd.DataFrame:
 
 
 def _text(column: pd.Series) -> pd.Series:
-    """Codes and names as text, empty ones missing. Whole numbers in a column with gaps are floats: 7, not 7.0."""
+    """Codes and names as text, empty ones missing. Integers stored as floats, because others are missing, read 7, not 7.0."""
     if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
         column = column.astype("Int64")
     text = column.astype(object).map(str, na_action="ignore")

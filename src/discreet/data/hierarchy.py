@@ -295,7 +295,7 @@ class Hierarchy:
     def from_levels(cls, codes: Iterable[str], widths: Sequence[int], total: str = "Total") -> Hierarchy:
         """From digit-prefix levels: widths ``(3, 1, 1)`` read ``34120`` as ``341`` > ``3412`` > ``34120``."""
         if not widths or any(width < 1 for width in widths):
-            raise HierarchyError(f"Level widths must be positive whole numbers, not {list(widths)}.")
+            raise HierarchyError(f"Level widths must be positive integers, not {list(widths)}.")
         parent: dict[str, str] = {}
         leaves = list(dict.fromkeys(str(code) for code in codes))
         ends = np.cumsum(widths).tolist()
@@ -315,7 +315,7 @@ class Hierarchy:
         groups = sorted(set(leaves) & set(parent.values()))
         if groups:
             raise HierarchyError(
-                f"Codes are whole codes and prefixes of others at once: {some(groups)}. Data must sit at the finest level.",
+                f"Codes are also prefixes of other codes: {some(groups)}. Records must be coded at the finest level.",
                 groups,
             )
         return cls.from_pairs(parent.items(), total)

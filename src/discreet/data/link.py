@@ -1,4 +1,4 @@
-"""Several tables become one, with shared cells identified once."""
+"""Linked tables: several tables as one, in which shared cells occur once."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.data.cells_behind import cells_behind
-from discreet.data.cells_behind_values import Given, with_cells_behind
-from discreet.data.hierarchy import Hierarchy
+from discreet.data.cells_behind_values import BehindSource, with_cells_behind
+from discreet.data.hierarchy import Hierarchy, cell_label
 from discreet.data.linked_cycles import LinkedCycles
 from discreet.data.relations import additive, from_equations, stack
 from discreet.data.table import Table
@@ -20,23 +20,23 @@ from discreet.errors import InputError, TableError, some
 
 Key = tuple[int, ...]
 
-RESPONSES = "(all responses)"  # heads the list of responses; there is no such cell
-AGREE = 1e-9  # share of a shared cell's value by which the tables may differ
+RESPONSES = "(all responses)"  # the root of the dimension of responses; there is no such cell
+SHARED_CELL_TOLERANCE = 1e-9  # relative; sums of doubles over the same records differ by less
 
 
-def link(*tables: Table, equations: Sequence[str] = (), behind: Given = True) -> Table:
-    """One table with the cells and relations of all.
+def link(*tables: Table, equations: Sequence[str] = (), behind: BehindSource = True) -> Table:
+    """One table with the cells and relations of all tables.
 
-    Dimensions are matched by name; a table without one of them stands at its total. Cells of the same response with the same
-    codes are one cell, and must agree. Tables of different responses get a dimension ``response``, and
-    ``equations`` such as ``"profit = turnover - cost"`` tie them together wherever all their cells are tabulated.
+    Dimensions are matched by name; cells of a table without a dimension are at its total. Cells of the same response with the
+    same codes are one cell, and must have the same value. Tables of different responses get a dimension ``response``, and
+    ``equations`` such as ``"profit = turnover - cost"`` relate them wherever all their cells are tabulated.
 
     Tables that form a cycle, such as A × B, B × C and A × C, get the cells behind them, A × B × C, as further cells that are
-    never published (:attr:`Table.behind`): a reader knows that these are not negative. ``behind`` is a table that has them, or
-    several, or a function that tabulates the records by given hierarchies. Otherwise some table that fits takes its place,
-    which makes no difference to what can be inferred. ``behind=False`` leaves them out.
+    never published (:attr:`Table.behind`): readers know that these are not negative. ``behind`` is a table that has these
+    cells, several tables, or a function that tabulates the records by given hierarchies. By default the values are those of some
+    congruent table, which makes no difference to what can be inferred. ``behind=False`` leaves the cells out.
 
-    What respondents contribute is kept if one of the tables is finer than all others.
+    The contributions of respondents are kept if one of the tables is finer than all others.
     """
     if not tables:
         raise InputError("link() needs at least one table.")
@@ -47,13 +47,13 @@ def link(*tables: Table, equations: Sequence[str] = (), behind: Given = True) ->
         raise InputError("Some tables take weights to be known, others to be secret. Tabulate all of them alike.")
     if len({table.is_count for table in tables}) > 1:
         raise InputError(
-            "Some tables count, others hold sums of a response. Readers know more about counts than about sums, and that would "
-            "be lost in a table that holds both. Protect the tables of counts and those of the response one after the other."
+            "Some tables count, others hold sums of a response. Readers know more about counts than about sums, which a table of "
+            "both would not take into account. Protect the tables of counts and those of the response one after the other."
         )
     if any(table.behind is not None or (not table.complete and len(tables) > 1) for table in tables):
         raise InputError(
-            "A table to be linked is linked or taken apart already, so that its cycles cannot be told. Link all tables in one "
-            "call, and take totals out afterwards, with separate()."
+            "One of the tables is linked or separated already, so its cycles cannot be determined. Link all tables in one call, "
+            "and remove totals afterwards, with separate()."
         )
     dimensions = _union(tables)
     responses = tuple(dict.fromkeys(table.response for table in tables))
@@ -62,7 +62,7 @@ def link(*tables: Table, equations: Sequence[str] = (), behind: Given = True) ->
     where = [np.array([index.setdefault(key, len(index)) for key in domain.keys], dtype=np.int64) for domain in domains]
     _check_shared(tables, domains, where, index, dimensions)
     n = len(index)
-    relations = [_moved(table.relations, at, n) for table, at in zip(tables, where, strict=True)]
+    relations = [_renumbered(table.relations, at, n) for table, at in zip(tables, where, strict=True)]
     columns = _columns(tables, where, n)
     relations.append(_implied(dimensions, responses, index, columns["value"]))
     weights = [_parse(text, responses) for text in equations]
@@ -77,7 +77,7 @@ def link(*tables: Table, equations: Sequence[str] = (), behind: Given = True) ->
     mask: NDArray[np.bool_] | None = None
     if cycles and behind is not False:
         found = cells_behind(cycles, tables, keys.astype(np.int64))
-        relations = [_moved(stack(relations), np.arange(n), n + len(found)), found.relations]
+        relations = [_renumbered(stack(relations), np.arange(n), n + len(found)), found.relations]
         if len(found):
             columns = with_cells_behind(columns, found, stack(relations), behind, tables, dimensions, responses)
             mask = np.arange(n + len(found)) >= n
@@ -86,7 +86,7 @@ def link(*tables: Table, equations: Sequence[str] = (), behind: Given = True) ->
     n = len(order)
     if len(responses) > 1:
         dimensions = {"response": Hierarchy.flat(responses, total=RESPONSES), **dimensions}
-        keys[0] += 1  # code 0 is the heading of the list; there is no sum over responses
+        keys[0] += 1  # code 0 is the root
     else:
         keys = keys[1:]
     rank = np.empty(n, dtype=np.int64)
@@ -94,7 +94,7 @@ def link(*tables: Table, equations: Sequence[str] = (), behind: Given = True) ->
     linked = Table(
         dimensions,
         keys[:, order],
-        relations=_moved(stack(relations), rank, n),
+        relations=_renumbered(stack(relations), rank, n),
         response=responses[0] if len(responses) == 1 else "value",
         is_count=tables[0].is_count,
         complete=len(tables) == 1 and tables[0].complete,
@@ -106,7 +106,7 @@ def link(*tables: Table, equations: Sequence[str] = (), behind: Given = True) ->
         behind_left_out=bool(cycles) and behind is False,
         **{name: _take(column, order) for name, column in columns.items()},
     ).check_additive()
-    # Where one table is finer than all others, it knows what respondents contribute.
+    # A table that is finer than all others has all contributions.
     base = np.flatnonzero(linked.is_base)
     for table, at in zip(tables, where, strict=True):
         place = rank[at]
@@ -118,9 +118,9 @@ def link(*tables: Table, equations: Sequence[str] = (), behind: Given = True) ->
 def _implied(
     dimensions: dict[str, Hierarchy], responses: tuple[str, ...], index: dict[Key, int], value: np.ndarray
 ) -> sparse.csr_array:
-    """Relations that follow from the hierarchies of all tables together, though no single table has them.
+    """Relations that follow from the hierarchies of all tables together but are in no single table.
 
-    Where parts are tabulated nowhere a sum does not come out, and the relation is left out.
+    A sum with addends that are not tabulated does not equal its total; such a relation is left out.
     """
     n = len(index)
     keys = np.array(list(index), dtype=np.int32).reshape(n, -1)
@@ -128,14 +128,14 @@ def _implied(
     for response in range(len(responses)):
         at = np.flatnonzero(keys[:, 0] == response)
         matrix, _ = additive(list(dimensions.values()), keys[at, 1:].T)
-        found.append(_moved(matrix, at, n))
+        found.append(_renumbered(matrix, at, n))
     candidates = sparse.csr_array(sparse.vstack(found, format="csr"))
     off = np.abs(candidates @ value) > 1e-6 * (abs(candidates) @ np.abs(value))
     return sparse.csr_array(candidates[~off])
 
 
 class _Domain:
-    """The cells of one table in the coordinates of all, and which coordinates it could hold."""
+    """The cells of one table with the codes of the linked table, and the codes that the table can have."""
 
     def __init__(self, table: Table, dimensions: dict[str, Hierarchy], response: int) -> None:
         self.response = response
@@ -144,8 +144,7 @@ class _Domain:
         self.known: list[set[int]] = []
         for d, (name, merged) in enumerate(dimensions.items(), start=1):
             if name in table.dimensions:
-                own = table.dimensions[name]
-                place = np.array([merged.index(code) for code in own.codes])
+                place = np.array([merged.index(code) for code in table.dimensions[name].codes])
                 codes[d] = place[table.codes[list(table.dimensions).index(name)]]
                 self.known.append(set(place.tolist()))
             else:
@@ -156,11 +155,11 @@ class _Domain:
         return all(code in known for code, known in zip(key[1:], self.known, strict=True))
 
     def holding(self, keys: np.ndarray) -> np.ndarray:
-        """Which of many cells, responses included, it could hold: dimension by dimension among those that are left."""
-        left = np.flatnonzero(keys[:, 0] == self.response)
+        """The indices of the keys that the table can have."""
+        held = np.flatnonzero(keys[:, 0] == self.response)
         for d, known in enumerate(self.known, start=1):
-            left = left[np.isin(keys[left, d], list(known))]
-        return left
+            held = held[np.isin(keys[held, d], list(known))]
+        return held
 
 
 def _union(tables: Sequence[Table]) -> dict[str, Hierarchy]:
@@ -178,7 +177,7 @@ def _check_shared(
     index: dict[Key, int],
     dimensions: dict[str, Hierarchy],
 ) -> None:
-    """A cell that several tables could hold has the same value in all of them; where it is not stored it is zero."""
+    """Raise if a cell that several tables can have differs between them; a cell that is not stored is zero."""
     keys = np.array(list(index), dtype=np.int64).reshape(len(index), -1)
     first = np.full(len(index), np.nan)
     for table, at in zip(tables, where, strict=True):
@@ -186,15 +185,12 @@ def _check_shared(
         first[at[fresh]] = table.value[fresh]
     different: list[Key] = []
     for domain, table, at in zip(domains, tables, where, strict=True):
-        mine = np.zeros(len(index))
-        mine[at] = table.value
-        off = np.abs(mine - first) > AGREE * np.maximum(np.abs(first), np.abs(mine))
+        value = np.zeros(len(index))
+        value[at] = table.value
+        off = np.abs(value - first) > SHARED_CELL_TOLERANCE * np.maximum(np.abs(first), np.abs(value))
         different += map(tuple, keys[np.flatnonzero(off)[domain.holding(keys[off])]].tolist())
     if different:
-        labels = [
-            " × ".join(h.codes[c] for h, c in zip(dimensions.values(), key[1:], strict=True))
-            for key in dict.fromkeys(different)
-        ]
+        labels = [cell_label(dimensions.values(), key[1:]) for key in dict.fromkeys(different)]
         raise TableError(
             f"{len(labels)} cells that the tables share differ between them, e.g. {some(labels)}. "
             "Tabulate all tables from the same records.",
@@ -205,7 +201,7 @@ def _check_shared(
 def _equations(
     weights: Mapping[str, float], responses: tuple[str, ...], domains: Sequence[_Domain], index: dict[Key, int]
 ) -> list[tuple[list[int], list[float]]]:
-    """One relation for each combination of codes that every response involved is tabulated by."""
+    """One relation for each combination of codes that is tabulated for every response of the equation."""
     places = dict.fromkeys(key[1:] for key in index if responses[key[0]] in weights)
     written = []
     for place in places:
@@ -232,16 +228,16 @@ def _parse(text: str, responses: tuple[str, ...]) -> dict[str, float]:
     return {left: -1.0} | {name.strip(): -1.0 if sign == "-" else 1.0 for sign, name in terms}
 
 
-def _moved(matrix: sparse.csr_array, at: np.ndarray, n: int) -> sparse.csr_array:
+def _renumbered(matrix: sparse.csr_array, at: np.ndarray, n: int) -> sparse.csr_array:
     """The same relations with columns renumbered."""
     columns = at[matrix.indices].astype(np.int32)
-    moved = sparse.csr_array((matrix.data.copy(), columns, matrix.indptr), shape=(matrix.shape[0], n))
-    moved.sort_indices()  # in place, hence the copy
-    return moved
+    renumbered = sparse.csr_array((matrix.data.copy(), columns, matrix.indptr), shape=(matrix.shape[0], n))
+    renumbered.sort_indices()  # in place, hence the copy
+    return renumbered
 
 
 def _columns(tables: Sequence[Table], where: Sequence[np.ndarray], n: int) -> dict[str, Any]:
-    """Cell columns, each cell's taken from the first table that holds it; columns some table lacks are left out."""
+    """The columns that all tables have. A cell in several tables has the entries of the first."""
     columns: dict[str, Any] = {"value": np.zeros(n), "magnitude": np.zeros(n)}
     contributors = tuple(sorted({name for table in tables for name in table.contributors}))
     place = {name: i for i, name in enumerate(contributors)}
@@ -268,8 +264,8 @@ def _columns(tables: Sequence[Table], where: Sequence[np.ndarray], n: int) -> di
             elif name == "top_contributor" and table.top_contributor is not None:
                 column[at] = renumber[table.top_contributor[:, : column.shape[1]]]
             elif name != "contributors":
-                own = getattr(table, name)
-                column[at] = own[:, : column.shape[1]] if column.ndim == 2 else own
+                entries = getattr(table, name)
+                column[at] = entries[:, : column.shape[1]] if column.ndim == 2 else entries
     return columns
 
 

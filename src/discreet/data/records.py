@@ -124,10 +124,8 @@ def _file(connection: Any, spill: Path, path: Path) -> tuple[list[str], Expr]:
     if not path.is_file():
         raise InputError(f"{path} is a folder, not a file." if path.is_dir() else f"File {path} does not exist.")
     # DuckDB reads file names as patterns ("d[12].csv") and folders as columns ("year=2024/"): it gets an alias.
-    alias = (
-        spill
-        / f"records{'.parquet' if name.endswith(PARQUET_SUFFIXES) else '.csv'}{'.gz' if name.endswith('.gz') else ''}"
-    )
+    suffix = ".parquet" if name.endswith(PARQUET_SUFFIXES) else ".csv"
+    alias = spill / f"records{suffix}{'.gz' if name.endswith('.gz') else ''}"
     alias.symlink_to(path.resolve())
     pattern = glob.escape(str(alias))  # the private folder may have such a name
     if name.endswith(PARQUET_SUFFIXES):

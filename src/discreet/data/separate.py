@@ -1,4 +1,4 @@
-"""A table for each code of a dimension: its total is published nowhere."""
+"""Tables separated by a dimension whose total is not published."""
 
 from __future__ import annotations
 
@@ -14,41 +14,39 @@ from discreet.errors import InputError, some
 
 
 def separate(table: Table, dimension: str, *, shown: Sequence[Sequence[str]] = ()) -> Table:
-    """The table without the cells at the total of a dimension, so that each code below it has a table of its own.
+    """The table without the cells at the total of a dimension: each code below the total then has a table of its own.
 
-    Of linked tables some may have that total all the same, because they are not classified by the dimension: ``shown`` lists
-    the dimensions of these, and their cells stay.
+    Cells of linked tables that are not classified by the dimension stay: ``shown`` lists the dimensions of each such table.
     """
     names = list(table.dimensions)
     unknown = [name for name in (dimension, *(name for by in shown for name in by)) if name not in names]
     if unknown:
         raise InputError(f"There is no dimension {unknown[0]!r}; the table has {some(names, 12)}.", unknown)
     at_total = table.codes == 0
-    # A table by other dimensions holds what is at the total of all those that it lacks. Responses have no total.
+    # Cells of a table are at the total of all dimensions that it is not classified by. Responses have no total.
     others = [name for name, hierarchy in table.dimensions.items() if hierarchy.total != RESPONSES]
     stays = [at_total[[names.index(name) for name in others if name not in by]].all(axis=0) for by in shown]
-    # What else the relations say follows: a total over the codes of one dimension adds up because each code does.
+    # Relations between removed cells follow from the others: a total over codes is additive because each code is.
     kept = ~at_total[names.index(dimension)] | np.any([np.zeros(len(table), dtype=bool), *stays], axis=0)
     if table.behind is None:
         return table.only(np.flatnonzero(kept))
-    kept |= table.behind  # published nowhere as it is
-    return _in_parts(table, kept).only(np.flatnonzero(kept))
+    kept |= table.behind  # these cells are not published anyway
+    return _in_addends(table, kept).only(np.flatnonzero(kept))
 
 
-def _in_parts(table: Table, kept: BoolArray) -> Table:
-    """The table with relations of cells behind written in the parts of those totals that are not kept."""
-    relations, gone, behind = table.relations, ~kept, np.asarray(table.behind)
-    entries = relations.tocoo()
-    lost = np.bincount(entries.row[gone[entries.col]], minlength=relations.shape[0])
-    tells = np.bincount(entries.row[behind[entries.col]], minlength=relations.shape[0]) > 0
-    # For each total that goes a relation with its parts alone.
-    sums = gone[entries.col] & (lost[entries.row] == 1) & ~tells[entries.row]
-    by = np.full(len(table), -1)
-    by[entries.col[sums]] = entries.row[sums]
+def _in_addends(table: Table, kept: BoolArray) -> Table:
+    """The table with removed totals replaced by their addends in the relations of cells behind."""
+    relations, removed, behind = table.relations, ~kept, np.asarray(table.behind)
+    entries, m = relations.tocoo(), relations.shape[0]
+    n_removed = np.bincount(entries.row[removed[entries.col]], minlength=m)
+    has_behind = np.bincount(entries.row[behind[entries.col]], minlength=m) > 0
+    # For each removed total, a relation between it and cells that are kept.
+    sums = removed[entries.col] & (n_removed[entries.row] == 1) & ~has_behind[entries.row]
+    relation = np.full(len(table), -1)
+    relation[entries.col[sums]] = entries.row[sums]
     weight = np.zeros(len(table))
     weight[entries.col[sums]] = entries.data[sums]
-    out = gone[entries.col] & tells[entries.row] & (by[entries.col] >= 0)
-    row, cell = entries.row[out], entries.col[out]
-    m = relations.shape[0]
-    less = sparse.csr_array((entries.data[out] / weight[cell], (row, by[cell])), shape=(m, m))
-    return table.with_columns(relations=sparse.csr_array(relations - less @ relations))
+    replaced = removed[entries.col] & has_behind[entries.row] & (relation[entries.col] >= 0)
+    row, cell = entries.row[replaced], entries.col[replaced]
+    factors = sparse.csr_array((entries.data[replaced] / weight[cell], (row, relation[cell])), shape=(m, m))
+    return table.with_columns(relations=sparse.csr_array(relations - factors @ relations))

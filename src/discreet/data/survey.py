@@ -1,4 +1,4 @@
-"""A synthetic business survey, to try things on: skewed, dominated, with holdings, and nobody's data."""
+"""A synthetic business survey for examples: skewed values, dominated cells, and holdings."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def business_survey(seed: int = 1, establishments: int = 40_000) -> Survey:
     sites = 1 + np.where(rng.random(firms) < 1 / 12, rng.geometric(0.25, firms), 0)
     firm = np.repeat(np.arange(firms), sites)
     first = np.r_[True, firm[1:] != firm[:-1]]
-    moved = ~first & (rng.random(len(firm)) < 0.7)
+    in_other_district = ~first & (rng.random(len(firm)) < 0.7)
     industry_of = np.where(
         ~first & (rng.random(len(firm)) < 0.3), rng.choice(len(classes), len(firm)), home_class[firm]
     )
-    region_of = np.where(moved, rng.choice(len(districts), len(firm)), home_district[firm])
+    region_of = np.where(in_other_district, rng.choice(len(districts), len(firm)), home_district[firm])
     turnover = np.round(size[firm] * rng.dirichlet([1.0, 1.0], len(firm))[:, 0] * 2)
     holding_of = np.where(rng.random(firms) < 0.04, rng.integers(0, max(firms // 80, 1), firms), -1)
     records = pd.DataFrame(

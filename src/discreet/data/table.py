@@ -86,9 +86,7 @@ class Table:
     names: tuple[str, ...] | None = None  # cell ids of tables without dimensions
     rhs: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
     is_count: bool = False  # the response counts contributors
-    complete: bool = (
-        True  # cells that are not stored are zeros; linked tables also leave out cells that are not tabulated
-    )
+    complete: bool = True  # cells that are not stored are zeros; linked tables also leave out cells not tabulated
     contributions: Contributions | None = None  # to the base cells
     behind: NDArray[np.bool_] | None = None  # cells behind linked tables: the last cells; in relations, never published
     behind_drawn: bool = False  # cells behind hold the values of a congruent table, not the true ones

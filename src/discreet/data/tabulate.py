@@ -74,7 +74,7 @@ def tabulate(
     columns = Columns(tuple(by), response, weight, tuple(extra), contributor, holding, request)
     columns.check()
     if isinstance(top, bool) or not isinstance(top, int) or top < 1:
-        raise InputError("top= is how many of the largest contributions to keep: a whole number from 1 up.")
+        raise InputError("top= is how many of the largest contributions to keep: an integer of at least 1.")
     if unknown not in ("error", "drop"):
         raise InputError(f"unknown= is either 'error' or 'drop', not {unknown!r}.")
     if weights not in get_args(Weights):

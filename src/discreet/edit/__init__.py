@@ -1,4 +1,4 @@
-"""The confidentiality edit: records are changed before they are tabulated, so that every table made from them is protected."""
+"""The confidentiality edit: records are changed before tabulation, so that all tables of these records are protected."""
 
 from discreet.edit.impute import blank_and_impute as blank_and_impute
 from discreet.edit.report import EditReport as EditReport

@@ -1,4 +1,4 @@
-"""Blank and impute: values of records at risk are taken away, and filled in from other records of the same class."""
+"""Blank and impute: values of records at risk are blanked and imputed from other records of the same class."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import pandas as pd
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.edit.record_codes import (
-    NOWHERE,
+    NO_AREA,
+    as_tuple,
     check_columns,
     combined,
     group,
     is_missing,
-    listed,
-    number,
+    numbered,
     records_of,
-    taken,
+    with_rows,
 )
-from discreet.edit.report import EditReport, RecordComparison, by_area, wanted_tables
-from discreet.edit.selection import Rates, alone, choose
+from discreet.edit.report import EditReport, RecordComparison, wanted_tables
+from discreet.edit.selection import Rates, choose, is_unique
 from discreet.errors import InputError
 from discreet.secret import Secret
 
@@ -44,16 +44,16 @@ def blank_and_impute(
     tables: Iterable[Sequence[str]] | None = None,
     secret: Secret | str | None = None,
 ) -> tuple[pd.DataFrame, EditReport]:
-    """Blank ``columns`` of chosen records, and fill them in together from a donor that agrees on the columns ``by``.
+    """Blank ``columns`` of chosen records, and impute them together from a donor that agrees on the columns ``by``.
 
-    Records are chosen as by ``swap``: more in small ``areas``, and rather those that are alone there with their ``keys``;
-    or they are given as ``records``, an array of true and false. With donors ``"exchange"`` the values that were taken
-    away in a class are dealt out again among its records, each going to another one, so that every table of ``columns`` and
-    ``by`` stays the same; a record alone in its class is joined by a random other one. With ``"copy"`` a donor is
-    a random record that was not chosen, and keeps its values. The draw comes from the ``secret``, as that of ``swap``.
+    Records are chosen as by ``swap``: more in small ``areas``, and more of those with unique ``keys`` there; or they are given
+    as ``records``, an array of true and false. With donors ``"exchange"`` the blanked values of a class are redistributed among
+    its chosen records, each to another record, so that tables of ``columns`` and ``by`` do not change; to a single chosen record
+    of a class, a random other one is added. With ``"copy"`` a donor is a random record that was not chosen, and keeps its
+    values. Random numbers come from the ``secret``, as in ``swap``.
     """
-    frame, columns, areas, keys, by = records_of(data), listed(columns), listed(areas), listed(keys), listed(by)
-    check_columns(frame, {"columns": columns, "areas": areas, "by": by}, apart=False)
+    frame, columns, areas, keys, by = records_of(data), as_tuple(columns), as_tuple(areas), as_tuple(keys), as_tuple(by)
+    check_columns(frame, {"columns": columns, "areas": areas, "by": by}, one_role=False)
     check_columns(frame, {"areas": areas, "keys": keys})
     _check_parts(columns, areas, keys, by, donors)
     drawn = Secret.of(secret)
@@ -61,40 +61,26 @@ def blank_and_impute(
     compared = wanted_tables(frame, tables, areas, [name for name in (*keys, *by) if name not in columns])
 
     area = _areas(frame, areas)
-    risky = alone(area, group(frame, keys))
+    risky = is_unique(area, group(frame, keys))
     chosen = choose(area, risky, rates, rng) if records is None else _given(records, len(frame))
     deal = _exchanged if donors == "exchange" else _copied
     source, edited = deal(group(frame, by), chosen, rng)
 
     after = frame.copy(deep=False)
     for name in columns:
-        after[name] = taken(frame[name], source)
+        after[name] = with_rows(frame[name], source)
     comparison = RecordComparison(frame, after, columns)
-    settings: dict[str, Any] = {
-        "columns": list(columns),
-        "areas": list(areas),
-        "keys": list(keys),
-        "by": list(by),
-        "donors": donors,
-    }
+    settings: dict[str, Any] = {"columns": list(columns), "areas": list(areas), "keys": list(keys), "by": list(by)}
+    settings["donors"] = donors
     if records is None:
-        settings |= {"rate": rate, "small": rates.highest, "small_area": small_area, "risk": risk}
+        settings |= rates.as_dict()
     report = EditReport(
         method="impute",
         settings=settings,
         secret=drawn.digits,
-        records=len(frame),
-        units=len(frame),
-        risky=int(risky.sum()),
-        chosen=int(chosen.sum()),
-        edited=int(edited.sum()),
-        unmatched=int((chosen & ~edited).sum()),
-        without_area=int((area == NOWHERE).sum()),
-        changed_records=int(comparison.differ().sum()),
         within={},
-        areas=by_area(frame, areas, area, risky=risky, chosen=chosen, edited=edited),
         tables=comparison.tables([(*by, *columns)] if donors == "exchange" else [], compared),
-        untouched=comparison.untouched(),
+        **comparison.counts(frame, areas, area, risky=risky, chosen=chosen, edited=edited),
     )
     return after, report
 
@@ -107,7 +93,7 @@ def _check_parts(
     both = [name for name in columns if name in (*areas, *by)]
     if both:
         raise InputError(
-            f"Column {both[0]!r} is to be blanked, and is an area or a class as well: leave it out of one of them.",
+            f"Column {both[0]!r} is to be blanked, and is also given as an area or in by=: leave it out of one of them.",
             both,
         )
     if donors not in get_args(Donors):
@@ -116,22 +102,22 @@ def _check_parts(
 
 def _areas(frame: pd.DataFrame, areas: Sequence[str]) -> IntArray:
     inside = np.flatnonzero(~np.any([is_missing(frame[name]) for name in areas], axis=0))
-    area = np.full(len(frame), NOWHERE)
-    area[inside] = combined([number(frame[name])[inside] for name in areas], len(inside))
+    area = np.full(len(frame), NO_AREA)
+    area[inside] = combined([numbered(frame[name])[inside] for name in areas], len(inside))
     return area
 
 
 def _given(records: Any, length: int) -> BoolArray:
     chosen = np.asarray(records)
     if chosen.dtype != bool or chosen.shape != (length,):
-        raise InputError(f"records= is an array of {length:,} values true or false, one a record.")
+        raise InputError(f"records= is an array of {length:,} values true or false, one per record.")
     return chosen
 
 
 def _exchanged(classes: IntArray, chosen: BoolArray, rng: np.random.Generator) -> tuple[IntArray, BoolArray]:
-    """For each record whose values it gets, and who took part: in each class those chosen stand in a circle."""
+    """For each record its donor, and whether the record is edited: values move along a cycle of the chosen records of a class."""
     blanked = np.bincount(classes, chosen)
-    # A record alone in its class is joined by another one, if there is any.
+    # To a single chosen record of a class another one is added, if there is one.
     others = np.flatnonzero(~chosen & (blanked[classes] == 1))
     others = others[np.lexsort((rng.random(len(others)), classes[others]))]
     joined = others[np.unique(classes[others], return_index=True)[1]]
@@ -146,13 +132,13 @@ def _exchanged(classes: IntArray, chosen: BoolArray, rng: np.random.Generator) -
 
 
 def _copied(classes: IntArray, chosen: BoolArray, rng: np.random.Generator) -> tuple[IntArray, BoolArray]:
-    """The same with donors that were not chosen, each record's drawn anew, and who got one."""
+    """For each record its donor, drawn from the records that were not chosen, and whether the record is edited."""
     donors = np.flatnonzero(~chosen)
     donors = donors[np.argsort(classes[donors], kind="stable")]
     rows = np.flatnonzero(chosen)
     first = np.searchsorted(classes[donors], classes[rows], side="left")
-    there = np.searchsorted(classes[donors], classes[rows], side="right") - first
-    rows, first, there = (column[there > 0] for column in (rows, first, there))
+    n_donors = np.searchsorted(classes[donors], classes[rows], side="right") - first
+    rows, first, n_donors = (column[n_donors > 0] for column in (rows, first, n_donors))
     source = np.arange(len(classes))
-    source[rows] = donors[first + rng.integers(0, there)] if len(rows) else rows
+    source[rows] = donors[first + rng.integers(0, n_donors)] if len(rows) else rows
     return source, source != np.arange(len(source))

@@ -1,4 +1,4 @@
-"""Who changes places with whom: as many pairs as there can be among those chosen, then with others."""
+"""Pairs of records that exchange their areas: as many as possible between chosen records, then with others."""
 
 from __future__ import annotations
 
@@ -11,52 +11,53 @@ Pairs = tuple[IntArray, IntArray]
 
 
 def partners(group: IntArray, area: IntArray, chosen: BoolArray, risky: BoolArray, rng: np.random.Generator) -> Pairs:
-    """Pairs within groups and between areas, each record in one at most; one of each pair or both are chosen.
+    """Disjoint pairs of records of the same group and different areas, with at least one chosen record in each.
 
-    Those chosen are paired among each other first, so that no more records than necessary are moved. Whoever is left of
-    a group then is from one area, and finds others of the group there are in other areas.
+    Chosen records are paired with each other first, so that as few records as possible are edited. The unpaired ones of a group
+    are then all in one area, and are paired with records of the group in other areas.
     """
-    left, right = _among(np.flatnonzero(chosen), group, area, risky, rng)
-    single = chosen.copy()
-    single[left] = single[right] = False
-    more, others = _with_others(np.flatnonzero(single), np.flatnonzero(~chosen), group, area, risky, rng)
+    left, right = _among_chosen(np.flatnonzero(chosen), group, area, risky, rng)
+    unpaired = chosen.copy()
+    unpaired[left] = unpaired[right] = False
+    more, others = _with_others(np.flatnonzero(unpaired), np.flatnonzero(~chosen), group, area, risky, rng)
     return np.concatenate([left, more]), np.concatenate([right, others])
 
 
-def _among(rows: IntArray, group: IntArray, area: IntArray, risky: BoolArray, rng: np.random.Generator) -> Pairs:
-    """As many pairs as there can be. In each group, areas stand in line, the one with the most records first.
+def _among_chosen(rows: IntArray, group: IntArray, area: IntArray, risky: BoolArray, rng: np.random.Generator) -> Pairs:
+    """As many pairs as possible. In each group, records are sorted by area, the area with most records first.
 
-    Take a step of half the line, or of the first area if that is more: it leads from any record to one of another area.
+    A step of half the group, or of the size of the first area if that is more, leads from any record to another area.
     """
     if not len(rows):
         return rows, rows
     groups, cell = group[rows], combined([group[rows], area[rows]], len(rows))
     records = np.bincount(cell)
-    mixed = rng.random(len(records))  # areas with as many records as each other are not always in the same order
-    line = np.lexsort((rng.random(len(rows)), ~risky[rows], mixed[cell], -records[cell], groups))
-    rows, groups, cell = rows[line], groups[line], cell[line]
+    tie = rng.random(len(records))  # areas of the same size are in random order
+    order = np.lexsort((rng.random(len(rows)), ~risky[rows], tie[cell], -records[cell], groups))
+    rows, groups, cell = rows[order], groups[order], cell[order]
     first = np.searchsorted(groups, groups, side="left")
     total = np.searchsorted(groups, groups, side="right") - first
     place = np.arange(len(rows)) - first
     step = np.maximum(records[cell[first]], total // 2)
-    leads = np.flatnonzero(place < np.minimum(step, total - step))
-    return rows[leads], rows[leads + step[leads]]
+    first_of_pair = np.flatnonzero(place < np.minimum(step, total - step))
+    return rows[first_of_pair], rows[first_of_pair + step[first_of_pair]]
 
 
 def _with_others(
-    single: IntArray, others: IntArray, group: IntArray, area: IntArray, risky: BoolArray, rng: np.random.Generator
+    unpaired: IntArray, others: IntArray, group: IntArray, area: IntArray, risky: BoolArray, rng: np.random.Generator
 ) -> Pairs:
-    """Those who are left, the risky ones first, with anybody of their group who is elsewhere."""
-    wanted = np.bincount(group[single], minlength=int(group.max(initial=0)) + 1)
-    home = np.full(len(wanted), -1)
-    home[group[single]] = area[single]
-    others = others[(wanted[group[others]] > 0) & (home[group[others]] != area[others])]
-    single = single[np.lexsort((rng.random(len(single)), ~risky[single], group[single]))]
+    """Pairs of unpaired records, risky ones first, with other records of their group in other areas."""
+    n_unpaired = np.bincount(group[unpaired], minlength=int(group.max(initial=0)) + 1)
+    home = np.full(len(n_unpaired), -1)
+    home[group[unpaired]] = area[unpaired]
+    others = others[(n_unpaired[group[others]] > 0) & (home[group[others]] != area[others])]
+    unpaired = unpaired[np.lexsort((rng.random(len(unpaired)), ~risky[unpaired], group[unpaired]))]
     others = others[np.lexsort((rng.random(len(others)), group[others]))]
-    there = np.bincount(group[others], minlength=len(wanted))
-    matched = np.minimum(wanted, there)
-    return single[_rank(group[single]) < matched[group[single]]], others[_rank(group[others]) < matched[group[others]]]
+    n_pairs = np.minimum(n_unpaired, np.bincount(group[others], minlength=len(n_unpaired)))
+    left, right = (rows[_rank(group[rows]) < n_pairs[group[rows]]] for rows in (unpaired, others))
+    return left, right
 
 
 def _rank(groups: IntArray) -> IntArray:
+    """The rank of each record in its group; groups are sorted."""
     return np.arange(len(groups)) - np.searchsorted(groups, groups, side="left")

@@ -1,4 +1,4 @@
-"""What an edit did: to whom, where, and how far tables move. Counted again from the records, not assumed."""
+"""The report on an edit: numbers of edited records by area, and changes of tables, computed from the records before and after."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ import pandas as pd
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.data.hierarchy import LABEL_SEPARATOR
-from discreet.edit.record_codes import check_columns, combined, listed, number
+from discreet.edit.record_codes import NO_AREA, as_tuple, check_columns, combined, numbered
 from discreet.errors import InputError
 
-MOST_CODES = 100  # of a column that is compared by area without being asked for
+MAX_COMPARED_CODES = 100  # of columns compared by default: others, such as amounts, make no useful tables
 
 
 @dataclass(frozen=True, repr=False)
 class EditReport:
-    """Counts of records, or of units where records belong to units. Confidential, as is the secret."""
+    """The results of an edit. Numbers are of units; without units, each record is one. Confidential, as it holds the secret."""
 
     method: str
     settings: dict[str, Any]
-    secret: str  # with it the edit can be repeated
+    secret: str  # the edit can be repeated with it
     records: int
-    units: int  # records, where there are none
-    risky: int  # alone with their keys in their area
+    units: int
+    risky: int  # with unique keys in their area
     chosen: int
-    edited: int  # took part: those chosen, and those they needed to change with
-    unmatched: int  # chosen, but there was nobody to change with
+    edited: int  # chosen ones with a partner or donor, and their partners
+    unmatched: int  # chosen ones without a partner or donor
     without_area: int
     changed_records: int  # records that differ from before
-    within: dict[str, int]  # units that changed with one of the same coarser area, and with one from anywhere
+    within: dict[str, int]  # units with a partner in the same coarser area, by level, and with one from any area
     areas: pd.DataFrame  # for each area: units, risky, chosen, edited
     tables: pd.DataFrame  # for each table: cells, changed, share, largest and mean change, promised
     untouched: tuple[str, ...]  # columns that are the same in every record
@@ -44,16 +44,16 @@ class EditReport:
 
     @property
     def kept(self) -> bool:
-        """Whether all tables that must not change are the same as before, by recount."""
+        """Whether all tables that must not change are the same before and after."""
         return not self.tables.changed[self.tables.promised].any()
 
     @property
     def unchanged(self) -> list[str]:
-        """Tables that are the same as before, by recount."""
+        """The tables that are the same before and after."""
         return list(self.tables.table[self.tables.changed == 0])
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, ready for JSON."""
+        """All entries in types that can be written as JSON."""
         simple = {name: value for name, value in vars(self).items() if not isinstance(value, pd.DataFrame | tuple)}
         return simple | {
             "kept": self.kept,
@@ -67,18 +67,18 @@ class EditReport:
 def wanted_tables(
     frame: pd.DataFrame, tables: Iterable[Sequence[str]] | None, areas: Sequence[str], used: Sequence[str]
 ) -> list[tuple[str, ...]]:
-    """The tables asked for; otherwise each further column that has few codes, by area."""
+    """The requested tables; by default each further column with few codes, by area."""
     if tables is not None:
-        given = [listed(table) for table in tables]
+        given = [as_tuple(table) for table in tables]
         for table in given:
             check_columns(frame, {"tables": table})
         return given
     further = [name for name in frame.columns if name not in (*areas, *used)]
-    return [(*areas, name) for name in further if int(number(frame[name]).max()) < MOST_CODES]
+    return [(*areas, name) for name in further if int(numbered(frame[name]).max()) < MAX_COMPARED_CODES]
 
 
 class RecordComparison:
-    """Two versions of the same records, cell by cell of any table."""
+    """Comparison of tables of the same records before and after an edit."""
 
     def __init__(self, before: pd.DataFrame, after: pd.DataFrame, may_differ: Sequence[str]) -> None:
         self.before, self.after, self.may_differ = before, after, set(may_differ)
@@ -89,14 +89,14 @@ class RecordComparison:
         if name not in self._codes:
             n = len(self.before)
             if name in self.may_differ:
-                both = number(pd.concat([self.before[name], self.after[name]], ignore_index=True))
+                both = numbered(pd.concat([self.before[name], self.after[name]], ignore_index=True))
                 self._codes[name] = both[:n], both[n:]
             else:
-                self._codes[name] = (number(self.before[name]),) * 2
+                self._codes[name] = (numbered(self.before[name]),) * 2
         return self._codes[name]
 
     def differ(self) -> BoolArray:
-        """Records that are not what they were."""
+        """The records that are different after the edit."""
         different = np.zeros(len(self.before), dtype=bool)
         for name in self.may_differ:
             before, after = self.codes(name)
@@ -104,24 +104,48 @@ class RecordComparison:
         return different
 
     def untouched(self) -> tuple[str, ...]:
-        """Columns that are the same in every record: the very values are compared, whatever was meant to change."""
+        """The columns that are the same in every record; all columns are compared."""
         return tuple(name for name in self.before.columns if self.before[name].equals(self.after[name]))
 
+    def counts(
+        self,
+        units: pd.DataFrame,
+        areas: Sequence[str],
+        area: IntArray,
+        *,
+        risky: BoolArray,
+        chosen: BoolArray,
+        edited: BoolArray,
+    ) -> dict[str, Any]:
+        """The numbers in a report. ``units`` has one record per unit."""
+        return {
+            "records": len(self.before),
+            "units": len(units),
+            "risky": int(risky.sum()),
+            "chosen": int(chosen.sum()),
+            "edited": int(edited.sum()),
+            "unmatched": int((chosen & ~edited).sum()),
+            "without_area": int((area == NO_AREA).sum()),
+            "changed_records": int(self.differ().sum()),
+            "areas": by_area(units, areas, area, risky=risky, chosen=chosen, edited=edited),
+            "untouched": self.untouched(),
+        }
+
     def table(self, columns: Sequence[str], promised: bool) -> dict[str, Any]:
-        """How far the cells of a table move. Cells that are empty before and after do not count."""
+        """The changes of the cells of a table. Cells that are empty before and after are left out."""
         pairs = [np.concatenate(self.codes(name)) for name in columns]
         n = len(self.before)
         cell = combined(pairs, 2 * n)
         cells = int(cell.max()) + 1
-        moves = np.abs(np.bincount(cell[:n], minlength=cells) - np.bincount(cell[n:], minlength=cells))
+        change = np.abs(np.bincount(cell[:n], minlength=cells) - np.bincount(cell[n:], minlength=cells))
         return {
             "table": LABEL_SEPARATOR.join(columns),
             "promised": promised,
             "cells": cells,
-            "changed": int((moves > 0).sum()),
-            "share": float((moves > 0).mean()),
-            "largest": int(moves.max()),
-            "mean": float(moves.mean()),
+            "changed": int((change > 0).sum()),
+            "share": float((change > 0).mean()),
+            "largest": int(change.max()),
+            "mean": float(change.mean()),
         }
 
     def tables(self, promised: Sequence[Sequence[str]], others: Sequence[Sequence[str]]) -> pd.DataFrame:
@@ -131,7 +155,7 @@ class RecordComparison:
 
 
 def by_area(frame: pd.DataFrame, areas: Sequence[str], area: IntArray, **flags: BoolArray) -> pd.DataFrame:
-    """One row an area, with how many units it has, and how many with each flag; smallest areas first."""
+    """One row per area with its number of units and the numbers of units with each flag, smallest areas first."""
     inside = np.flatnonzero(area >= 0)
     numbers, first = np.unique(area[inside], return_index=True)
     taken = [name for name in areas if name in ("units", *flags)]

@@ -1,4 +1,4 @@
-"""Which records are edited: more in small areas, and those first that are alone with their keys."""
+"""Selection of the records to edit: more in small areas, and more of those that are unique there."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.edit.record_codes import NOWHERE, condensed
+from discreet.edit.record_codes import NO_AREA, renumbered
 from discreet.errors import InputError
 
 
 @dataclass(frozen=True)
 class Rates:
-    """What share of an area's records is chosen, and how much likelier those are who are alone with their keys.
+    """The share of records to choose in an area, and the factor ``risk`` on the odds of records with unique keys.
 
-    An area of n records has the share ``small`` if n is at most ``small_area``, then ``small`` · ``small_area`` / n, and
-    never less than ``rate``: a larger area never has fewer records chosen than a smaller one.
+    The share in an area of n records is ``small`` if n is at most ``small_area``, otherwise ``small`` · ``small_area`` / n, but
+    at least ``rate``: the number of chosen records does not decrease with n.
     """
 
     rate: float = 0.05
-    small: float | None = None  # four times the rate
+    small: float | None = None  # None: four times the rate
     small_area: int = 100
     risk: float = 5.0
 
@@ -37,25 +37,30 @@ class Rates:
 
     @property
     def highest(self) -> float:
+        """The share in small areas."""
         return min(1.0, 4 * self.rate) if self.small is None else self.small
 
+    def as_dict(self) -> dict[str, float]:
+        return {"rate": self.rate, "small": self.highest, "small_area": self.small_area, "risk": self.risk}
+
     def of(self, size: IntArray) -> NDArray[np.float64]:
+        """The shares in areas with these numbers of records."""
         return np.clip(self.highest * self.small_area / np.maximum(size, 1), self.rate, self.highest)
 
 
-def alone(area: IntArray, key: IntArray) -> BoolArray:
-    """Nobody else in the area has the same keys."""
-    cell = condensed(area * (int(key.max(initial=0)) + 1) + key)
-    return np.asarray((np.bincount(cell)[cell] == 1) & (area != NOWHERE))
+def is_unique(area: IntArray, key: IntArray) -> BoolArray:
+    """Whether no other record of the area has the same keys."""
+    cell = renumbered(area * (int(key.max(initial=0)) + 1) + key)
+    return np.asarray((np.bincount(cell)[cell] == 1) & (area != NO_AREA))
 
 
 def choose(area: IntArray, risky: BoolArray, rates: Rates, rng: np.random.Generator) -> BoolArray:
-    """The records to edit: of each area its share, rounded up or down at random, drawn without putting back."""
-    inside = np.flatnonzero(area != NOWHERE)
+    """The records to edit: the share of each area, rounded up or down at random, drawn without replacement."""
+    inside = np.flatnonzero(area != NO_AREA)
     size = np.bincount(area[inside])
     share = rates.of(size) * size
     wanted = np.floor(share + rng.random(len(size)))
-    # Who waits the shortest is drawn first: exponential times draw one after the other, by odds.
+    # The shortest exponential waiting times are a draw without replacement in which the rates are the odds.
     wait = rng.exponential(size=len(inside)) / np.where(risky[inside], rates.risk, 1.0)
     order = np.lexsort((wait, area[inside]))
     here = area[inside][order]

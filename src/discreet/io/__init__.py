@@ -1,4 +1,4 @@
-"""Files in and out. One format a file, one line here."""
+"""Reading and writing files. Each format has its own module; FORMATS lists them by suffix."""
 
 from __future__ import annotations
 
@@ -31,19 +31,20 @@ def read_problem(path: str | Path) -> Problem:
 
 
 def write_problem(problem: Problem, path: str | Path) -> None:
-    """A problem to a JJ file or a ``.discreet`` bundle."""
+    """Write a problem to a JJ file or a ``.discreet`` bundle."""
     with writing(path) as draft:
         _format(path, "write_problem").write_problem(problem, draft)
 
 
 def write_release(release: Release, path: str | Path) -> None:
-    """A release to CSV, Parquet or Excel."""
+    """Write a release to CSV, Parquet or Excel."""
     with writing(path, public=True) as draft:
         _format(path, "write_release").write_release(release, draft)
         check_written(release, draft)
 
 
 def _format(path: str | Path, task: str) -> ModuleType:
+    """The module for the suffix of a file that has the function ``task``."""
     name = Path(path).name.lower()
     for suffix in sorted(FORMATS, key=len, reverse=True):
         if name.endswith(suffix) and hasattr(FORMATS[suffix], task):
@@ -56,12 +57,12 @@ def _format(path: str | Path, task: str) -> ModuleType:
 
 @contextmanager
 def writing(path: str | Path, *, public: bool = False) -> Iterator[Path]:
-    """A draft beside ``path`` that takes its place only when complete: a failure never touches the file that was there.
+    """A draft that replaces the file at ``path`` when it is complete; after a failure the old file is unchanged.
 
-    Only its owner can read the file, unless it is ``public``: then it gets the permissions that the user's settings say.
+    Only its owner can read the file, unless it is ``public``: then it gets the default permissions of the user.
     """
     path = Path(path)
-    if is_draft(path):  # of several files that are written together: it takes its place with the others
+    if is_draft(path):  # one of several files that are written together and replaced together
         yield path
         return
     if "\0" in str(path):

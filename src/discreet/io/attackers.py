@@ -1,7 +1,7 @@
-"""Further attackers: ``attacker,cell,lower,upper`` with a line for each cell that somebody knows more about. Confidential.
+"""Further attackers: a CSV file ``attacker,cell,lower,upper`` with prior bounds of attackers. Confidential.
 
-``lower_level``, ``upper_level`` and ``sliding_level`` may follow: the protection the cell needs against this attacker. What
-is left empty, and what is not listed, is as for everybody.
+The columns ``lower_level``, ``upper_level`` and ``sliding_level`` may follow: the protection levels of the cell against this
+attacker. For empty fields and cells that are not listed, the bounds and levels of the problem apply.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from discreet.attackers import Attacker
 from discreet.errors import FormatError, InputError
 from discreet.problem import Problem
 
-KNOWN = ["attacker", "cell", "lower", "upper"]
-LEVELS = ["lower_level", "upper_level", "sliding_level"]
-HEADER = ",".join(KNOWN) + "".join(f"[,{name}]" for name in LEVELS)
+REQUIRED_COLUMNS = ["attacker", "cell", "lower", "upper"]
+LEVEL_COLUMNS = ["lower_level", "upper_level", "sliding_level"]
+ATTACKERS_HEADER = ",".join(REQUIRED_COLUMNS) + "".join(f"[,{name}]" for name in LEVEL_COLUMNS)
 
 
 def with_attackers(problem: Problem, path: str | Path) -> Problem:
-    """The problem, to be protected against the attackers in a file as well."""
+    """The problem with the attackers in a file as further attackers."""
     return problem.with_columns(others=(*problem.others, *read_attackers(problem, path)))
 
 
@@ -33,7 +33,7 @@ def read_attackers(problem: Problem, path: str | Path) -> tuple[Attacker, ...]:
     taken = {attacker.name for attacker in problem.attackers()}
     index = {label: i for i, label in enumerate(problem.table.listed.labels())}
     value = problem.table.value
-    noise = 1e-9 * np.maximum(np.abs(value), 1e-9)  # as everywhere, a bound may miss the value by so little
+    tolerance = 1e-9 * np.maximum(np.abs(value), 1e-9)  # for rounding errors of bounds, as in Problem
     found: dict[str, _Listed] = {}
     for number, row in _rows(Path(path)):
         where = f"{path}, line {number}"
@@ -43,27 +43,27 @@ def read_attackers(problem: Problem, path: str | Path) -> tuple[Attacker, ...]:
         if name in taken:
             raise InputError(f"{where}: the problem has an attacker {name!r} already. Choose another name.", [name])
         if label not in index:
-            raise InputError(f"{where}: the problem has no cell {label!r}. Write it as in a pattern.", [label])
+            raise InputError(f"{where}: the problem has no cell {label!r}. Write its label as in a pattern.", [label])
         attacker, i = found.setdefault(name, _Listed(problem)), index[label]
         if i in attacker.cells:
             raise InputError(f"{where}: cell {label!r} of attacker {name!r} occurs a second time.", [label])
         attacker.cells.add(i)
         for bounds, column in ((attacker.lower, "lower"), (attacker.upper, "upper")):
             bounds[i] = _number(where, row, column, float(bounds[i]))
-        if not (attacker.lower[i] <= value[i] + noise[i] and value[i] - noise[i] <= attacker.upper[i]):
+        if not (attacker.lower[i] <= value[i] + tolerance[i] and value[i] - tolerance[i] <= attacker.upper[i]):
             raise InputError(
-                f"{where}: the value of cell {label!r} does not lie between the bounds that {name!r} is said to know. "
+                f"{where}: the value of cell {label!r} does not lie between the bounds of {name!r}. "
                 "Bounds are values, not distances: correct them, or leave them empty if nothing is known.",
                 [label],
             )
-        for k, column in enumerate(LEVELS):
+        for k, column in enumerate(LEVEL_COLUMNS):
             if row.get(column, "").strip():
                 attacker.has_levels = True
                 attacker.levels[k, i] = _number(where, row, column, 0.0)
                 if not 0 <= attacker.levels[k, i] < math.inf:
                     raise InputError(f"{where}: {column} is a distance: give 0 or more, or leave it empty.", [label])
     if not found:
-        raise FormatError(f"{path} lists no attacker. Add lines below {HEADER!r}, or leave the file out.")
+        raise FormatError(f"{path} lists no attacker. Add lines below {ATTACKERS_HEADER!r}, or leave the file out.")
     return tuple(
         Attacker(name, attacker.lower, attacker.upper, attacker.levels if attacker.has_levels else None)
         for name, attacker in found.items()
@@ -71,12 +71,12 @@ def read_attackers(problem: Problem, path: str | Path) -> tuple[Attacker, ...]:
 
 
 def cells_named(path: str | Path) -> list[str]:
-    """The cells that a file of attackers says something about, each once."""
+    """The cells listed in a file of attackers, each once."""
     return list(dict.fromkeys(row["cell"] for _, row in _rows(Path(path))))
 
 
 class _Listed:
-    """What is said about one attacker so far, beginning with what everybody knows and needs."""
+    """The bounds and levels of one attacker, from those of the problem and the lines read so far."""
 
     def __init__(self, problem: Problem) -> None:
         self.lower: FloatArray = problem.prior_lower.copy()
@@ -94,24 +94,27 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
             lines = [(reader.line_num, line) for line in reader if line]
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist.") from None
-    except (ValueError, csv.Error, OSError):  # without its words, which may quote what is in the file
+    except (ValueError, csv.Error, OSError):  # their messages may quote the contents
         raise FormatError(f"{path} cannot be read as CSV. Save it as comma-separated text in UTF-8.") from None
     header = [name.strip() for name in lines[0][1]] if lines else []
-    if not set(KNOWN) <= set(header) <= {*KNOWN, *LEVELS} or len(set(header)) < len(header):
-        raise FormatError(f"{path}: the first line must name the columns {HEADER!r}, those in brackets if needed.")
+    allowed = {*REQUIRED_COLUMNS, *LEVEL_COLUMNS}
+    if not set(REQUIRED_COLUMNS) <= set(header) <= allowed or len(set(header)) < len(header):
+        raise FormatError(
+            f"{path}: the first line must name the columns {ATTACKERS_HEADER!r}, those in brackets if needed."
+        )
     for number, line in lines[1:]:
         if len(line) != len(header):
             raise FormatError(f"{path}, line {number}: expected {len(header)} fields, found {len(line)}.")
         yield number, dict(zip(header, line, strict=True))
 
 
-def _number(where: str, row: dict[str, str], column: str, otherwise: float) -> float:
-    """A field as a number; what everybody knows if it is empty."""
+def _number(where: str, row: dict[str, str], column: str, default: float) -> float:
+    """A field as a number; the default if it is empty."""
     text = row[column].strip()
     try:
-        number = float(text) if text else otherwise
+        number = float(text) if text else default
     except ValueError:
         number = math.nan
-    if math.isnan(number):  # not what it is: it may be confidential
+    if math.isnan(number):  # the message leaves out the field, which may be confidential
         raise FormatError(f"{where}: {column} of cell {row['cell']!r} is not a number.", [row["cell"]])
     return number

@@ -1,4 +1,4 @@
-"""``.discreet`` bundles: a table or problem with everything it knows, as a zip of Parquet, NumPy and JSON. Confidential."""
+"""``.discreet`` bundles: a complete table or problem as a zip of Parquet, NumPy and JSON files. Confidential."""
 
 from __future__ import annotations
 
@@ -26,11 +26,17 @@ from discreet.drafts import create_private
 from discreet.errors import DiscreetError, FormatError
 from discreet.problem import Override, Problem
 
-# What older readers must not leave out makes another version: attackers of its own, then decisions against the rules and cells
-# behind linked tables, which are not to be published.
-PLAIN, ATTACKERS, DECISIONS = 1, 2, 3
+# A bundle has the lowest version whose readers do not ignore a part of it: further attackers need version 2, decisions against
+# the rules and cells behind linked tables version 3.
+FIRST_VERSION, ATTACKERS_VERSION, DECISIONS_VERSION = 1, 2, 3
 
-_RESPONDENTS = ("contributions", "respondents")  # only in bundles of tables that know them
+_RESPONDENTS = ("contributions", "respondents")  # in bundles of tables with contributions
+_TABLE_FACTS = ("response", "is_count", "complete")
+_LATER_TABLE_FACTS = {
+    "weights": "secret",
+    "counts_zeros": True,
+    "dropped": 0,
+}  # with the values in bundles without them
 _LEVELS = ("status", "cost", "lower", "upper", "sliding", "prior_lower", "prior_upper")
 
 
@@ -51,15 +57,15 @@ def read_problem(path: str | Path) -> Problem:
     table, cells, meta = _read(path)
     if "rules" not in meta:
         raise FormatError(f"{path} holds a table that has not been assessed. Run `discreet assess` on it first.")
-    with _whole(path):
+    with _damage_reported(path):
         levels = {name: cells[f"problem:{name}"].to_numpy() for name in _LEVELS}
-        others = tuple(_attackers(cells, meta["attackers"])) if meta["discreet"] >= ATTACKERS else ()
+        others = tuple(_attackers(cells, meta["attackers"])) if meta["discreet"] >= ATTACKERS_VERSION else ()
         decided = meta.get("overrides", [])
         if not all(isinstance(rule, str) for rule in meta["rules"]):
             raise TypeError("rules are texts")
         least = cells["problem:least"].to_numpy() if "problem:least" in cells else None
         smallest = cells["problem:smallest"].to_numpy() if "problem:smallest" in cells else None
-        if smallest is None and meta.get("positive", False):  # older bundles say so of counts alone
+        if smallest is None and meta.get("positive", False):  # in older bundles, of counts only
             smallest = np.ones(len(table))
         return Problem(
             table,
@@ -76,8 +82,8 @@ def read_problem(path: str | Path) -> Problem:
         )
 
 
-def _attackers(cells: pd.DataFrame, named: list[dict[str, Any]]) -> Iterator[Attacker]:
-    for k, attacker in enumerate(named):
+def _attackers(cells: pd.DataFrame, listed: list[dict[str, Any]]) -> Iterator[Attacker]:
+    for k, attacker in enumerate(listed):
         lower, upper, *levels = (cells[f"attacker:{k}:{name}"].to_numpy() for name in _columns(attacker["levels"]))
         yield Attacker(attacker["name"], lower, upper, np.stack(levels) if levels else None)
 
@@ -89,10 +95,9 @@ def _columns(levels: bool) -> tuple[str, ...]:
 def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
     cells: dict[str, Any] = {f"code:{name}": table.codes[d] for d, name in enumerate(table.dimensions)}
     cells |= {"value": table.value, "magnitude": table.magnitude}
-    if table.count is not None:
-        cells["count"] = table.count
-    if table.weighted_count is not None:
-        cells["weighted_count"] = table.weighted_count
+    for name in ("count", "weighted_count"):
+        if getattr(table, name) is not None:
+            cells[name] = getattr(table, name)
     for name, matrix in (("top", table.top), ("who", table.top_contributor), ("requested", table.requested)):
         if matrix is not None:
             cells |= {f"{name}:{k}": matrix[:, k] for k in range(matrix.shape[1])}
@@ -100,14 +105,9 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
     if table.names is not None:
         cells["name"] = list(table.names)
     meta: dict[str, Any] = {
-        "discreet": PLAIN,
+        "discreet": FIRST_VERSION,
         "confidential": "This file holds unprotected values.",
-        "response": table.response,
-        "is_count": table.is_count,
-        "complete": table.complete,
-        "weights": table.weights,
-        "counts_zeros": table.counts_zeros,
-        "dropped": table.dropped,
+        **{name: getattr(table, name) for name in (*_TABLE_FACTS, *_LATER_TABLE_FACTS)},
         "dimensions": {
             name: {"codes": list(h.codes), "parents": h.parents.tolist()} for name, h in table.dimensions.items()
         },
@@ -115,7 +115,7 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
     }
     if table.behind is not None or table.behind_left_out:
         meta |= {
-            "discreet": DECISIONS,
+            "discreet": DECISIONS_VERSION,
             "behind": len(table) - table.n_listed,
             "behind_drawn": table.behind_drawn,
             "behind_left_out": table.behind_left_out,
@@ -136,10 +136,10 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
             meta["withheld"] = list(problem.withheld)
         if problem.overrides:
             meta["overrides"] = [asdict(one) for one in problem.overrides]
-            meta["discreet"] = DECISIONS
+            meta["discreet"] = DECISIONS_VERSION
         if problem.others:
-            meta["discreet"] = max(ATTACKERS, meta["discreet"])
-        if meta["discreet"] >= ATTACKERS:
+            meta["discreet"] = max(ATTACKERS_VERSION, meta["discreet"])
+        if meta["discreet"] >= ATTACKERS_VERSION:
             meta["attackers"] = [
                 {"name": attacker.name, "levels": attacker.levels is not None} for attacker in problem.others
             ]
@@ -161,16 +161,18 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
 
 
 def _read(path: str | Path) -> tuple[Table, pd.DataFrame, dict[str, Any]]:
-    with _whole(path), zipfile.ZipFile(path) as bundle:
+    with _damage_reported(path), zipfile.ZipFile(path) as bundle:
         check_zip(path, bundle)
         meta = json.loads(bundle.read("meta.json"))
-        if meta["discreet"] not in (PLAIN, ATTACKERS, DECISIONS):
+        if meta["discreet"] not in (FIRST_VERSION, ATTACKERS_VERSION, DECISIONS_VERSION):
             raise FormatError(f"{path} was written by another version of discreet. Make it again.")
-        json.dumps(meta, ensure_ascii=False).encode("utf-8")  # codes that cannot be written are refused now, not later
+        json.dumps(meta, ensure_ascii=False).encode("utf-8")  # an error if codes cannot be encoded
         frames = [name for name in ("cells", *_RESPONDENTS) if f"{name}.parquet" in bundle.namelist()]
         files = {name: parquet.ParquetFile(io.BytesIO(bundle.read(f"{name}.parquet"))) for name in frames}
         with zipfile.ZipFile(io.BytesIO(bundle.read("relations.npz"))) as relations:
-            inner = [part.file_size for part in relations.infolist()] + [_held(file) for file in files.values()]
+            inner = [part.file_size for part in relations.infolist()] + [
+                _bytes_in_memory(file) for file in files.values()
+            ]
             check_zip(path, bundle, inner)
             matrix = _matrix(relations)
         rhs = _array(bundle.read("rhs.npy"))
@@ -178,31 +180,31 @@ def _read(path: str | Path) -> tuple[Table, pd.DataFrame, dict[str, Any]]:
         contributions = None
         if len(files) > 1:
             given, names = (files[part].read().to_pandas() for part in _RESPONDENTS)
-            cell, who, amount = (given[name].to_numpy() for name in ("cell", "who", "amount"))
-            contributions = Contributions(cell, who, amount, tuple(names["name"]))
+            cell, contributor, amount = (given[name].to_numpy() for name in ("cell", "who", "amount"))
+            contributions = Contributions(cell, contributor, amount, tuple(names["name"]))
         return _table(cells, meta, matrix, rhs, contributions), cells, meta
 
 
-def _held(file: parquet.ParquetFile) -> int:
-    """How many bytes a Parquet file takes in memory, at least: equal values take no slack in the file."""
+def _bytes_in_memory(file: parquet.ParquetFile) -> int:
+    """The least number of bytes that a Parquet file takes in memory, where equal values are not compressed."""
     found = file.metadata
     groups = sum(found.row_group(i).total_byte_size for i in range(found.num_row_groups))
     return int(max(8 * found.num_rows * found.num_columns, groups))
 
 
 def _array(content: bytes) -> np.ndarray:
-    """A NumPy array that is no larger than the file says and holds no objects, whose loading would run code."""
+    """A NumPy array. Arrays of objects, whose loading would run code, and arrays of the wrong size are refused."""
     stream = io.BytesIO(content)
     version = np.lib.format.read_magic(stream)
     header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, kind = header(stream)
     if kind.hasobject or math.prod(shape) * kind.itemsize != len(content) - stream.tell():
-        raise ValueError("not an array of numbers, or not whole")
+        raise ValueError("not an array of numbers, or incomplete")
     return np.asarray(np.load(io.BytesIO(content), allow_pickle=False))
 
 
 def _matrix(archive: zipfile.ZipFile) -> sparse.csr_array:
-    """The relations as SciPy writes them, every index in its place."""
+    """The relations, as SciPy writes sparse matrices, with all indices checked."""
     data, indices, indptr, shape = (
         _array(archive.read(f"{name}.npy")) for name in ("data", "indices", "indptr", "shape")
     )
@@ -212,15 +214,15 @@ def _matrix(archive: zipfile.ZipFile) -> sparse.csr_array:
 
 
 @contextmanager
-def _whole(path: str | Path) -> Iterator[None]:
-    """Say that a file is damaged without its contents, which the readers of its parts might quote."""
+def _damage_reported(path: str | Path) -> Iterator[None]:
+    """Replace errors of the readers, whose messages may quote the contents, by the error that the file is damaged."""
     try:
         yield
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist.") from None
     except DiscreetError:
         raise
-    except Exception:  # of whichever reader: there are as many kinds as ways to damage a file
+    except Exception:  # damaged parts lead to many kinds of errors
         raise FormatError(f"{path} is not a .discreet bundle, or damaged. Make it again.") from None
 
 
@@ -242,7 +244,8 @@ def _table(
         np.array([cells[f"code:{name}"] for name in dimensions], dtype=np.int32).reshape(len(dimensions), len(cells)),
         cells["value"].to_numpy(),
         relations,
-        response=meta["response"],
+        **{name: meta[name] for name in _TABLE_FACTS},
+        **{name: meta.get(name, default) for name, default in _LATER_TABLE_FACTS.items()},
         count=cells["count"].to_numpy() if "count" in cells else None,
         magnitude=cells["magnitude"].to_numpy(),
         top=matrix("top"),
@@ -252,13 +255,8 @@ def _table(
         extra={c.removeprefix("extra:"): cells[c].to_numpy() for c in cells if c.startswith("extra:")},
         names=tuple(cells["name"]) if "name" in cells else None,
         rhs=rhs,
-        is_count=meta["is_count"],
-        complete=meta["complete"],
         contributions=contributions,
         weighted_count=cells["weighted_count"].to_numpy() if "weighted_count" in cells else None,
-        weights=meta.get("weights", "secret"),  # older bundles hold contributions as they were reported
-        counts_zeros=meta.get("counts_zeros", True),
-        dropped=meta.get("dropped", 0),
         behind=np.arange(len(cells)) >= len(cells) - meta["behind"] if meta.get("behind") else None,
         behind_drawn=meta.get("behind_drawn", False),
         behind_left_out=meta.get("behind_left_out", False),

@@ -1,7 +1,7 @@
 """Comma-separated values.
 
-Spreadsheets take text that begins like a formula for one. Such text gets an apostrophe before it, and so does text that begins
-with an apostrophe: whoever takes away one apostrophe at the beginning has the text as it was. Numbers stay as they are.
+Spreadsheets evaluate text that begins like a formula. An apostrophe is written before such text, and before text that begins
+with an apostrophe: without one leading apostrophe, the text is the original. Numbers are not changed.
 """
 
 from __future__ import annotations
@@ -14,25 +14,27 @@ import pandas as pd
 from discreet.errors import FormatError
 from discreet.release import Release
 
-FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # how text begins that a spreadsheet may take for a formula
-OTHER_DELIMITERS = ";\t|"  # of spreadsheets in other countries: where text holds one, all text is quoted
+FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")  # spreadsheets may evaluate text that begins with one of these
+OTHER_DELIMITERS = ";\t|"  # of spreadsheets with other settings: all text is quoted if it contains one
 
 
 def guarded(text: str) -> str:
-    """Text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith((*FORMULA, "'")) else text
+    """Text that no spreadsheet evaluates as a formula."""
+    return f"'{text}" if text.startswith((*FORMULA_STARTS, "'")) else text
 
 
 def unguarded(text: str) -> str:
-    """What :func:`guarded` was given."""
+    """The text before :func:`guarded`."""
     return text.removeprefix("'")
 
 
 def release_text(release: Release) -> str:
-    """The release as CSV: one row a cell; suppressed values are written as the suppression symbol."""
+    """The release as CSV: one row per cell; suppressed values are written as the suppression symbol."""
     frame = release.frame(symbols=True)
     codes = {name: [guarded(code) for code in column] for name, column in release.codes.items()}
-    symbol = release.symbol if release.symbol in FORMULA else guarded(release.symbol)  # a sign alone is no formula
+    symbol = (
+        release.symbol if release.symbol in FORMULA_STARTS else guarded(release.symbol)
+    )  # a single sign is not a formula
     frame = frame.assign(**codes, **{release.response: frame[release.response].where(~release.suppressed, symbol)})
     frame.columns = frame.columns.map(guarded)
     texts = [symbol, *frame.columns, *(code for column in codes.values() for code in column)]
@@ -46,12 +48,12 @@ def write_release(release: Release, path: str | Path) -> None:
 
 
 def read_release(path: str | Path) -> pd.DataFrame:
-    """A release in the words it was written from: all columns as text, without apostrophes that were added."""
+    """The columns of a release as text, without the apostrophes that were added."""
     try:
         frame = pd.read_csv(path, dtype=str, keep_default_na=False, compression=None)
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist.") from None
-    except (ValueError, OSError):  # without their words, which may quote what is in the file
-        raise FormatError(f"{path} cannot be read: it is no CSV file in UTF-8, or damaged.") from None
+    except (ValueError, OSError):  # their messages may quote the contents
+        raise FormatError(f"{path} cannot be read: it is not a CSV file in UTF-8, or it is damaged.") from None
     frame.columns = frame.columns.map(unguarded)
     return frame.map(unguarded)

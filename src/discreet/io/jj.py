@@ -1,8 +1,8 @@
 """JJ files, the exchange format of cell suppression problems (τ-ARGUS, CSPLIB).
 
-Line 1 is ``0``; line 2 the number of cells; then one line a cell, ``id value cost status lb ub lpl upl spl``; the number
-of equations; then one line an equation, ``rhs k : id (coef) id (coef) …``. Status ``u`` is primary, ``s`` may be
-suppressed, ``z`` must be published, ``m`` is suppressed already. Levels of a cell with status ``s`` count if it is suppressed.
+Line 1 is ``0``; line 2 the number of cells; then one line per cell, ``id value cost status lb ub lpl upl spl``; the number
+of equations; then one line per equation, ``rhs k : id (coef) id (coef) …``. Status ``u`` is primary, ``s`` may be
+suppressed, ``z`` must be published, ``m`` is suppressed already. Levels of a cell with status ``s`` apply if it is suppressed.
 """
 
 from __future__ import annotations
@@ -24,15 +24,10 @@ from discreet.data.table import Table
 from discreet.errors import FormatError, plural, some
 from discreet.problem import Problem, Status, smallest_width
 
-SUFFIXES = (".jj", ".jj.gz")
-
 LETTERS = {"s": Status.FREE, "u": Status.PRIMARY, "z": Status.PUBLISHED, "m": Status.SUPPRESSED}
-
-ROUNDING = 1e-6  # JJ files are written with few decimals: totals may be off by this share of the values involved
-
-WHOLE = re.compile("[0-9]{1,18}")
-
-UNBOUNDED = 1e30  # how "no bound" is written, as JJ has no word for it
+JJ_ADDITIVITY_TOLERANCE = 1e-6  # relative: JJ files are written with few decimals
+DIGITS_OF_COUNT = re.compile("[0-9]{1,18}")
+NO_BOUND = 1e30  # stands for infinity, which the format does not have
 
 
 def read_problem(path: str | Path) -> Problem:
@@ -43,8 +38,7 @@ def read_problem(path: str | Path) -> Problem:
         raise FormatError(f"{path}, line {number}: a JJ file begins with a line '0'.")
     n = _count(path, lines, "cells")
     index: dict[str, int] = {}
-    status = array("b")
-    numbers = array("d")
+    status, numbers = array("b"), array("d")
     for i in range(n):
         number, words = _next(path, lines, f"cell {i + 1} of {n}")
         if len(words) != 9:
@@ -71,57 +65,50 @@ def read_problem(path: str | Path) -> Problem:
     table = Table({}, np.zeros((0, n), np.int32), value, from_equations(equations, n), names=tuple(index), rhs=rhs)
     statuses = np.array(status, dtype=np.int8)
     return Problem(
-        table.check_additive(ROUNDING),
+        table.check_additive(JJ_ADDITIVITY_TOLERANCE),
         status=statuses,
         cost=cost,
         lower=lpl,
         upper=upl,
         sliding=spl,
-        prior_lower=np.where(low <= -UNBOUNDED, -np.inf, low),
-        prior_upper=np.where(high >= UNBOUNDED, np.inf, high),
-        # Cells of status m ask for nothing: they may be published elsewhere, or lie behind linked tables.
+        prior_lower=np.where(low <= -NO_BOUND, -np.inf, low),
+        prior_upper=np.where(high >= NO_BOUND, np.inf, high),
+        # Cells of status m have no requirements: they may be published elsewhere, or be cells behind linked tables.
         least=np.where(statuses == Status.SUPPRESSED, 0.0, smallest_width(table)),
         unrecorded=True,
     )
 
 
 def write_problem(problem: Problem, path: str | Path) -> None:
-    """Cells keep their ids when these are plain words; other cells are numbered from 0 in table order.
+    """Write a problem. Cells keep their ids if these are plain words; otherwise they are numbered from 0 in table order.
 
-    Warns of what weakens the verdict and has no place in the file.
+    A warning lists facts that weaken the verdict and cannot be written to the file.
     """
     if problem.others:
         others = [attacker.name for attacker in problem.others]
         raise FormatError(
-            f"A JJ file has no place for attackers besides everybody, and the problem has {some(others)}. Write it as a "
-            ".discreet bundle, which keeps them; or write it without them, and give them in a CSV file (--attackers).",
+            f"A JJ file has no place for further attackers, and the problem has {some(others)}. Write it as a .discreet bundle, "
+            "which keeps them; or write it without them, and give them in a CSV file (--attackers).",
             others,
         )
-    if problem.positive:  # what readers know of suppressed counts
+    if problem.positive:  # readers know that suppressed counts are not zero
         known = problem.posed(suppresses=False, lists_zeros=True)
         problem = problem.with_columns(prior_lower=known.prior_lower, lower=known.lower)
-    if problem.overrides:
-        cells = [one.cell for one in problem.overrides]
+    if decided := [*(one.cell for one in problem.overrides), *problem.withheld]:
         raise FormatError(
-            f"A JJ file has no place for decisions, and {len(cells):,} sensitive cells may be published by decision, e.g. "
-            f"{some(cells)}. Write the problem as a .discreet bundle, which keeps them.",
-            cells,
+            f"A JJ file has no place for decisions, and there are decisions on {plural(len(decided), 'sensitive cell')}, e.g. "
+            f"{some(decided)}. Write the problem as a .discreet bundle, which keeps them.",
+            decided,
         )
-    if problem.withheld:
-        cells = list(problem.withheld)
-        raise FormatError(
-            f"A JJ file has no place for decisions, and sensitive cells are to be suppressed by decision, e.g. {some(cells)}. "
-            "Write the problem as a .discreet bundle, which keeps them.",
-            cells,
-        )
-    if unsaid := not_said(problem):
-        warnings.warn(unsaid, stacklevel=2)
+    if warning := not_said(problem):
+        warnings.warn(warning, stacklevel=2)
     table = problem.table
-    plain = table.names is not None and all(re.fullmatch(r"[^\s()]+", name) for name in table.names)
-    names = table.names if plain and table.names is not None else tuple(str(i) for i in range(len(table)))
+    names = table.names
+    if names is None or not all(re.fullmatch(r"[^\s()]+", name) for name in names):
+        names = tuple(map(str, range(len(table))))
     letter = {status: letter for letter, status in LETTERS.items()}
-    low = np.where(np.isfinite(problem.prior_lower), problem.prior_lower, -UNBOUNDED)
-    high = np.where(np.isfinite(problem.prior_upper), problem.prior_upper, UNBOUNDED)
+    low = np.where(np.isfinite(problem.prior_lower), problem.prior_lower, -NO_BOUND)
+    high = np.where(np.isfinite(problem.prior_upper), problem.prior_upper, NO_BOUND)
     lines = ["0", str(len(table))]
     numbers = (table.value, problem.cost, low, high, problem.lower, problem.upper, problem.sliding)
     columns = (column.tolist() for column in numbers)
@@ -139,29 +126,26 @@ def write_problem(problem: Problem, path: str | Path) -> None:
     text = "\n".join(lines) + "\n"
     path = Path(path)
     if path.name.lower().endswith(".gz"):
-        path.write_bytes(gzip.compress(text.encode(), mtime=0))  # no clock in it: equal problems, equal files
+        path.write_bytes(gzip.compress(text.encode(), mtime=0))  # without the time: equal problems give equal files
     else:
         path.write_text(text, encoding="utf-8")
 
 
 def not_said(problem: Problem) -> str:
-    """What is said beside the verdict on a problem, but has no place in a JJ file, as a sentence; nothing if there is none."""
+    """A sentence on the facts that limit a verdict on the problem and are not recorded in a JJ file; empty without such facts."""
     table = problem.table
-    unsaid = [
-        what
-        for what, there in (
-            (f"that respondents consent to the publication of {plural(problem.waived, 'cell')}", problem.waived),
-            (f"that the table leaves out {plural(table.dropped, 'record')}", table.dropped),
-            ("that sampling weights are taken to be secret", table.weights == "secret"),
-            ("that counts are whole numbers", problem.in_whole_numbers),
-        )
-        if there
-    ]
-    if not unsaid:
+    facts = {
+        f"that respondents consent to the publication of {plural(problem.waived, 'cell')}": problem.waived > 0,
+        f"that the table leaves out {plural(table.dropped, 'record')}": table.dropped > 0,
+        "that sampling weights are assumed to be secret": table.weights == "secret",
+        "that counts are integers": problem.is_integer,
+    }
+    lost = [fact for fact, holds in facts.items() if holds]
+    if not lost:
         return ""
     return (
-        f"The JJ file does not say {', '.join(unsaid)}: verdicts on it leave that out. A .discreet bundle keeps it; otherwise "
-        "pass it on in words."
+        f"The JJ file does not say {', '.join(lost)}: verdicts on it do not take this into account. A .discreet bundle keeps it; "
+        "otherwise pass the information on separately."
     )
 
 
@@ -181,6 +165,7 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _next(path: str | Path, lines: Iterator[tuple[int, list[str]]], wanted: str) -> tuple[int, list[str]]:
+    """The next line that is not blank, with its number."""
     found = next(lines, None)
     if found is None:
         raise FormatError(
@@ -191,7 +176,7 @@ def _next(path: str | Path, lines: Iterator[tuple[int, list[str]]], wanted: str)
 
 def _count(path: str | Path, lines: Iterator[tuple[int, list[str]]], what: str) -> int:
     number, words = _next(path, lines, f"the number of {what}")
-    if len(words) != 1 or not WHOLE.fullmatch(words[0]):
+    if len(words) != 1 or not DIGITS_OF_COUNT.fullmatch(words[0]):
         raise FormatError(f"{path}, line {number}: expected the number of {what}. Are the counts before it right?")
     return int(words[0])
 
@@ -204,7 +189,7 @@ def _equations(
     rhs = array("d")
     for j in range(m):
         number, words = _next(path, lines, f"equation {j + 1} of {m}")
-        # Both "3 (1)" and "3(1)" occur.
+        # Both "3 (1)" and "3(1)" are valid.
         head, colon, tail = " ".join(words).partition(":")
         words = tail.replace("(", " ").replace(")", " ").split()
         try:
@@ -215,7 +200,7 @@ def _equations(
             raise FormatError(f"{path}, line {number}: there is no cell {unknown.args[0]!r}.") from None
         except ValueError:
             colon = ""
-        if not colon or not WHOLE.fullmatch(size):
+        if not colon or not DIGITS_OF_COUNT.fullmatch(size):
             raise FormatError(f"{path}, line {number}: an equation reads 'rhs k : id (coef) id (coef) …'.")
         if not len(columns) == len(weights) == int(size):
             raise FormatError(f"{path}, line {number}: the equation announces {size} cells and lists {len(columns)}.")

@@ -9,7 +9,7 @@ from discreet.release import Release
 
 
 def write_release(release: Release, path: str | Path) -> None:
-    """One row a cell; suppressed values are null, and the column ``suppressed`` says so."""
+    """Write one row per cell. Suppressed values are null and marked in the column ``suppressed``."""
     frame = release.frame()
     if "suppressed" in frame:
         raise FormatError("A column is called 'suppressed', as is the one that marks suppressed cells: rename it.")

@@ -1,6 +1,6 @@
-"""What becomes of each cell: ``cell,status``, one line a cell. Confidential: it tells primaries from secondaries.
+"""Patterns: CSV files ``cell,status`` with one line per cell. Confidential: they distinguish primary and secondary cells.
 
-Where cells are published as intervals or with other values, three more columns say so: ``value,lower,upper``.
+If cells are published as intervals or adjusted, there are three more columns: ``value,lower,upper``.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from discreet.errors import FormatError, some
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection, publish_intervals, suppress
 
-HEADER = ["cell", "status"]
-TOLD = [*HEADER, "value", "lower", "upper"]  # empty where nothing is told
-SUPPRESSION = (Decision.PUBLISHED, Decision.PRIMARY, Decision.SECONDARY)  # all that a pattern can tell
+PATTERN_COLUMNS = ["cell", "status"]
+INTERVAL_COLUMNS = [*PATTERN_COLUMNS, "value", "lower", "upper"]  # empty without a published value or end
+PATTERN_DECISIONS = (Decision.PUBLISHED, Decision.PRIMARY, Decision.SECONDARY)  # without values and intervals
 
 
 def write_pattern(protection: Protection, path: str | Path) -> None:
@@ -28,20 +28,17 @@ def write_pattern(protection: Protection, path: str | Path) -> None:
         [Decision(decision).word for decision in protection.decision],
     ]
     if not protection.only_suppresses:
-        columns += [_texts(column) for column in (protection.published, protection.lower, protection.upper)]
+        for column in (protection.published, protection.lower, protection.upper):
+            columns.append([repr(value) if math.isfinite(value) else "" for value in column.tolist()])
     create_private(path)
     with Path(path).open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(HEADER if protection.only_suppresses else TOLD)
+        writer.writerow(PATTERN_COLUMNS if protection.only_suppresses else INTERVAL_COLUMNS)
         writer.writerows(zip(*columns, strict=True))
 
 
-def _texts(column: np.ndarray) -> list[str]:
-    return [repr(value) if math.isfinite(value) else "" for value in column.tolist()]
-
-
 def read_pattern(problem: Problem, path: str | Path) -> Protection:
-    """The protection that a pattern describes. Its report knows neither method nor bound."""
+    """The protection that a pattern describes, with a report without method and bound."""
     try:
         with Path(path).open(newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file)
@@ -51,14 +48,15 @@ def read_pattern(problem: Problem, path: str | Path) -> Protection:
     except (ValueError, csv.Error, OSError) as error:
         raise FormatError(f"{path} cannot be read: {error}.") from None
     header = [name.strip() for name in rows[0][1]] if rows else []
-    if header not in (HEADER, TOLD):
-        raise FormatError(f"{path}: a pattern begins with the line 'cell,status', or with {','.join(TOLD)!r}.")
+    if header not in (PATTERN_COLUMNS, INTERVAL_COLUMNS):
+        raise FormatError(
+            f"{path}: a pattern begins with the line 'cell,status', or with {','.join(INTERVAL_COLUMNS)!r}."
+        )
     index = {label: i for i, label in enumerate(problem.table.listed.labels())}
-    words = {decision.word for decision in (SUPPRESSION if header == HEADER else Decision)}
-    suppressed, seen = (
-        np.arange(len(problem)) >= len(index) for _ in range(2)
-    )  # cells behind linked tables are not listed
-    told = np.array([[math.nan], [-math.inf], [math.inf]]) * np.ones(len(problem))
+    words = {decision.word for decision in (PATTERN_DECISIONS if header == PATTERN_COLUMNS else Decision)}
+    suppressed = np.arange(len(problem)) >= len(index)  # cells behind linked tables, which are not listed
+    seen = suppressed.copy()
+    published = np.array([[math.nan], [-math.inf], [math.inf]]) * np.ones(len(problem))  # value, lower and upper end
     for number, row in rows[1:]:
         if len(row) != len(header) or row[1] not in words:
             raise FormatError(f"{path}, line {number}: expected a cell and one of {some(sorted(words))}.")
@@ -70,15 +68,15 @@ def read_pattern(problem: Problem, path: str | Path) -> Protection:
         seen[i], suppressed[i] = True, row[1] in (Decision.PRIMARY.word, Decision.SECONDARY.word)
         for k, text in enumerate(row[2:]):
             if text:
-                told[k, i] = _number(text, f"{path}, line {number}")
-        if header == TOLD and suppressed[i] != math.isnan(told[0, i]):
+                published[k, i] = _number(text, f"{path}, line {number}")
+        if header == INTERVAL_COLUMNS and suppressed[i] != math.isnan(published[0, i]):
             raise FormatError(f"{path}, line {number}: cells have a value unless they are suppressed.", [row[0]])
     if not seen.all():
         missing = problem.table.labels(np.flatnonzero(~seen))
         raise FormatError(f"{path}: {len(missing)} cells of the problem are missing, e.g. {some(missing)}.", missing)
-    if header == HEADER:
+    if header == PATTERN_COLUMNS:
         return suppress(problem, suppressed)
-    return publish_intervals(problem, *told, cost=float(problem.cost[suppressed].sum()))
+    return publish_intervals(problem, *published, cost=float(problem.cost[suppressed].sum()))
 
 
 def _number(text: str, where: str) -> float:

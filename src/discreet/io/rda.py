@@ -20,10 +20,10 @@ class _Variable:
 
 
 def read_microdata(path: str | Path, layout: str | Path) -> pd.DataFrame:
-    """Records of a fixed-width file as text and numbers, as its ``.rda`` layout says.
+    """The records of a fixed-width file, as text and numbers according to its ``.rda`` layout.
 
-    Codes are stripped of blanks; numbers are read as they stand (a decimal point is written out in the file). Codes listed as
-    missing are kept: whether unknown is a category of its own is for the user to say. Numbers listed as missing are missing.
+    Codes are stripped of blanks; numbers must have their decimal point in the file. Codes that the layout lists as missing are
+    kept, as they may be a category of their own; numbers that it lists as missing are missing.
     """
     variables = _layout(Path(layout))
     numbered = [(number, line) for number, line in enumerate(_lines(Path(path)), start=1) if line.strip()]
@@ -57,7 +57,7 @@ def _lines(path: Path) -> list[str]:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = raw.decode("latin-1")
-    # Not splitlines(): some letters of Windows code pages would end lines.
+    # Not splitlines(), which ends lines at some letters of Windows code pages.
     return [line.rstrip("\r") for line in text.split("\n")]
 
 
@@ -69,18 +69,14 @@ def _layout(path: Path) -> list[_Variable]:
             continue
         if words[0].upper() == "<SEPARATOR>":
             raise FormatError(
-                f"{path}, line {number}: the layout is of a file with separators. Read that as CSV, with its names in line 1."
+                f"{path}, line {number}: the layout is for a file with separators. Read that as CSV, with names in line 1."
             )
         if words[0].startswith("<"):
             if not variables:
                 raise FormatError(f"{path}, line {number}: an option before the first variable.")
             variables[-1].numeric |= words[0].upper() in ("<NUMERIC>", "<WEIGHT>")
             continue
-        if (
-            len(words) < 3
-            or not (words[1].isdecimal() and words[2].isdecimal())
-            or not (int(words[1]) and int(words[2]))
-        ):
+        if len(words) < 3 or not all(word.isdecimal() and int(word) for word in words[1:3]):
             raise FormatError(f"{path}, line {number}: a variable reads 'name start width [missing codes]'.")
         if words[0] in {v.name for v in variables}:
             raise FormatError(f"{path}, line {number}: variable {words[0]!r} occurs a second time.", [words[0]])

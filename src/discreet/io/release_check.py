@@ -1,4 +1,4 @@
-"""The release as it is written: every file is read again before it takes its place, and must say what was audited."""
+"""Check of written releases: every file is read again before it replaces another, and must contain what was audited."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from discreet.io import csv
 from discreet.release import Release
 
 SHEETS = ("table", "cells")
-DIGITS = 1e-15  # share of a number that may get lost
+WRITTEN_TOLERANCE = 1e-15  # relative: workbooks have sixteen digits
 
 
 def check_written(release: Release, path: Path) -> None:
-    """Refuse a file that lists other cells than the release, or shows anything else in them."""
+    """Raise an error if a file has other cells than the release, or other values."""
     READERS[path.suffix.lower()](release, path)
 
 
@@ -41,9 +41,9 @@ def _check_parquet(release: Release, path: Path) -> None:
 def _check_workbook(release: Release, path: Path) -> None:
     book = load_workbook(path, read_only=True)
     try:
-        strange = [name for name in book.sheetnames if name not in SHEETS]
-        if strange:
-            _refuse("sheets", strange)
+        others = [name for name in book.sheetnames if name not in SHEETS]
+        if others:
+            _refuse("sheets", others)
         rows = book["cells"].iter_rows(values_only=True)
         _check_rows(release, list(next(rows)), rows, _from_sheet)
         if "table" in book.sheetnames:
@@ -60,7 +60,7 @@ READERS: dict[str, Callable[[Release, Path], None]] = {
 
 
 def _check_rows(release: Release, header: Sequence[Any], rows: Any, read: Callable[[Any, str], float]) -> None:
-    """One row for each cell: its codes, its value, and the ends of its interval where there are any."""
+    """Raise unless there is one row per cell with its codes, its value and the ends of its interval, if it has one."""
     names = [*release.codes, release.response]
     ends = [
         (f"{release.response} {side}", end)
@@ -74,25 +74,25 @@ def _check_rows(release: Release, header: Sequence[Any], rows: Any, read: Callab
     expected = [[_legal(code) for code in column] for column in release.codes.values()]
     if codes != expected:
         _refuse("cells", [LABEL_SEPARATOR.join(where) for where in zip(*codes, strict=True)][:3])
-    told = [release.value, *(end for _, end in ends)]
-    for shown, value in zip(columns[len(release.codes) :], told, strict=True):
-        found = np.array([read(one, release.symbol) for one in shown], dtype=np.float64)
+    published = [release.value, *(end for _, end in ends)]
+    for entries, value in zip(columns[len(release.codes) :], published, strict=True):
+        found = np.array([read(entry, release.symbol) for entry in entries], dtype=np.float64)
         wrong = np.flatnonzero(~_same(found, value))
         if len(wrong):
             _refuse("cells", [LABEL_SEPARATOR.join(column[i] for column in expected) for i in wrong.tolist()])
 
 
 def _check_cross_table(release: Release, rows: Sequence[Sequence[Any]]) -> None:
-    """The sheet with codes down and across shows listed cells as they are, zero for others, or nothing if that is not known."""
+    """Raise unless the cross table shows listed cells as in the release, and for others zero or, if unknown, nothing."""
     down, across = ([_legal(code) for code in column] for column in release.codes.values())
     at = dict(zip(zip(down, across, strict=True), release.value.tolist(), strict=True))
     codes = [str(code) for code in rows[0][1:]]
     wrong = []
-    for name, *shown in rows[1:]:
-        for code, one in zip(codes, shown, strict=True):
-            found, listed = _from_sheet(one, release.symbol), (str(name), code) in at
+    for name, *entries in rows[1:]:
+        for code, entry in zip(codes, entries, strict=True):
+            found, listed = _from_sheet(entry, release.symbol), (str(name), code) in at
             value = at.get((str(name), code), 0.0 if release.complete else np.nan)
-            symbol = one == release.symbol
+            symbol = entry == release.symbol
             if not _same(found, value) or symbol != (listed and np.isnan(value)):
                 wrong.append(f"{name}{LABEL_SEPARATOR}{code}")
     if wrong:
@@ -100,20 +100,20 @@ def _check_cross_table(release: Release, rows: Sequence[Sequence[Any]]) -> None:
 
 
 def _same(found: Any, value: Any) -> Any:
-    """The same numbers, or none on both sides. Workbooks hold sixteen digits."""
-    return (np.abs(found - value) <= DIGITS * np.abs(value)) | (np.isnan(found) & np.isnan(value))
+    """Whether numbers are the same, or both missing."""
+    return (np.abs(found - value) <= WRITTEN_TOLERANCE * np.abs(value)) | (np.isnan(found) & np.isnan(value))
 
 
-def _from_text(shown: Any, symbol: str) -> float:
-    return np.nan if shown in ("", symbol, csv.unguarded(symbol)) else float(shown)
+def _from_text(entry: Any, symbol: str) -> float:
+    return np.nan if entry in ("", symbol, csv.unguarded(symbol)) else float(entry)
 
 
-def _from_number(shown: Any, symbol: str) -> float:
-    return np.nan if pd.isna(shown) else float(shown)
+def _from_number(entry: Any, symbol: str) -> float:
+    return np.nan if pd.isna(entry) else float(entry)
 
 
-def _from_sheet(shown: Any, symbol: str) -> float:
-    return np.nan if shown is None or shown == symbol else float(shown)
+def _from_sheet(entry: Any, symbol: str) -> float:
+    return np.nan if entry is None or entry == symbol else float(entry)
 
 
 def _legal(text: str) -> str:

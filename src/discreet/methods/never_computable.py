@@ -36,7 +36,7 @@ class NeverComputable:
     def protect(self, problem: Problem, run: Run) -> Protection:
         posed = problem.posed(suppresses=True, lists_zeros=True)
         found = restated(problem, self.method.protect(posed, run))
-        if not problem.in_whole_numbers:
+        if not problem.is_integer:
             return _published(problem, found, computable_cells(problem, found, run.executor))
         first = found.report
         for raised in range(MAX_ROUNDS_OF_RAISED_LEVELS + 1):

@@ -1,4 +1,4 @@
-"""Which cells say too much about a respondent. One rule a file; RULES names them."""
+"""Sensitivity rules. Each rule has its own module; RULES lists them by name."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ RULES: dict[str, type[Any]] = {
 
 
 def parse_rule(text: str, boundary: Boundary = "strict") -> Rule:
-    """The rule that ``"P(10)"`` stands for: its name and, in brackets, its arguments in the order of its fields.
+    """The rule written as ``"P(10)"``: its name and, in brackets, its arguments in the order of its fields.
 
-    ``boundary`` goes to the rules that have one. Messages never repeat the numbers, which are confidential.
+    ``boundary`` is passed to the rules that have one. Messages never repeat the numbers, which are confidential.
     """
     form = re.fullmatch(r"\s*(\w+)\s*\(([^()]*)\)\s*", text)
     if form is None:
@@ -58,8 +58,8 @@ def parse_rule(text: str, boundary: Boundary = "strict") -> Rule:
         )
     name, inside = form[1].upper(), form[2]
     if name not in RULES:
-        near = get_close_matches(name, RULES, n=1, cutoff=0.4)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        similar = get_close_matches(name, RULES, n=1, cutoff=0.4)
+        hint = f" Did you mean {similar[0]}?" if similar else ""
         raise RuleError(f"There is no rule {name!r}.{hint} The rules are {', '.join(map(usage, RULES))}.", [name])
     rule = RULES[name]
     try:
@@ -67,24 +67,23 @@ def parse_rule(text: str, boundary: Boundary = "strict") -> Rule:
     except ValueError:
         raise RuleError(f"Rule {name} takes numbers only: write {usage(name)}, with a decimal point.") from None
     expected = arguments(rule)
-    least = sum(argument.default is MISSING for argument in expected)
-    if not least <= len(numbers) <= len(expected):
+    n_required = sum(argument.default is MISSING for argument in expected)
+    if not n_required <= len(numbers) <= len(expected):
         raise RuleError(f"Rule {name} was given {len(numbers)} arguments: write {usage(name)}.")
     options = {"boundary": boundary} if "boundary" in {field.name for field in fields(rule)} else {}
-    made: Rule = rule(*numbers, **options)
-    return made
+    parsed: Rule = rule(*numbers, **options)
+    return parsed
 
 
 def parse_rules(rules: str | Rule | Iterable[str | Rule], boundary: Boundary = "strict") -> tuple[Rule, ...]:
-    """Rules from strings, ``"P(10)|FREQ(3)"`` being two. Rules that are made already are kept, boundary and all."""
-    listed = [rules] if isinstance(rules, str | Rule) else list(rules)
-    made: list[Rule] = []
-    for rule in listed:
-        made.extend([parse_rule(part, boundary) for part in rule.split("|")] if isinstance(rule, str) else [rule])
-    strangers = [type(rule).__name__ for rule in made if not isinstance(rule, Rule)]
-    if strangers:
-        raise RuleError(f"A rule is a string or a Rule, not a {strangers[0]}.", strangers)
-    return tuple(made)
+    """Rules from strings; ``"P(10)|FREQ(3)"`` is two rules. Rule objects are kept as they are, with their own boundary."""
+    parsed: list[Rule] = []
+    for rule in [rules] if isinstance(rules, str | Rule) else rules:
+        parsed.extend([parse_rule(part, boundary) for part in rule.split("|")] if isinstance(rule, str) else [rule])
+    wrong = [type(rule).__name__ for rule in parsed if not isinstance(rule, Rule)]
+    if wrong:
+        raise RuleError(f"A rule is a string or a Rule, not a {wrong[0]}.", wrong)
+    return tuple(parsed)
 
 
 def usage(name: str) -> str:

@@ -1,8 +1,8 @@
-"""What every rule shares: the protocol, the verdict, and who is attacked by whom.
+"""The parts that all rules share: the protocol, the verdict, and the target and the coalition of a cell.
 
-Contributions are taken in absolute value; ``T`` is the cell's magnitude, the (weighted) sum of absolute contributions.
-Where readers may know sampling weights, the table holds weighted contributions. Where weights are secret it holds them as
-reported, and the remainder, ``T`` minus those of target and coalition, holds what these stand for beyond themselves.
+Contributions are taken in absolute value; ``T`` is the magnitude of the cell, the (weighted) sum of absolute contributions.
+If readers may know sampling weights, the table holds weighted contributions. If weights are secret, it holds contributions as
+reported; the remainder, ``T`` minus the contributions of target and coalition, then includes the units that these represent.
 """
 
 from __future__ import annotations
@@ -19,16 +19,15 @@ from discreet.errors import RuleError
 
 Boundary = Literal["strict", "inclusive"]
 
-RELATIVE_BOUNDARY_TOLERANCE = (
-    1e-12  # share of T: a protection level this near zero is on the boundary, a remainder this small is nothing
-)
+# Share of T, above the rounding errors of sums: levels within it are on the boundary, remainders within it are zero.
+RELATIVE_BOUNDARY_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sensitivity:
-    """A rule's verdict on every cell. Levels are distances from the value, zero where the cell is not sensitive."""
+    """The verdict of a rule on every cell. Levels are distances from the value, and zero for cells that are not sensitive."""
 
-    score: FloatArray  # S(X), weight 1 on the largest contribution
+    score: FloatArray  # S(X), with weight 1 on the largest contribution
     sensitive: BoolArray
     lower: FloatArray
     upper: FloatArray
@@ -36,7 +35,7 @@ class Sensitivity:
 
     @classmethod
     def of(cls, score: FloatArray, sensitive: BoolArray, lower: FloatArray, upper: FloatArray) -> Sensitivity:
-        """From levels of all cells: cut to sensitive cells and to distances of at least zero."""
+        """From levels of all cells: negative levels, and those of cells that are not sensitive, become zero."""
         lower, upper = (np.where(sensitive, np.maximum(level, 0.0), 0.0) for level in (lower, upper))
         return cls(score, sensitive, lower, upper, sliding=np.zeros(len(score)))
 
@@ -46,54 +45,54 @@ class Sensitivity:
 
 @runtime_checkable
 class Rule(Protocol):
-    """Columns in, columns out: which cells say too much about a respondent, and how much protection they need."""
+    """A rule determines from the columns of a table which cells are sensitive, and their protection levels."""
 
     @property
     def depth(self) -> int:
-        """How many of the largest contributions to a cell the rule looks at."""
+        """The number of largest contributions to a cell that the rule uses."""
         ...
 
     def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
-        """Judge all cells. ``waived``, aligned with ``cells.top``: this respondent agreed to publication."""
+        """The verdict on all cells. ``waived``, aligned with ``cells.top``, marks respondents who consent to publication."""
         ...
 
     def __str__(self) -> str:
-        """The form that ``parse_rule`` reads, e.g. ``P(10)``."""
+        """The notation that ``parse_rule`` reads, e.g. ``P(10)``."""
         ...
 
 
 def combine(sensitivities: Sequence[Sensitivity]) -> Sensitivity:
-    """Sensitive if any rule says so, with the largest score and levels of all: max(Sᵃ, Sᵇ) of Cox (1981).
+    """The combined verdict of rules: sensitive if any rule says so, with the largest score and levels, max(Sᵃ, Sᵇ) of Cox (1981).
 
-    Such a maximum of subadditive measures is subadditive.
+    The maximum of subadditive measures is subadditive.
     """
     if not sensitivities:
-        raise RuleError("There is nothing to combine: give at least one rule.")
+        raise RuleError("There are no rules to combine: give at least one.")
     return Sensitivity(*(np.max([getattr(s, f.name) for s in sensitivities], axis=0) for f in fields(Sensitivity)))
 
 
-# -- writing rules --------------------------------------------------------------------------------------------
+# -- notation and checks of parameters ------------------------------------------------------------------------
 
 
 class RuleBase:
-    """The string form of a rule: its name, and its positional fields as arguments. Base of the rules."""
+    """Base class of the rules: their notation, which is the name with the positional fields as arguments, and checks."""
 
     name: ClassVar[str]
 
     def __str__(self) -> str:
         given = [(getattr(self, argument.name), argument.default) for argument in arguments(type(self))]
-        while given and given[-1][0] == given[-1][1]:  # trailing defaults go without saying
+        while given and given[-1][0] == given[-1][1]:  # trailing defaults are omitted
             given.pop()
-        return f"{self.name}({','.join(_spell(value) for value, _ in given)})"
+        return f"{self.name}({','.join(_notation(value) for value, _ in given)})"
 
     def _require(self, condition: bool, message: str) -> None:
-        """Range checks. Messages leave the number out: parameters are confidential."""
+        """Raise an error unless the condition holds. Messages leave out the number: parameters are confidential."""
         if not condition:
             raise RuleError(f"Rule {self.name}: {message}.")
 
-    def _require_whole(self, parameter: str, least: int = 1) -> None:
+    def _require_positive_integer(self, parameter: str) -> None:
         value = float(getattr(self, parameter))
-        self._require(value.is_integer() and value >= least, f"{parameter} must be a whole number, {least} or more")
+        self._require(value.is_integer() and value >= 1, f"{parameter} must be an integer, 1 or more")
         object.__setattr__(self, parameter, int(value))
 
     def _require_percent(self, parameter: str) -> None:
@@ -107,32 +106,32 @@ class RuleBase:
 
 
 def arguments(rule: type[Any]) -> list[Field[Any]]:
-    """The fields that a rule's string form lists; keyword fields are not part of it."""
+    """The fields in the notation of a rule: all but keyword fields."""
     return [field for field in fields(rule) if not field.kw_only]
 
 
-def _spell(number: float) -> str:
+def _notation(number: float) -> str:
     number = float(number)
     return str(int(number)) if number.is_integer() else repr(number)
 
 
-# -- who is attacked by whom ----------------------------------------------------------------------------------
+# -- target and coalition -------------------------------------------------------------------------------------
 
 
 def linear_sensitivity(
     exposed: FloatArray, rest: FloatArray, target: BoolArray, cells: Table, weight: float, boundary: Boundary
 ) -> Sensitivity:
-    """Judge by S = exposed − weight · rest, in units of the protection level S / weight.
+    """The verdict by S = exposed − weight · rest, with the protection level S / weight.
 
-    Strict: sensitive if S > 0. Inclusive: if S ≥ 0, so that a cell of zeros is sensitive, with nothing to protect it
-    by. Either way there must be somebody to protect: ``target`` tells where.
+    A strict boundary calls cells with S > 0 sensitive, an inclusive one cells with S ≥ 0, such as cells of zeros, whose level is
+    zero. Only cells with a ``target`` are sensitive.
     """
-    close = RELATIVE_BOUNDARY_TOLERANCE * cells.magnitude
-    rest = np.where(rest <= close, 0.0, rest)
+    tolerance = RELATIVE_BOUNDARY_TOLERANCE * cells.magnitude
+    rest = np.where(rest <= tolerance, 0.0, rest)
     level = exposed / weight - rest
-    # Without a remainder S is the exposed contribution itself, however small a share of T it is: no rounding there.
-    edge = (np.abs(level) <= close) & (rest > 0)
-    level, score = np.where(edge, 0.0, level), np.where(edge, 0.0, exposed - weight * rest)
+    # Without a remainder S is the exposed contribution itself, which has no rounding error, however small it is.
+    on_boundary = (np.abs(level) <= tolerance) & (rest > 0)
+    level, score = np.where(on_boundary, 0.0, level), np.where(on_boundary, 0.0, exposed - weight * rest)
     sensitive = target & ((level >= 0) if boundary == "inclusive" else (level > 0))
     return Sensitivity.of(score, sensitive, level, level)
 
@@ -140,27 +139,27 @@ def linear_sensitivity(
 def target_and_coalition(
     cells: Table, rule: Rule, waived: BoolArray | None
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """The target's contribution, the sum of the ``depth − 1`` largest others, and where there is a target at all.
+    """The contribution of the target, the sum of the ``depth − 1`` largest other ones, and whether there is a target.
 
-    The target is the largest contributor who has not waived protection; those who have may still be among the
-    others. If it is attacked in vain, so is everybody smaller.
+    The target is the largest contributor who has not waived protection; those who have may be among the others. If the target is
+    protected, so are all smaller contributors.
     """
     top = largest_contributions(cells, rule)
-    candidate, suppressed = targets(cells, waived)
+    candidate, unlisted = targets(cells, waived)
     candidate = np.pad(candidate, ((0, 0), (0, top.shape[1] - candidate.shape[1])))
     found, row = candidate.any(axis=1), np.arange(len(top))
     place = candidate.argmax(axis=1)
-    # Somebody who is not stored may be as large as the smallest who is.
-    target = np.where(found, top[row, place], np.where(suppressed, top[:, -1], 0.0))
+    # A contribution that is not stored may be as large as the smallest stored one.
+    target = np.where(found, top[row, place], np.where(unlisted, top[:, -1], 0.0))
     others = top[:, : rule.depth].copy()
     others[row, np.where(found, np.minimum(place, rule.depth - 1), rule.depth - 1)] = 0.0
-    return target, others.sum(axis=1), found | suppressed
+    return target, others.sum(axis=1), found | unlisted
 
 
 def targets(cells: Table, waived: BoolArray | None) -> tuple[BoolArray, BoolArray]:
-    """Which stored contributors need protection, and in which cells only one who is not stored may need it.
+    """Which stored contributors may be targets, and in which cells only a contributor who is not stored may be one.
 
-    Cells without contributors have no target. Where the number of contributors is unknown, there may be more.
+    Cells without contributors have no target. If the number of contributors is unknown, there may be more than are stored.
     """
     if cells.top is None:
         raise RuleError(
@@ -181,7 +180,7 @@ def targets(cells: Table, waived: BoolArray | None) -> tuple[BoolArray, BoolArra
 
 
 def largest_contributions(cells: Table, rule: Rule) -> FloatArray:
-    """Absolute contributions, at least ``depth`` columns of them."""
+    """Absolute contributions, in at least ``depth`` columns."""
     stored = 0 if cells.top is None else cells.top.shape[1]
     complete = cells.count is not None and bool(np.all(cells.count <= stored))
     if cells.top is None or (rule.depth > stored and not complete):

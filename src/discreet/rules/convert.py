@@ -1,14 +1,15 @@
-"""Which p-percent rule goes with which dominance rule.
+"""Conversions between parameters of the p-percent, the prior/posterior and the dominance rule.
 
 A cell is a point: its largest contributor makes z₁ percent of it, the second largest z₂, with z₁ ≥ z₂ ≥ 0 and
-z₁ + z₂ ≤ 100. A rule calls a part of that triangle sensitive:
+z₁ + z₂ ≤ 100. The sensitive cells of a rule are a part of this triangle:
 
     P(p):      (1 + p/100) · z₁ + z₂ > 100
     NK(1,k):   z₁ > k
     NK(2,k):   z₁ + z₂ > k
 
-One rule *covers* another if it calls sensitive whatever the other does, and lies *within* it if the other covers it.
-The edges of the regions touch where z₂ = 0 or where z₁ = z₂, which gives the formulas. Coalitions of one, n of 1 or 2.
+One rule *covers* another if all cells that are sensitive by the other are sensitive by it, and lies *within* the other if the
+other covers it. The boundaries of the regions touch where z₂ = 0 or where z₁ = z₂, which gives the formulas. They are for
+coalitions of one and n of 1 or 2.
 
 Source: FCSM Working Paper 22, chapter IV, technical notes.
 """
@@ -29,7 +30,7 @@ def p_covering(n: int, k: float) -> float:
 def p_within(n: int, k: float) -> float:
     """Largest p for which P(p) lies within NK(n,k): p/100 = 100/k − 2 for n = 1, 100/k − 1 for n = 2.
 
-    Zero or less means that there is none: every p-percent rule catches cells that NK(n,k) lets go.
+    Zero or less means that no p-percent rule lies within NK(n,k).
     """
     _check(n, k=k)
     return 100 * (100 / k - 2 if n == 1 else 100 / k - 1)
@@ -44,8 +45,8 @@ def k_covering(n: int, p: float) -> float:
 def k_within(n: int, p: float) -> float:
     """Smallest k for which NK(n,k) lies within P(p), the inverse of p_covering: 100/(p/100 + 1) or 200/(p/100 + 2).
 
-    P(p) covers the two rules together, too: no cell escapes it in which one contributor has more than k_within(1, p)
-    or two have more than k_within(2, p) percent.
+    P(p) also covers the two rules together: a cell in which one contributor has more than k_within(1, p) or two have more than
+    k_within(2, p) percent is sensitive by P(p).
     """
     _check(n, p=p)
     return 100 / (p / 100 + 1) if n == 1 else 200 / (p / 100 + 2)

@@ -18,8 +18,8 @@ class Dominance(RuleBase):
 
         S = D − k/(100 − k) · R,    protection level = (100/k) · D − T = (100 − k)/k · S
 
-    ``boundary="strict"`` means more than k percent (S > 0), ``"inclusive"`` k percent or more. Respondents who waived
-    protection can dominate, but not alone: D is then the largest who has not, and the n − 1 largest others.
+    ``boundary="strict"`` means more than k percent (S > 0), ``"inclusive"`` k percent or more. If respondents have waived
+    protection, D is the largest contribution of one who has not, plus the n − 1 largest other ones.
 
     Sources: Cox (1981) and FCSM Working Paper 22, chapter IV, whose text says "or more" and whose formula "more".
     """
@@ -33,7 +33,7 @@ class Dominance(RuleBase):
     )
 
     def __post_init__(self) -> None:
-        self._require_whole("n")
+        self._require_positive_integer("n")
         self._require_percent("k")
         self._require_boundary(self.boundary)
 

@@ -18,8 +18,8 @@ class Percent(RuleBase):
 
         S = x₁ − (100/p) · R,    protection level = (p/100) · x₁ − R
 
-    ``boundary="strict"`` calls a cell sensitive if S > 0, ``"inclusive"`` already if S = 0, with level 0.
-    Negative contributions count by their absolute value, which reads the rule as the (p, 100) prior/posterior rule.
+    ``boundary="strict"`` calls a cell sensitive if S > 0, ``"inclusive"`` also if S = 0, with level 0.
+    Negative contributions count by their absolute value, as in the (p, 100) prior/posterior rule.
 
     Sources: Cox (1981) and FCSM Working Paper 22, chapter IV (S > 0); Cox, Vulnerability of complementary cell
     suppression to intruder attack (the level); Daalmans & de Waal (2010) (S ≥ 0, negative contributions).
@@ -35,7 +35,7 @@ class Percent(RuleBase):
 
     def __post_init__(self) -> None:
         self._require_percent("p")
-        self._require_whole("coalition")
+        self._require_positive_integer("coalition")
         self._require_boundary(self.boundary)
 
     @property

@@ -12,15 +12,15 @@ from discreet.rules.base import Boundary, RuleBase, Sensitivity, linear_sensitiv
 
 @dataclass(frozen=True)
 class PriorPosterior(RuleBase):
-    """Sensitive if contributors who knew others to within q percent can now tell one to within p percent.
+    """Sensitive if contributors who know others to within q percent can estimate one to within p percent from the cell.
 
     With x₁ the largest contribution, the c next ones pooled, and the remainder R = T − x₁ − … − x₁₊c:
 
         S = x₁ − (q/p) · R,    protection level = (p/q) · x₁ − R
 
-    The level is Cox's: how much larger the cell would have to be to stop being sensitive. Those who estimate each
-    contribution to within q percent need only (p · x₁ − q · R) / 100, which is q percent of it and so never more.
-    q = 100 is the p-percent rule. ``boundary`` as there.
+    The level is that of Cox: the smallest increase of the cell value after which the cell is not sensitive. Against attackers
+    who know each contribution to within q percent, the smaller level (p · x₁ − q · R) / 100 would suffice, q percent of it.
+    With q = 100 the rule is the p-percent rule; ``boundary`` has the same meaning.
 
     Sources: Cox (1981) and FCSM Working Paper 22, chapter IV (S > 0); Cox, Vulnerability of complementary cell
     suppression to intruder attack (the level; its sum should start at the third contribution); Daalmans & de Waal
@@ -39,7 +39,7 @@ class PriorPosterior(RuleBase):
     def __post_init__(self) -> None:
         self._require_percent("p")
         self._require(self.p < self.q <= 100, "q must be more than p, and 100 percent at most")
-        self._require_whole("coalition")
+        self._require_positive_integer("coalition")
         self._require_boundary(self.boundary)
 
     @property

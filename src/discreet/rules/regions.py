@@ -1,8 +1,8 @@
-"""Rules as regions of the triangle of the two largest shares, and which of them covers which.
+"""Rules as regions of the triangle of the two largest shares, and coverage between them.
 
 A cell is the point (z₁, z₂): the percentages of its magnitude that the two largest contributors make. Each of the rules of
-FCSM Working Paper 22, chapter IV, technical notes, is a half-plane there, and so a rule or a combination of rules is the part of
-the triangle z₁ ≥ z₂ ≥ 0, z₁ + z₂ ≤ 100 in which one of several half-planes holds.
+FCSM Working Paper 22, chapter IV, technical notes, is a half-plane, so a rule or a combination of rules is the union of
+half-planes within the triangle z₁ ≥ z₂ ≥ 0, z₁ + z₂ ≤ 100.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from discreet.rules import Boundary, Dominance, Percent, PriorPosterior, Rule, p
 from discreet.rules.convert import gain_of_p, k_covering, k_within, p_covering, p_within
 
 Point = tuple[float, float]
-Line = tuple[float, float, float]  # a, b, c: what it calls sensitive has a · z₁ + b · z₂ > c
+Line = tuple[float, float, float]  # a, b, c: cells with a · z₁ + b · z₂ > c are sensitive
 
 TRIANGLE: tuple[Point, ...] = ((0.0, 0.0), (100.0, 0.0), (50.0, 50.0))
-AREA_TOLERANCE = 1e-9  # percentage points that are nothing
+AREA_TOLERANCE = 1e-9  # percentage points: smaller areas and distances are rounding errors
 
 
 @dataclass(frozen=True)
 class Region:
-    """What one rule calls sensitive, or several together."""
+    """The sensitive part of the triangle by one rule, or by several together."""
 
     rules: tuple[Rule, ...]
 
@@ -36,7 +36,7 @@ class Region:
 
     @classmethod
     def of(cls, rules: str | Rule | Sequence[str | Rule], boundary: Boundary = "strict") -> Region:
-        """The region of ``"P(10)"``, or of rules together: ``"NK(1,75)|NK(2,85)"``."""
+        """The region of a rule such as ``"P(10)"``, or of several such as ``"NK(1,75)|NK(2,85)"``."""
         return cls(parse_rules(rules, boundary))
 
     def __str__(self) -> str:
@@ -55,33 +55,33 @@ class Region:
         return [clip(TRIANGLE, one) for one in self.lines]
 
     def rest(self) -> list[Point]:
-        """The polygon of cells that no rule calls sensitive."""
-        left: Sequence[Point] = TRIANGLE
+        """The polygon of cells that are not sensitive by any rule."""
+        polygon: Sequence[Point] = TRIANGLE
         for a, b, c in self.lines:
-            left = clip(left, (-a, -b, -c))
-        return list(left)
+            polygon = clip(polygon, (-a, -b, -c))
+        return list(polygon)
 
     def covers(self, other: Region) -> bool:
-        """Whether this region calls sensitive whatever the other does, both with the same word about the boundary.
+        """Whether this region contains the other, if both have the same kind of boundary.
 
-        If not, some point that it lets go is beyond a line of the other, and then so is a corner of what it lets go.
+        If not, a point outside this region is beyond a line of the other, and then so is a corner of the rest of the triangle.
         """
         return all(a * x + b * y <= c + AREA_TOLERANCE * (a + b) for x, y in self.rest() for a, b, c in other.lines)
 
     def share(self) -> float:
-        """The part of the triangle's area."""
+        """The share of the area of the triangle."""
         return 1 - area(self.rest()) / area(TRIANGLE)
 
 
 def line(rule: Rule) -> Line:
-    """The edge of what a rule calls sensitive; refused unless the two largest shares decide."""
+    """The boundary of the region of a rule; an error unless the two largest shares determine the verdict."""
     if isinstance(rule, Percent | PriorPosterior) and rule.coalition == 1:
         return 1 + percent(rule) / 100, 1.0, 100.0
     if isinstance(rule, Dominance) and rule.n <= 2:
         return 1.0, float(rule.n - 1), rule.k
     name = type(rule).__name__
     raise RuleError(
-        f"The two largest shares do not decide a rule {name} like this. What can be compared: P and PQ without a coalition, "
+        f"The two largest shares do not determine the verdict of this {name} rule. Comparable are P and PQ without a coalition, "
         "and NK with n = 1 or 2."
     )
 
@@ -92,7 +92,7 @@ def percent(rule: Percent | PriorPosterior) -> float:
 
 
 def clip(polygon: Sequence[Point], beyond: Line) -> list[Point]:
-    """What of a convex polygon has a · z₁ + b · z₂ ≥ c: none if it only touches."""
+    """The part of a convex polygon with a · z₁ + b · z₂ ≥ c; empty if its area is negligible."""
     a, b, c = beyond
     kept: list[Point] = []
     for (x, y), (u, v) in zip(polygon, (*polygon[1:], *polygon[:1]), strict=True):
@@ -111,10 +111,10 @@ def area(polygon: Sequence[Point]) -> float:
 
 
 def neighbours(rule: Rule) -> dict[str, str]:
-    """The nearest rules of the other kinds that a rule covers, and that cover it, in words."""
+    """The nearest rules of the other kinds that a rule covers, and those that cover it, as text."""
     if isinstance(rule, Dominance):
-        return _near_dominance(rule)
-    assert isinstance(rule, Percent | PriorPosterior)  # as ``line`` made sure
+        return _neighbours_of_dominance(rule)
+    assert isinstance(rule, Percent | PriorPosterior)  # ``line`` refuses other rules
     p = percent(rule)
     same = {} if isinstance(rule, Percent) else {"same cells as": f"P({p:.4g})"}
     return same | {
@@ -124,7 +124,7 @@ def neighbours(rule: Rule) -> dict[str, str]:
     }
 
 
-def _near_dominance(rule: Dominance) -> dict[str, str]:
+def _neighbours_of_dominance(rule: Dominance) -> dict[str, str]:
     above, below = p_covering(rule.n, rule.k), p_within(rule.n, rule.k)
     found = {
         "covers": f"P({_down(below)})" if below > 0 else "no p-percent rule",
@@ -136,12 +136,11 @@ def _near_dominance(rule: Dominance) -> dict[str, str]:
     return found
 
 
-# Rounded to the side on which it still holds that one rule covers the other.
-
-
 def _up(number: float) -> str:
+    """Rounded up, so that the coverage holds for the rounded number."""
     return f"{ceil(number * 1e4 - 1e-6) / 1e4:.6g}"
 
 
 def _down(number: float) -> str:
+    """Rounded down, so that the coverage holds for the rounded number."""
     return f"{floor(number * 1e4 + 1e-6) / 1e4:.6g}"

@@ -16,14 +16,14 @@ from discreet.rules.base import RuleBase, Sensitivity, largest_contributions, li
 
 @dataclass(frozen=True)
 class Request(RuleBase):
-    """Sensitive if a contributor who asked for protection makes more than ``share`` percent of the cell.
+    """Sensitive if a contributor who requested protection makes more than ``share`` percent of the cell.
 
-    As used in foreign trade statistics, where data are protected only for those who ask. With x the largest
-    contribution of anybody who asked and has not taken it back by a waiver:
+    Used in foreign trade statistics, where data are protected on request only. With x the largest contribution of a
+    respondent who requested protection and has not waived it:
 
         S = x − share/(100 − share) · (T − x)
 
-    The protection level is ``margin`` percent of T; how much is a matter of policy.
+    The protection level is ``margin`` percent of T, which is a matter of policy.
 
     Source: Cox (1981) for the measure, which is that of the (1, share) rule.
     """
@@ -39,13 +39,13 @@ class Request(RuleBase):
 
     @property
     def depth(self) -> int:
-        """As many as can have more than ``share`` percent each."""
+        """The number of contributors that can have more than ``share`` percent each."""
         return max(1, ceil(100 / self.share) - 1)
 
     def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
         if cells.requested is None:
             raise RuleError(
-                f"Rule {self.name} needs to know who asked for protection: give the table a requested column."
+                f"Rule {self.name} needs to know which contributors requested protection: give the table a requested column."
             )
         top = largest_contributions(cells, self)
         candidate, _ = targets(cells, waived)

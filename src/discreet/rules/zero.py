@@ -17,14 +17,14 @@ from discreet.rules.base import RuleBase, Sensitivity, targets
 class Zero(RuleBase):
     """Sensitive if there are contributors, and all of them contribute zero.
 
-    Whoever reads the zero knows what each of them reported. With T the sum of absolute contributions:
+    A published zero discloses the contribution of each of them. With T the sum of absolute contributions:
 
         S = range if T = 0, otherwise −T
 
-    A reader must hold values up to ``range`` possible: it is the upper level, in units of the response, as a share of nothing
-    is nothing. Cells without contributors are structural zeros, which say nothing about anybody and are never sensitive.
+    Readers must not be able to exclude values up to ``range``, the upper level. It is in units of the response, as a share of
+    zero is zero. Cells without contributors are structural zeros, which disclose no contribution and are never sensitive.
 
-    A cell is let go if all its contributors are known and have waived protection.
+    A cell is not sensitive if all its contributors are known and have waived protection.
 
     Source: the zero rule and zero safety range of τ-ARGUS; Daalmans & de Waal (2010), section 2, for the disclosure.
     """
@@ -44,12 +44,12 @@ class Zero(RuleBase):
         if cells.count is None or not cells.counts_zeros:
             raise RuleError(
                 f"Rule {self.name} needs the number of contributors to each cell, those of zero included: "
-                "it tells zeros that were reported from cells without contributors."
+                "it distinguishes reported zeros from cells without contributors."
             )
         sensitive = (cells.count > 0) & (cells.magnitude == 0)
         if waived is not None:
-            candidate, suppressed = targets(cells, waived)
-            sensitive &= candidate.any(axis=1) | suppressed
+            candidate, unlisted = targets(cells, waived)
+            sensitive &= candidate.any(axis=1) | unlisted
         score = np.where(sensitive, self.range, -cells.magnitude)
-        nothing = np.zeros(len(cells))
-        return Sensitivity.of(score, sensitive, lower=nothing, upper=np.full(len(cells), float(self.range)))
+        upper = np.full(len(cells), float(self.range))
+        return Sensitivity.of(score, sensitive, lower=np.zeros(len(cells)), upper=upper)

@@ -1,4 +1,4 @@
-"""The seam to linear and integer programming solvers. One solver a file, one line here."""
+"""Interface to solvers of linear and integer programs. Each solver has its own module; SOLVERS lists them by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from discreet.errors import RuleError
 from discreet.solvers.base import Basis, Model, Outcome, Solution
 from discreet.solvers.bound import lagrangian_bound
 
-# The class of each solver, in the module of its name; it is imported when it is used.
+# The class of each solver. It is in the module with the name of the solver, which is imported when it is used.
 SOLVERS: Mapping[str, str] = {"highs": "HighsModel", "scip": "ScipModel"}
 DEFAULT_SOLVER = "highs"
 
@@ -40,8 +40,8 @@ def new_model(
     """An empty model of a solver.
 
     Primal ``simplex`` suits a changing objective (the basis stays feasible), dual simplex changing bounds and rows. With
-    ``interior`` linear programs end at no vertex: quicker for large ones of which only values and duals are wanted. Integer
-    programs stop after so many ``solutions``, each better than the one before.
+    ``interior``, linear programs are solved by an interior-point method without crossover: faster for large programs if no
+    vertex is needed. Integer programs stop after ``solutions`` improving solutions.
     """
     return _solver(solver)(simplex, tolerance=tolerance, seed=seed, interior=interior, solutions=solutions)
 
@@ -52,7 +52,7 @@ def solver_name(solver: str = DEFAULT_SOLVER) -> str:
 
 
 def check_solver(name: str) -> None:
-    """Refuse a solver that there is none of, or that is not installed."""
+    """Raise an error if there is no such solver, or if it is not installed."""
     _solver(name)
 
 

@@ -1,4 +1,4 @@
-"""What every solver offers: load once, change a little, solve again."""
+"""The protocol of solvers: a model is loaded once, changed and solved repeatedly."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Outcome(Enum):
     OPTIMAL = "optimal"
     INFEASIBLE = "infeasible"
     UNBOUNDED = "unbounded"
-    STOPPED = "stopped"  # a limit or an interrupt; primal holds the best point if there is one
-    FAILED = "failed"  # the solver gave up; nothing in the solution can be relied on
+    STOPPED = "stopped"  # by a limit or an interrupt; primal is the best point found, if any
+    FAILED = "failed"  # nothing in the solution is reliable
 
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """Where a simplex method stands, to go back to: the solver's own codes for columns and rows."""
+    """A simplex basis: the statuses of columns and rows in the codes of the solver."""
 
     columns: NDArray[np.int8]
     rows: NDArray[np.int8]
@@ -33,10 +33,10 @@ class Basis:
 
 @dataclass(frozen=True)
 class Solution:
-    """Copies, never views: the model may change after it was read.
+    """The result of a solve, as copies: the model may change afterwards.
 
-    Signs of duals, whatever the direction of the objective: reduced cost = cost − rowsᵀ · row dual, and the row dual is by how
-    much the objective changes if both sides of the row grow by one.
+    For both directions of the objective, reduced cost = cost − rowsᵀ · row dual, and the row dual is the change of the objective
+    if both sides of the row increase by one.
     """
 
     outcome: Outcome
@@ -44,8 +44,8 @@ class Solution:
     primal: FloatArray
     row_dual: FloatArray
     reduced_cost: FloatArray
-    bound: float  # on the objective; equals it for solved linear programs
-    ray: FloatArray | None  # a direction without end, when unbounded
+    bound: float  # on the objective; equal to it for solved linear programs
+    ray: FloatArray | None  # an unbounded direction, if the program is unbounded
     iterations: int
 
     @property
@@ -57,9 +57,6 @@ class Model(Protocol):
     """A linear or mixed-integer program: min or max cost·x, rows within bounds, columns within bounds."""
 
     name: str
-    keeps_basis: (
-        bool  # whether a simplex basis can be read, started from and solved with, as series of linear programs need
-    )
 
     def __init__(
         self,
@@ -85,7 +82,7 @@ class Model(Protocol):
         """Replace the whole model."""
 
     def add_rows(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
-        """Append constraints, keeping the basis."""
+        """Append rows, keeping the basis."""
 
     def set_bounds(self, columns: ColumnIndices, lower: FloatArray, upper: FloatArray) -> None:
         """Change bounds of some columns, keeping the basis."""
@@ -100,13 +97,13 @@ class Model(Protocol):
         """Choose the direction of the objective."""
 
     def restart(self) -> None:
-        """Forget the basis: start the next solve from all slacks."""
+        """Discard the basis: the next solve starts from the slack basis."""
 
     def basis(self) -> Basis:
-        """Where the last solve ended."""
+        """The basis at the end of the last solve."""
 
     def correction(self, residual: FloatArray) -> FloatArray | None:
-        """By how much the columns of the last basis would have to move to take up a residual of the rows."""
+        """The change of the basic columns of the last solve that produces this residual of the rows."""
 
     def start_from(self, basis: Basis) -> None:
         """Start the next solve from a basis of the same model."""
@@ -118,7 +115,7 @@ class Model(Protocol):
         gap: float = 0.0,
         nodes: int | None = None,
     ) -> Solution:
-        """Solve from where the last solve ended, within seconds, simplex iterations or branches (``nodes``) if given.
+        """Solve from the last basis, within limits of seconds, simplex iterations (``steps``) and branches (``nodes``) if given.
 
-        An integer program is solved once the best solution is known to be within this share of the best possible.
+        An integer program is solved when the relative difference between its best solution and its bound is at most ``gap``.
         """

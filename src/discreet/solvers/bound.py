@@ -1,4 +1,4 @@
-"""What no solution of a program costs less than, from prices of its rows: right whatever a solver's tolerance."""
+"""A lower bound on the cost of a program from multipliers of its rows, valid whatever the tolerance of the solver."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from scipy import sparse
 
 from discreet.arrays import FloatArray
 
-NEGLIGIBLE_REDUCED_COST = 1e-7  # a reduced cost this small, of a column without end, is noise
+NEGLIGIBLE_REDUCED_COST = 1e-7  # smaller reduced costs of unbounded columns are rounding errors
 
 
 def lagrangian_bound(
@@ -19,16 +19,17 @@ def lagrangian_bound(
     row_upper: FloatArray,
     dual: FloatArray,
 ) -> float:
-    """The least of ``cost·x`` when rows may be missed at these prices, whichever sign the solver gives them."""
+    """The minimum of the Lagrangian of ``cost·x`` at these multipliers, which may have either sign."""
     best = -np.inf
-    for price in (dual, -dual):
-        price = np.clip(price, np.where(np.isinf(row_upper), 0.0, -np.inf), np.where(np.isinf(row_lower), 0.0, np.inf))
-        reduced = cost - rows.T @ price
+    for multiplier in (dual, -dual):
+        least, most = np.where(np.isinf(row_upper), 0.0, -np.inf), np.where(np.isinf(row_lower), 0.0, np.inf)
+        multiplier = np.clip(multiplier, least, most)
+        reduced = cost - rows.T @ multiplier
         end = np.where(reduced > 0, lower, upper)
-        endless = np.isinf(end)
-        if np.any(np.abs(reduced[endless]) > NEGLIGIBLE_REDUCED_COST):
+        unbounded = np.isinf(end)
+        if np.any(np.abs(reduced[unbounded]) > NEGLIGIBLE_REDUCED_COST):
             continue
-        paid = price != 0
-        at = np.where(price > 0, row_lower, row_upper)[paid]
-        best = max(best, float(reduced[~endless] @ end[~endless]) + float(price[paid] @ at))
+        used = multiplier != 0
+        side = np.where(multiplier > 0, row_lower, row_upper)[used]
+        best = max(best, float(reduced[~unbounded] @ end[~unbounded]) + float(multiplier[used] @ side))
     return best

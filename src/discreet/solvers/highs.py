@@ -1,4 +1,4 @@
-"""HiGHS behind the seam."""
+"""The solver HiGHS."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ _STATUS = {
 
 # Primal simplex suits a changing objective (the basis stays feasible), dual simplex changing bounds and rows.
 _STRATEGY = {"dual": 1, "primal": 4}
-
-
 _BASIS_STATUS = {int(status): status for status in highspy.HighsBasisStatus.__members__.values()}
 _NO_LIMIT = 2**31 - 1
 
@@ -38,8 +36,6 @@ class HighsModel:
     """One model of HiGHS, on one thread."""
 
     name = f"HiGHS {highspy.Highs().version()}"  # type: ignore[no-untyped-call]
-
-    keeps_basis = True
 
     def __init__(
         self,
@@ -50,7 +46,7 @@ class HighsModel:
         interior: bool = False,
         solutions: int | None = None,
     ) -> None:
-        self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]  # its stubs lag behind it
+        self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]  # its stubs are incomplete
         self._simplex = simplex
         options: dict[str, bool | int | float | str] = {
             "output_flag": False,
@@ -85,9 +81,9 @@ class HighsModel:
         lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = rows.indptr, rows.indices, rows.data
         if integer is not None and integer.any():
             kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
-            lp.integrality_ = [kinds[int(whole)] for whole in integer]
-        # Without columns HiGHS does not look at the rows.
-        self._hopeless = not len(cost) and bool(np.any(row_lower > 0) or np.any(row_upper < 0))
+            lp.integrality_ = [kinds[int(is_integer)] for is_integer in integer]
+        # Without columns HiGHS ignores the rows.
+        self._is_infeasible = not len(cost) and bool(np.any(row_lower > 0) or np.any(row_upper < 0))
         self._cost, self._lower, self._upper = (np.array(column, dtype=float) for column in (cost, lower, upper))
         self._sense = 1.0
         self._is_mip = integer is not None and bool(integer.any())
@@ -96,7 +92,7 @@ class HighsModel:
 
     def add_rows(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
         start, index = rows.indptr[:-1].astype(np.int32), rows.indices.astype(np.int32)
-        self._hopeless |= not self._highs.getNumCol() and bool(np.any(lower > 0) or np.any(upper < 0))
+        self._is_infeasible |= not self._highs.getNumCol() and bool(np.any(lower > 0) or np.any(upper < 0))
         self._check(self._highs.addRows(rows.shape[0], lower, upper, rows.nnz, start, index, rows.data), "add rows")
 
     def suggest(self, primal: FloatArray) -> None:
@@ -123,8 +119,8 @@ class HighsModel:
         self._highs.clearSolver()
 
     def basis(self) -> Basis:
-        now = self._highs.getBasis()
-        columns, rows = (np.fromiter(map(int, part), dtype=np.int8) for part in (now.col_status, now.row_status))
+        basis = self._highs.getBasis()
+        columns, rows = (np.fromiter(map(int, part), dtype=np.int8) for part in (basis.col_status, basis.row_status))
         return Basis(columns, rows)
 
     def correction(self, residual: FloatArray) -> FloatArray | None:
@@ -133,9 +129,9 @@ class HighsModel:
         if status != highspy.HighsStatus.kOk:
             return None
         basic, solution = np.asarray(basic), np.asarray(solution, dtype=float)
-        move = np.zeros(len(self._cost))
-        move[basic[basic >= 0]] = solution[basic >= 0]
-        return move
+        change = np.zeros(len(self._cost))
+        change[basic[basic >= 0]] = solution[basic >= 0]
+        return change
 
     def start_from(self, basis: Basis) -> None:
         start = highspy.HighsBasis()
@@ -151,7 +147,7 @@ class HighsModel:
         gap: float = 0.0,
         nodes: int | None = None,
     ) -> Solution:
-        # HiGHS measures its limit against a clock that runs over all solves of this model.
+        # The time limit of HiGHS is for all solves of a model together.
         limit = np.inf if time_limit is None else self._highs.getRunTime() + max(time_limit, 0.01)
         self._highs.setOptionValue("time_limit", limit)
         self._highs.setOptionValue("simplex_iteration_limit", _NO_LIMIT if steps is None else steps)
@@ -159,8 +155,8 @@ class HighsModel:
         self._highs.setOptionValue("mip_max_nodes", _NO_LIMIT if nodes is None else nodes)
         outcome, ray = self._run()
         if outcome is Outcome.FAILED or (outcome is Outcome.UNBOUNDED and ray is None):
-            # Once more from scratch and by the other method: a bad basis is the usual cause. Beside bounds of 1e7 and more,
-            # primal simplex has been seen to call programs unbounded that are not.
+            # Solve again from scratch by the other simplex method: the usual cause is a bad basis. With bounds of 1e7 and more,
+            # primal simplex sometimes reports a bounded program as unbounded.
             self._highs.clearSolver()
             self._highs.setOptionValue("simplex_strategy", _STRATEGY["dual" if self._simplex == "primal" else "primal"])
             outcome, ray = self._run()
@@ -180,31 +176,31 @@ class HighsModel:
         )
 
     def _run(self) -> tuple[Outcome, FloatArray | None]:
-        """Solve; an unbounded program comes with a direction that really has no end, or None if there is none to show."""
-        # Other threads hear of no interrupt, and HiGHS has only one background for all models.
+        """Solve. The second item is a direction that proves an unbounded program unbounded, or None."""
+        # Interrupts reach the main thread only, and HiGHS has one background task for all models.
         if self._is_mip and current_thread() is main_thread():
             self._run_in_background()
         else:
             self._highs.run()
         outcome = _STATUS.get(self._highs.getModelStatus(), Outcome.FAILED)
-        if self._hopeless:
+        if self._is_infeasible:
             outcome = Outcome.INFEASIBLE
         if outcome is not Outcome.UNBOUNDED:
             return outcome, None
         _, has_ray, direction = self._highs.getPrimalRay()
         if has_ray:
             ray = np.array(direction, dtype=float)
-        else:  # without rows HiGHS gives none: each column goes where its cost draws it
+        else:  # without rows HiGHS returns none: the objective improves in the direction of its coefficients
             ray = -self._sense * np.sign(self._cost)
             ray[np.where(ray > 0, np.isfinite(self._upper), np.isfinite(self._lower))] = 0.0
         small = np.abs(ray) <= 1e-9 * np.abs(ray).max(initial=0.0)
-        endless = np.where(ray > 0, np.isinf(self._upper), np.isinf(self._lower)) | small
-        rows = self._highs.getNumRow() == 0 or has_ray
-        gains = self._sense * float(self._cost @ ray) < 0
-        return outcome, ray if endless.all() and gains and rows else None
+        unbounded = np.where(ray > 0, np.isinf(self._upper), np.isinf(self._lower)) | small
+        feasible = self._highs.getNumRow() == 0 or has_ray
+        improves = self._sense * float(self._cost @ ray) < 0
+        return outcome, ray if unbounded.all() and improves and feasible else None
 
     def _run_in_background(self) -> None:
-        """Integer programs take long: an interrupt must not wait until they are solved."""
+        """Solve in such a way that Ctrl-C interrupts the solver."""
         self._highs.HandleUserInterrupt = True
         self._highs.startSolve()
         done = False

@@ -1,4 +1,4 @@
-"""SCIP behind the seam, by PySCIPOpt (the extra ``scip``): for integer programs; every solve starts from scratch."""
+"""The solver SCIP, for integer programs, by PySCIPOpt (the extra ``scip``). Every solve starts from scratch."""
 
 from __future__ import annotations
 
@@ -30,16 +30,15 @@ _STATUS = {
     "sollimit": Outcome.STOPPED,
     "userinterrupt": Outcome.STOPPED,
 }
-_APART = 1e-7  # from a bound: more than a solver's tolerance
-_NO_LIMIT = 1e20  # what SCIP takes for infinite
-_LARGE_SEED = 2**31 - 1
+_BOUND_TOLERANCE = 1e-7  # a value at this distance from a bound is not at the bound; above the tolerance of the solver
+_NO_LIMIT = 1e20  # infinity for SCIP
+_SEED_MODULUS = 2**31 - 1
 
 
 class ScipModel:
-    """One model of SCIP. It is built anew for each solve: SCIP changes what it has solved."""
+    """One model of SCIP. It is built anew for each solve, since SCIP transforms the model that it solves."""
 
     name = f"SCIP {pyscipopt.Model().version()}"
-    keeps_basis = False
 
     def __init__(
         self,
@@ -51,7 +50,7 @@ class ScipModel:
         solutions: int | None = None,
     ) -> None:
         self._settings: dict[str, Any] = {
-            "randomization/randomseedshift": seed % _LARGE_SEED,
+            "randomization/randomseedshift": seed % _SEED_MODULUS,
             "lp/initalgorithm": "b" if interior else simplex[0],
             "numerics/feastol": max(tolerance, 1e-9),
             "numerics/dualfeastol": max(tolerance, 1e-9),
@@ -114,13 +113,13 @@ class ScipModel:
         nodes: int | None = None,
     ) -> Solution:
         if np.any(self._lower > self._upper) or np.any(self._row_lower > self._row_upper):
-            return self._nothing(Outcome.INFEASIBLE)
+            return self._without_solution(Outcome.INFEASIBLE)
         model, columns, rows = self._built()
         limits = {"limits/time": time_limit, "limits/nodes": nodes, "lp/iterlim": steps, "limits/gap": gap or None}
         for name, limit in limits.items():
             if limit is not None and limit < _NO_LIMIT:
                 model.setParam(name, limit)
-        if not self._integer.any():  # duals are those of the program as it was given
+        if not self._integer.any():  # so that duals are those of the original program
             model.setPresolve(SETTING.OFF)
             model.setHeuristics(SETTING.OFF)
             model.disablePropagation()
@@ -135,18 +134,18 @@ class ScipModel:
             raise KeyboardInterrupt
         outcome = _STATUS.get(status, Outcome.FAILED)
         if status == "inforunbd":
-            outcome = self._which(time_limit)
+            outcome = self._infeasible_or_unbounded(time_limit)
         if outcome is Outcome.UNBOUNDED:
             ray = np.array(model.getPrimalRay(), dtype=float) if model.hasPrimalRay() else None
-            return self._nothing(outcome if ray is not None else Outcome.FAILED, ray)
+            return self._without_solution(outcome if ray is not None else Outcome.FAILED, ray)
         if model.getNSols() == 0:
-            return self._nothing(outcome)
+            return self._without_solution(outcome)
         best = model.getBestSol()
         primal = np.array([model.getSolVal(best, column) for column in columns], dtype=float)
         linear = outcome is Outcome.OPTIMAL and not self._integer.any()
         dual = np.array([model.getDualsolLinear(row) for row in rows]) if linear else np.zeros(len(rows))
         if linear:
-            dual = self._with_rows_of_one(-dual if self._sense == "maximize" else dual, primal)
+            dual = self._with_duals_of_bounds(-dual if self._sense == "maximize" else dual, primal)
         return Solution(
             outcome=outcome,
             objective=float(model.getSolObjVal(best)),
@@ -167,9 +166,11 @@ class ScipModel:
             model.addVar(
                 lb=None if np.isneginf(low) else low,
                 ub=None if np.isposinf(high) else high,
-                vtype="I" if whole else "C",
+                vtype="I" if is_integer else "C",
             )
-            for low, high, whole in zip(self._lower.tolist(), self._upper.tolist(), self._integer.tolist(), strict=True)
+            for low, high, is_integer in zip(
+                self._lower.tolist(), self._upper.tolist(), self._integer.tolist(), strict=True
+            )
         ]
         model.setObjective(
             pyscipopt.quicksum(c * x for c, x in zip(self._cost.tolist(), columns, strict=True) if c), self._sense
@@ -184,33 +185,34 @@ class ScipModel:
             rows.append(model.addCons(bounded))
         return model, columns, rows
 
-    def _with_rows_of_one(self, dual: FloatArray, primal: FloatArray) -> FloatArray:
-        """SCIP makes a bound of a row with one column, and leaves it no price: it gets that of the bound."""
+    def _with_duals_of_bounds(self, dual: FloatArray, primal: FloatArray) -> FloatArray:
+        """SCIP turns rows with one column into bounds, without a dual: such a row gets the reduced cost of its column."""
         sign = 1.0 if self._sense == "minimize" else -1.0
         reduced = self._cost - self._rows.T @ dual
         for k in np.flatnonzero(np.diff(self._rows.indptr) == 1).tolist():
             at = self._rows.indptr[k]
             j, weight = int(self._rows.indices[at]), float(self._rows.data[at])
             end = self._lower[j] if sign * reduced[j] > 0 else self._upper[j]
-            price = reduced[j] / weight
-            limit = self._row_lower[k] if sign * price > 0 else self._row_upper[k]
-            if reduced[j] and abs(primal[j] - end) > _APART and abs(weight * primal[j] - limit) <= _APART:
-                dual[k] += price
+            multiplier = reduced[j] / weight
+            side = self._row_lower[k] if sign * multiplier > 0 else self._row_upper[k]
+            at_bound = abs(primal[j] - end) <= _BOUND_TOLERANCE
+            if reduced[j] and not at_bound and abs(weight * primal[j] - side) <= _BOUND_TOLERANCE:
+                dual[k] += multiplier
                 reduced[j] = 0.0
         return dual
 
-    def _which(self, time_limit: float | None) -> Outcome:
-        """Whether there is any solution, where SCIP says "infeasible or unbounded"."""
+    def _infeasible_or_unbounded(self, time_limit: float | None) -> Outcome:
+        """The outcome if SCIP reports "infeasible or unbounded": unbounded if there is a feasible solution."""
         cost, self._cost = self._cost, np.zeros(len(self._cost))
         try:
             return Outcome.UNBOUNDED if self.solve(time_limit).optimal else Outcome.INFEASIBLE
         finally:
             self._cost = cost
 
-    def _nothing(self, outcome: Outcome, ray: FloatArray | None = None) -> Solution:
+    def _without_solution(self, outcome: Outcome, ray: FloatArray | None = None) -> Solution:
         n, m = len(self._cost), len(self._row_lower)
         return Solution(outcome, np.nan, np.zeros(n), np.zeros(m), np.zeros(n), np.nan, ray, 0)
 
 
 def _no_basis() -> NoReturn:
-    raise NotImplementedError("SCIP keeps no basis: take a solver that does for series of linear programs")
+    raise NotImplementedError("SCIP keeps no basis: use another solver for series of linear programs.")
