@@ -555,7 +555,7 @@ def test_certificates_nested_without_end_are_damaged(tmp_path):
     while deep:  # so that taking it down is no recursion either
         deep = deep.pop()
     (tmp_path / "c.json").write_text('{"note": ' + "[" * 100_000 + "]" * 100_000 + "}")
-    with pytest.raises(FormatError, match="is no certificate"):
+    with pytest.raises(FormatError, match="is not a certificate"):
         read_certificate(tmp_path / "c.json")
 
 
@@ -733,9 +733,9 @@ def test_wrong_certificates_and_bad_files_on_the_command_line(files, capsys):
     forged["safe"] = True
     files["c.json"].write_text(json.dumps(forged), encoding="utf-8")
     assert discreet("verify", files["c.json"], "--problem", problem, "--pattern", files["exposed.csv"]) == 1
-    assert "its checksum does not fit" in capsys.readouterr().out
+    assert "its checksum is wrong" in capsys.readouterr().out
     assert discreet("verify", pattern, "--problem", problem, "--pattern", pattern) == 2
-    assert "is no certificate" in capsys.readouterr().err
+    assert "is not a certificate" in capsys.readouterr().err
     assert discreet("audit", problem, "--pattern", pattern, "--certificate", files["i.csv"]) == 2
 
 
@@ -759,6 +759,6 @@ def test_a_contradiction_on_the_command_line_says_what_to_do(files, capsys, monk
     problem, pattern = files["problem.discreet"], files["safe.csv"]
     assert discreet("audit", problem, "--pattern", pattern, "--certificate", files["c.json"]) == 1
     said = capsys.readouterr().err
-    assert "about 1 cells, e.g. 'a × c'. Take them for exposed, and do not publish." in said
+    assert "about 1 cells, e.g. 'a × c'. Treat them as exposed, and do not publish." in said
     assert "round values, levels and bounds, then audit again. No certificate was written" in said
     assert not files["c.json"].exists()

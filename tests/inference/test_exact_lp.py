@@ -342,7 +342,7 @@ def test_optimal_solutions_become_exact_from_both_sides(kind, prior):
     for cell in problem.primaries.tolist():
         ends = infer(protection, cell)
         for sign, end in zip((-1, 1), ends, strict=True):
-            for primal, dual in pushes.push(cell, sign):
+            for primal, dual in pushes.solutions(cell, sign):
                 shown, limit = reconstruct_extreme(program, cell, sign, primal, dual)
                 break
             else:
@@ -367,7 +367,7 @@ def test_numbers_of_very_different_size(spread):
         for cell in problem.primaries.tolist():
             for sign in (-1, 1):
                 shown, limit = None, program.combine(cell, sign, {})
-                for primal, dual in pushes.push(cell, sign):
+                for primal, dual in pushes.solutions(cell, sign):
                     shown, limit = reconstruct_extreme(program, cell, sign, primal, dual, shown)
                     if reach_of(program, shown, cell, sign) == limit.bound:
                         break
@@ -410,10 +410,10 @@ def test_weights_other_than_one():
     low, high = exact_slacks(problem, protection, problem.attackers()[0])
     program = ExactProgram(table.relations, low, high)
     for sign, end in ((-1, Fraction(4)), (1, Fraction(3, 2))):
-        primal, dual = next(iter(ExtremePoints(problem.table.relations, low, high, stake(problem)).push(0, sign)))
+        primal, dual = next(iter(ExtremePoints(problem.table.relations, low, high, stake(problem)).solutions(0, sign)))
         shown, limit = reconstruct_extreme(program, 0, sign, primal, dual)
         assert reach_of(program, shown, 0, sign) == limit.bound == end
-    _, dual = next(iter(ExtremePoints(problem.table.relations, low, high, stake(problem)).push(0, 1)))
+    _, dual = next(iter(ExtremePoints(problem.table.relations, low, high, stake(problem)).solutions(0, 1)))
     assert min(one.bound for one in exact_combinations(program, 0, 1, *dual)) == Fraction(3, 2)
 
 
