@@ -200,10 +200,9 @@ def linear_audit(
     others = NO_CELLS if cells is not None else other_suppressed_cells(problem, protection, audited[0])
     counts = [len(task.targets) for task in tasks]
     progress.stage("audit", sum(counts) + len(others))
-    auditor = _Auditor(problem, protection, certify, executor, progress)
-    *results, of_others = [
-        auditor.result(task) for task in (*tasks, _task(problem, protection, audited[0], others, False))
-    ]
+    all_tasks = [*tasks, _task(problem, protection, audited[0], others, False)]
+    auditor = _Auditor(problem, protection, all_tasks, certify, executor, progress)
+    *results, of_others = auditor.results()
     return Audit(
         problem=problem,
         protection=protection.digest,
@@ -216,7 +215,7 @@ def linear_audit(
         required=np.concatenate([task.required for task in tasks], axis=1),
         safe=np.concatenate([result.safe for result in results]),
         exact=intervals,
-        evidence=tuple(result.evidence for result in (*results, of_others)) if certify else None,
+        evidence=tuple(result.evidence for result in (*results, of_others)) if auditor.certify else None,
         others=others,
         computable=others[~of_others.safe],
     )
@@ -226,8 +225,9 @@ def computable_cells(problem: Problem, protection: Protection, executor: Executo
     """Suppressed cells that need no protection but are exactly computable."""
     outsider = problem.attackers()[0]
     others = other_suppressed_cells(problem, protection, outsider)
-    auditor = _Auditor(problem, protection, False, executor, Silent())
-    return others[~auditor.result(_task(problem, protection, outsider, others, False)).safe]
+    task = _task(problem, protection, outsider, others, False)
+    (result,) = _Auditor(problem, protection, [task], False, executor, Silent()).results()
+    return others[~result.safe]
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,16 +259,20 @@ class _Result:
 
 @dataclass(eq=False)
 class _Auditor:
-    """Audits one protection against one attacker after the other."""
+    """Audits one protection, task by task."""
 
     problem: Problem
     protection: Protection
+    tasks: Sequence[_Task]
     certify: bool
     executor: Executor | None
     progress: Progress
     done: int = 0
 
-    def result(self, task: _Task) -> _Result:
+    def results(self) -> list[_Result]:
+        return [self._result(task) for task in self.tasks]
+
+    def _result(self, task: _Task) -> _Result:
         problem, protection, attacker, targets = self.problem, self.protection, task.attacker, task.targets
         if not task.intervals and not self.certify and not task.required.any():
             return self._result_without_levels(targets)
