@@ -292,5 +292,5 @@ def test_what_is_missing_is_said():
         audit_respondents(nobody, suppress(nobody, nobody.status == Status.PRIMARY))
     many = problem.with_columns(table=problem.table.with_columns(count=problem.table.count + 9))
     many = many.with_columns(rules=("P(20,5)",))
-    with pytest.raises(RuleError, match="looks at the 6 largest contributions"):
+    with pytest.raises(RuleError, match="needs the 6 largest contributions"):
         audit_respondents(many, suppress(many, many.status == Status.PRIMARY))
