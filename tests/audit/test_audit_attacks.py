@@ -31,7 +31,7 @@ LINE = Fraction(1, 10**8)  # nearer to the line than this share the verdict is a
 
 
 class System:
-    """Hidden cells by name, each with a value, slack below and above, and levels down and up if it is sensitive."""
+    """Suppressed cells by name, each with a value, slack below and above, and levels down and up if it is sensitive."""
 
     def __init__(self) -> None:
         self.cells: dict[str, tuple[float, float, float]] = {}

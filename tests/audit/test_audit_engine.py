@@ -229,8 +229,8 @@ def test_relations_that_amplify_the_tolerance_of_a_solver_make_nothing_safe(step
 
 @pytest.mark.parametrize("intervals", [True, False])
 @pytest.mark.parametrize("slack", [1e-9, 1e-3])
-def test_a_tolerance_that_is_amplified_is_no_way_without_end(slack, intervals):
-    """Nothing but the first cell is bounded, and the solver takes what it may overstep by for the start of an endless move."""
+def test_a_tolerance_that_is_amplified_is_not_an_unbounded_direction(slack, intervals):
+    """Only the first cell is bounded, and within its tolerance the solver finds a direction that looks unbounded."""
     problem, _ = doubling(32, slack, 1.5 * slack * 2**32)
     lower = np.where(np.arange(len(problem)) == 0, problem.prior_lower, -np.inf)
     problem = problem.with_columns(prior_lower=lower)
@@ -302,5 +302,5 @@ def test_only_attackers_of_the_audit_can_be_asked_for():
     problem = pose(cross_table("AB", "12", [[5, 3], [3, 5]]), {"A × 1": 1.0})
     checked = audit(problem, suppressing(problem, "A × 2", "B × 1", "B × 2"))
     assert checked.interval("A × 1", "outsider") == (0, 8)
-    with pytest.raises(InputError, match="no attacker 'nobody'; it has 'outsider'"):
-        checked.interval("A × 1", "nobody")
+    with pytest.raises(InputError, match="no attacker 'stranger'; it has 'outsider'"):
+        checked.interval("A × 1", "stranger")

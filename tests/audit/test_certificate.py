@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from tests.audit.test_audit import PRIORS, SQUARE, TABLES, bare, case, told, whole_problem
+from tests.audit.test_audit import PRIORS, SQUARE, TABLES, bare, case, random_protection, whole_problem
 from tests.papers.test_serpell_004 import figure_1, figure_3, name  # noqa: F401  the figures are fixtures
 
 from discreet.attackers import Attacker
@@ -150,7 +150,7 @@ def test_eighteen_orders_of_magnitude_are_closed_to_the_last_digit(seed):
     inner = [float(f"{size:.3g}") for size in 10 ** rng.uniform(-3, 15, 12)]
     table = cross_table("abc", "wxyz", np.reshape(inner, (3, 4)))
     problem = random_problem(rng, table, primaries=0.3, sliding=True, prior="mixed")
-    protection = told(rng, problem)
+    protection = random_protection(rng, problem)
     checked = audit(problem, protection, certify=True)
     try:
         found = certificate(checked, protection)
@@ -396,7 +396,7 @@ def put(found: Json, path: tuple[Any, ...], leaf: Any, *, sign: bool) -> Json:
 
 @pytest.fixture(scope="module")
 def mixed() -> tuple[Problem, Protection]:
-    """Safe and exposed cells, endless ones, sliding levels, a cell outside all relations."""
+    """Safe and exposed cells, unbounded ones, sliding levels, a cell outside all relations."""
     problem = pose(
         bare([20, 5, 8, 7, 30, 9, 4, 40], [[-1, 1, 1, 1, 0, 0, 0, 0], [0, 1, 0, 0, -1, 1, 1, 0.5]]).with_columns(
             rhs=np.array([0.0, 8.0])
@@ -488,8 +488,8 @@ def test_a_certificate_speaks_for_one_problem_one_pattern_and_one_set_of_attacke
     assert verify(found, one, wider).problems == [
         "The certificate is about another pattern or protection of this problem."
     ]
-    somebody = Attacker("somebody", np.full(len(table), -np.inf), np.full(len(table), np.inf))
-    assert verify(found, one, suppressing(one, *SQUARE), [somebody]).problems == [
+    reader = Attacker("reader", np.full(len(table), -np.inf), np.full(len(table), np.inf))
+    assert verify(found, one, suppressing(one, *SQUARE), [reader]).problems == [
         "The certificate is about other attackers."
     ]
 
@@ -611,9 +611,9 @@ def test_certificates_need_evidence_and_the_things_that_were_audited():
     checked = audit(problem, protection, certify=True)
     with pytest.raises(TableError, match="another protection"):
         certificate(checked, suppressing(problem, *SQUARE, "Total × c"))
-    anybody = Attacker("anybody", np.full(len(problem), -np.inf), np.full(len(problem), np.inf))
+    reader = Attacker("reader", np.full(len(problem), -np.inf), np.full(len(problem), np.inf))
     with pytest.raises(InputError, match="other attackers"):
-        certificate(checked, protection, [anybody])
+        certificate(checked, protection, [reader])
 
 
 def test_progress_ends_where_it_said_it_would():

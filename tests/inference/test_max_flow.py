@@ -58,7 +58,7 @@ def cases(kind: str, bounds: str, seeds: int = 2) -> Iterator[tuple[np.random.Ge
 
 
 def explore(net: Network, component: Component, **options) -> ComponentFindings:
-    """All intervals, unless told otherwise."""
+    """All intervals, by default."""
     n = len(component[1])
     asked = {"targets": np.arange(n), "level": np.zeros((2, n)), "sliding": np.zeros(n), "intervals": True} | options
     return search_network(net, *component[1:], **asked)
@@ -208,8 +208,8 @@ def test_tables_in_floats_keep_the_relations_to_the_last_digit_too():
         assert found.limit == pytest.approx(found.reach, rel=1e-9)
 
 
-def test_rooms_that_rounding_leaves_nothing_of_bound_nothing():
-    """Of a slack of 3 beside one of 10¹⁹ nothing is left; nobody knows then how far its cell goes."""
+def test_a_slack_that_is_rounded_to_zero_gives_no_limit():
+    """A slack of 3 beside one of 10¹⁹ is rounded to zero; then the limit of its cell is not known."""
     component = sparse.csr_array([[1.0, 1.0, 1.0]]), -np.array([np.pi, 3.0, 1e19]), np.array([np.pi, 3.0, 1e19])
     found = explore(network(component[0]), component)
     assert found.reach.tolist() == [[0, 0, 0], [0, 0, 0]]

@@ -226,7 +226,7 @@ class RespondentSearch:
         return np.asarray(self.insiders.noise[self.base])
 
     def _critical(self, group: TargetGroup, safe: _SafeDeviation, more: int) -> list[int]:
-        """Further insiders for whom a deviation of this group may be infeasible."""
+        """Further insiders who may make a deviation of this group infeasible."""
         if more == 0:
             return []
         rest = self.insiders.rest(group, self.base)

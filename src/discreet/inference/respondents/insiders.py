@@ -88,7 +88,7 @@ class Insiders:
         return np.unique(np.concatenate([self.contributions.of(member)[0] for member in members]))
 
     def targets(self) -> list[int]:
-        """Respondents whom as many others as the rule allows can estimate too closely from the value of a sensitive cell.
+        """Respondents that as many others as the rule allows can estimate too closely from the value of a sensitive cell.
 
         Of the respondents in one cell only, the largest represents all: if it is safe, so are the others.
         """
@@ -127,7 +127,7 @@ class Insiders:
     def critical_insiders(
         self, group: TargetGroup, cells: IntArray, shrinkage: FloatArray, more: int, in_play: BoolArray
     ) -> list[int]:
-        """Respondents who, with up to ``more`` insiders in all, may make a deviation of the group infeasible by what they know.
+        """Respondents who, if up to ``more`` of them join the group, may make a deviation infeasible by what they know.
 
         ``shrinkage`` is how much the rest of each cell may fall before the deviation is infeasible. Of the respondents in one
         cell only, the largest represents all.
