@@ -47,11 +47,12 @@ from discreet.inference.requirements import (
     cells_to_protect,
     chosen_attackers,
     other_suppressed_cells,
+    published_primaries,
     required_levels,
     slacks,
     value_limits,
 )
-from discreet.problem import Problem, Status
+from discreet.problem import Problem
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
 
@@ -289,7 +290,7 @@ class _Auditor:
             shown[:, undecided] = len(tables) + np.arange(exact.size).reshape(-1, 2).T
             reach[:, undecided] = exact
             tables.extend(witnesses if self.certify else ())
-        safe = _suffices(task, reach) & ~self._is_published(targets)
+        safe = _suffices(task, reach) & ~published_primaries(problem, protection)[targets]
         value = problem.table.value
         lower, upper = (_rounded_ends(value, targets, deviation) for deviation in (-reach[0], reach[1]))
         # In spite of rounding error, the interval contains the true value and lies within the bounds known before.
@@ -298,16 +299,12 @@ class _Auditor:
         upper = np.maximum(np.minimum(upper, highest), value[targets])
         return _Result(lower, upper, safe, Evidence(tuple(tables), shown))
 
-    def _is_published(self, targets: IntArray) -> BoolArray:
-        """Primaries whose exact value is published: they are exposed, whatever their levels."""
-        published = (self.protection.lower == self.protection.upper) & (self.problem.status == Status.PRIMARY)
-        return np.asarray(published[targets])
-
     def _result_without_levels(self, targets: IntArray) -> _Result:
         """The verdict if no level is required: safe unless a primary is published."""
         value = self.problem.table.value[targets]
         self._advance(len(targets))
-        return _Result(value, value, ~self._is_published(targets), Evidence((), np.full((2, len(targets)), -1)))
+        safe = ~published_primaries(self.problem, self.protection)[targets]
+        return _Result(value, value, safe, Evidence((), np.full((2, len(targets)), -1)))
 
     def _components(self, task: _Task, reduced: PresolvedSystem) -> Iterator[tuple[IntArray, Component]]:
         """The connected components with targets: their columns, and the required deviations."""

@@ -23,7 +23,6 @@ from discreet.audit.proof import (
     Proof,
     ProvenSide,
     Witnesses,
-    is_published_primary,
     statement,
     violated_levels,
 )
@@ -36,7 +35,7 @@ from discreet.inference.exact_lp import DIRECTIONS, Combination, ExactDeviation
 from discreet.inference.exact_numbers import decimal_fraction, parse_number
 from discreet.inference.exact_reach import ExactReach
 from discreet.inference.rational_reconstruction import reach_of, simplest_exact_deviation
-from discreet.inference.requirements import chosen_attackers, required_levels
+from discreet.inference.requirements import chosen_attackers, published_primaries, required_levels
 from discreet.problem import Problem
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
@@ -131,15 +130,12 @@ def _agrees(checked: Audit, k: int, value: float, entry: Json) -> bool:
     """Whether both ends of an interval lie between the proven reach and bound, up to the tolerance of levels."""
     deviations = (value - checked.lower[k], checked.upper[k] - value)
     for side, deviation in zip(SIDE_NAMES, deviations, strict=True):
-        reach, bound = (_float(entry[side].get(name, "inf")) for name in ("reach", "bound"))
+        written = (entry[side].get(name, "inf") for name in ("reach", "bound"))
+        reach, bound = (np.inf if number == "inf" else float(parse_number(number)) for number in written)
         error = tolerances.LEVEL_TOLERANCE * max(x for x in (abs(value), reach, bound, *deviations) if np.isfinite(x))
         if not reach - error <= deviation <= bound + error:
             return False
     return True
-
-
-def _float(written: str) -> float:
-    return float(parse_number(written)) if written != "inf" else np.inf
 
 
 class _Prover:
@@ -154,11 +150,12 @@ class _Prover:
         cells: Sequence[int],
         exact: NDArray[np.bool_],
     ) -> None:
-        self.problem, self.protection, self.evidence, self.exact = problem, protection, evidence, exact
+        self.evidence, self.exact = evidence, exact
         self.cells = [int(cell) for cell in cells]
         self.exact_reach = ExactReach.against(problem, protection, attacker)
         self.program = self.exact_reach.program
         self.required = required_levels(problem, protection, attacker)
+        self.published = published_primaries(problem, protection)
         self._exact_tables: dict[int, ExactDeviation | None] = {-1: None}
 
     def prove(self, progress: Progress, done: int) -> Proof:
@@ -186,7 +183,7 @@ class _Prover:
         """For each side the deviation that a cell attains, and the bound if it is needed."""
         shown = [self._exact_table(int(n)) for n in self.evidence.shown[:, k]]
         exact = bool(self.exact[k])
-        if not (exact or is_published_primary(self.problem, self.protection, cell) or self._violated(cell, shown)):
+        if not (exact or self.published[cell] or self._violated(cell, shown)):
             return [(table, None) for table in shown]
         decided = [self.exact_reach.settle(cell, sign, table) for sign, table in zip(DIRECTIONS, shown, strict=True)]
         settled: list[_Settled] = [(_normalized(table), limit) for table, limit in decided]

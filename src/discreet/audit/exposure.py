@@ -23,7 +23,7 @@ from discreet.audit.audit import linear_audit as audit
 from discreet.errors import TableError
 from discreet.inference import tolerances
 from discreet.inference.bound_propagation import propagate
-from discreet.inference.requirements import cells_to_protect, required_levels, slacks
+from discreet.inference.requirements import cells_to_protect, published_primaries, required_levels, slacks
 from discreet.problem import Problem, Status
 from discreet.progress import Progress
 from discreet.protection import Protection, suppress
@@ -240,7 +240,7 @@ def _by_single_relations(
     value = problem.table.value
     need = required_levels(problem, protection, attacker) * protected
     low, high = slacks(problem, protection, attacker)
-    published = (problem.status == Status.PRIMARY) & (protection.lower == protection.upper)
+    published = published_primaries(problem, protection)
     suppressed = np.flatnonzero(low < high)
     relations = sparse.csr_array(problem.table.relations[:, suppressed])
 

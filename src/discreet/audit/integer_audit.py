@@ -19,8 +19,8 @@ from discreet.inference.bound_propagation import propagate
 from discreet.inference.component_search import reaches_level
 from discreet.inference.congruent_tables import components
 from discreet.inference.max_flow import network
-from discreet.inference.requirements import chosen_attackers, required_levels, value_limits
-from discreet.problem import Problem, Status
+from discreet.inference.requirements import chosen_attackers, published_primaries, required_levels, value_limits
+from discreet.problem import Problem
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
 from discreet.solvers import Model, Outcome, new_model
@@ -105,12 +105,11 @@ def narrowed(
     progress.update(len(checked.cell))
     down, up = deviations
     reached = [reaches_level(*one) for one in zip((down, up, down + up), checked.required, strict=True)]
-    published = (protection.lower == protection.upper) & (problem.status == Status.PRIMARY)
     return replace(
         checked,
         lower=value[checked.cell] - down,
         upper=value[checked.cell] + up,
-        safe=np.all(reached, axis=0) & ~published[checked.cell] & checked.safe,
+        safe=np.all(reached, axis=0) & ~published_primaries(problem, protection)[checked.cell] & checked.safe,
         computable=_computable(checked, protection, audited[0]),
         linear=checked,
     )

@@ -16,8 +16,14 @@ from discreet.audit.explanation import explain
 from discreet.inference import tolerances
 from discreet.inference.exact_lp import DIRECTIONS, Combination, ExactDeviation, ExactProgram
 from discreet.inference.exact_numbers import Bound, decimal_fraction, format_number
-from discreet.inference.requirements import cells_to_protect, exact_slacks, other_suppressed_cells, required_levels
-from discreet.problem import Problem, Status
+from discreet.inference.requirements import (
+    cells_to_protect,
+    exact_slacks,
+    other_suppressed_cells,
+    published_primaries,
+    required_levels,
+)
+from discreet.problem import Problem
 from discreet.protection import Protection
 
 CERTIFICATE_FORMAT, CERTIFICATE_VERSION = "discreet certificate", 1
@@ -99,11 +105,6 @@ def checksum(certificate: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def is_published_primary(problem: Problem, protection: Protection, cell: int) -> bool:
-    """Whether the exact value of a primary is published: it is then exposed, whatever its levels."""
-    return bool(problem.status[cell] == Status.PRIMARY and protection.lower[cell] == protection.upper[cell])
-
-
 def violated_levels(levels: Sequence[Fraction], down: Bound, up: Bound) -> list[str]:
     """The levels that these deviations down and up do not reach."""
     named = zip(LEVEL_NAMES, (down, up, down + up), levels, strict=True)
@@ -132,10 +133,11 @@ class _Statement:
     def __init__(
         self, problem: Problem, protection: Protection, attacker: Attacker, proof: Proof, wrong: list[str]
     ) -> None:
-        self.problem, self.protection, self.attacker, self.proof = problem, protection, attacker, proof
+        self.problem, self.attacker, self.proof = problem, attacker, proof
         self.program = ExactProgram(problem.table.relations, *exact_slacks(problem, protection, attacker))
         self.witnesses = Witnesses(self.program, proof.tables)
         self.required = required_levels(problem, protection, attacker)
+        self.published = published_primaries(problem, protection)
         self.wrong = wrong
 
     def part(self) -> Json:
@@ -176,7 +178,7 @@ class _Statement:
             if limit is not None and not isinstance(limit.bound, float):
                 limits[k] = limit
         violated = violated_levels(levels, *(limits[k].bound if k in limits else math.inf for k in range(2)))
-        if is_published_primary(self.problem, self.protection, cell):
+        if self.published[cell]:
             violated.append("published")
         if not violated and violated_levels(levels, *reach):
             self.wrong.append(f"{label!r} is neither shown to be safe nor to be exposed.")

@@ -44,6 +44,11 @@ def fully_suppressed(protection: Protection) -> BoolArray:
     return np.asarray(unpublished if behind is None else unpublished & ~behind)
 
 
+def published_primaries(problem: Problem, protection: Protection) -> BoolArray:
+    """Primaries whose exact value is published: they are exposed, whatever their levels."""
+    return np.asarray((protection.lower == protection.upper) & (problem.status == Status.PRIMARY))
+
+
 def cells_to_protect(problem: Problem, protection: Protection, attacker: Attacker) -> IntArray:
     """Cells that must be protected from an attacker: primaries, and free cells with levels that are not published exactly.
 
