@@ -74,28 +74,29 @@ def attacks_are_short(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def every_audit_is_proven(monkeypatch):
-    jobs = []
+    auditors = []
 
-    class ProvenJob(module._Job):
-        """Keeps the evidence of small audits, asked for or not."""
+    class ProvenAuditor(module._Auditor):
+        """Keeps the evidence of small audits, required or not."""
 
         def __init__(self, *fields: Any) -> None:
             super().__init__(*fields)
-            self.asked = self.certify
-            most = max(len(question.targets) for question in self.questions)
+            self.required = self.certify
+            targets = max(len(task.targets) for task in self.tasks)
             drawn = int(self.protection.digest[:8], 16) % ONE_IN == 0
-            self.certify |= drawn and len(self.problem) <= MOST_CELLS and most <= MOST_TARGETS
-            jobs.append(self)
+            self.certify |= drawn and len(self.problem) <= MOST_CELLS and targets <= MOST_TARGETS
+            auditors.append(self)
 
     def prove(**fields: Any) -> Audit:
-        job = jobs[-1]
+        auditor = auditors[-1]
+        attackers = [task.attacker for task in auditor.tasks[:-1]]
         checked = Audit(**fields)
-        if job.certify:
-            proof = certificate(checked, job.protection, job.attackers)
-            seen = verify(proof, job.problem, job.protection, job.attackers)
-            assert seen.passed, seen.problems
-            assert seen.safe == checked.passed
-        return checked if job.asked else replace(checked, evidence=None)
+        if auditor.certify:
+            proof = certificate(checked, auditor.protection, attackers)
+            verification = verify(proof, auditor.problem, auditor.protection, attackers)
+            assert verification.passed, verification.problems
+            assert verification.safe == checked.passed
+        return checked if auditor.required else replace(checked, evidence=None)
 
-    monkeypatch.setattr(module, "_Job", ProvenJob)
+    monkeypatch.setattr(module, "_Auditor", ProvenAuditor)
     monkeypatch.setattr(module, "Audit", prove)

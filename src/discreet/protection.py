@@ -120,10 +120,14 @@ class Protection:
         return np.asarray((self.decision == Decision.PRIMARY) | (self.decision == Decision.SECONDARY))
 
     @property
+    def has_interval(self) -> BoolArray:
+        """Which cells are suppressed and published as an interval with at least one finite end."""
+        return np.asarray(self.suppressed & (np.isfinite(self.lower) | np.isfinite(self.upper)))
+
+    @property
     def only_suppresses(self) -> bool:
         """Whether every cell is published with its value or suppressed without an interval."""
-        has_interval = self.suppressed & (np.isfinite(self.lower) | np.isfinite(self.upper))
-        return not np.any(has_interval | (self.decision == Decision.ADJUSTED))
+        return not np.any(self.has_interval | (self.decision == Decision.ADJUSTED))
 
     @cached_property
     def listed(self) -> Protection:

@@ -42,8 +42,8 @@ TABLES = {
 PRIORS = ("sign", "percent", "nothing", "mixed")
 
 
-def told(rng: np.random.Generator, problem: Problem) -> Protection:
-    """A random mix: cells published, suppressed, or given as intervals; primaries are not published as they are."""
+def random_protection(rng: np.random.Generator, problem: Problem) -> Protection:
+    """A random mix: cells published, suppressed, or published as intervals; no primary is published exactly."""
     n, value, size = len(problem), problem.table.value, problem.table.magnitude
     kind = rng.choice(3, size=n, p=[0.35, 0.45, 0.2])
     kind[problem.status == Status.PUBLISHED] = 0
@@ -58,7 +58,7 @@ def told(rng: np.random.Generator, problem: Problem) -> Protection:
 def case(kind: str, prior: str, seed: int) -> tuple[Problem, Protection]:
     rng = np.random.default_rng([seed, list(TABLES).index(kind), PRIORS.index(prior)])
     problem = random_problem(rng, TABLES[kind](rng), primaries=0.25, sliding=True, prior=prior, already_suppressed=0.05)
-    return problem, told(rng, problem)
+    return problem, random_protection(rng, problem)
 
 
 def close(found: tuple[float, float], expected: tuple[float, float], size: float) -> bool:
@@ -514,11 +514,11 @@ def test_progress_ends_where_it_said_it_would():
 # -- numbers of very different size -------------------------------------------------------------------------------
 
 
-def beside(large: float, room: float, level: float) -> tuple[Problem, Protection]:
-    """Cell q is suppressed beside p, of which everybody knows where it is to within ``room``."""
+def beside(large: float, slack: float, level: float) -> tuple[Problem, Protection]:
+    """Cell q is suppressed beside p, which every attacker knows to within ``slack``."""
     table = bare([large, 7.0, large + 7.0], [[1, 1, -1]])
     none, need = np.zeros(3), np.array([0, level, 0])
-    prior = np.array([large - room, 0, 0]), np.array([large + room, np.inf, np.inf])
+    prior = np.array([large - slack, 0, 0]), np.array([large + slack, np.inf, np.inf])
     problem = Problem(table, np.array([0, 1, 0]), np.ones(3), need, need, none, *prior, least=none)
     return problem, suppress(problem, np.array([True, True, False]))
 

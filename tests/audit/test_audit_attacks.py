@@ -31,7 +31,7 @@ LINE = Fraction(1, 10**8)  # nearer to the line than this share the verdict is a
 
 
 class System:
-    """Hidden cells by name, each with a value, slack below and above, and levels down and up if it is sensitive."""
+    """Suppressed cells by name, each with a value, slack below and above, and levels down and up if it is sensitive."""
 
     def __init__(self) -> None:
         self.cells: dict[str, tuple[float, float, float]] = {}
@@ -328,11 +328,11 @@ def test_weights_that_make_no_small_whole_numbers_prove_nothing_by_themselves(we
     """In whole numbers they would be too large to add up without loss; exact arithmetic decides."""
     relations = sparse.csr_array(np.array([[1.0, weight, -1.0]]))
     grid = IntegerSystem.of(relations, np.full(3, -10.0), np.full(3, 10.0))
-    assert grid.is_whole == bool(
+    assert grid.is_integral == bool(
         np.all(np.abs(integer_weights(relations).data) <= 2**31)
         and not nonintegral_relations(integer_weights(relations)).any()
     )
-    assert not IntegerSystem.of(sparse.csr_array([[1.0, 2.0**40]]), np.full(2, -1.0), np.full(2, 1.0)).is_whole
+    assert not IntegerSystem.of(sparse.csr_array([[1.0, 2.0**40]]), np.full(2, -1.0), np.full(2, 1.0)).is_integral
     system = System()
     for name in "abc":
         system.cell(name, 10.0)

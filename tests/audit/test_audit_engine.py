@@ -103,7 +103,7 @@ def test_the_shortest_move_goes_as_far_as_it_must_and_others_as_little_as_they_c
             rhs = np.append(np.zeros(len(rows) - 1), goal)
             bounds = np.stack([np.zeros(2 * len(low)), np.concatenate([high, -low])], axis=1)
             least = linprog(np.ones(2 * len(low)), A_eq=np.hstack([rows, -rows]), b_eq=rhs, bounds=bounds)
-            push = tables.shortest(column, sign, goal)
+            push = tables.nearest_reaching(column, sign, goal)
             assert push.proven
             if farthest(relations, low, high, column, sign) < goal - 1e-6:
                 assert not push.difference.any()
@@ -122,8 +122,8 @@ def test_a_move_that_just_fits_in_rooms_that_are_not_round_is_found_a_hair_befor
     base = np.flatnonzero(table.is_base)
     width = np.where(np.arange(len(base)) == 0, 7.0, 7 / 3)
     tables = CongruentTables(sparse.csr_array(table.relations[:, base]), -width, width, 7.0)
-    assert not tables.shortest(0, 1.0, 7.0).difference.any()
-    push = tables.shortest(0, 1.0, 7.0 * (1 - tolerances.LEVEL_TOLERANCE / 2))
+    assert not tables.nearest_reaching(0, 1.0, 7.0).difference.any()
+    push = tables.nearest_reaching(0, 1.0, 7.0 * (1 - tolerances.LEVEL_TOLERANCE / 2))
     assert push.proven
     assert push.difference[0] >= 7.0 * (1 - tolerances.LEVEL_TOLERANCE)
 
@@ -229,8 +229,8 @@ def test_relations_that_amplify_the_tolerance_of_a_solver_make_nothing_safe(step
 
 @pytest.mark.parametrize("intervals", [True, False])
 @pytest.mark.parametrize("slack", [1e-9, 1e-3])
-def test_a_tolerance_that_is_amplified_is_no_way_without_end(slack, intervals):
-    """Nothing but the first cell is bounded, and the solver takes what it may overstep by for the start of an endless move."""
+def test_a_tolerance_that_is_amplified_is_not_an_unbounded_direction(slack, intervals):
+    """Only the first cell is bounded, and within its tolerance the solver finds a direction that looks unbounded."""
     problem, _ = doubling(32, slack, 1.5 * slack * 2**32)
     lower = np.where(np.arange(len(problem)) == 0, problem.prior_lower, -np.inf)
     problem = problem.with_columns(prior_lower=lower)
@@ -302,5 +302,5 @@ def test_only_attackers_of_the_audit_can_be_asked_for():
     problem = pose(cross_table("AB", "12", [[5, 3], [3, 5]]), {"A × 1": 1.0})
     checked = audit(problem, suppressing(problem, "A × 2", "B × 1", "B × 2"))
     assert checked.interval("A × 1", "outsider") == (0, 8)
-    with pytest.raises(InputError, match="no attacker 'nobody'; it is about 'outsider'"):
-        checked.interval("A × 1", "nobody")
+    with pytest.raises(InputError, match="no attacker 'stranger'; it has 'outsider'"):
+        checked.interval("A × 1", "stranger")

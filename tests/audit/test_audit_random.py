@@ -1,4 +1,4 @@
-"""576 random tables of every kind and release: each interval is that of one program a bound with another solver."""
+"""576 random tables of every kind and release: each interval is that of one program per bound with another solver."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ RELEASES = ("suppressed", "intervals", "rounded", "mixture")
 
 
 def release(rng: np.random.Generator, problem: Problem, kind: str) -> Protection:
-    """Suppression, interval publication, rounding to a base or perturbation, or each cell its own way."""
+    """Suppression, interval publication, rounding to a base or perturbation, or a random one of these for each cell."""
     n, value, size = len(problem), problem.table.value, problem.table.magnitude
-    ways = {"suppressed": [0, 1], "intervals": [0, 2], "rounded": [0, 3, 4], "mixture": [0, 1, 2, 3, 4]}[kind]
-    way = rng.choice(ways, size=n)
-    way[problem.status == Status.PUBLISHED] = 0
-    way[(problem.status == Status.SUPPRESSED) & (way != 2)] = 1
-    way[(problem.status == Status.PRIMARY) & (way == 0)] = ways[-1]
-    suppressed = np.isin(way, (1, 2))
+    treatments = {"suppressed": [0, 1], "intervals": [0, 2], "rounded": [0, 3, 4], "mixture": [0, 1, 2, 3, 4]}[kind]
+    treatment = rng.choice(treatments, size=n)
+    treatment[problem.status == Status.PUBLISHED] = 0
+    treatment[(problem.status == Status.SUPPRESSED) & (treatment != 2)] = 1
+    treatment[(problem.status == Status.PRIMARY) & (treatment == 0)] = treatments[-1]
+    suppressed = np.isin(treatment, (1, 2))
     base = rng.integers(1, 6, n) * np.where(size >= 1, 10.0 ** np.floor(np.log10(np.maximum(size, 1))), 1.0)
-    rounded = np.where(way == 3, np.round(value / base) * base, value + rng.uniform(-1, 1, n) * base)
-    told = np.isin(way, (3, 4))
+    rounded = np.where(treatment == 3, np.round(value / base) * base, value + rng.uniform(-1, 1, n) * base)
+    adjusted = np.isin(treatment, (3, 4))
     interval = value - rng.uniform(0, 0.5, n) * size, value + rng.uniform(0, 0.5, n) * size
     plain = suppress(problem, suppressed | (problem.status == Status.SUPPRESSED))
     return replace(
         plain,
-        decision=np.where(suppressed, plain.decision, np.where(told, Decision.ADJUSTED, Decision.PUBLISHED)).astype(
+        decision=np.where(suppressed, plain.decision, np.where(adjusted, Decision.ADJUSTED, Decision.PUBLISHED)).astype(
             np.int8
         ),
-        published=np.where(suppressed, np.nan, np.where(told, rounded, value)),
-        lower=np.choose(way, [value, np.full(n, -np.inf), interval[0], rounded - base, rounded - base]),
-        upper=np.choose(way, [value, np.full(n, np.inf), interval[1], rounded + base, rounded + base]),
+        published=np.where(suppressed, np.nan, np.where(adjusted, rounded, value)),
+        lower=np.choose(treatment, [value, np.full(n, -np.inf), interval[0], rounded - base, rounded - base]),
+        upper=np.choose(treatment, [value, np.full(n, np.inf), interval[1], rounded + base, rounded + base]),
     )
 
 
@@ -91,16 +91,16 @@ def test_intervals_and_verdicts_are_those_of_another_solver(table, prior, kind, 
         for row, cell in enumerate(cells.tolist()):
             found = float(exact.lower[row]), float(exact.upper[row])
             assert agree(found, expected[row], problem.table.magnitude[cell]), (seed, problem.table.label(cell))
-            told = problem.status[cell] == Status.PRIMARY and protection.lower[cell] == protection.upper[cell]
-            if meets(problem, cell, expected[row], 1e-5) and not told:
+            published = problem.status[cell] == Status.PRIMARY and protection.lower[cell] == protection.upper[cell]
+            if meets(problem, cell, expected[row], 1e-5) and not published:
                 assert exact.safe[row]
-            if not meets(problem, cell, expected[row], -1e-5) or told:
+            if not meets(problem, cell, expected[row], -1e-5) or published:
                 assert not exact.safe[row]
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_several_attackers_are_each_answered(table):
-    """Somebody who knows nothing, everybody, and somebody who knows every cell to within a tenth."""
+    """An attacker without bounds, the outsider, and one who knows every cell to within a tenth."""
     problem, protection = case(table, "sign", "mixture", seed=7)
     value, size, n = problem.table.value, problem.table.magnitude, len(problem)
     attackers = [

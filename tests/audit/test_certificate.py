@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from tests.audit.test_audit import PRIORS, SQUARE, TABLES, bare, case, told, whole_problem
+from tests.audit.test_audit import PRIORS, SQUARE, TABLES, bare, case, random_protection, whole_problem
 from tests.papers.test_serpell_004 import figure_1, figure_3, name  # noqa: F401  the figures are fixtures
 
 from discreet.attackers import Attacker
@@ -150,7 +150,7 @@ def test_eighteen_orders_of_magnitude_are_closed_to_the_last_digit(seed):
     inner = [float(f"{size:.3g}") for size in 10 ** rng.uniform(-3, 15, 12)]
     table = cross_table("abc", "wxyz", np.reshape(inner, (3, 4)))
     problem = random_problem(rng, table, primaries=0.3, sliding=True, prior="mixed")
-    protection = told(rng, problem)
+    protection = random_protection(rng, problem)
     checked = audit(problem, protection, certify=True)
     try:
         found = certificate(checked, protection)
@@ -396,7 +396,7 @@ def put(found: Json, path: tuple[Any, ...], leaf: Any, *, sign: bool) -> Json:
 
 @pytest.fixture(scope="module")
 def mixed() -> tuple[Problem, Protection]:
-    """Safe and exposed cells, endless ones, sliding levels, a cell outside all relations."""
+    """Safe and exposed cells, unbounded ones, sliding levels, a cell outside all relations."""
     problem = pose(
         bare([20, 5, 8, 7, 30, 9, 4, 40], [[-1, 1, 1, 1, 0, 0, 0, 0], [0, 1, 0, 0, -1, 1, 1, 0.5]]).with_columns(
             rhs=np.array([0.0, 8.0])
@@ -488,8 +488,8 @@ def test_a_certificate_speaks_for_one_problem_one_pattern_and_one_set_of_attacke
     assert verify(found, one, wider).problems == [
         "The certificate is about another pattern or protection of this problem."
     ]
-    somebody = Attacker("somebody", np.full(len(table), -np.inf), np.full(len(table), np.inf))
-    assert verify(found, one, suppressing(one, *SQUARE), [somebody]).problems == [
+    reader = Attacker("reader", np.full(len(table), -np.inf), np.full(len(table), np.inf))
+    assert verify(found, one, suppressing(one, *SQUARE), [reader]).problems == [
         "The certificate is about other attackers."
     ]
 
@@ -555,13 +555,13 @@ def test_certificates_nested_without_end_are_damaged(tmp_path):
     while deep:  # so that taking it down is no recursion either
         deep = deep.pop()
     (tmp_path / "c.json").write_text('{"note": ' + "[" * 100_000 + "]" * 100_000 + "}")
-    with pytest.raises(FormatError, match="is no certificate"):
+    with pytest.raises(FormatError, match="is not a certificate"):
         read_certificate(tmp_path / "c.json")
 
 
 def give_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """No solver finds anything, and no table is small enough for exact arithmetic."""
-    monkeypatch.setattr(ExtremePoints, "push", lambda *_: iter(()))
+    monkeypatch.setattr(ExtremePoints, "solutions", lambda *_: iter(()))
     monkeypatch.setattr(exact_simplex, "MAX_EXACT_RELATIONS", 0)
 
 
@@ -569,7 +569,7 @@ def give_up(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_where_the_solver_gives_up_exact_arithmetic_goes_on(kind, monkeypatch):
     problem, protection = case(kind, "mixed", seed=2)
     checked = audit(problem, protection)
-    monkeypatch.setattr(ExtremePoints, "push", lambda *_: iter(()))
+    monkeypatch.setattr(ExtremePoints, "solutions", lambda *_: iter(()))
     nothing = Evidence((), np.full((2, len(checked.cell)), -1))
     found = certificate(replace(checked, evidence=(nothing,)), protection)
     assert verify(found, problem, protection).passed
@@ -611,9 +611,9 @@ def test_certificates_need_evidence_and_the_things_that_were_audited():
     checked = audit(problem, protection, certify=True)
     with pytest.raises(TableError, match="another protection"):
         certificate(checked, suppressing(problem, *SQUARE, "Total × c"))
-    anybody = Attacker("anybody", np.full(len(problem), -np.inf), np.full(len(problem), np.inf))
+    reader = Attacker("reader", np.full(len(problem), -np.inf), np.full(len(problem), np.inf))
     with pytest.raises(InputError, match="other attackers"):
-        certificate(checked, protection, [anybody])
+        certificate(checked, protection, [reader])
 
 
 def test_progress_ends_where_it_said_it_would():
@@ -664,8 +664,8 @@ def test_one_line_a_table_and_a_cell(mixed, tmp_path):
         ("c.json", b"[" * 100_000, "not JSON, or damaged"),
         ("c.json.gz", b"{}", "not JSON, or damaged"),
         ("c.json.gz", gzip.compress(b"{}", mtime=0)[:-4], "not JSON, or damaged"),
-        ("c.json", b"[]", "does not say 'format'"),
-        ("c.json", b'{"format": "something else"}', "does not say 'format'"),
+        ("c.json", b"[]", "does not contain 'format'"),
+        ("c.json", b'{"format": "something else"}', "does not contain 'format'"),
         ("c.json", b'{"format": "discreet certificate", "version": 99}', "another version"),
     ],
 )
@@ -733,9 +733,9 @@ def test_wrong_certificates_and_bad_files_on_the_command_line(files, capsys):
     forged["safe"] = True
     files["c.json"].write_text(json.dumps(forged), encoding="utf-8")
     assert discreet("verify", files["c.json"], "--problem", problem, "--pattern", files["exposed.csv"]) == 1
-    assert "its checksum does not fit" in capsys.readouterr().out
+    assert "its checksum is wrong" in capsys.readouterr().out
     assert discreet("verify", pattern, "--problem", problem, "--pattern", pattern) == 2
-    assert "is no certificate" in capsys.readouterr().err
+    assert "is not a certificate" in capsys.readouterr().err
     assert discreet("audit", problem, "--pattern", pattern, "--certificate", files["i.csv"]) == 2
 
 
@@ -759,6 +759,6 @@ def test_a_contradiction_on_the_command_line_says_what_to_do(files, capsys, monk
     problem, pattern = files["problem.discreet"], files["safe.csv"]
     assert discreet("audit", problem, "--pattern", pattern, "--certificate", files["c.json"]) == 1
     said = capsys.readouterr().err
-    assert "about 1 cells, e.g. 'a × c'. Take them for exposed, and do not publish." in said
+    assert "about 1 cells, e.g. 'a × c'. Treat them as exposed, and do not publish." in said
     assert "round values, levels and bounds, then audit again. No certificate was written" in said
     assert not files["c.json"].exists()

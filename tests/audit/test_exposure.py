@@ -55,7 +55,7 @@ PRIORS = ("sign", "percent", "mixed")
 
 
 def case(kind: str, prior: str, seed: int, primaries: float = 0.25) -> tuple[Problem, Protection]:
-    """Primaries, also among the totals, and other suppressed cells; some primaries told as intervals."""
+    """Primaries, also among the totals, and other suppressed cells; some primaries published as intervals."""
     rng = np.random.default_rng([seed, list(TABLES).index(kind), PRIORS.index(prior)])
     problem = random_problem(
         rng, TABLES[kind](rng), primaries=primaries, sliding=True, prior=prior, already_suppressed=0.05
@@ -63,10 +63,10 @@ def case(kind: str, prior: str, seed: int, primaries: float = 0.25) -> tuple[Pro
     may = problem.status != Status.PUBLISHED
     must = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
     protection = suppress(problem, must | (may & (rng.random(len(problem)) < 0.1)))
-    told = protection.suppressed & (rng.random(len(problem)) < 0.1)
+    intervals = protection.suppressed & (rng.random(len(problem)) < 0.1)
     slack = rng.uniform(0, 0.5, (2, len(problem))) * problem.table.magnitude
-    lower = np.where(told, problem.table.value - slack[0], protection.lower)
-    upper = np.where(told, problem.table.value + slack[1], protection.upper)
+    lower = np.where(intervals, problem.table.value - slack[0], protection.lower)
+    upper = np.where(intervals, problem.table.value + slack[1], protection.upper)
     return problem, replace(protection, lower=lower, upper=upper)
 
 
@@ -201,7 +201,7 @@ def test_a_published_primary_is_fully_exposed_before_any_unpicking():
 
 
 def test_width_is_asked_for_wherever_it_lies():
-    """Between 0 and 30 in any case; 31 is more than that, although neither side is asked for."""
+    """Between 0 and 30 in any case; 31 is more than that, although no level is required on either side."""
     table = cross_table("ab", "cd", [[10, 20], [30, 40]])
     for sliding, exposed in [(30.0, []), (31.0, ["a × c"])]:
         problem = pose(table, {"a × c": (0.0, 0.0, sliding)})
@@ -307,8 +307,8 @@ def jj_file(tmp_path):
 def test_attack_without_a_pattern_hides_only_what_is_sensitive(jj_file, tmp_path, capsys):
     out = tmp_path / "attack.csv"
     assert cli.main(["attack", str(jj_file), "--out", str(out), "--quiet"], standalone_mode=False) == 1
-    told = capsys.readouterr().out
-    assert told.startswith("3 suppressed cells: 3 can be computed exactly,\n")
+    output = capsys.readouterr().out
+    assert output.startswith("3 suppressed cells: 3 can be computed exactly,\n")
     for line in (
         "3  of 3 sensitive cells are exposed",
         "3    fully: their values can be computed",
@@ -316,8 +316,8 @@ def test_attack_without_a_pattern_hides_only_what_is_sensitive(jj_file, tmp_path
         "0    only by several relations at once",
         "3  candidates by K5",
     ):
-        assert line in told
-    assert not any(str(secret) in told for secret in (71301, 44023, 20101))
+        assert line in output
+    assert not any(str(secret) in output for secret in (71301, 44023, 20101))
     frame = pd.read_csv(out)
     assert list(frame)[:7] == ["cell", "value", "lower", "upper", "required_lower", "required_upper", "safe"]
     assert list(frame)[7:] == [*EXPOSURE_SETS, "round"]

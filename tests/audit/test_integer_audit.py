@@ -98,16 +98,16 @@ def test_bounds_are_those_of_a_list_of_all_whole_tables(kind, seed):
     assert (found.upper <= linear.upper + 1e-6).all()
     apart = np.maximum(np.abs(found.lower - linear.lower), np.abs(found.upper - linear.upper))
     assert found.differs.tolist() == (apart > 1e-6).tolist()
-    # Verdicts follow from these bounds and the levels, and nobody is safer than before.
+    # Verdicts follow from these bounds and the levels, and no cell is safer than before.
     value = problem.table.value[suppressed]
     down, up = value - found.lower, found.upper - value
-    told = (protection.lower == protection.upper)[suppressed] & (problem.status[suppressed] == Status.PRIMARY)
+    published = (protection.lower == protection.upper)[suppressed] & (problem.status[suppressed] == Status.PRIMARY)
     enough = (
         (down >= problem.lower[suppressed])
         & (up >= problem.upper[suppressed])
         & (down + up >= problem.sliding[suppressed])
     )
-    assert found.safe.tolist() == (enough & ~told).tolist()
+    assert found.safe.tolist() == (enough & ~published).tolist()
     assert not (found.safe & ~linear.safe).any()
 
 

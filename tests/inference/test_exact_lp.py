@@ -182,9 +182,9 @@ def test_audits_start_from_the_rooms_that_certificates_start_from():
     n = len(problem)
     lower, upper = np.full(n, 1e13), np.full(n, np.inf)
     lower[problem.table.index("b × d")], upper[problem.table.index("b × d")] = 7.1, 7.4
-    whom = problem, suppressing(problem, *SQUARE), Attacker("insider", lower, upper)
-    found = slacks(*whom)
-    assert [side.tolist() for side in found] == [list(map(float, side)) for side in exact_slacks(*whom)]
+    arguments = problem, suppressing(problem, *SQUARE), Attacker("insider", lower, upper)
+    found = slacks(*arguments)
+    assert [side.tolist() for side in found] == [list(map(float, side)) for side in exact_slacks(*arguments)]
     assert found[0][problem.table.index("a × c")] == -0.002  # 10000000000000.002 is the shortest decimal of that float
     assert found[1][problem.table.index("b × d")] == 0.1  # as floats, 7.4 − 7.3 is 0.10000000000000053
 
@@ -207,8 +207,8 @@ def test_multiples_end_where_the_first_bound_is_met():
     assert program.reach(exact_difference, 2) == 0
     assert reach_of(program, exact_difference, 1, 1) == 1
     assert reach_of(program, None, 1, 1) == 0
-    endless = ExactDeviation.of({0: 1, 2: 1})
-    assert program.multiple(endless) == 4
+    unbounded = ExactDeviation.of({0: 1, 2: 1})
+    assert program.multiple(unbounded) == 4
     free = ExactProgram(matrix([1, -1]), [-INF, -INF], [INF, INF])
     assert free.reach(ExactDeviation.of({0: -1, 1: -1}), 0) == -INF
     assert reach_of(free, ExactDeviation.of({0: -1, 1: -1}), 0, 1) == INF
@@ -342,7 +342,7 @@ def test_optimal_solutions_become_exact_from_both_sides(kind, prior):
     for cell in problem.primaries.tolist():
         ends = infer(protection, cell)
         for sign, end in zip((-1, 1), ends, strict=True):
-            for primal, dual in pushes.push(cell, sign):
+            for primal, dual in pushes.solutions(cell, sign):
                 shown, limit = reconstruct_extreme(program, cell, sign, primal, dual)
                 break
             else:
@@ -367,7 +367,7 @@ def test_numbers_of_very_different_size(spread):
         for cell in problem.primaries.tolist():
             for sign in (-1, 1):
                 shown, limit = None, program.combine(cell, sign, {})
-                for primal, dual in pushes.push(cell, sign):
+                for primal, dual in pushes.solutions(cell, sign):
                     shown, limit = reconstruct_extreme(program, cell, sign, primal, dual, shown)
                     if reach_of(program, shown, cell, sign) == limit.bound:
                         break
@@ -410,10 +410,10 @@ def test_weights_other_than_one():
     low, high = exact_slacks(problem, protection, problem.attackers()[0])
     program = ExactProgram(table.relations, low, high)
     for sign, end in ((-1, Fraction(4)), (1, Fraction(3, 2))):
-        primal, dual = next(iter(ExtremePoints(problem.table.relations, low, high, stake(problem)).push(0, sign)))
+        primal, dual = next(iter(ExtremePoints(problem.table.relations, low, high, stake(problem)).solutions(0, sign)))
         shown, limit = reconstruct_extreme(program, 0, sign, primal, dual)
         assert reach_of(program, shown, 0, sign) == limit.bound == end
-    _, dual = next(iter(ExtremePoints(problem.table.relations, low, high, stake(problem)).push(0, 1)))
+    _, dual = next(iter(ExtremePoints(problem.table.relations, low, high, stake(problem)).solutions(0, 1)))
     assert min(one.bound for one in exact_combinations(program, 0, 1, *dual)) == Fraction(3, 2)
 
 

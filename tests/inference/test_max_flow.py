@@ -58,7 +58,7 @@ def cases(kind: str, bounds: str, seeds: int = 2) -> Iterator[tuple[np.random.Ge
 
 
 def explore(net: Network, component: Component, **options) -> ComponentFindings:
-    """All intervals, unless told otherwise."""
+    """All intervals, by default."""
     n = len(component[1])
     asked = {"targets": np.arange(n), "level": np.zeros((2, n)), "sliding": np.zeros(n), "intervals": True} | options
     return search_network(net, *component[1:], **asked)
@@ -112,7 +112,7 @@ def safe(found: ComponentFindings, level: FloatArray, sliding: FloatArray) -> li
 def test_flows_reach_what_linear_programs_reach(kind, bounds):
     for rng, component, net in cases(kind, bounds):
         found = explore(net, component)
-        assert found.reach.tolist() == found.edge.tolist()
+        assert found.reach.tolist() == found.limit.tolist()
         check_tables(found, component)
         for column in rng.permutation(len(component[1]))[:3]:
             expected = [solve(component, column, side) for side in (0, 1)]
@@ -132,9 +132,9 @@ def test_a_verdict_follows_from_the_intervals_and_claims_no_more(kind, bounds):
         check_tables(quick, component)
         assert safe(quick, level, sliding) == safe(exact, level, sliding)
         assert (quick.reach <= exact.reach * (1 + 1e-9)).all()
-        assert (quick.edge >= exact.reach * (1 - 1e-9)).all()
+        assert (quick.limit >= exact.reach * (1 - 1e-9)).all()
         short = quick.reach < level * (1 - LEVEL_TOLERANCE)
-        assert (quick.edge == quick.reach)[short].all()
+        assert (quick.limit == quick.reach)[short].all()
 
 
 @pytest.mark.parametrize("bounds", BOUNDS)
@@ -192,7 +192,7 @@ def test_bounds_that_were_worked_out_a_hair_too_wide_are_taken_for_what_they_are
     for _, (relations, low, high), net in cases("2-D", "whole"):
         expected = explore(net, (relations, low, high))
         found = explore(net, (relations, low * (1 + 3e-12), high * (1 + 3e-12)))
-        assert found.reach.tolist() == expected.reach.tolist() == found.edge.tolist()
+        assert found.reach.tolist() == expected.reach.tolist() == found.limit.tolist()
 
 
 def test_tables_in_floats_keep_the_relations_to_the_last_digit_too():
@@ -204,16 +204,16 @@ def test_tables_in_floats_keep_the_relations_to_the_last_digit_too():
             difference[table.cells] = table.amount
             assert not (relations @ difference).any()
             assert ((low <= difference) & (difference <= high)).all()
-        assert (found.reach <= found.edge).all()
-        assert found.edge == pytest.approx(found.reach, rel=1e-9)
+        assert (found.reach <= found.limit).all()
+        assert found.limit == pytest.approx(found.reach, rel=1e-9)
 
 
-def test_rooms_that_rounding_leaves_nothing_of_bound_nothing():
-    """Of a slack of 3 beside one of 10¹⁹ nothing is left; nobody knows then how far its cell goes."""
+def test_a_slack_that_is_rounded_to_zero_gives_no_limit():
+    """A slack of 3 beside one of 10¹⁹ is rounded to zero; then the limit of its cell is not known."""
     component = sparse.csr_array([[1.0, 1.0, 1.0]]), -np.array([np.pi, 3.0, 1e19]), np.array([np.pi, 3.0, 1e19])
     found = explore(network(component[0]), component)
     assert found.reach.tolist() == [[0, 0, 0], [0, 0, 0]]
-    assert found.edge.tolist() == [component[2].tolist()] * 2
+    assert found.limit.tolist() == [component[2].tolist()] * 2
 
 
 # -- without end ------------------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ def test_a_cell_alone_in_a_relation_does_not_move_and_pins_others():
     relations = sparse.csr_array([[1.0, 0, 0, 0], [1, -1, 0, 0], [0, 1, 1, 1]])
     found = explore(network(relations), (relations, np.full(4, -2.0), np.full(4, 1.0)))
     assert found.reach.tolist() == [[0, 0, 1, 1], [0, 0, 1, 1]]
-    assert found.edge.tolist() == found.reach.tolist()
+    assert found.limit.tolist() == found.reach.tolist()
 
 
 def test_parallel_cells_add_up():

@@ -827,7 +827,7 @@ def test_a_finished_table_protects_the_respondents_it_knows(run, folder):
     ("text", "message"),
     [
         (EACH.replace('"contributions"', '"firms"'), "level is 'cells' or 'contributions', not 'firms'"),
-        (EACH.replace('"P(20)", ', ""), "takes a rule about contributions"),
+        (EACH.replace('"P(20)", ', ""), "needs a rule about contributions"),
         ('tables = [["industry"], ["region"]]\n' + EACH, "one of 'tables' must have all dimensions of the others"),
     ],
 )

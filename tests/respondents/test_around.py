@@ -41,7 +41,7 @@ def safe(problem: Problem, suppressed: np.ndarray) -> tuple[bool, bool]:
 
 @pytest.mark.parametrize("rule", ["P(20)", "NK(2,85)", "P(20,2)"])
 def test_a_sensitive_cell_that_is_published_is_not_safe(rule):
-    """Also where it takes somebody within it to make use of that."""
+    """Also if only a contributor to the cell can use it."""
     problem = assess(table({("A", "I"): {"big": 100.0, "second": 100.0, "tiny": 1.0}}), rule)
     seen = audit_respondents(problem, suppress(problem, np.zeros(len(problem), dtype=bool)))
     assert not seen.passed

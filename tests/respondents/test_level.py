@@ -1,4 +1,4 @@
-"""The level in force: every single respondent is protected unless that is impossible, or cells are asked for."""
+"""The level in force: every single respondent is protected unless that is impossible, or the level of cells is chosen."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def survey(seed: int, size: int = 90) -> pd.DataFrame:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_default_job_leaves_nobody_learnable(tmp_path, seed):
-    """At the level of cells some of these surveys have respondents whom others can make out."""
+    """At the level of cells some of these surveys have respondents that others can estimate too closely."""
     survey(seed).to_csv(tmp_path / "survey.csv", index=False)
     (tmp_path / "job.toml").write_text(JOB)
     result = run_job(read_job(tmp_path / "job.toml"))

@@ -1,4 +1,4 @@
-"""Aggregations that say too much about somebody: against exhaustive search, and against the paper's own program."""
+"""Aggregations that disclose too much about a respondent: against exhaustive search, and against the paper's own program."""
 
 from __future__ import annotations
 
@@ -287,10 +287,10 @@ def test_what_is_missing_is_said():
     other = posed(np.random.default_rng(2), "P(20)")
     with pytest.raises(TableError, match="another problem"):
         audit_respondents(other, pattern)
-    nobody = problem.with_columns(table=problem.table.with_columns(top=None, top_contributor=None, contributions=None))
+    without = problem.with_columns(table=problem.table.with_columns(top=None, top_contributor=None, contributions=None))
     with pytest.raises(TableError, match="holds no contributors"):
-        audit_respondents(nobody, suppress(nobody, nobody.status == Status.PRIMARY))
+        audit_respondents(without, suppress(without, without.status == Status.PRIMARY))
     many = problem.with_columns(table=problem.table.with_columns(count=problem.table.count + 9))
     many = many.with_columns(rules=("P(20,5)",))
-    with pytest.raises(RuleError, match="looks at the 6 largest contributions"):
+    with pytest.raises(RuleError, match="needs the 6 largest contributions"):
         audit_respondents(many, suppress(many, many.status == Status.PRIMARY))

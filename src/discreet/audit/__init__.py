@@ -1,4 +1,4 @@
-"""Is it safe? One auditor for every method."""
+"""The audit: audit intervals, verdicts and certificates for the protections of all methods."""
 
 from discreet.audit.audit import Audit
 from discreet.audit.certificate import CertificateError, certificate, read_certificate, write_certificate

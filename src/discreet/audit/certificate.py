@@ -1,4 +1,4 @@
-"""Certificates: why an audit's verdicts hold, for anybody to check without a solver."""
+"""Certificates: proofs of the verdicts of an audit, which can be checked without a solver."""
 
 from __future__ import annotations
 
@@ -18,38 +18,37 @@ from discreet.audit.audit import Audit
 from discreet.audit.proof import (
     CERTIFICATE_FORMAT,
     CERTIFICATE_VERSION,
-    SIDES,
+    SIDE_NAMES,
     Json,
     Proof,
     ProvenSide,
     Witnesses,
-    is_published_primary,
-    missed_levels,
     statement,
+    violated_levels,
 )
 from discreet.compressed_files import read_bytes
 from discreet.drafts import create_private
 from discreet.errors import DiscreetError, FormatError, InputError, TableError, some
 from discreet.inference import tolerances
 from discreet.inference.deviations import Evidence
-from discreet.inference.exact_lp import Combination, ExactDeviation
+from discreet.inference.exact_lp import DIRECTIONS, Combination, ExactDeviation
 from discreet.inference.exact_numbers import decimal_fraction, parse_number
-from discreet.inference.exact_reach import SIGNS, ExactReach
+from discreet.inference.exact_reach import ExactReach
 from discreet.inference.rational_reconstruction import reach_of, simplest_exact_deviation
-from discreet.inference.requirements import chosen_attackers, required_levels
+from discreet.inference.requirements import chosen_attackers, published_primaries, required_levels
 from discreet.problem import Problem
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
 
-_Settled = tuple[ExactDeviation | None, Combination | None]  # what shows how far a cell goes, and what bounds it
+_Settled = tuple[ExactDeviation | None, Combination | None]  # a deviation that a cell attains, and a bound
 _ADVICE = (
-    "Numbers of very different size, or with many more digits than matter, can bring this about: round values, levels and "
-    "bounds, then audit again. No certificate was written; in Python, what is proven comes as the error's 'certificate'."
+    "The cause may be numbers of very different size, or with many more digits than matter: round values, levels and bounds, "
+    "then audit again. No certificate was written; in Python, the attribute 'certificate' of the error contains what is proven."
 )
 
 
 class CertificateError(DiscreetError):
-    """Exact arithmetic does not bear an audit out. ``certificate`` holds what is true, where that could be proven."""
+    """Exact arithmetic contradicts an audit. ``certificate`` contains what could be proven instead, if anything."""
 
     exit_code = 1
 
@@ -64,32 +63,32 @@ def certificate(
     attackers: Sequence[Attacker] | None = None,
     progress: Progress | None = None,
 ) -> Json:
-    """Prove an audit's verdicts, and its intervals if it worked them out, in exact arithmetic. Confidential.
+    """Prove the verdicts of an audit, and its intervals if it is exact, in exact arithmetic. Confidential.
 
-    The audit must have been made with ``certify=True``, and against these attackers (by default the problem's own). What is
-    proven is what readers infer who do not know that cells are whole numbers.
+    The audit must have been made with ``certify=True`` and against these attackers, by default those of the problem. The
+    certificate is about readers who do not know that cells are integers.
     """
     checked = checked.linear or checked
     problem = checked.problem
-    whom = chosen_attackers(problem, attackers)
+    audited = chosen_attackers(problem, attackers)
     if checked.evidence is None:
         raise InputError("The audit kept no evidence: make it with audit(…, certify=True).")
     if protection.digest != checked.protection:
         raise TableError("The audit is about another protection. Certify it with the one that was audited.")
-    if tuple(attacker.digest for attacker in whom) != checked.knowledge:
+    if tuple(attacker.digest for attacker in audited) != checked.knowledge:
         raise InputError("The audit is about other attackers. Certify it with those it was made against.")
     progress = progress or Silent()
     progress.stage("certify", len(checked.cell) + len(checked.others))
     proofs, done = [], 0
-    for k, attacker in enumerate(whom):
+    for k, attacker in enumerate(audited):
         cells, evidence = checked.cell[checked.attacker == k], checked.evidence[k]
         exact = np.full(len(cells), checked.exact)
-        if k == 0:  # beside protected cells, other suppressed ones, which only must not be computable
+        if k == 0:  # also the other suppressed cells, which only must not be exactly computable
             cells, evidence = np.concatenate([cells, checked.others]), evidence.joined(checked.evidence[-1])
             exact = np.concatenate([exact, np.zeros(len(checked.others), dtype=bool)])
         proofs.append(_Prover(problem, protection, attacker, evidence, cells, exact).prove(progress, done))
         done += len(cells)
-    found, wrong = statement(problem, protection, whom, proofs)
+    found, wrong = statement(problem, protection, audited, proofs)
     if wrong:
         raise CertificateError(f"The audit cannot be proven in exact arithmetic. {' '.join(wrong[:3])}", wrong)
     _compare(checked, found)
@@ -97,25 +96,25 @@ def certificate(
 
 
 def _compare(checked: Audit, found: Json) -> None:
-    """The audit's floats must say the same as the proofs."""
-    problem = checked.problem
+    """Raise if the verdicts or the intervals of the audit differ from what is proven."""
     row = {(int(a), int(c)): k for k, (a, c) in enumerate(zip(checked.attacker, checked.cell, strict=True))}
     verdicts, ends = [], []
-    for who, part in enumerate(found["attackers"]):
+    for attacker, part in enumerate(found["attackers"]):
         for entry in part["cells"]:
-            if (who, entry["cell"]) not in row:
-                if entry["safe"] == (entry["cell"] in checked.computable):
+            cell = entry["cell"]
+            if (attacker, cell) not in row:
+                if entry["safe"] == (cell in checked.computable):
                     verdicts.append(entry["label"])
                 continue
-            k, cell = row[who, entry["cell"]], entry["cell"]
+            k = row[attacker, cell]
             if entry["safe"] != checked.safe[k]:
                 verdicts.append(entry["label"])
-            elif checked.exact and not _agrees(checked, k, float(problem.table.value[cell]), entry):
+            elif checked.exact and not _agrees(checked, k, float(checked.problem.table.value[cell]), entry):
                 ends.append(entry["label"])
     if verdicts:
         raise CertificateError(
             f"Exact arithmetic contradicts the audit about {len(verdicts)} cells, e.g. {some(verdicts)}. "
-            f"Take them for exposed, and do not publish. {_ADVICE}",
+            f"Treat them as exposed, and do not publish. {_ADVICE}",
             verdicts,
             found,
         )
@@ -128,22 +127,19 @@ def _compare(checked: Audit, found: Json) -> None:
 
 
 def _agrees(checked: Audit, k: int, value: float, entry: Json) -> bool:
-    """Whether both ends of an interval lie between what is shown and what is proven, to within the audit's tolerance."""
-    seen = (value - checked.lower[k], checked.upper[k] - value)
-    for side, far in zip(SIDES, seen, strict=True):
-        least, most = (_float(entry[side].get(name, "inf")) for name in ("reach", "bound"))
-        slack = tolerances.LEVEL_TOLERANCE * max(x for x in (abs(value), least, most, *seen) if np.isfinite(x))
-        if not least - slack <= far <= most + slack:
+    """Whether both ends of an interval lie between the proven reach and bound, up to the tolerance of levels."""
+    deviations = (value - checked.lower[k], checked.upper[k] - value)
+    for side, deviation in zip(SIDE_NAMES, deviations, strict=True):
+        written = (entry[side].get(name, "inf") for name in ("reach", "bound"))
+        reach, bound = (np.inf if number == "inf" else float(parse_number(number)) for number in written)
+        error = tolerances.LEVEL_TOLERANCE * max(x for x in (abs(value), reach, bound, *deviations) if np.isfinite(x))
+        if not reach - error <= deviation <= bound + error:
             return False
     return True
 
 
-def _float(written: str) -> float:
-    return float(parse_number(written)) if written != "inf" else np.inf
-
-
 class _Prover:
-    """Turns what an audit kept about one attacker into proofs."""
+    """Converts the evidence of an audit against one attacker into a proof."""
 
     def __init__(
         self,
@@ -154,12 +150,13 @@ class _Prover:
         cells: Sequence[int],
         exact: NDArray[np.bool_],
     ) -> None:
-        self.problem, self.protection, self.evidence, self.exact = problem, protection, evidence, exact
+        self.evidence, self.exact = evidence, exact
         self.cells = [int(cell) for cell in cells]
-        self.decider = ExactReach.against(problem, protection, attacker)
-        self.program = self.decider.program
+        self.exact_reach = ExactReach.against(problem, protection, attacker)
+        self.program = self.exact_reach.program
         self.required = required_levels(problem, protection, attacker)
-        self._of_evidence: dict[int, ExactDeviation | None] = {-1: None}
+        self.published = published_primaries(problem, protection)
+        self._exact_tables: dict[int, ExactDeviation | None] = {-1: None}
 
     def prove(self, progress: Progress, done: int) -> Proof:
         settled: dict[int, list[_Settled]] = {}
@@ -170,52 +167,55 @@ class _Prover:
         different = {
             (t.cells, t.numerators, t.denominator): t for both in settled.values() for t, _ in both if t is not None
         }
-        shown = Witnesses(self.program, list(different.values()))
+        witnesses = Witnesses(self.program, list(different.values()))
         sides = [
-            [self._side(shown, cell, *one) for one in zip(SIGNS, both, strict=True)] for cell, both in settled.items()
+            [self._side(witnesses, cell, sign, one) for sign, one in zip(DIRECTIONS, both, strict=True)]
+            for cell, both in settled.items()
         ]
         used = sorted({side.table for both in sides for side in both if side.table is not None})
-        place = {old: new for new, old in enumerate(used)}
+        number = {old: new for new, old in enumerate(used)}
         renumbered = [
-            [side if side.table is None else replace(side, table=place[side.table]) for side in both] for both in sides
+            [side if side.table is None else replace(side, table=number[side.table]) for side in both] for both in sides
         ]
-        return Proof([shown.tables[n] for n in used], list(settled), [(down, up) for down, up in renumbered])
+        return Proof([witnesses.tables[n] for n in used], list(settled), [(down, up) for down, up in renumbered])
 
     def _cell(self, k: int, cell: int) -> list[_Settled]:
-        """Down and up, how far a cell goes; and where that is needed, why it goes no farther."""
-        shown = [self._shown(int(n)) for n in self.evidence.shown[:, k]]
+        """For each side the deviation that a cell attains, and the bound if it is needed."""
+        shown = [self._exact_table(int(n)) for n in self.evidence.shown[:, k]]
         exact = bool(self.exact[k])
-        if not (exact or is_published_primary(self.problem, self.protection, cell) or self._short(cell, shown)):
+        if not (exact or self.published[cell] or self._violated(cell, shown)):
             return [(table, None) for table in shown]
-        decided = [self.decider.settle(cell, sign, table) for sign, table in zip(SIGNS, shown, strict=True)]
-        settled: list[_Settled] = [(_standard(table), limit) for table, limit in decided]
-        if exact or self._short(cell, [table for table, _ in settled]):
+        decided = [self.exact_reach.settle(cell, sign, table) for sign, table in zip(DIRECTIONS, shown, strict=True)]
+        settled: list[_Settled] = [(_normalized(table), limit) for table, limit in decided]
+        if exact or self._violated(cell, [table for table, _ in settled]):
             return settled
         return [(table, None) for table, _ in settled]
 
-    def _shown(self, n: int) -> ExactDeviation | None:
-        """A table of the evidence, made exact."""
-        if n not in self._of_evidence:
+    def _exact_table(self, n: int) -> ExactDeviation | None:
+        """Table ``n`` of the evidence in exact numbers."""
+        if n not in self._exact_tables:
             table = self.evidence.tables[n]
-            self._of_evidence[n] = _standard(simplest_exact_deviation(self.program, table.cells.tolist(), table.amount))
-        return self._of_evidence[n]
+            exact = simplest_exact_deviation(self.program, table.cells.tolist(), table.amount)
+            self._exact_tables[n] = _normalized(exact)
+        return self._exact_tables[n]
 
-    def _short(self, cell: int, shown: Sequence[ExactDeviation | None]) -> list[str]:
-        down, up = (reach_of(self.program, table, cell, sign) for sign, table in zip(SIGNS, shown, strict=True))
-        return missed_levels([decimal_fraction(level) for level in self.required[:, cell]], down, up)
+    def _violated(self, cell: int, shown: Sequence[ExactDeviation | None]) -> list[str]:
+        """The levels that these deviations down and up do not reach."""
+        down, up = (reach_of(self.program, table, cell, sign) for sign, table in zip(DIRECTIONS, shown, strict=True))
+        return violated_levels([decimal_fraction(level) for level in self.required[:, cell]], down, up)
 
-    def _side(self, shown: Witnesses, cell: int, sign: int, settled: _Settled) -> ProvenSide:
+    def _side(self, witnesses: Witnesses, cell: int, sign: int, settled: _Settled) -> ProvenSide:
         table, limit = settled
         reach = reach_of(self.program, table, cell, sign)
         multipliers = None if limit is None or isinstance(reach, float) else limit.multipliers
-        n = shown.first(cell, sign, reach) if reach else None
+        n = witnesses.first(cell, sign, reach) if reach else None
         if n is None:
             return ProvenSide(None, 1, multipliers)
-        return ProvenSide(n, sign if shown.tables[n].by_cell[cell] > 0 else -sign, multipliers)
+        return ProvenSide(n, sign if witnesses.tables[n].by_cell[cell] > 0 else -sign, multipliers)
 
 
-def _standard(table: ExactDeviation | None) -> ExactDeviation | None:
-    """A cell that moves alone moves by 1: any other number would prove the same."""
+def _normalized(table: ExactDeviation | None) -> ExactDeviation | None:
+    """The deviation; if it consists of a single cell, by 1, because any other amount proves the same."""
     return table if table is None or len(table.cells) != 1 else ExactDeviation(table.cells, (1,), 1)
 
 
@@ -223,7 +223,7 @@ def _standard(table: ExactDeviation | None) -> ExactDeviation | None:
 
 
 def write_certificate(found: Json, path: str | Path) -> None:
-    """One line a table and a cell; compressed if the name ends in ``.gz``. Confidential."""
+    """Write one line per table and cell; compressed if the name ends in ``.gz``. Confidential."""
     content = (_lines(found, 4) + "\n").encode("utf-8", "surrogatepass")
     if str(path).lower().endswith(".gz"):
         content = gzip.compress(content, mtime=0)
@@ -232,23 +232,18 @@ def write_certificate(found: Json, path: str | Path) -> None:
 
 
 def read_certificate(path: str | Path) -> Json:
-    """What :func:`write_certificate` wrote. Whether it is right is for :func:`verify` to say."""
+    """Read what :func:`write_certificate` wrote; :func:`verify` checks it."""
     try:
         found = json.loads(read_bytes(path).decode("utf-8", "surrogatepass"))
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist.") from None
-    except (
-        OSError,
-        EOFError,
-        ValueError,
-        RecursionError,
-        zlib.error,
-    ):  # without its words, which may quote what is in the file
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error):
+        # The message of the exception is left out, because it may quote confidential content.
         raise FormatError(
-            f"{path} is no certificate: it is not JSON, or damaged. Write it again with discreet audit."
+            f"{path} is not a certificate: it is not JSON, or damaged. Write it again with discreet audit."
         ) from None
     if not isinstance(found, dict) or found.get("format") != CERTIFICATE_FORMAT:
-        raise FormatError(f"{path} is no certificate: it does not say 'format': {CERTIFICATE_FORMAT!r}.")
+        raise FormatError(f"{path} is not a certificate: it does not contain 'format': {CERTIFICATE_FORMAT!r}.")
     if found.get("version") != CERTIFICATE_VERSION:
         raise FormatError(f"{path} is a certificate of another version. Write it again with this version of discreet.")
     return found

@@ -1,4 +1,4 @@
-"""Tables of counts: a reader who knows that all cells are whole numbers infers more than linear programs say."""
+"""The audit of tables of counts: a reader who knows that all cells are integers can infer more."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from discreet.arrays import DOWN, SIGN, UP, FloatArray
 from discreet.attackers import Attacker
 from discreet.audit.audit import INTEGER_TOLERANCE, Audit, linear_audit
 from discreet.errors import TableError, some
-from discreet.inference import tolerances
 from discreet.inference.bound_propagation import propagate
+from discreet.inference.component_search import reaches_level
 from discreet.inference.congruent_tables import components
 from discreet.inference.max_flow import network
-from discreet.inference.requirements import chosen_attackers, required_levels, value_limits
-from discreet.problem import Problem, Status
+from discreet.inference.requirements import chosen_attackers, published_primaries, required_levels, value_limits
+from discreet.problem import Problem
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
 from discreet.solvers import Model, Outcome, new_model
 
-MAX_ROUNDING_PASSES = 30  # of rounding; bounds that creep on for longer are left to the programs
+MAX_ROUNDING_PASSES = 30  # bounds that still become tighter after this many are left to the programs
 
 
 def audit(
@@ -40,13 +40,13 @@ def audit(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Audit:
-    """Audit what would be published.
+    """Audit a protection.
 
     ``cells`` defaults to all that must be protected from the attacker in question: primaries, and suppressed ones with levels;
     then it is also checked that no other suppressed cell is exactly computable. With ``intervals=False`` only the verdict is
-    worked out, which is faster. With ``certify`` the congruent tables that show it are kept for a certificate. ``whole`` says
-    whether readers know that all cells are whole numbers, by default where the table counts. Work is spread over an
-    ``executor``, if given one; the answer is the same to the last bit.
+    computed, which is faster. With ``certify`` the congruent tables that prove it are kept for a certificate. ``whole`` says
+    whether readers know that all cells are integers, by default true for tables of counts. Work is spread over an
+    ``executor``, if there is one; the result is exactly the same.
     """
     checked = linear_audit(
         problem,
@@ -63,7 +63,7 @@ def audit(
 
 
 def readers_know_integers(problem: Problem) -> bool:
-    """Whether readers compare whole tables only, and something must be kept from them."""
+    """Whether readers know that all cells are integers, and some cell must not be exactly computable."""
     return problem.is_integer and bool(problem.least.any())
 
 
@@ -74,18 +74,18 @@ def narrowed(
     attackers: Sequence[Attacker] | None = None,
     progress: Progress | None = None,
 ) -> Audit:
-    """An audit narrowed to what whole tables allow; with exact intervals as far as that goes, else as the verdict needs.
+    """The audit with the knowledge that all cells are integers: exact intervals if it has them, else only the verdict.
 
-    ``attackers`` are those the audit was made with, if it was not made with the problem's own.
+    ``attackers`` are those of the audit, by default those of the problem.
     """
     progress, problem = progress or Silent(), checked.problem
-    whom = chosen_attackers(problem, attackers)
-    if checked.protection != protection.digest or checked.knowledge != tuple(attacker.digest for attacker in whom):
+    audited = chosen_attackers(problem, attackers)
+    if checked.protection != protection.digest or checked.knowledge != tuple(attacker.digest for attacker in audited):
         raise TableError("The audit is about another protection or other attackers. Audit this protection first.")
     value = np.round(problem.table.value)
-    off = np.flatnonzero(~np.isclose(problem.table.value, value, rtol=1e-14, atol=1e-9))
-    if len(off):
-        labels = problem.table.labels(off)
+    nonintegral = np.flatnonzero(~np.isclose(problem.table.value, value, rtol=1e-14, atol=1e-9))
+    if len(nonintegral):
+        labels = problem.table.labels(nonintegral)
         raise TableError(f"{len(labels)} cells are not whole numbers, e.g. {some(labels)}.", labels)
     progress.stage("whole", len(checked.cell))
     done = 0
@@ -95,74 +95,70 @@ def narrowed(
         done += 1
         progress.update(done)
 
-    found = np.zeros((2, len(checked.cell)))
-    for a, attacker in enumerate(whom):
+    deviations = np.zeros((2, len(checked.cell)))
+    for a, attacker in enumerate(audited):
         rows = checked.attacker == a
-        seen = np.stack(
-            [value[checked.cell[rows]] - checked.lower[rows], checked.upper[rows] - value[checked.cell[rows]]]
-        )
-        cells, need = checked.cell[rows], checked.required[:, rows]
-        found[:, rows] = _moves(problem, protection, attacker, cells, seen, None if checked.exact else need, tick)
+        cells, required = checked.cell[rows], checked.required[:, rows]
+        linear = np.stack([value[cells] - checked.lower[rows], checked.upper[rows] - value[cells]])
+        levels = None if checked.exact else required
+        deviations[:, rows] = _integer_deviations(problem, protection, attacker, cells, linear, levels, tick)
     progress.update(len(checked.cell))
-    down, up = found
-    reached = [
-        reach >= level * (1 - tolerances.LEVEL_TOLERANCE)
-        for reach, level in zip((down, up, down + up), checked.required, strict=True)
-    ]
-    told = (protection.lower == protection.upper) & (problem.status == Status.PRIMARY)
-    at = value[checked.cell]
+    down, up = deviations
+    reached = [reaches_level(*one) for one in zip((down, up, down + up), checked.required, strict=True)]
     return replace(
         checked,
-        lower=at - down,
-        upper=at + up,
-        safe=np.all(reached, axis=0) & ~told[checked.cell] & checked.safe,
-        computable=_computable(checked, protection, whom[0]),
+        lower=value[checked.cell] - down,
+        upper=value[checked.cell] + up,
+        safe=np.all(reached, axis=0) & ~published_primaries(problem, protection)[checked.cell] & checked.safe,
+        computable=_computable(checked, protection, audited[0]),
         linear=checked,
     )
 
 
 def _computable(checked: Audit, protection: Protection, outsider: Attacker) -> NDArray[np.int64]:
-    """Suppressed cells, beside those audited, that have but one value in all whole tables."""
+    """The other suppressed cells that are exactly computable by a reader who knows that cells are integers."""
     cells = np.setdiff1d(checked.others, checked.computable)
-    need = required_levels(checked.problem, protection, outsider)[:, cells]
-    reach = np.stack([np.zeros(len(cells)), need[2]])  # shown by the linear audit
-    down, up = _moves(checked.problem, protection, outsider, cells, reach, need, lambda: None)
-    return np.union1d(checked.computable, cells[down + up < need[2] * (1 - tolerances.LEVEL_TOLERANCE)])
+    required = required_levels(checked.problem, protection, outsider)[:, cells]
+    linear = np.stack([np.zeros(len(cells)), required[2]])  # proven by the linear audit
+    down, up = _integer_deviations(checked.problem, protection, outsider, cells, linear, required, lambda: None)
+    return np.union1d(checked.computable, cells[~reaches_level(down + up, required[2])])
 
 
-def _moves(
+def _integer_deviations(
     problem: Problem,
     protection: Protection,
     attacker: Attacker,
-    asked: NDArray[np.int64],
-    seen: FloatArray,
-    need: FloatArray | None,
+    audited: NDArray[np.int64],
+    linear: FloatArray,
+    levels: FloatArray | None,
     tick: Callable[[], None],
 ) -> FloatArray:
-    """How far cells go down and up in whole tables, shape (2, cells), or at least as far as they need to.
+    """The farthest deviations of cells down and up in integer tables, shape (2, cells), or those that ``levels`` require.
 
-    ``seen`` is how far they go in tables of any numbers; with ``need``, how far they are shown to go at least.
+    ``linear`` are the farthest deviations in tables of any numbers; if ``levels`` are given, deviations that are proven.
     """
     value = np.round(problem.table.value)
-    reach, moved = np.full((2, len(value)), np.nan), np.zeros((2, len(value)))
-    needs = np.zeros((3, len(value)))
-    reach[:, asked] = seen
-    needs[:, asked] = np.inf if need is None else need
+    reach, found = np.full((2, len(value)), np.nan), np.zeros((2, len(value)))
+    required = np.zeros((3, len(value)))
+    reach[:, audited] = linear
+    required[:, audited] = np.inf if levels is None else levels
     lowest, highest = value_limits(protection, attacker)
     low, high = np.minimum(lowest - value, 0.0), np.maximum(highest - value, 0.0)
     for cells, relations in components(problem.table.relations, high - low > INTEGER_TOLERANCE):
         targets = np.flatnonzero(~np.isnan(reach[DOWN, cells]))
         if not len(targets):
             continue
-        mine, bounds = cells[targets], (low[cells], high[cells])
-        if _is_whole_anyway(relations, *bounds, reach[:, mine] if need is None else np.zeros(0)):
-            moved[:, mine] = np.ceil(reach[:, mine] - INTEGER_TOLERANCE)
+        target_cells, bounds = cells[targets], (low[cells], high[cells])
+        if _has_integer_vertices(relations, *bounds, reach[:, target_cells] if levels is None else np.zeros(0)):
+            found[:, target_cells] = np.ceil(reach[:, target_cells] - INTEGER_TOLERANCE)
             for _ in targets:
                 tick()
         else:
-            farthest = reach[:, mine] if need is None else np.full((2, len(targets)), np.inf)
-            moved[:, mine] = integer_bounds(relations, *bounds, targets, farthest, needs[:, mine], tick)
-    return moved[:, asked]
+            farthest = reach[:, target_cells] if levels is None else np.full((2, len(targets)), np.inf)
+            found[:, target_cells] = integer_bounds(
+                relations, *bounds, targets, farthest, required[:, target_cells], tick
+            )
+    return found[:, audited]
 
 
 def integer_bounds(
@@ -174,58 +170,60 @@ def integer_bounds(
     need: FloatArray | None = None,
     tick: Callable[[], None] = lambda: None,
 ) -> FloatArray:
-    """How far, down and up, the targets move in whole steps ``d`` with ``relations @ d == 0`` and ``low <= d <= high``.
+    """The farthest integer deviations ``d`` of the targets, down and up: ``relations @ d == 0`` and ``low <= d <= high``.
 
-    ``reach``, of shape (2, targets), is how far they move in steps of any size, infinite where that is not known. ``need``, of
-    shape (3, targets), is how far they have to move down, up and in all: no more is looked for. ``tick`` is called after each.
+    ``reach``, of shape (2, targets), are the farthest deviations of any numbers, infinite if unknown. ``need``, of shape
+    (3, targets), are the required deviations down, up and in sum: the search ends there. ``tick`` is called after each target.
     """
     need = np.full((3, len(targets)), np.inf) if need is None else need
     low, high = _tighten(relations, low, high)
-    steps = _Steps(relations, low, high)
-    edge = np.stack([-low, high])
-    edge[:, targets] = np.minimum(edge[:, targets], np.floor(reach + INTEGER_TOLERANCE))
+    search = _IntegerSearch(relations, low, high)
+    limit = np.stack([-low, high])
+    limit[:, targets] = np.minimum(limit[:, targets], np.floor(reach + INTEGER_TOLERANCE))
     for k, i in enumerate(targets.tolist()):
-        for side in (DOWN, UP, DOWN):  # the second look down is for what both sides still lack together
-            other = steps.shown[1 - side, i]
-            left = 0.0 if np.isinf(other) else np.ceil(need[2, k] - INTEGER_TOLERANCE) - other
-            far = max(np.ceil(need[side, k] - INTEGER_TOLERANCE), left)
-            goal = min(edge[side, i], far)
+        for side in (DOWN, UP, DOWN):  # down again, if the sum is still too small
+            other = search.reach[1 - side, i]
+            missing = 0.0 if np.isinf(other) else np.ceil(need[2, k] - INTEGER_TOLERANCE) - other
+            required = max(np.ceil(need[side, k] - INTEGER_TOLERANCE), missing)
+            goal = min(limit[side, i], required)
             if np.isinf(goal):
-                steps.shown[side, i] = np.inf  # weights are rational: some multiple of an endless move is whole
-            elif steps.shown[side, i] < goal:
-                steps.push(i, side, goal)
+                search.reach[side, i] = (
+                    np.inf
+                )  # weights are rational, so a multiple of an unbounded direction is integer
+            elif search.reach[side, i] < goal:
+                search.maximize(i, side, goal)
         tick()
-    return steps.shown[:, targets]
+    return search.reach[:, targets]
 
 
-def _is_whole_anyway(relations: sparse.csr_array, low: FloatArray, high: FloatArray, reach: FloatArray) -> bool:
-    """In a network with whole bounds the farthest moves are whole: its matrix is totally unimodular."""
+def _has_integer_vertices(relations: sparse.csr_array, low: FloatArray, high: FloatArray, reach: FloatArray) -> bool:
+    """Whether the system is a network with integer bounds: its matrix is totally unimodular, so all vertices are integer."""
     bounds = np.concatenate([low, high, reach.ravel()])
     return np.allclose(bounds, np.round(bounds), rtol=0.0, atol=INTEGER_TOLERANCE) and network(relations) is not None
 
 
 def _tighten(relations: sparse.csr_array, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Bounds rounded inwards, and what follows from them in single relations, rounded inwards again."""
-    low, high = _inwards(low, high)
+    """Bounds rounded inwards and propagated through single relations, again and again."""
+    low, high = _rounded_inwards(low, high)
     for _ in range(MAX_ROUNDING_PASSES):
-        tighter = _inwards(*propagate(relations, low, high))
+        tighter = _rounded_inwards(*propagate(relations, low, high))
         if np.array_equal(tighter, (low, high)):
             break
         low, high = tighter
     return low, high
 
 
-def _inwards(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _rounded_inwards(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.minimum(np.ceil(low - INTEGER_TOLERANCE), 0.0), np.maximum(np.floor(high + INTEGER_TOLERANCE), 0.0)
 
 
-class _Steps:
-    """Whole tables of one component, as differences from the true one. Each that is met shows how far all cells move."""
+class _IntegerSearch:
+    """Integer deviations of one component. ``reach`` is how far those found so far take each cell."""
 
     def __init__(self, relations: sparse.csr_array, low: FloatArray, high: FloatArray) -> None:
         self.relations, self.low, self.high = relations, low, high
-        self.shown = np.zeros((2, len(low)))
-        self._aim = 0
+        self.reach = np.zeros((2, len(low)))
+        self._objective_cell = 0
 
     @cached_property
     def _linear(self) -> Model:
@@ -242,38 +240,38 @@ class _Steps:
         model.maximize(True)
         return model
 
-    def push(self, cell: int, side: int, edge: float) -> None:
-        """Move a cell as far as it goes, which is at most to ``edge``, and show it."""
-        aim = np.array([cell])
-        self._linear.set_cost(np.array([self._aim]), np.zeros(1))
-        self._linear.set_cost(aim, np.array([SIGN[side]]))
-        self._aim = cell
+    def maximize(self, cell: int, side: int, limit: float) -> None:
+        """Find the farthest deviation of a cell, which is at most ``limit``."""
+        at = np.array([cell])
+        self._linear.set_cost(np.array([self._objective_cell]), np.zeros(1))
+        self._linear.set_cost(at, np.array([SIGN[side]]))
+        self._objective_cell = cell
         solution = self._linear.solve()
         if solution.optimal:
-            edge = min(edge, float(np.floor(solution.objective + INTEGER_TOLERANCE)))
+            limit = min(limit, float(np.floor(solution.objective + INTEGER_TOLERANCE)))
             self._credit(solution.primal)
-        if self.shown[side, cell] >= edge:
+        if self.reach[side, cell] >= limit:
             return
-        # The best point is not whole. Each program asks for one step more than is shown, so that no gap is left over.
-        self._integer.set_cost(aim, np.array([SIGN[side]]))
-        while self.shown[side, cell] < edge:
-            before = float(self.shown[side, cell])
-            ends = SIGN[side] * np.array([[before + 1], [edge]])
-            self._integer.set_bounds(aim, ends.min(axis=0), ends.max(axis=0))
+        # Each integer program requires 1 more than was reached, so that the gap of a solver cannot hide a better table.
+        self._integer.set_cost(at, np.array([SIGN[side]]))
+        while self.reach[side, cell] < limit:
+            before = float(self.reach[side, cell])
+            ends = SIGN[side] * np.array([[before + 1], [limit]])
+            self._integer.set_bounds(at, ends.min(axis=0), ends.max(axis=0))
             solution = self._integer.solve()
             if solution.outcome is Outcome.OPTIMAL:
-                edge = min(edge, float(np.floor(solution.bound + INTEGER_TOLERANCE)))
+                limit = min(limit, float(np.floor(solution.bound + INTEGER_TOLERANCE)))
                 self._credit(solution.primal)
-            if self.shown[side, cell] == before:  # there is none, or the solver gave up: then nothing is claimed
+            if self.reach[side, cell] == before:  # infeasible, or not solved
                 break
-        self._integer.set_cost(aim, np.zeros(1))
-        self._integer.set_bounds(aim, self.low[aim], self.high[aim])
+        self._integer.set_cost(at, np.zeros(1))
+        self._integer.set_bounds(at, self.low[at], self.high[at])
 
     def _credit(self, point: FloatArray) -> None:
-        """Credit every cell with its move in the whole table next to a point, if that is congruent by multiplication."""
-        move = np.rint(point)
-        size = abs(self.relations) @ np.abs(move)
-        holds = np.abs(self.relations @ move) <= 1e-12 * size
-        if holds.all() and np.all((self.low <= move) & (move <= self.high)):
-            np.maximum(self.shown[DOWN], -move, out=self.shown[DOWN])
-            np.maximum(self.shown[UP], move, out=self.shown[UP])
+        """Update the reach of all cells by the integer deviation next to a point, if it satisfies relations and bounds."""
+        deviation = np.rint(point)
+        size = abs(self.relations) @ np.abs(deviation)
+        holds = np.abs(self.relations @ deviation) <= 1e-12 * size
+        if holds.all() and np.all((self.low <= deviation) & (deviation <= self.high)):
+            np.maximum(self.reach[DOWN], -deviation, out=self.reach[DOWN])
+            np.maximum(self.reach[UP], deviation, out=self.reach[UP])

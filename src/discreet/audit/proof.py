@@ -1,4 +1,4 @@
-"""What follows from a proof. Makers and checkers of certificates both work it out here, in exact arithmetic."""
+"""The statements that follow from a proof, in exact arithmetic; used to write certificates and to check them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,16 @@ from typing import Any
 from discreet.attackers import Attacker
 from discreet.audit.explanation import explain
 from discreet.inference import tolerances
-from discreet.inference.exact_lp import Combination, ExactDeviation, ExactProgram
+from discreet.inference.exact_lp import DIRECTIONS, Combination, ExactDeviation, ExactProgram
 from discreet.inference.exact_numbers import Bound, decimal_fraction, format_number
-from discreet.inference.requirements import cells_to_protect, exact_slacks, other_suppressed_cells, required_levels
-from discreet.problem import Problem, Status
+from discreet.inference.requirements import (
+    cells_to_protect,
+    exact_slacks,
+    other_suppressed_cells,
+    published_primaries,
+    required_levels,
+)
+from discreet.problem import Problem
 from discreet.protection import Protection
 
 CERTIFICATE_FORMAT, CERTIFICATE_VERSION = "discreet certificate", 1
@@ -25,23 +31,24 @@ CONFIDENTIALITY_NOTE = (
     "Confidential: this file contains differences from confidential values, and bounds on them. It proves to whoever may see "
     "the problem which cells are safe and which are not; it must never be published."
 )
-SUFFICIENT_SHARE = 1 - decimal_fraction(tolerances.LEVEL_TOLERANCE)  # the share of a level that counts as all of it
-SIDES = ("lower", "upper")
+SUFFICIENT_SHARE = 1 - decimal_fraction(tolerances.LEVEL_TOLERANCE)  # share of a level that counts as reaching it
+SIDE_NAMES = ("lower", "upper")  # keys of a certificate
+LEVEL_NAMES = (*SIDE_NAMES, "sliding")
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True, repr=False)
 class ProvenSide:
-    """Why a cell goes so far in one direction, and why no farther."""
+    """The proof of how far a cell can deviate in one direction."""
 
-    table: int | None = None  # number of the table that shows how far it goes; None: not at all
-    way: int = 1  # that table, or (−1) its reverse
-    multipliers: Mapping[int, Fraction] | None = None  # of the relations that bound it; None: nothing is said
+    table: int | None = None  # number of the table that attains it; None if the cell is not shown to deviate
+    sign: int = 1  # 1: the table, −1: its reverse
+    multipliers: Mapping[int, Fraction] | None = None  # of the relations that bound it; None if no bound is claimed
 
 
 @dataclass(frozen=True, repr=False)
 class Proof:
-    """What one attacker can infer about the audited cells."""
+    """The proof of what one attacker can infer about the audited cells."""
 
     tables: Sequence[ExactDeviation]
     cells: Sequence[int]
@@ -51,25 +58,24 @@ class Proof:
 def statement(
     problem: Problem, protection: Protection, attackers: Sequence[Attacker], proofs: Sequence[Proof]
 ) -> tuple[Json, list[str]]:
-    """All that the proofs show, as a certificate; and what is wrong with them."""
+    """The certificate that follows from the proofs, and their errors."""
     wrong: list[str] = []
     parts = [
-        _Statement(problem, protection, attacker, proof, wrong).state()
+        _Statement(problem, protection, attacker, proof, wrong).part()
         for attacker, proof in zip(attackers, proofs, strict=True)
     ]
     cells = [cell for part in parts for cell in part["cells"]]
-    sides = [cell[side] for cell in cells for side in SIDES]
-    every = [set(cells_to_protect(problem, protection, attacker).tolist()) for attacker in attackers]
-    unlevelled = set(other_suppressed_cells(problem, protection, attackers[0]).tolist())
-    levelled = [
+    required = [set(cells_to_protect(problem, protection, attacker).tolist()) for attacker in attackers]
+    without_levels = set(other_suppressed_cells(problem, protection, attackers[0]).tolist())
+    sides_with_levels = [
         cell[side]
         for k, part in enumerate(parts)
         for cell in part["cells"]
-        for side in SIDES
-        if k or cell["cell"] not in unlevelled
+        for side in SIDE_NAMES
+        if k or cell["cell"] not in without_levels
     ]
-    every[0] |= unlevelled
-    bounded = [side for side in sides if "bound" in side]
+    required[0] |= without_levels
+    bounded = [cell[side] for cell in cells for side in SIDE_NAMES if "bound" in cell[side]]
     certificate = {
         "format": CERTIFICATE_FORMAT,
         "version": CERTIFICATE_VERSION,
@@ -78,8 +84,8 @@ def statement(
         "problem": problem.digest,
         "protection": protection.digest,
         "safe": all(cell["safe"] for cell in cells),
-        "complete": all(cells <= set(proof.cells) for cells, proof in zip(every, proofs, strict=True)),
-        "exact": all("bound" in side or side["reach"] == "inf" for side in levelled),
+        "complete": all(numbers <= set(proof.cells) for numbers, proof in zip(required, proofs, strict=True)),
+        "exact": all("bound" in side or side["reach"] == "inf" for side in sides_with_levels),
         "counts": {
             "cells": len(cells),
             "exposed": sum(not cell["safe"] for cell in cells),
@@ -93,52 +99,48 @@ def statement(
 
 
 def checksum(certificate: Mapping[str, Any]) -> str:
-    """Over everything else in a certificate, however it is laid out."""
+    """The checksum of all other entries of a certificate, independent of its layout."""
     content = {key: value for key, value in certificate.items() if key != "checksum"}
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def is_published_primary(problem: Problem, protection: Protection, cell: int) -> bool:
-    """A primary whose value is simply told is exposed, however little protection it asked for."""
-    return bool(problem.status[cell] == Status.PRIMARY and protection.lower[cell] == protection.upper[cell])
-
-
-def missed_levels(levels: Sequence[Fraction], down: Bound, up: Bound) -> list[str]:
-    """The levels that are not reached by moves so far down and up."""
-    ways = zip((*SIDES, "sliding"), (down, up, down + up), levels, strict=True)
-    return [name for name, reach, level in ways if reach < level * SUFFICIENT_SHARE]
+def violated_levels(levels: Sequence[Fraction], down: Bound, up: Bound) -> list[str]:
+    """The levels that these deviations down and up do not reach."""
+    named = zip(LEVEL_NAMES, (down, up, down + up), levels, strict=True)
+    return [name for name, reach, level in named if reach < level * SUFFICIENT_SHARE]
 
 
 class Witnesses:
-    """Which of several tables show how far a cell moves. Of those that show the same, the first is named."""
+    """Tables that show how far cells can deviate. Of several that show the same, the first is used."""
 
     def __init__(self, program: ExactProgram, tables: Sequence[ExactDeviation]) -> None:
         self.program, self.tables = program, tables
-        self._moving: defaultdict[int, list[int]] = defaultdict(list)
+        self._tables_of: defaultdict[int, list[int]] = defaultdict(list)
         for number, table in enumerate(tables):
             for cell in table.cells:
-                self._moving[cell].append(number)
+                self._tables_of[cell].append(number)
 
     def first(self, cell: int, sign: int, reach: Bound) -> int | None:
-        """The first table that, forwards or reversed, moves a cell so far up (``sign`` 1) or down (−1)."""
-        moves = ((n, way) for n in self._moving[cell] for way in (1, -1))
-        return next((n for n, way in moves if sign * self.program.reach(self.tables[n], cell, way) == reach), None)
+        """The first table that, or whose reverse, takes a cell exactly this far up (``sign`` 1) or down (−1)."""
+        both = ((n, direction) for n in self._tables_of[cell] for direction in (1, -1))
+        return next((n for n, d in both if sign * self.program.reach(self.tables[n], cell, d) == reach), None)
 
 
 class _Statement:
-    """What is proven against one attacker."""
+    """The part of a certificate about one attacker."""
 
     def __init__(
         self, problem: Problem, protection: Protection, attacker: Attacker, proof: Proof, wrong: list[str]
     ) -> None:
-        self.problem, self.protection, self.attacker, self.proof = problem, protection, attacker, proof
+        self.problem, self.attacker, self.proof = problem, attacker, proof
         self.program = ExactProgram(problem.table.relations, *exact_slacks(problem, protection, attacker))
-        self.shown = Witnesses(self.program, proof.tables)
+        self.witnesses = Witnesses(self.program, proof.tables)
         self.required = required_levels(problem, protection, attacker)
+        self.published = published_primaries(problem, protection)
         self.wrong = wrong
 
-    def state(self) -> Json:
+    def part(self) -> Json:
         used = {side.table for sides in self.proof.sides for side in sides}
         for number, table in enumerate(self.proof.tables):
             self._check(number, table)
@@ -150,7 +152,7 @@ class _Statement:
             "tables": [
                 {
                     "cells": list(t.cells),
-                    "moves": [format_number(Fraction(move, t.denominator)) for move in t.numerators],
+                    "moves": [format_number(Fraction(numerator, t.denominator)) for numerator in t.numerators],
                 }
                 for t in self.proof.tables
             ],
@@ -158,7 +160,7 @@ class _Statement:
         }
 
     def _check(self, number: int, table: ExactDeviation) -> None:
-        """The multiple used of a table keeps all bounds by definition; what is left to check are its relations."""
+        """Check the relations of a table; the multiple of it that is used satisfies the bounds by definition."""
         row = self.program.violated(table)
         if row is not None:
             name = self.problem.table.relation_label(row)
@@ -167,46 +169,46 @@ class _Statement:
             self.wrong.append(f"Table {number} moves a single cell, by other than 1.")
 
     def _cell(self, cell: int, *sides: ProvenSide) -> Json:
-        label, needs = self.problem.table.label(cell), [decimal_fraction(level) for level in self.required[:, cell]]
-        stated, reach, limits = [], [], {}
+        label, levels = self.problem.table.label(cell), [decimal_fraction(level) for level in self.required[:, cell]]
+        entries, reach, limits = [], [], {}
         for k, side in enumerate(sides):
-            said, far, limit = self._side(cell, (-1, 1)[k], side)
-            stated.append(said)
-            reach.append(far)
+            of_side, attained, limit = self._side(cell, DIRECTIONS[k], side)
+            entries.append(of_side)
+            reach.append(attained)
             if limit is not None and not isinstance(limit.bound, float):
                 limits[k] = limit
-        missed = missed_levels(needs, *(limits[k].bound if k in limits else math.inf for k in range(2)))
-        if is_published_primary(self.problem, self.protection, cell):
-            missed.append("published")
-        if not missed and missed_levels(needs, *reach):
+        violated = violated_levels(levels, *(limits[k].bound if k in limits else math.inf for k in range(2)))
+        if self.published[cell]:
+            violated.append("published")
+        if not violated and violated_levels(levels, *reach):
             self.wrong.append(f"{label!r} is neither shown to be safe nor to be exposed.")
         entry = {
             "cell": cell,
             "label": label,
-            "safe": not missed,
-            "needs": dict(zip((*SIDES, "sliding"), map(format_number, needs), strict=True)),
-            **dict(zip(SIDES, stated, strict=True)),
+            "safe": not violated,
+            "needs": dict(zip(LEVEL_NAMES, map(format_number, levels), strict=True)),
+            **dict(zip(SIDE_NAMES, entries, strict=True)),
         }
-        if missed:
-            words = explain(self.problem.table, self.program, cell, needs, limits, missed)
-            entry |= {"missed": missed, "words": words}
+        if violated:
+            words = explain(self.problem.table, self.program, cell, levels, limits, violated)
+            entry |= {"missed": violated, "words": words}
         return entry
 
     def _side(self, cell: int, sign: int, side: ProvenSide) -> tuple[Json, Bound, Combination | None]:
-        """What is said about one direction, how far the cell goes there, and what bounds it."""
+        """The entry of one direction, the deviation that the cell attains in it, and its bound."""
         reach: Bound = Fraction(0)
-        said: Json = {}
+        entry: Json = {}
         if side.table is not None:
-            reach = sign * self.program.reach(self.proof.tables[side.table], cell, side.way)
-            said = {"table": self.shown.first(cell, sign, reach), "sign": side.way}
+            reach = sign * self.program.reach(self.proof.tables[side.table], cell, side.sign)
+            entry = {"table": self.witnesses.first(cell, sign, reach), "sign": side.sign}
             if reach <= 0:
                 label = self.problem.table.label(cell)
                 self.wrong.append(f"Table {side.table} does not show that {label!r} moves {('down', 'up')[sign > 0]}.")
-        said["reach"] = format_number(reach)
+        entry["reach"] = format_number(reach)
         if side.multipliers is None:
-            return said, reach, None
+            return entry, reach, None
         limit = self.program.combine(cell, sign, side.multipliers)
-        said |= {
+        entry |= {
             "bound": format_number(limit.bound),
             "gap": format_number(limit.bound - reach),
             "relations": list(limit.multipliers),
@@ -214,4 +216,4 @@ class _Statement:
             "remaining": list(limit.remaining),
             "weights": [format_number(weight) for weight in limit.remaining.values()],
         }
-        return said, reach, limit
+        return entry, reach, limit

@@ -1,4 +1,4 @@
-"""Is any combination of what is published sensitive for somebody? An exact answer for every respondent and insider."""
+"""The audit of respondents: whether an aggregation of suppressed cells is sensitive, for every respondent and insider."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from discreet.problem import Problem
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
 
-RESPONDENTS_PER_CHUNK = 60  # respondents that are looked at in one go
+RESPONDENTS_PER_CHUNK = 60  # respondents per task: enough to share programs, few enough to spread over workers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RespondentAudit:
-    """The verdict: who is exposed, to whom, by which aggregation. Confidential: it tells names and amounts."""
+    """The exposed respondents, the insiders and the aggregations. Confidential: it contains names and amounts."""
 
     problem: Problem
     protection: str
     rules: tuple[str, ...]
-    targets: int  # respondents who need protection
-    programs: int  # linear programs it took
-    exposed: tuple[RespondentExposure, ...]  # for each respondent and rule one, the worst first
+    targets: int  # number of respondents who need protection
+    programs: int  # number of linear programs that were solved
+    exposed: tuple[RespondentExposure, ...]  # one per exposed respondent and rule, the best precision first
 
     def __repr__(self) -> str:
         return f"RespondentAudit({self.targets:,} respondents, {'safe' if self.passed else f'{len(self.respondents):,} exposed'})"
@@ -41,11 +41,11 @@ class RespondentAudit:
 
     @property
     def respondents(self) -> list[str]:
-        """Who is exposed."""
+        """The names of the exposed respondents."""
         return sorted({one.respondent for one in self.exposed})
 
     def frame(self) -> pd.DataFrame:
-        """One row an exposed respondent, the worst first. Confidential."""
+        """One row per exposed respondent and rule, the best precision first. Confidential."""
         rows = [
             {
                 "respondent": one.respondent,
@@ -67,9 +67,10 @@ def audit_respondents(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> RespondentAudit:
-    """Ask of every respondent whether others, or several together, can make out too much of it: Operational criterion 2.
+    """Whether other respondents, alone or in coalitions, can estimate the contribution of any respondent too closely.
 
-    By the rules that the problem was assessed by. Work goes to the ``executor``, if there is one; the answer is the same.
+    This is operational criterion 2 of Daalmans & de Waal (2010), by the rules of the problem. Work is spread over an
+    ``executor``, if there is one; the result is the same.
     """
     if protection.problem.digest != problem.digest:
         raise TableError("The protection belongs to another problem. Audit it with the problem it was made for.")
@@ -90,7 +91,7 @@ def audit_respondents(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RespondentChunk:
-    """Some respondents to look at, in another process perhaps."""
+    """Some targets as a task, maybe for another process."""
 
     problem: Problem
     suppressed: BoolArray
@@ -98,13 +99,13 @@ class RespondentChunk:
     targets: list[int]
 
     def worst(self) -> tuple[list[RespondentExposure], int]:
-        """Of each of them who is exposed, to somebody who learns most; and how many programs that took."""
+        """For each exposed target the exposure of best precision, and the number of programs solved."""
         search = RespondentSearch(self.problem, self.suppressed, self.measure)
         found = [search.worst(target) for target in self.targets]
         return [one for one in found if one is not None], search.programs
 
     def all(self) -> tuple[list[RespondentExposure], int]:
-        """Everybody who learns too much about them."""
+        """All exposures found, and the number of programs solved."""
         search = RespondentSearch(self.problem, self.suppressed, self.measure)
         return [one for target in self.targets for one in search.exposures(target)], search.programs
 
@@ -124,7 +125,7 @@ def search_chunks(
     executor: Executor | None,
     progress: Progress,
 ) -> Iterator[tuple[list[RespondentExposure], int]]:
-    """What is found in each chunk, wherever it is looked at."""
+    """The result of each chunk, in order."""
     progress.stage("respondents", sum(len(chunk.targets) for chunk in chunks))
     done = exposed = 0
     for chunk, found in zip(chunks, in_order(executor, at, chunks), strict=True):

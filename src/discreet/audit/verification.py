@@ -1,4 +1,4 @@
-"""Checking a certificate with nothing but the problem, the protection and exact arithmetic: no solver is involved."""
+"""Verification of a certificate from the problem and the protection, in exact arithmetic and without a solver."""
 
 from __future__ import annotations
 
@@ -9,22 +9,30 @@ from itertools import islice
 from typing import Any
 
 from discreet.attackers import Attacker
-from discreet.audit.proof import CERTIFICATE_FORMAT, CERTIFICATE_VERSION, SIDES, Proof, ProvenSide, checksum, statement
+from discreet.audit.proof import (
+    CERTIFICATE_FORMAT,
+    CERTIFICATE_VERSION,
+    SIDE_NAMES,
+    Proof,
+    ProvenSide,
+    checksum,
+    statement,
+)
 from discreet.inference.exact_lp import ExactDeviation
 from discreet.inference.exact_numbers import parse_number
 from discreet.inference.requirements import chosen_attackers
 from discreet.problem import Problem
 from discreet.protection import Protection
 
-MAX_LISTED_FAULTS = 20  # problems that are still listed one by one
+MAX_LISTED_FAULTS = 20  # a wrong certificate may have millions of faults
 
 
 @dataclass(frozen=True)
 class Verification:
-    """Whether a certificate is right (``passed``), and what it then proves.
+    """Whether a certificate is correct (``passed``), and what it then proves.
 
-    A certificate of exposure that is right has passed, but is not ``safe``. Where it is not ``complete``, it says nothing
-    about some of the sensitive cells.
+    A correct certificate of exposure has passed, but is not ``safe``. If it is not ``complete``, it does not contain some of
+    the cells that must be protected.
     """
 
     passed: bool
@@ -42,34 +50,34 @@ def verify(
 ) -> Verification:
     """Check every table, bound, claim and word of a certificate.
 
-    Only the proofs are taken from it: tables, and multipliers of relations. All else is worked out again from those, and
-    must come out the same to the letter.
+    Only the proofs are read from it: tables, and multipliers of relations. Everything else is computed again from these, and
+    must be the same to the letter.
     """
-    whom = chosen_attackers(problem, attackers)
+    expected_attackers = chosen_attackers(problem, attackers)
     try:
-        wrong = list(_another(certificate, problem, protection, whom))
+        wrong = list(_mismatches(certificate, problem, protection, expected_attackers))
     except RecursionError:
         wrong = ["The certificate is damaged: its entries are nested deeper than in any certificate."]
     if not wrong:
         try:
             proofs = [_proof(part, problem) for part in _take(certificate, "attackers", list)]
-            expected, wrong = statement(problem, protection, whom, proofs)
+            expected, wrong = statement(problem, protection, expected_attackers, proofs)
         except _Malformed as error:
             wrong = [f"The certificate is damaged: {error}."]
         except OverflowError:
             wrong = ["The certificate is damaged: it has numbers that no audit would write."]
         else:
-            given = {**certificate, "checksum": expected["checksum"]}  # which was looked at above
-            wrong += islice(_unlike(expected, given, "the certificate"), MAX_LISTED_FAULTS)
+            without_checksum = {**certificate, "checksum": expected["checksum"]}  # the checksum was checked above
+            wrong += islice(_differences(expected, without_checksum, "the certificate"), MAX_LISTED_FAULTS)
     if wrong:
         return Verification(False, False, False, wrong[:MAX_LISTED_FAULTS])
     return Verification(True, certificate["safe"], certificate["complete"], [], dict(certificate["counts"]))
 
 
-def _another(
+def _mismatches(
     certificate: Mapping[str, Any], problem: Problem, protection: Protection, attackers: Sequence[Attacker]
 ) -> Iterator[str]:
-    """Reasons not to look any further."""
+    """Faults that make a check of the proofs pointless."""
     if certificate.get("format") != CERTIFICATE_FORMAT or certificate.get("version") != CERTIFICATE_VERSION:
         yield f"It is not a {CERTIFICATE_FORMAT} of version {CERTIFICATE_VERSION}."
         return
@@ -83,18 +91,18 @@ def _another(
     if knowledge != [attacker.digest for attacker in attackers]:
         yield "The certificate is about other attackers."
     if certificate.get("checksum") != checksum(certificate):
-        yield "The certificate was changed: its checksum does not fit."
+        yield "The certificate was changed: its checksum is wrong."
 
 
 class _Malformed(ValueError):
-    """Something is missing or of the wrong kind."""
+    """An entry is missing or of the wrong type."""
 
 
 def _take(part: Any, key: str, kind: type) -> Any:
     if not isinstance(part, dict) or key not in part:
         raise _Malformed(f"{key!r} is missing")
-    if type(part[key]) is not kind:  # not isinstance: true is no number
-        raise _Malformed(f"{key!r} is not what it should be")
+    if type(part[key]) is not kind:  # not isinstance, because True is an int
+        raise _Malformed(f"{key!r} is of the wrong type")
     return part[key]
 
 
@@ -102,7 +110,7 @@ def _numbers(part: Any, key: str) -> list[Fraction]:
     try:
         return [parse_number(written) for written in _take(part, key, list)]
     except (ValueError, TypeError):
-        raise _Malformed(f"{key!r} has entries that are no numbers") from None
+        raise _Malformed(f"{key!r} has entries that are not numbers") from None
 
 
 def _indices(part: Any, key: str, below: int) -> list[int]:
@@ -126,34 +134,34 @@ def _proof(part: Any, problem: Problem) -> Proof:
     tables = [ExactDeviation.of(_pairs(table, "cells", "moves", n)) for table in _take(part, "tables", list)]
     entries = _take(part, "cells", list)
     cells = _indices({"cells": [_take(entry, "cell", int) for entry in entries]}, "cells", n)
-    sides = [tuple(_side(_take(entry, name, dict), len(tables), m) for name in SIDES) for entry in entries]
+    sides = [tuple(_side(_take(entry, name, dict), len(tables), m) for name in SIDE_NAMES) for entry in entries]
     return Proof(tables, cells, [(down, up) for down, up in sides])
 
 
 def _side(part: Any, tables: int, relations: int) -> ProvenSide:
-    table, way = None, 1
+    table, sign = None, 1
     if "table" in part:
         (table,) = _indices({"table": [_take(part, "table", int)]}, "table", tables)
-        way = _take(part, "sign", int)
-        if way not in (1, -1):
+        sign = _take(part, "sign", int)
+        if sign not in (1, -1):
             raise _Malformed("'sign' is neither 1 nor -1")
     multipliers = _pairs(part, "relations", "multipliers", relations) if "relations" in part else None
-    return ProvenSide(table, way, multipliers)
+    return ProvenSide(table, sign, multipliers)
 
 
-def _unlike(expected: Any, given: Any, where: str) -> Iterator[str]:
-    """Where what is written differs from what follows from the proofs."""
-    if type(expected) is not type(given):
+def _differences(expected: Any, written: Any, where: str) -> Iterator[str]:
+    """The entries of a certificate that differ from what follows from the proofs."""
+    if type(expected) is not type(written):
         yield f"Not what the proofs show: {where}."
     elif isinstance(expected, dict):
         where = repr(expected["label"]) if "label" in expected else where
-        for key in {**expected, **given}:
-            if key not in expected or key not in given:
-                yield f"{'Missing' if key in expected else 'Too much'}: {where}, {key!r}."
+        for key in {**expected, **written}:
+            if key not in expected or key not in written:
+                yield f"{'Missing' if key in expected else 'Not expected'}: {where}, {key!r}."
             else:
-                yield from _unlike(expected[key], given[key], f"{where}, {key!r}")
-    elif isinstance(expected, list) and len(expected) == len(given):
-        for one, other in zip(expected, given, strict=True):
-            yield from _unlike(one, other, where)
-    elif expected != given:
+                yield from _differences(expected[key], written[key], f"{where}, {key!r}")
+    elif isinstance(expected, list) and len(expected) == len(written):
+        for one, other in zip(expected, written, strict=True):
+            yield from _differences(one, other, where)
+    elif expected != written:
         yield f"Not what the proofs show: {where}."

@@ -1,1 +1,1 @@
-"""What follows from what is published: the linear algebra that methods and the audit share."""
+"""What attackers can infer from a publication: the linear algebra that the methods and the audit share."""

@@ -1,4 +1,4 @@
-"""Bounds that follow from one relation at a time ("unpicking", the shuttle algorithm), repeated until they settle."""
+"""Bounds that follow from one relation at a time ("unpicking", the shuttle algorithm), until they no longer change."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 
-MAX_PROPAGATION_ROUNDS = 30
-PROPAGATION_WIDENING = (
-    1e-12  # share by which implied bounds are kept too wide, so that rounding never rules the truth out
-)
+MAX_PROPAGATION_ROUNDS = 30  # later rounds tighten bounds too little to be worth their time
+PROPAGATION_WIDENING = 1e-12  # relative widening of implied bounds, so that rounding never excludes the true value
 
 
 def propagate(
     relations: sparse.csr_array, low: FloatArray, high: FloatArray, rounds: int = MAX_PROPAGATION_ROUNDS
 ) -> tuple[FloatArray, FloatArray]:
-    """Tighten ``low <= d <= high`` for differences ``d`` with ``relations @ d == 0``; zero always stays possible."""
+    """Tighten ``low <= d <= high`` for deviations ``d`` with ``relations @ d == 0``; zero always stays feasible."""
     entries = relations.tocsc()
     column = np.repeat(np.arange(len(low)), np.diff(entries.indptr))
     return propagate_terms(entries.indices, column, entries.data, low, high, rounds)
@@ -30,27 +28,26 @@ def propagate_terms(
     high: FloatArray,
     rounds: int = MAX_PROPAGATION_ROUNDS,
 ) -> tuple[FloatArray, FloatArray]:
-    """The same from the terms of the relations, ordered by column, so that the bounds of a cell stand together."""
+    """Like :func:`propagate`, from the nonzero terms of the relations, ordered by column."""
     if not len(row):
         return low.copy(), high.copy()
     n, m = len(low), int(row.max()) + 1
     starts = np.flatnonzero(np.concatenate([[True], column[1:] != column[:-1]]))
     cells, positive, size = column[starts], weight > 0, np.abs(weight)
-    bounds = np.concatenate([low, high])  # side by side, as which of them makes a term least depends on its sign
+    bounds = np.concatenate([low, high])  # one array: the sign of a weight says which bound minimizes its term
     at_least, at_most = np.where(positive, column, column + n), np.where(positive, column + n, column)
     digits = np.finfo(float).eps * (64 + np.bincount(row, minlength=m))
     low, high = bounds[:n], bounds[n:]
     for _ in range(rounds):
         least, most = weight * bounds[at_least], weight * bounds[at_most]
-        # What the others in a relation add up to at least and at most: all of them but one, which may be endless.
-        # Sums of very different sizes lose digits: widen by what may have been lost.
-        endless = np.isinf(least), np.isinf(most)
+        # Sums of terms of very different sizes lose digits: bounds are widened by as much as rounding may have taken.
+        infinite = np.isinf(least), np.isinf(most)
         sizes = [
-            np.abs(np.where(e, 0.0, term) if e.any() else term) for term, e in zip((least, most), endless, strict=True)
+            np.abs(np.where(i, 0.0, term) if i.any() else term) for term, i in zip((least, most), infinite, strict=True)
         ]
-        lost = (digits * np.bincount(row, np.maximum(*sizes), m))[row]
-        others_least = _but_one(row, least, m, endless[0], -np.inf) - lost
-        others_most = _but_one(row, most, m, endless[1], np.inf) + lost
+        rounding = (digits * np.bincount(row, np.maximum(*sizes), m))[row]
+        others_least = _sum_of_others(row, least, m, infinite[0], -np.inf) - rounding
+        others_most = _sum_of_others(row, most, m, infinite[1], np.inf) + rounding
         new_low = np.where(positive, -others_most, others_least) / size
         new_high = np.where(positive, -others_least, others_most) / size
         tighter_low = np.minimum(np.maximum.reduceat(new_low, starts) * (1 + PROPAGATION_WIDENING), 0.0)
@@ -64,11 +61,11 @@ def propagate_terms(
     return low.copy(), high.copy()
 
 
-def _but_one(row: IntArray, term: FloatArray, m: int, infinite: BoolArray, endless: float) -> FloatArray:
-    """For each entry the sum of the other entries of its row."""
+def _sum_of_others(row: IntArray, term: FloatArray, m: int, infinite: BoolArray, infinity: float) -> FloatArray:
+    """For each term the sum of the other terms of its relation."""
     if not infinite.any():
         return np.asarray(np.bincount(row, term, m)[row] - term)
     finite = np.where(infinite, 0.0, term)
     total = np.bincount(row, finite, m)[row] - finite
-    count = np.bincount(row, infinite, m)[row] - infinite
-    return np.where(count > 0, endless, total)
+    infinite_others = np.bincount(row, infinite, m)[row] - infinite
+    return np.where(infinite_others > 0, infinity, total)

@@ -1,4 +1,4 @@
-"""How far the columns of one connected component can move: as few linear programs as possible."""
+"""How far the columns of one connected component can deviate, by as few linear programs as possible."""
 
 from __future__ import annotations
 
@@ -19,39 +19,36 @@ from discreet.inference.deviations import ComponentFindings, Deviation
 from discreet.inference.integer_system import MAX_INTEGER_SUM, IntegerSystem
 from discreet.inference.max_flow import Network, fits_integers, network, search_network
 
-SIMPLEX_STEPS_PER_ROUND = 5_000  # of the simplex method between looks at what a burst has shown so far
-FIRST_SIMPLEX_STEPS = (
-    1_000  # of the simplex method in which a verdict needs its first corners, or tables near the truth are quicker
-)
-TARGETS_PER_CHUNK = (
-    128  # single programs on one model, whatever the number of workers: the same answers to the last bit
-)
-MULTIPLIER_DENOMINATORS = (2520, 2**40)  # multipliers are simple fractions, and else rounded
-MIN_NETWORK_WORK = 10_000  # columns × targets from which on a compiled network algorithm is worth loading
+SIMPLEX_STEPS_PER_ROUND = 5_000  # steps of the simplex method after which a program for many columns shows its progress
+FIRST_SIMPLEX_STEPS = 1_000  # steps for a verdict, after which tables near the true one are usually found faster
+TARGETS_PER_CHUNK = 128  # targets per task; fixed, so that results do not depend on the number of workers
+MULTIPLIER_DENOMINATORS = (2520, 2**40)  # 2520 covers the simple fractions that multipliers mostly are
+MIN_NETWORK_WORK = 10_000  # columns × targets from which on loading the compiled network algorithm pays
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Component:
-    """Columns that can only move together, and what is asked about them.
+    """The columns of one connected component, and the deviations required of its targets.
 
-    Several audited cells may be one column: ``targets`` may name a column more than once, with other levels each time.
+    Several audited cells may be merged into one column, so ``targets`` may contain a column more than once, with different
+    levels.
     """
 
     relations: sparse.csr_array
     low: FloatArray
     high: FloatArray
     targets: IntArray
-    level: FloatArray  # (2, targets): how far each should get down and up
-    sliding: FloatArray  # (targets,): how far in both directions together
-    grain: float  # of the numbers in the table: 1 for whole numbers, 0 if they are not round at all
-    intervals: bool  # whether to go as far as possible, or only as far as the verdict needs
-    certify: bool  # whether to keep the tables that show it
+    level: FloatArray  # (2, targets): required deviation down and up
+    sliding: FloatArray  # (targets,): required sum of the deviations down and up
+    value_unit: float  # unit of the last digit of the values in the table; 0 if they have too many digits
+    intervals: bool  # whether to compute the farthest deviations, or only what the verdict needs
+    certify: bool  # whether to keep the deviations that prove it
 
 
 def survey(component: Component, before: ComponentFindings | None = None) -> ComponentFindings:
-    """Settle as many targets as possible together: by network flows, or by pushing many of them at once.
+    """Settle as many targets as possible together: by network flows, or by programs with many targets in the objective.
 
-    What was found ``before``, in parts, holds; networks have none.
+    ``before`` contains findings from neighbourhoods, which networks do not need.
     """
     c = component
     if before is None:
@@ -63,134 +60,126 @@ def survey(component: Component, before: ComponentFindings | None = None) -> Com
             np.maximum.at(sliding, c.targets, c.sliding)
             targets = np.unique(c.targets)
             return search_network(net, c.low, c.high, targets, level, sliding, c.intervals, c.certify)
-    explorer = _Explorer(c, before)
-    if before is not None and not explorer.open().any():
+    search = _ComponentSearch(c, before)
+    if before is not None and not search.open().any():
         return before
     for direction in unbounded_directions(c.relations, c.low, c.high, np.unique(c.targets)):
-        explorer.learn_direction(direction)
-    explorer.burst()
-    return explorer.found()
+        search.credit_direction(direction)
+    search.maximize_together()
+    return search.findings()
 
 
 def as_network(c: Component) -> Network | None:
-    """The network it is, if that helps."""
-    return (
-        network(c.relations)
-        if len(c.targets) * len(c.low) >= MIN_NETWORK_WORK and fits_integers(c.low, c.high)
-        else None
-    )
+    """The component as a network; None if it is not one, or too small for the network algorithm to pay."""
+    if len(c.targets) * len(c.low) < MIN_NETWORK_WORK or not fits_integers(c.low, c.high):
+        return None
+    return network(c.relations)
 
 
 def initial_findings(component: Component) -> ComponentFindings:
     """What is known before any search."""
-    return _Explorer(component).found()
+    return _ComponentSearch(component).findings()
 
 
 def open_targets(component: Component, found: ComponentFindings) -> IntArray:
-    """Which targets the survey left open."""
-    return np.flatnonzero(_Explorer(component, found).open().any(axis=0))
+    """The positions of the targets that are not settled yet."""
+    return np.flatnonzero(_ComponentSearch(component, found).open().any(axis=0))
 
 
-def settle(component: Component, found: ComponentFindings, chosen: IntArray, near: bool = False) -> ComponentFindings:
-    """Settle the chosen targets one by one; of ``tables`` only those are returned that were not found before.
+def settle(
+    component: Component, found: ComponentFindings, chosen: IntArray, nearest_first: bool = False
+) -> ComponentFindings:
+    """Settle the chosen targets one by one; ``tables`` of the result are only those that ``found`` does not contain.
 
-    With ``near`` tables next to the truth are tried first, not only after a corner that could not be proven.
+    With ``nearest_first`` the tables nearest to the true one are tried before vertices, not only if a vertex is not proven.
     """
     c = component
-    some = replace(c, targets=c.targets[chosen], level=c.level[:, chosen], sliding=c.sliding[chosen])
-    explorer = _Explorer(some, found)
-    explorer.intricate = near
-    explorer.one_by_one()
-    new = explorer.tables[len(found.tables) :]
-    return ComponentFindings(explorer.reach, explorer.edge, new, explorer.shown)
+    of_chosen = replace(c, targets=c.targets[chosen], level=c.level[:, chosen], sliding=c.sliding[chosen])
+    search = _ComponentSearch(of_chosen, found)
+    search.vertices_are_hard = nearest_first
+    search.maximize_one_by_one()
+    return ComponentFindings(search.reach, search.limit, search.tables[len(found.tables) :], search.shown)
 
 
 def reaches_level(reach: FloatArray, level: FloatArray) -> BoolArray:
-    """Whether a reach is enough for a level: with the tolerance for rounding error."""
+    """Whether a deviation reaches a level, up to rounding error."""
     return np.asarray(reach >= level * (1 - tolerances.LEVEL_TOLERANCE))
 
 
-def _enough(c: Component, reach: FloatArray) -> BoolArray:
-    """Per side: the level is reached, and so is the sliding level by both together."""
-    return reaches_level(reach, c.level) & reaches_level(reach.sum(axis=0), c.sliding)
-
-
-class _Explorer:
-    """What has been shown so far about one component."""
+class _ComponentSearch:
+    """The findings about one component while they are collected."""
 
     def __init__(self, component: Component, before: ComponentFindings | None = None) -> None:
-        self.c = c = component
-        self.edge = np.stack([-c.low, c.high]) if before is None else before.edge.copy()
+        self.component = c = component
+        self.limit = np.stack([-c.low, c.high]) if before is None else before.limit.copy()
         self.reach = np.zeros((2, len(c.low))) if before is None else before.reach.copy()
         self.shown = np.full((2, len(c.low)), -1) if before is None else before.shown.copy()
         self.tables = [] if before is None else list(before.tables)
         self.starts = [] if before is None else list(before.starts)
         self.needed = np.maximum(c.level.max(axis=0, initial=0.0), c.sliding / 2)
-        self.unit = _typical(self.needed, c.low, c.high)
-        self.intricate = False  # whether corners take long to find, or cannot be proven
-
-    # -- what is known -----------------------------------------------------------------------------------------
+        self.unit = _typical_size(self.needed, c.low, c.high)
+        self.vertices_are_hard = False  # whether vertices take many steps to find, or cannot be proven
 
     def open(self) -> BoolArray:
-        """Which targets are not settled yet, per side."""
-        c = self.c
-        reach, edge = self.reach[:, c.targets], self.edge[:, c.targets]
-        left: BoolArray = reach < edge * (1 - tolerances.LEVEL_TOLERANCE)
+        """Per side and target, whether it is not settled yet."""
+        c = self.component
+        reach, limit = self.reach[:, c.targets], self.limit[:, c.targets]
+        is_open: BoolArray = reach < limit * (1 - tolerances.LEVEL_TOLERANCE)
         if not c.intervals:
-            out_of_reach = 1 - 2 * tolerances.LEVEL_TOLERANCE
-            lost = np.any(edge < c.level * out_of_reach, axis=0) | (edge.sum(axis=0) < c.sliding * out_of_reach)
-            left &= ~lost & ~_enough(c, reach)
-        return left
+            share = 1 - 2 * tolerances.LEVEL_TOLERANCE
+            exposed = np.any(limit < c.level * share, axis=0) | (limit.sum(axis=0) < c.sliding * share)
+            reached = reaches_level(reach, c.level) & reaches_level(reach.sum(axis=0), c.sliding)
+            is_open &= ~exposed & ~reached
+        return is_open
 
-    def learn(self, push: CandidateDeviation) -> None:
-        """Credit every open column with its move, forwards and, as far as the bounds allow, backwards."""
-        c = self.c
-        if not push.proven:
+    def credit(self, candidate: CandidateDeviation) -> None:
+        """Update the reach of all open columns by the largest multiples of a proven deviation and of its reverse."""
+        c = self.component
+        if not candidate.proven:
             return
-        moving = np.flatnonzero(push.difference)
-        move = push.difference[moving]
-        # A table on a grid may go a little farther than that.
-        ahead, back = (largest_multiple(way * move, c.low[moving], c.high[moving]) for way in (1, -1))
+        columns = np.flatnonzero(candidate.difference)
+        deviation = candidate.difference[columns]
+        # Slacks were rounded inwards to the grid, so a multiple above 1 may be feasible.
+        forwards, backwards = (largest_multiple(sign * deviation, c.low[columns], c.high[columns]) for sign in (1, -1))
         number = len(self.tables) if c.certify else -1
-        open_columns = np.zeros(self.reach.shape, dtype=bool)
+        is_open = np.zeros(self.reach.shape, dtype=bool)
         side_of, target = np.nonzero(self.open())
-        open_columns[side_of, c.targets[target]] = True
-        for multiple in (ahead if ahead < np.inf else 1.0, -back if back < np.inf else 0.0):
+        is_open[side_of, c.targets[target]] = True
+        for multiple in (forwards if forwards < np.inf else 1.0, -backwards if backwards < np.inf else 0.0):
             for side, sign in enumerate(SIGN):
-                farther = np.minimum(sign * multiple * move, self.edge[side, moving])
-                better = open_columns[side, moving] & (farther > self.reach[side, moving] * (1 + 1e-12))
-                at = moving[better]
-                self.reach[side, at] = farther[better]
-                self.shown[side, at] = number
+                reach = np.minimum(sign * multiple * deviation, self.limit[side, columns])
+                better = is_open[side, columns] & (reach > self.reach[side, columns] * (1 + 1e-12))
+                self.reach[side, columns[better]] = reach[better]
+                self.shown[side, columns[better]] = number
         if c.certify and np.any(self.shown == number):
-            self.tables.append(Deviation(moving, move))
+            self.tables.append(Deviation(columns, deviation))
 
-    def learn_direction(self, direction: FloatArray) -> None:
-        """Credit the cells that a direction without end moves."""
+    def credit_direction(self, direction: FloatArray) -> None:
+        """Record that an unbounded direction takes its columns infinitely far."""
         for side, sign in enumerate(SIGN):
             at = np.flatnonzero(sign * direction > 0)
             self.reach[side, at] = np.inf
-            self.shown[side, at] = len(self.tables) if self.c.certify else -1
-        if self.c.certify:
-            moving = np.flatnonzero(direction)
-            self.tables.append(Deviation(moving, direction[moving]))
+            self.shown[side, at] = len(self.tables) if self.component.certify else -1
+        if self.component.certify:
+            columns = np.flatnonzero(direction)
+            self.tables.append(Deviation(columns, direction[columns]))
 
-    def found(self) -> ComponentFindings:
-        """The outcome, with the tables that are still needed."""
-        wanted = np.zeros(self.shown.shape, dtype=bool)
-        wanted[:, self.c.targets] = True
-        shown = np.where(wanted, self.shown, -1)
+    def findings(self) -> ComponentFindings:
+        """The findings, with only those deviations that prove the reach of a target."""
+        is_target = np.zeros(self.shown.shape, dtype=bool)
+        is_target[:, self.component.targets] = True
+        shown = np.where(is_target, self.shown, -1)
         used = np.unique(shown[shown >= 0])
-        place = np.full(len(self.tables) + 1, -1)  # the last entry stands for -1
-        place[used] = np.arange(len(used))
+        new_number = np.full(len(self.tables) + 1, -1)  # the last entry belongs to -1
+        new_number[used] = np.arange(len(used))
         tables = [self.tables[k] for k in used]
-        return ComponentFindings(self.reach, self.edge, tables, place[shown], self.starts)
+        return ComponentFindings(self.reach, self.limit, tables, new_number[shown], self.starts)
 
-    # -- many at once ------------------------------------------------------------------------------------------
+    # -- many targets in one program ---------------------------------------------------------------------------
 
-    def burst(self) -> None:
-        """Push all open targets up together, then down, as long as that settles more than single programs would."""
-        worth = 15 if self.c.intervals else 3
+    def maximize_together(self) -> None:
+        """Maximize the sum of all open targets up, then down, as long as that settles more than single programs would."""
+        worthwhile = 15 if self.component.intervals else 3
         sides = {UP, DOWN}
         tables = None
         while sides:
@@ -198,117 +187,120 @@ class _Explorer:
                 if side not in sides:
                     continue
                 before = self.open()
-                if before[side].sum() < worth:
+                if before[side].sum() < worthwhile:
                     sides.discard(side)
                     continue
                 tables = tables or self._program()
-                if not tables.grid.is_whole:
+                if not tables.grid.is_integral:
                     return
                 columns, goal = self._goals(before, side)
                 finite = np.isfinite(goal)
                 weight = self.unit / np.where(finite, goal, 1e3 * max(self.unit, goal[finite].max(initial=0.0)))
-                pushes = tables.burst(columns, SIGN[side], goal, weight, SIMPLEX_STEPS_PER_ROUND)
-                for push in pushes:
-                    self.learn(push)
-                    if not push.proven:  # and neither will be what follows from there
+                candidates = tables.maximize_sum(columns, SIGN[side], goal, weight, SIMPLEX_STEPS_PER_ROUND)
+                for candidate in candidates:
+                    self.credit(candidate)
+                    if not candidate.proven:  # then later vertices of this program are not proven either
                         break
-                pushes.close()
-                self.starts.append(tables.here(push))
-                if before.sum() - self.open().sum() < worth:
+                candidates.close()
+                self.starts.append(tables.starting_vertex(candidate))
+                if before.sum() - self.open().sum() < worthwhile:
                     sides.discard(side)
 
-    def _goals(self, left: BoolArray, side: int) -> tuple[IntArray, FloatArray]:
-        """The columns of open targets, and how far each should go: in a verdict no farther than it needs."""
-        c = self.c
-        columns, at = np.unique(c.targets[left[side]], return_inverse=True)
-        goal = self.edge[side, columns]
+    def _goals(self, is_open: BoolArray, side: int) -> tuple[IntArray, FloatArray]:
+        """The columns of open targets, and how far each should deviate: for a verdict no farther than required."""
+        c = self.component
+        columns, at = np.unique(c.targets[is_open[side]], return_inverse=True)
+        goal = self.limit[side, columns]
         if not c.intervals:
-            missing = np.maximum(c.level[side], c.sliding - self.reach[1 - side, c.targets])[left[side]]
-            # Round goals make round tables, which are easier to certify.
-            need = np.zeros(len(columns))
-            np.maximum.at(need, at, np.ceil(missing / c.grain) * c.grain if c.grain else missing)
-            goal = np.minimum(goal, need)
+            missing = np.maximum(c.level[side], c.sliding - self.reach[1 - side, c.targets])[is_open[side]]
+            # Goals with few digits give deviations with few digits, which are easier to certify.
+            required = np.zeros(len(columns))
+            np.maximum.at(required, at, np.ceil(missing / c.value_unit) * c.value_unit if c.value_unit else missing)
+            goal = np.minimum(goal, required)
         return columns, goal
 
-    # -- one at a time -----------------------------------------------------------------------------------------
+    # -- one target per program --------------------------------------------------------------------------------
 
-    def one_by_one(self) -> None:
-        """The largest requirement first: what moves it moves others, too."""
+    def maximize_one_by_one(self) -> None:
+        """Settle the largest requirement first: its deviation often settles other targets too."""
         tables = self._program()
-        if not tables.grid.is_whole:
+        if not tables.grid.is_integral:
             return
         for k in np.argsort(-self.needed, kind="stable").tolist():
             for side in (DOWN, UP):
-                left = self.open()
-                if left[side, k]:
-                    left[:, np.arange(len(self.needed)) != k] = False
-                    (column,), (goal,) = self._goals(left, side)
+                is_open = self.open()
+                if is_open[side, k]:
+                    is_open[:, np.arange(len(self.needed)) != k] = False
+                    (column,), (goal,) = self._goals(is_open, side)
                     self._settle(tables, k, int(column), side, float(goal))
 
     def _settle(self, tables: CongruentTables, k: int, column: int, side: int, goal: float) -> None:
-        c = self.c
-        if self.intricate:
-            self._go(tables, k, column, side, goal)
+        c = self.component
+        if self.vertices_are_hard:
+            self._credit_nearest(tables, k, column, side, goal)
             if not self.open()[side, k]:
                 return
-        first = not c.intervals and not self.intricate
-        push = tables.push(column, SIGN[side], goal, self.starts, FIRST_SIMPLEX_STEPS if first else None)
-        self.learn(push)
-        if first and not (push.proven and push.optimal):
-            self.intricate = True
-            self._go(tables, k, column, side, goal)
-            if self.open()[side, k] and not push.optimal:
-                push = tables.push(column, SIGN[side], goal, self.starts)
-                self.learn(push)
-        if not push.optimal or not self.open()[side, k]:
+        limited = not c.intervals and not self.vertices_are_hard
+        candidate = tables.maximize(column, SIGN[side], goal, self.starts, FIRST_SIMPLEX_STEPS if limited else None)
+        self.credit(candidate)
+        if limited and not (candidate.proven and candidate.optimal):
+            self.vertices_are_hard = True
+            self._credit_nearest(tables, k, column, side, goal)
+            if self.open()[side, k] and not candidate.optimal:
+                candidate = tables.maximize(column, SIGN[side], goal, self.starts)
+                self.credit(candidate)
+        if not candidate.optimal or not self.open()[side, k]:
             return
-        self._bound(column, side, tables.grid, push.dual)
-        if not push.proven and self.open()[side, k]:  # an intricate corner: a simple table may go as far
-            self._go(tables, k, column, side, float(min(goal, self.edge[side, column])))
+        self._tighten_limit(column, side, tables.grid, candidate.dual)
+        if not candidate.proven and self.open()[side, k]:  # a table of few cells may reach as far, and can be proven
+            self._credit_nearest(tables, k, column, side, float(min(goal, self.limit[side, column])))
         stake = max(c.level[side, k], c.sliding[k] / 2)
-        for unit, slack in _ladder(stake, self.edge[side, column]):
+        for unit, max_slack in _units_and_slacks(stake, self.limit[side, column]):
             if not self.open()[side, k]:
                 return
-            near = np.maximum(c.low, -slack), np.minimum(c.high, slack)
-            self.learn(CongruentTables(c.relations, *near, unit).push(column, SIGN[side], goal))
+            bounds = np.maximum(c.low, -max_slack), np.minimum(c.high, max_slack)
+            self.credit(CongruentTables(c.relations, *bounds, unit).maximize(column, SIGN[side], goal))
 
-    def _go(self, tables: CongruentTables, k: int, column: int, side: int, goal: float) -> None:
-        """The table nearest to the truth; if none reaches the level, one within the tolerance of it: levels often just fit."""
-        for far in (goal, goal * (1 - tolerances.LEVEL_TOLERANCE / 2)):
+    def _credit_nearest(self, tables: CongruentTables, k: int, column: int, side: int, goal: float) -> None:
+        """Try the nearest table that reaches the goal, then one that reaches it within the tolerance of levels."""
+        for least in (goal, goal * (1 - tolerances.LEVEL_TOLERANCE / 2)):
             if self.open()[side, k]:
-                self.learn(tables.shortest(column, SIGN[side], far))
+                self.credit(tables.nearest_reaching(column, SIGN[side], least))
 
-    def _bound(self, column: int, side: int, grid: IntegerSystem, dual: FloatArray) -> None:
-        """How far a column goes at most, by the relations times these multipliers: all others do their best for it.
+    def _tighten_limit(self, column: int, side: int, grid: IntegerSystem, dual: FloatArray) -> None:
+        """Bound the deviation of a column by the relations times their dual values.
 
-        Any multipliers give a bound. Rounded, they are whole multiples of a fraction, so that columns cancel out exactly.
+        Any multipliers give a valid bound. They are rounded to multiples of a fraction, so that columns cancel out exactly.
         """
-        c = self.c
-        for parts in MULTIPLIER_DENOMINATORS:
-            times = np.rint(dual * parts)
-            if not np.abs(times).max(initial=0.0) * grid.tallest < MAX_INTEGER_SUM - parts:
+        c = self.component
+        for denominator in MULTIPLIER_DENOMINATORS:
+            multipliers = np.rint(dual * denominator)
+            if not np.abs(multipliers).max(initial=0.0) * grid.largest_column_sum < MAX_INTEGER_SUM - denominator:
                 return
-            left = -(grid.relations.T @ times.astype(np.int64))
-            left[column] += int(SIGN[side]) * parts
+            left = -(grid.relations.T @ multipliers.astype(np.int64))
+            left[column] += int(SIGN[side]) * denominator
             at = np.flatnonzero(left)
-            terms = left[at] / parts * np.where(left[at] > 0, c.high[at], c.low[at])
-            limit = float(terms.sum() * (1 + tolerances.ROUNDING_ERROR))
-            self.edge[side, column] = max(self.reach[side, column], min(self.edge[side, column], limit))
-            if self.reach[side, column] >= self.edge[side, column] * (1 - tolerances.LEVEL_TOLERANCE):
+            terms = left[at] / denominator * np.where(left[at] > 0, c.high[at], c.low[at])
+            bound = float(terms.sum() * (1 + tolerances.ROUNDING_ERROR))
+            self.limit[side, column] = max(self.reach[side, column], min(self.limit[side, column], bound))
+            if self.reach[side, column] >= self.limit[side, column] * (1 - tolerances.LEVEL_TOLERANCE):
                 return
 
     def _program(self) -> CongruentTables:
-        return CongruentTables(self.c.relations, self.c.low, self.c.high, self.unit)
+        return CongruentTables(self.component.relations, self.component.low, self.component.high, self.unit)
 
 
-def _ladder(stake: float, edge: float) -> list[tuple[float, float]]:
-    """Units to try again in, and how far cells may move: moves far larger than what is at stake blur it."""
-    own = [(edge, np.inf)] if 0 < edge < np.inf else []
-    return [*own, (stake, np.inf), (stake, 1e9 * stake), (stake, 1e6 * stake)] if stake > 0 else own
+def _units_and_slacks(stake: float, limit: float) -> list[tuple[float, float]]:
+    """Further units of the program, each with the largest slack of other cells, in the order in which they are tried.
+
+    Slacks far larger than the required deviation make it inaccurate.
+    """
+    at_limit = [(limit, np.inf)] if 0 < limit < np.inf else []
+    return [*at_limit, (stake, np.inf), (stake, 1e9 * stake), (stake, 1e6 * stake)] if stake > 0 else at_limit
 
 
-def _typical(needed: FloatArray, low: FloatArray, high: FloatArray) -> float:
-    """The unit of a program: the usual level, or where there are none the usual slack."""
+def _typical_size(needed: FloatArray, low: FloatArray, high: FloatArray) -> float:
+    """The median level, or if no level is required the median slack; it is the unit of the program."""
     sizes = needed if np.any(needed > 0) else np.concatenate([-low, high])
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
     return float(np.median(sizes)) if len(sizes) else 1.0

@@ -1,4 +1,4 @@
-"""Why a verdict holds: congruent tables that anybody can check by multiplication."""
+"""Deviations of congruent tables, which prove how far cells can deviate."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from discreet.solvers import Basis
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Deviation:
-    """A congruent table minus the true one: how far some cells move (all others stay).
+    """A congruent table minus the true one; cells that are not listed do not deviate.
 
-    Any multiple of it, also a negative one, that keeps every cell within what the attacker knows is congruent too.
+    Every multiple, also a negative one, that keeps all cells within the bounds of the attacker is a deviation too.
     """
 
     cells: IntArray
@@ -23,20 +23,20 @@ class Deviation:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evidence:
-    """For each audited cell and side, which congruent table shows how far it moves down (0) or up (1)."""
+    """For each audited cell, the deviations that show how far it can deviate down (0) and up (1)."""
 
     tables: tuple[Deviation, ...]
-    shown: IntArray  # (2, audited cells): number of the table; -1 where the cell does not move
+    shown: IntArray  # (2, audited cells): number of the deviation in ``tables``; -1 if the cell cannot deviate
 
     def joined(self, other: Evidence) -> Evidence:
-        """What shows these cells and those of another."""
+        """The evidence about these cells, then about those of ``other``."""
         more = np.where(other.shown >= 0, other.shown + len(self.tables), -1)
         return Evidence((*self.tables, *other.tables), np.concatenate([self.shown, more], axis=1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StartingVertex:
-    """A corner that a solver has been to, as columns of one component, and the way back to it."""
+    """A vertex that a solver visited: the deviation of the columns of one component, and the basis to restart from."""
 
     difference: FloatArray
     basis: Basis
@@ -44,19 +44,19 @@ class StartingVertex:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ComponentFindings:
-    """What was found out about the columns of one connected component.
+    """Bounds on the deviations of the columns of one connected component: row 0 down, row 1 up.
 
-    Row 0 is down, row 1 up. ``reach`` is how far each column is shown to move, ``edge`` how far it moves at most; for a target
-    that was settled exactly the two are equal. ``tables`` hold columns of the component as cells, and are congruent to the
-    last digit; ``starts`` are corners to search on from.
+    The farthest deviation of a column lies between ``reach`` and ``limit``; for a target that is settled exactly the two are
+    equal. The ``tables`` are exactly congruent; their cells are columns of the component.
     """
 
-    reach: FloatArray  # (2, columns)
-    edge: FloatArray  # (2, columns)
+    reach: FloatArray  # (2, columns): proven to be possible
+    limit: FloatArray  # (2, columns): cannot be exceeded
     tables: list[Deviation]
-    shown: IntArray  # (2, columns): number in tables, -1: none
-    starts: list[StartingVertex] = field(default_factory=list)
+    shown: IntArray  # (2, columns): number of the deviation in ``tables`` that reaches it; -1: no deviation
+    starts: list[StartingVertex] = field(default_factory=list)  # for further searches
 
     def copy(self) -> ComponentFindings:
-        """One that can be written to."""
-        return ComponentFindings(self.reach.copy(), self.edge.copy(), list(self.tables), self.shown.copy(), self.starts)
+        """A copy whose arrays and list of tables can be changed."""
+        reach, limit, shown = self.reach.copy(), self.limit.copy(), self.shown.copy()
+        return ComponentFindings(reach, limit, list(self.tables), shown, self.starts)

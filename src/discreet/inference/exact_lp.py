@@ -1,4 +1,4 @@
-"""What an attacker can infer, in exact rational arithmetic: nothing here rests on a solver or on rounding."""
+"""The linear program of an attacker in exact rational arithmetic: nothing here depends on a solver or on rounding."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from scipy import sparse
 
 from discreet.arrays import FloatArray
 from discreet.inference.exact_numbers import Bound, Rational, decimal_fraction, simple_fraction
+
+DIRECTIONS = (-1, 1)  # down and up, as exact integers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,22 +45,21 @@ class ExactDeviation:
 
 @dataclass(frozen=True, repr=False)
 class Combination:
-    """Relations, each times a multiplier, which together bound how far a cell goes in one direction.
+    """Relations, each times a multiplier, that together bound the deviation of a cell in one direction.
 
-    For every congruent difference ``d``, ``sign · d[cell] = Σ remaining[i] · d[i]``, because relations add up to nothing,
-    and that sum cannot exceed ``bound``, because every cell keeps its own bounds.
+    For every deviation ``d``, ``sign · d[cell] = Σ remaining[i] · d[i]``, because all relations are zero. That sum cannot
+    exceed ``bound``, because every cell stays within its own bounds.
     """
 
     multipliers: Mapping[int, Fraction]
-    remaining: Mapping[int, Fraction]  # uncertain cells only: the others do not move
+    remaining: Mapping[int, Fraction]  # uncertain cells only: others do not deviate
     bound: Bound
 
 
 class ExactProgram:
-    """The differences from the true table that an attacker cannot rule out.
+    """The deviations ``d`` with ``relations @ d == 0`` and ``low <= d <= high``, where ``low <= 0 <= high``.
 
-    ``relations @ d == 0`` and ``low <= d <= high``, with ``low <= 0 <= high``. Bounds are fractions, or floats, which are
-    read as decimals; weights in relations are read as simple fractions.
+    Bounds are fractions, or floats, which are read as decimals. Weights of relations are read as simple fractions.
     """
 
     def __init__(self, relations: sparse.csr_array, low: Sequence[Bound], high: Sequence[Bound]) -> None:
@@ -66,26 +67,26 @@ class ExactProgram:
             [b if isinstance(b, Fraction) or math.isinf(b) else decimal_fraction(b) for b in side]
             for side in (low, high)
         ]
-        # Bounds are held as whole multiples of 1/unit, which is much faster than fractions; None: no bound.
+        # Bounds are stored as integer multiples of 1/unit, which is much faster than fractions; None: no bound.
         self.unit = math.lcm(*{bound.denominator for side in slacks for bound in side if isinstance(bound, Fraction)})
-        self.low, self.high = ([_whole(bound, self.unit) for bound in side] for side in slacks)
+        self.low, self.high = ([_in_units(bound, self.unit) for bound in side] for side in slacks)
         self._rows, self._columns = sparse.csr_array(relations), sparse.csc_array(relations)
-        self._row_weights, self._column_weights = (_weights(part.data) for part in (self._rows, self._columns))
-        self._seen: dict[int, list[tuple[int, Rational]]] = {}
-        self._fits: WeakKeyDictionary[ExactDeviation, dict[int, Bound]] = WeakKeyDictionary()
+        self._row_weights, self._column_weights = (_weights(matrix.data) for matrix in (self._rows, self._columns))
+        self._relations_of: dict[int, list[tuple[int, Rational]]] = {}
+        self._multiples: WeakKeyDictionary[ExactDeviation, dict[int, Bound]] = WeakKeyDictionary()
 
     def relation(self, row: int) -> list[tuple[int, Rational]]:
         """The cells of a relation and their weights."""
         return _entries(self._rows, self._row_weights, row)
 
     def relations_of(self, cell: int) -> list[tuple[int, Rational]]:
-        """The relations a cell is in and its weights in them."""
-        if cell not in self._seen:
-            self._seen[cell] = _entries(self._columns, self._column_weights, cell)
-        return self._seen[cell]
+        """The relations of a cell and its weights in them."""
+        if cell not in self._relations_of:
+            self._relations_of[cell] = _entries(self._columns, self._column_weights, cell)
+        return self._relations_of[cell]
 
     def slack(self, cell: int) -> tuple[Bound, Bound]:
-        """How far a cell may move down (a negative number) and up."""
+        """The bounds of the deviation of a cell: the lower one is not positive, the upper one not negative."""
         low, high = self.low[cell], self.high[cell]
         return (
             -math.inf if low is None else Fraction(low, self.unit),
@@ -95,61 +96,60 @@ class ExactProgram:
     def is_uncertain(self, cell: int) -> bool:
         return self.low[cell] != 0 or self.high[cell] != 0
 
-    def violated(self, difference: ExactDeviation) -> int | None:
-        """A relation that does not hold; None if all do."""
+    def violated(self, deviation: ExactDeviation) -> int | None:
+        """The first relation that does not hold; None if all hold."""
         sums: defaultdict[int, Rational] = defaultdict(int)
-        for cell, move in difference.by_cell.items():
+        for cell, numerator in deviation.by_cell.items():
             for row, weight in self.relations_of(cell):
-                sums[row] += weight * move
+                sums[row] += weight * numerator
         return next((row for row, total in sums.items() if total), None)
 
-    def multiple(self, difference: ExactDeviation, way: int = 1) -> Bound:
-        """The largest multiple of the difference, or (``way`` −1) of its reverse, that keeps all bounds."""
-        fits = self._fits.setdefault(difference, {})
-        if way not in fits:
-            least, share = -1, 1  # the least slack for its move so far, as least/unit for share/over; −1: no bound yet
-            for cell, move in difference.by_cell.items():
-                slack = self.high[cell] if move * way > 0 else self.low[cell]
-                if slack is not None and (least < 0 or abs(slack) * share < least * abs(move)):
-                    least, share = abs(slack), abs(move)
-            fits[way] = math.inf if least < 0 else Fraction(least * difference.denominator, share * self.unit)
-        return fits[way]
+    def multiple(self, deviation: ExactDeviation, direction: int = 1) -> Bound:
+        """The largest multiple of a deviation, or (``direction`` −1) of its reverse, within all bounds."""
+        multiples = self._multiples.setdefault(deviation, {})
+        if direction not in multiples:
+            slack, amount = -1, 1  # the pair with the least quotient so far; −1: no bound so far
+            for cell, numerator in deviation.by_cell.items():
+                bound = self.high[cell] if numerator * direction > 0 else self.low[cell]
+                if bound is not None and (slack < 0 or abs(bound) * amount < slack * abs(numerator)):
+                    slack, amount = abs(bound), abs(numerator)
+            multiples[direction] = (
+                math.inf if slack < 0 else Fraction(slack * deviation.denominator, amount * self.unit)
+            )
+        return multiples[direction]
 
-    def reach(self, difference: ExactDeviation, cell: int, way: int = 1) -> Bound:
-        """How far the largest multiple moves a cell: up if positive."""
-        move = way * difference.by_cell.get(cell, 0)
-        multiple = self.multiple(difference, way) if move else Fraction(0)
-        return (
-            math.copysign(multiple, move) if isinstance(multiple, float) else multiple * move / difference.denominator
-        )
+    def reach(self, deviation: ExactDeviation, cell: int, direction: int = 1) -> Bound:
+        """The deviation of a cell in the largest multiple: positive if upwards."""
+        numerator = direction * deviation.by_cell.get(cell, 0)
+        multiple = self.multiple(deviation, direction) if numerator else Fraction(0)
+        if isinstance(multiple, float):
+            return math.copysign(multiple, numerator)
+        return multiple * numerator / deviation.denominator
 
     def combine(self, cell: int, sign: int, multipliers: Mapping[int, Fraction]) -> Combination:
-        """What relations times multipliers say about a cell's way up (``sign`` 1) or down (−1).
-
-        Whatever the multipliers, the bound holds; good ones give a good one.
-        """
-        over = math.lcm(*(y.denominator for y in multipliers.values()))
-        left: defaultdict[int, Rational] = defaultdict(int, {cell: sign * over})
+        """The bound on a cell up (``sign`` 1) or down (−1) from relations times multipliers; any multipliers give a valid one."""
+        denominator = math.lcm(*(y.denominator for y in multipliers.values()))
+        left: defaultdict[int, Rational] = defaultdict(int, {cell: sign * denominator})
         for row, y in multipliers.items():
-            times = y.numerator * (over // y.denominator)
+            numerator = y.numerator * (denominator // y.denominator)
             for i, weight in self.relation(row):
-                left[i] -= times * weight
+                left[i] -= numerator * weight
         remaining: dict[int, Fraction] = {}
-        most: Rational | None = 0
+        total: Rational | None = 0
         for i in sorted(i for i, weight in left.items() if weight and self.is_uncertain(i)):
-            remaining[i] = Fraction(left[i]) / over
+            remaining[i] = Fraction(left[i]) / denominator
             slack = self.high[i] if left[i] > 0 else self.low[i]
-            most = None if slack is None or most is None else most + left[i] * slack
-        bound = math.inf if most is None else Fraction(most) / (over * self.unit)
+            total = None if slack is None or total is None else total + left[i] * slack
+        bound = math.inf if total is None else Fraction(total) / (denominator * self.unit)
         return Combination(dict(multipliers), remaining, bound)
 
 
-def _whole(bound: Bound, unit: int) -> int | None:
+def _in_units(bound: Bound, unit: int) -> int | None:
     return bound.numerator * (unit // bound.denominator) if isinstance(bound, Fraction) else None
 
 
 def _weights(data: FloatArray) -> NDArray[np.object_]:
-    """Weights as whole numbers where they are, else as fractions."""
+    """Weights as integers if they are integers, else as simple fractions."""
     different, which = np.unique(data, return_inverse=True)
     exact = np.empty(len(different), dtype=object)
     exact[:] = [int(weight) if weight.is_integer() else simple_fraction(weight) for weight in different.tolist()]

@@ -1,4 +1,4 @@
-"""How far a cell goes, decided in exact arithmetic: for certificates, and for verdicts that hinge on numerical error."""
+"""How far a cell can deviate, in exact arithmetic: for certificates, and for verdicts that depend on rounding error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy import sparse
 from discreet.arrays import FloatArray, IntArray
 from discreet.attackers import Attacker
 from discreet.inference.deviations import Deviation
-from discreet.inference.exact_lp import Combination, ExactDeviation, ExactProgram
+from discreet.inference.exact_lp import DIRECTIONS, Combination, ExactDeviation, ExactProgram
 from discreet.inference.exact_numbers import Bound
 from discreet.inference.exact_simplex import maximize_exactly
 from discreet.inference.extreme_points import ExtremePoints
@@ -19,36 +19,33 @@ from discreet.inference.requirements import exact_slacks, required_levels
 from discreet.problem import Problem
 from discreet.protection import Protection
 
-SIGNS = (-1, 1)  # down and up
-
 
 class ExactReach:
-    """What somebody can infer, exactly, who holds cells possible so far below and above their true values.
-
-    ``stake`` is the protection that each cell needs.
-    """
+    """The farthest deviations within bounds. ``stake`` is the largest protection level of each cell."""
 
     def __init__(
         self, relations: sparse.csr_array, low: Sequence[Bound], high: Sequence[Bound], stake: FloatArray
     ) -> None:
         self.program = ExactProgram(relations, low, high)
-        self._pushes = ExtremePoints(relations, low, high, stake)
+        self._extreme_points = ExtremePoints(relations, low, high, stake)
 
     @classmethod
     def against(cls, problem: Problem, protection: Protection, attacker: Attacker) -> ExactReach:
+        """The farthest deviations that an attacker cannot exclude."""
         stake = required_levels(problem, protection, attacker).max(axis=0)
         return cls(problem.table.relations, *exact_slacks(problem, protection, attacker), stake)
 
     def settle(
         self, cell: int, sign: int, shown: ExactDeviation | None = None
     ) -> tuple[ExactDeviation | None, Combination]:
-        """From both sides: a table that goes as far as is shown, and why nothing goes farther. ``shown`` is a start.
+        """A deviation that takes a cell as far as is proven possible, and a combination that bounds it; the two mostly meet.
 
-        A solver's last basis is made exact; where that does not close the gap, the simplex method goes on in rationals.
+        The search starts from ``shown``. The last basis of a solver is reconstructed exactly; if a gap is left, the simplex
+        method continues in rational numbers.
         """
         best = single_relation_bound(self.program, cell, sign)
         if reach_of(self.program, shown, cell, sign) < best.bound:
-            for primal, dual in self._pushes.push(cell, sign):
+            for primal, dual in self._extreme_points.solutions(cell, sign):
                 shown, limit = reconstruct_extreme(self.program, cell, sign, primal, dual, shown)
                 best = min(best, limit, key=lambda one: one.bound)
                 if reach_of(self.program, shown, cell, sign) >= best.bound:
@@ -59,13 +56,13 @@ class ExactReach:
         return shown, best
 
     def reach(self, cells: IntArray) -> tuple[FloatArray, list[Deviation]]:
-        """How far each cell goes down and up, shape (2, cells), and the tables that show it: down, up, down, up …"""
+        """The farthest deviation of each cell down and up, shape (2, cells), and the tables that prove it: down, up, down …"""
         reach = np.zeros((2, len(cells)))
         tables = []
         for k, cell in enumerate(cells.tolist()):
-            for side, sign in enumerate(SIGNS):
+            for side, sign in enumerate(DIRECTIONS):
                 shown, _ = self.settle(cell, sign)
                 reach[side, k] = float(reach_of(self.program, shown, cell, sign))
-                moves = {} if shown is None else {i: move / shown.denominator for i, move in shown.by_cell.items()}
-                tables.append(Deviation(np.array(list(moves), dtype=np.int64), np.array(list(moves.values()))))
+                amounts = {} if shown is None else {i: part / shown.denominator for i, part in shown.by_cell.items()}
+                tables.append(Deviation(np.array(list(amounts), dtype=np.int64), np.array(list(amounts.values()))))
         return reach, tables

@@ -1,4 +1,4 @@
-"""Linear programs that push one cell as far as it goes, and tell the multipliers that prove it goes no farther."""
+"""Linear programs that maximize the deviation of one cell, with the multipliers that bound it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from discreet.inference.congruent_tables import components, solver_time_limit
 from discreet.inference.exact_numbers import Bound
 from discreet.solvers import Model, new_model
 
-Primal = tuple[Sequence[int], FloatArray]  # cells and their moves
+Primal = tuple[Sequence[int], FloatArray]  # cells and their deviations
 Dual = tuple[Sequence[int], FloatArray]  # relations and their multipliers
 
 
 class ExtremePoints:
-    """What an attacker cannot rule out, a linear program a connected component. ``stake`` is the protection a cell needs."""
+    """One linear program per connected component. ``stake`` is the largest protection level of each cell."""
 
     def __init__(
         self, relations: sparse.csr_array, low: Sequence[Bound], high: Sequence[Bound], stake: FloatArray
@@ -29,7 +29,7 @@ class ExtremePoints:
 
     @cached_property
     def _components(self) -> dict[int, _Component]:
-        """By cell; worked out when first needed, which for safe tables may be never."""
+        """The component of each cell."""
         relations = sparse.csc_array(self.relations)
         found = {}
         for cells, _ in components(self.relations, self.low < self.high):
@@ -37,11 +37,11 @@ class ExtremePoints:
             found.update(dict.fromkeys(cells.tolist(), component))
         return found
 
-    def push(self, cell: int, sign: int) -> Iterator[tuple[Primal, Dual]]:
-        """Solutions of the same program; a further one only helps where numerical trouble spoilt those before."""
+    def solutions(self, cell: int, sign: int) -> Iterator[tuple[Primal, Dual]]:
+        """Solutions that maximize ``sign · d[cell]``; further ones only help if the earlier ones are inaccurate."""
         component = self._components.get(cell)
         if component is not None:
-            yield from component.push(cell, sign, float(self.stake[cell]))
+            yield from component.solutions(cell, sign, float(self.stake[cell]))
 
 
 class _Component:
@@ -54,15 +54,15 @@ class _Component:
         slack = np.concatenate([-low, high])
         slack = slack[np.isfinite(slack) & (slack > 0)]
         self.unit = float(np.median(slack)) if len(slack) else 1.0
-        self._aim = 0
+        self._objective_column = 0
 
     @cached_property
-    def _at(self) -> dict[int, int]:
+    def _column_of(self) -> dict[int, int]:
         return {cell: k for k, cell in enumerate(self.cells.tolist())}
 
     @cached_property
     def _model(self) -> Model:
-        """Kept from push to push: the last solution is a good start for the next one."""
+        """One model for all cells, because the last solution is a good start for the next one."""
         return self._load(self.unit, "primal")
 
     def _load(self, unit: float, simplex: Literal["primal", "dual"]) -> Model:
@@ -72,21 +72,20 @@ class _Component:
         model.maximize(True)
         return model
 
-    def push(self, cell: int, sign: int, stake: float) -> Iterator[tuple[Primal, Dual]]:
-        at = self._at[cell]
-        model = self._model
-        model.set_cost(np.array([self._aim]), np.zeros(1))
-        self._aim = at
-        yield from self._solve(model, at, sign, self.unit)
-        # Numbers of very different size may be too much for a solver; in units of what is at stake they need not be.
+    def solutions(self, cell: int, sign: int, stake: float) -> Iterator[tuple[Primal, Dual]]:
+        column = self._column_of[cell]
+        self._model.set_cost(np.array([self._objective_column]), np.zeros(1))
+        self._objective_column = column
+        yield from self._solve(self._model, column, sign, self.unit)
+        # If slacks are of very different size, a program in units of the protection level may be more accurate.
         if stake > 0:
-            yield from self._solve(self._load(stake, "dual"), at, sign, stake)
+            yield from self._solve(self._load(stake, "dual"), column, sign, stake)
 
-    def _solve(self, model: Model, at: int, sign: int, unit: float) -> Iterator[tuple[Primal, Dual]]:
-        model.set_cost(np.array([at]), np.array([float(sign)]))
+    def _solve(self, model: Model, column: int, sign: int, unit: float) -> Iterator[tuple[Primal, Dual]]:
+        model.set_cost(np.array([column]), np.array([float(sign)]))
         solution = model.solve(solver_time_limit(self.relations))
-        move = solution.primal * unit if solution.optimal else solution.ray
-        if move is not None:
-            support = np.flatnonzero(move)
+        deviation = solution.primal * unit if solution.optimal else solution.ray
+        if deviation is not None:
+            support = np.flatnonzero(deviation)
             dual = solution.row_dual if solution.optimal else np.zeros(len(self.rows))
-            yield (self.cells[support].tolist(), move[support]), (self.rows.tolist(), dual)
+            yield (self.cells[support].tolist(), deviation[support]), (self.rows.tolist(), dual)

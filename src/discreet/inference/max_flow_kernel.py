@@ -1,4 +1,4 @@
-"""Largest flows through one network, for many arcs in one go: compiled, and in a module of its own as that takes a while."""
+"""Maximum flows for many arcs of one network, compiled. A module of its own, because compiling takes a while."""
 
 from __future__ import annotations
 
@@ -9,94 +9,96 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
 from discreet.compiled import compiled
 
-MIN_BUFFER_SIZE = 1 << 16
+MIN_BUFFER_SIZE = 1 << 16  # entries, so that small networks return all circulations at once
 
 
-class Lanes(NamedTuple):
-    """Every arc as two lanes, one a direction, in the order of the nodes they leave. Loops are left out.
+class ResidualNetwork(NamedTuple):
+    """Two residual edges per arc, one per direction, ordered by the node that they leave. Loops are left out.
 
-    ``slack`` is what a lane can still take; what is pushed along a lane makes slack on its mate.
+    A flow along an edge reduces its ``slack`` and increases that of the reverse edge.
     """
 
-    start: SmallIntArray  # (nodes + 1): where the lanes leaving a node begin
+    start: SmallIntArray  # (nodes + 1): position of the first edge that leaves a node
     to: SmallIntArray
-    mate: SmallIntArray
+    reverse: SmallIntArray
     arc: SmallIntArray
-    way: SmallIntArray  # 1 along the arc, that is up; 0 against it, down
+    direction: SmallIntArray  # 1 along the arc, which is up; 0 against it, which is down
     slack: FloatArray
-    of: SmallIntArray  # (2, arcs): the lanes of an arc, down and up; -1 for loops
+    of: SmallIntArray  # (2, arcs): the edges of an arc, down and up; -1 for loops
 
 
 class FlowSearchState(NamedTuple):
-    """What searches write down. It is not cleared in between: entries count only with the number of the current search."""
+    """Work space of searches. It is not cleared in between: entries count only if they have the current number."""
 
-    number: IntArray  # (1): of the current search
-    seen: IntArray  # by node: the last search that got there
-    near: IntArray  # by node: the last search that it was one step from the sink of
-    last: SmallIntArray  # by node: the lane that step takes
-    by: SmallIntArray  # by node: the lane it was reached by; when pushing, the next one to look at
+    number: IntArray  # (1): number of the current search
+    seen: IntArray  # by node: the last search that reached it
+    near: IntArray  # by node: the last search in which an edge led from it to the sink
+    last: SmallIntArray  # by node: that edge
+    by: SmallIntArray  # by node: the edge by which it was reached; in a blocking flow, the next edge to try
     depth: SmallIntArray  # by node
     queue: SmallIntArray
-    path: SmallIntArray  # lanes, from the sink back to the source
-    length: IntArray  # (1): of the path
-    moved: FloatArray  # by arc
-    touched: SmallIntArray  # arcs that moved
+    path: SmallIntArray  # edges, from the sink back to the source
+    length: IntArray  # (1): number of edges of the path
+    flow: FloatArray  # by arc
+    touched: SmallIntArray  # arcs whose flow was changed
     is_touched: BoolArray
-    touches: IntArray  # (1): how many did
+    touches: IntArray  # (1): number of touched arcs
 
 
 class FlowTask(NamedTuple):
-    bound: FloatArray  # (2, arcs): how far each arc may move down and up, in whole numbers
-    knot: SmallIntArray  # by node: endless arcs lead to and fro only within a knot
+    """The bounds of the arcs, and the deviations that are required of the targets."""
+
+    bound: FloatArray  # (2, arcs): largest deviation down and up, in integers
+    component: SmallIntArray  # by node: the strongly connected component of unbounded arcs
     targets: IntArray
-    level: FloatArray  # (2, arcs): infinite where an arc shall move as far as it goes
+    level: FloatArray  # (2, arcs): infinite for the farthest deviation
     sliding: FloatArray
     tolerance: float  # share of a level that may be missing
-    unit: float  # the move that stands for an endless one
+    unit: float  # the flow that represents an unbounded circulation
 
 
 class FlowResults(NamedTuple):
-    """What has come out so far, about targets only."""
+    """The deviations found so far, of targets only."""
 
     is_target: BoolArray
     reach: FloatArray  # (2, arcs)
-    farthest: BoolArray  # (2, arcs): it can go no farther
-    by: IntArray  # (2, arcs): number of the circulation that shows it; -1: none
+    farthest: BoolArray  # (2, arcs): whether no larger deviation exists
+    by: IntArray  # (2, arcs): number of the circulation that reaches it; -1: no circulation
 
 
 class Circulations(NamedTuple):
-    """One after the other: which arcs they move, and how far."""
+    """The arcs and flows of all circulations, one after the other; circulation ``k`` begins at ``begin[k]``."""
 
     begin: IntArray
     arc: IntArray
-    move: FloatArray
+    flow: FloatArray
 
 
 def maximize_flows(
     tail: IntArray, head: IntArray, nodes: int, task: FlowTask, keep: bool
 ) -> tuple[FlowResults, Circulations]:
-    """Move every target by its levels, or as far as it goes; ``keep`` the circulations, which may fill gigabytes, or not."""
-    arcs = len(tail)
-    lanes, marks = _lanes(tail, head, nodes, task.bound), _marks(nodes, arcs)
+    """Deviations of all targets by their levels, or the farthest ones; ``keep`` keeps the circulations, maybe gigabytes."""
+    n = len(tail)
+    residual, state = _residual_network(tail, head, nodes, task.bound), _new_state(nodes, n)
     shape = task.bound.shape
-    is_target = np.zeros(arcs, dtype=bool)
+    is_target = np.zeros(n, dtype=bool)
     is_target[task.targets] = True
     shown = FlowResults(is_target, np.zeros(shape), task.bound == 0, np.full(shape, -1))
-    # The buffer is emptied whenever the next target might not fit in.
-    size = max(MIN_BUFFER_SIZE, 4 * (arcs + 1))
-    begin, arc, move = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64), np.zeros(size)
-    parts, done, number = [(begin[:0], arc[:0], move[:0])], 0, 0
+    # The buffer is emptied whenever the next target might not fit.
+    size = max(MIN_BUFFER_SIZE, 4 * (n + 1))
+    begin, arc, flow = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64), np.zeros(size)
+    kept, done, number = [(begin[:0], arc[:0], flow[:0])], 0, 0
     while done < len(task.targets):
-        done, tables = _explore(lanes, marks, task, shown, begin, arc, move, done, number)
+        done, tables = _search_targets(residual, state, task, shown, begin, arc, flow, done, number)
         if keep:
             used = begin[tables]
-            parts.append((np.diff(begin[: tables + 1]), arc[:used].copy(), move[:used].copy()))
+            kept.append((np.diff(begin[: tables + 1]), arc[:used].copy(), flow[:used].copy()))
             number += tables
-    lengths, arcs_moved, moves = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return shown, Circulations(np.r_[0, np.cumsum(lengths)], arcs_moved, moves)
+    lengths, arcs, flows = (np.concatenate(part) for part in zip(*kept, strict=True))
+    return shown, Circulations(np.r_[0, np.cumsum(lengths)], arcs, flows)
 
 
-def _lanes(tail: IntArray, head: IntArray, nodes: int, bound: FloatArray) -> Lanes:
+def _residual_network(tail: IntArray, head: IntArray, nodes: int, bound: FloatArray) -> ResidualNetwork:
     arc = np.flatnonzero(tail != head)
     k = len(arc)
     leaves, to = np.r_[head[arc], tail[arc]], np.r_[tail[arc], head[arc]]  # all down, then all up
@@ -105,45 +107,43 @@ def _lanes(tail: IntArray, head: IntArray, nodes: int, bound: FloatArray) -> Lan
     place[order] = np.arange(2 * k)
     of = np.full(bound.shape, -1, dtype=np.int32)
     of[0, arc], of[1, arc] = place[:k], place[k:]
-    return Lanes(
+    return ResidualNetwork(
         start=np.searchsorted(leaves[order], np.arange(nodes + 1)).astype(np.int32),
         to=to[order].astype(np.int32),
-        mate=np.r_[place[k:], place[:k]][order],
+        reverse=np.r_[place[k:], place[:k]][order],
         arc=np.r_[arc, arc][order].astype(np.int32),
-        way=(order >= k).astype(np.int32),
+        direction=(order >= k).astype(np.int32),
         slack=bound[:, arc].ravel()[order],
         of=of,
     )
 
 
-def _marks(nodes: int, arcs: int) -> FlowSearchState:
+def _new_state(nodes: int, arcs: int) -> FlowSearchState:
     number, length, touches = np.zeros((3, 1), dtype=np.int64)
     seen, near = np.zeros((2, nodes), dtype=np.int64)
     last, by, depth, queue, path = np.zeros((5, nodes), dtype=np.int32)
-    moved, touched, is_touched = np.zeros(arcs), np.zeros(arcs, dtype=np.int32), np.zeros(arcs, dtype=bool)
-    return FlowSearchState(
-        number, seen, near, last, by, depth, queue, path, length, moved, touched, is_touched, touches
-    )
+    flow, touched, is_touched = np.zeros(arcs), np.zeros(arcs, dtype=np.int32), np.zeros(arcs, dtype=bool)
+    return FlowSearchState(number, seen, near, last, by, depth, queue, path, length, flow, touched, is_touched, touches)
 
 
 # -- compiled from here on ------------------------------------------------------------------------------------
 
 
 @compiled
-def _explore(
-    lanes: Lanes,
-    marks: FlowSearchState,
+def _search_targets(
+    residual: ResidualNetwork,
+    state: FlowSearchState,
     task: FlowTask,
     shown: FlowResults,
     begin: IntArray,
     arc: IntArray,
-    move: FloatArray,
+    flow: FloatArray,
     done: int,
     number: int,
 ) -> tuple[int, int]:
-    """Go on until all targets are done or the buffer is full: how many are done, and how many circulations are in it."""
+    """Search until all targets are done or the buffer is full: the numbers of targets done and of circulations in it."""
     tables, size = 0, 0
-    while done < len(task.targets) and size + 3 * (len(marks.moved) + 1) <= len(arc) and tables + 3 < len(begin):
+    while done < len(task.targets) and size + 3 * (len(state.flow) + 1) <= len(arc) and tables + 3 < len(begin):
         k = task.targets[done]
         done += 1
         for step in range(3):
@@ -152,215 +152,219 @@ def _explore(
                 aim = task.level[0, k]
             elif step == 1:
                 aim = max(task.level[1, k], task.sliding[k] - shown.reach[0, k])
-            else:  # up there was less than was missing: the rest must come from below
+            else:  # the deviation up was less than the sliding level required, so the rest must come from below
                 aim = task.sliding[k] - shown.reach[1, k]
             enough = min(aim * (1 - task.tolerance), task.bound[side, k])
             if shown.farthest[side, k] or shown.reach[side, k] >= enough:
                 continue
-            amount, is_most = _move(lanes, marks, task, k, side, aim)
+            amount, is_farthest = _deviate(residual, state, task, k, side, aim)
             if amount > 0:
-                own = task.unit if amount == np.inf else amount
                 arc[size] = k
-                move[size] = own * (2 * side - 1)
+                flow[size] = (task.unit if amount == np.inf else amount) * (2 * side - 1)
                 size += 1
-                for i in range(marks.touches[0]):
-                    if marks.moved[marks.touched[i]] != 0:
-                        arc[size] = marks.touched[i]
-                        move[size] = marks.moved[marks.touched[i]]
+                for i in range(state.touches[0]):
+                    if state.flow[state.touched[i]] != 0:
+                        arc[size] = state.touched[i]
+                        flow[size] = state.flow[state.touched[i]]
                         size += 1
-                _credit(task, shown, arc, move, begin[tables], size, number + tables)
-            if is_most:
+                _credit(task, shown, arc, flow, begin[tables], size, number + tables)
+            if is_farthest:
                 shown.farthest[side, k] = True
                 shown.reach[side, k] = amount
                 shown.by[side, k] = number + tables if amount > 0 else -1
             if amount > 0:
                 tables += 1
                 begin[tables] = size
-            _reset(lanes, marks, task, k)
+            _reset(residual, state, task, k)
     return done, tables
 
 
 @compiled
-def _move(lanes: Lanes, marks: FlowSearchState, task: FlowTask, k: int, side: int, aim: float) -> tuple[float, bool]:
-    """Move one arc by ``aim`` or as far as it goes: by how much, and whether there can be no more.
+def _deviate(
+    residual: ResidualNetwork, state: FlowSearchState, task: FlowTask, k: int, side: int, aim: float
+) -> tuple[float, bool]:
+    """A deviation of one arc by ``aim``, or the farthest one: its size, and whether it is the farthest.
 
-    What goes through the arc comes back through the others: a flow from where the arc ends to where it starts.
+    It is a flow through the other arcs, from the node that the arc enters to the node that it leaves.
     """
-    own = task.bound[side, k]
-    if lanes.of[side, k] < 0:  # a loop: nothing else need move
-        return own, True
-    source, sink = lanes.to[lanes.of[side, k]], lanes.to[lanes.of[1 - side, k]]
-    lanes.slack[lanes.of[0, k]] = 0.0
-    lanes.slack[lanes.of[1, k]] = 0.0
-    if own == np.inf and task.knot[source] == task.knot[sink] and _find(lanes, marks, source, sink, np.inf):
-        _push(lanes, marks, task, task.unit)
+    bound = task.bound[side, k]
+    if residual.of[side, k] < 0:  # a loop deviates alone
+        return bound, True
+    source, sink = residual.to[residual.of[side, k]], residual.to[residual.of[1 - side, k]]
+    residual.slack[residual.of[0, k]] = 0.0
+    residual.slack[residual.of[1, k]] = 0.0
+    if (
+        bound == np.inf
+        and task.component[source] == task.component[sink]
+        and _find_path(residual, state, source, sink, np.inf)
+    ):
+        _push(residual, state, task.unit)
         return np.inf, True
     leaving, arriving = 0.0, 0.0
-    for lane in range(lanes.start[source], lanes.start[source + 1]):
-        leaving += lanes.slack[lane]
-    for lane in range(lanes.start[sink], lanes.start[sink + 1]):
-        arriving += lanes.slack[lanes.mate[lane]]
-    most = min(own, leaving, arriving)
+    for edge in range(residual.start[source], residual.start[source + 1]):
+        leaving += residual.slack[edge]
+    for edge in range(residual.start[sink], residual.start[sink + 1]):
+        arriving += residual.slack[residual.reverse[edge]]
+    most = min(bound, leaving, arriving)
     goal = min(aim, most)
-    if goal < np.inf and _find(lanes, marks, source, sink, goal):  # most often one path will do
-        amount = _push(lanes, marks, task, own)
+    if goal < np.inf and _find_path(residual, state, source, sink, goal):  # mostly one path is enough
+        amount = _push(residual, state, bound)
         return amount, amount >= most
     amount, before = 0.0, -1.0
     enough = min(aim * (1 - task.tolerance), most)
     while before < amount < enough:
         before = amount
-        amount = _block(lanes, marks, task, source, sink, own, enough, amount)
+        amount = _blocking_flow(residual, state, source, sink, bound, enough, amount)
     return amount, amount == before or amount >= most
 
 
 @compiled
-def _find(lanes: Lanes, marks: FlowSearchState, source: int, sink: int, least: float) -> bool:
-    """Look for a shortest path along which ``least`` can be pushed, and write it down."""
-    marks.number[0] += 1
-    now = marks.number[0]
-    for lane in range(lanes.start[sink], lanes.start[sink + 1]):
-        if lanes.slack[lanes.mate[lane]] >= least:
-            marks.near[lanes.to[lane]] = now
-            marks.last[lanes.to[lane]] = lanes.mate[lane]
-    marks.seen[source] = now
-    marks.seen[sink] = now
-    marks.queue[0] = source
+def _find_path(residual: ResidualNetwork, state: FlowSearchState, source: int, sink: int, least: float) -> bool:
+    """Find a shortest path whose slack is at least ``least``, and store it; False if there is none."""
+    state.number[0] += 1
+    now = state.number[0]
+    for edge in range(residual.start[sink], residual.start[sink + 1]):
+        if residual.slack[residual.reverse[edge]] >= least:
+            state.near[residual.to[edge]] = now
+            state.last[residual.to[edge]] = residual.reverse[edge]
+    state.seen[source] = now
+    state.seen[sink] = now
+    state.queue[0] = source
     first, last = 0, 1
     while first < last:
-        node = marks.queue[first]
-        if marks.near[node] == now:
-            marks.path[0] = marks.last[node]
-            marks.length[0] = 1
+        node = state.queue[first]
+        if state.near[node] == now:
+            state.path[0] = state.last[node]
+            state.length[0] = 1
             while node != source:
-                marks.path[marks.length[0]] = marks.by[node]
-                marks.length[0] += 1
-                node = lanes.to[lanes.mate[marks.by[node]]]
+                state.path[state.length[0]] = state.by[node]
+                state.length[0] += 1
+                node = residual.to[residual.reverse[state.by[node]]]
             return True
         first += 1
-        for lane in range(lanes.start[node], lanes.start[node + 1]):
-            there = lanes.to[lane]
-            if lanes.slack[lane] >= least and marks.seen[there] != now:
-                marks.seen[there] = now
-                marks.by[there] = lane
-                marks.queue[last] = there
+        for edge in range(residual.start[node], residual.start[node + 1]):
+            there = residual.to[edge]
+            if residual.slack[edge] >= least and state.seen[there] != now:
+                state.seen[there] = now
+                state.by[there] = edge
+                state.queue[last] = there
                 last += 1
-                if marks.near[there] == now:
+                if state.near[there] == now:
                     first = last - 1
                     break
     return False
 
 
 @compiled
-def _block(
-    lanes: Lanes,
-    marks: FlowSearchState,
-    task: FlowTask,
+def _blocking_flow(
+    residual: ResidualNetwork,
+    state: FlowSearchState,
     source: int,
     sink: int,
-    own: float,
+    bound: float,
     enough: float,
     amount: float,
 ) -> float:
-    """Push along shortest paths until none of that length is left (one phase of Dinic's algorithm) or it is enough."""
-    marks.number[0] += 1
-    now = marks.number[0]
-    marks.seen[source] = now
-    marks.depth[source] = 0
-    marks.queue[0] = source
+    """A blocking flow (one phase of Dinic's algorithm), which ends early if it is enough."""
+    state.number[0] += 1
+    now = state.number[0]
+    state.seen[source] = now
+    state.depth[source] = 0
+    state.queue[0] = source
     first, last = 0, 1
-    while first < last and marks.seen[sink] != now:
-        node = marks.queue[first]
+    while first < last and state.seen[sink] != now:
+        node = state.queue[first]
         first += 1
-        for lane in range(lanes.start[node], lanes.start[node + 1]):
-            there = lanes.to[lane]
-            if lanes.slack[lane] > 0 and marks.seen[there] != now:
-                marks.seen[there] = now
-                marks.depth[there] = marks.depth[node] + 1
-                marks.by[there] = lanes.start[there]
-                marks.queue[last] = there
+        for edge in range(residual.start[node], residual.start[node + 1]):
+            there = residual.to[edge]
+            if residual.slack[edge] > 0 and state.seen[there] != now:
+                state.seen[there] = now
+                state.depth[there] = state.depth[node] + 1
+                state.by[there] = residual.start[there]
+                state.queue[last] = there
                 last += 1
                 if there == sink:
                     break
-    if marks.seen[sink] != now:
+    if state.seen[sink] != now:
         return amount
-    # Back from the sink: a step to a node nearer to the source leads on, unless what comes before it is used up.
-    marks.length[0] = 0
+    # Paths are built backwards from the sink, each edge from a node that is one step nearer to the source.
+    state.length[0] = 0
     node = sink
     while True:
         if node == source:
-            amount += _push(lanes, marks, task, own - amount)
+            amount += _push(residual, state, bound - amount)
             if amount >= enough:
                 return amount
-            marks.length[0] = 0
+            state.length[0] = 0
             node = sink
         stuck = True
-        while marks.by[node] < lanes.start[node + 1]:
-            there, lane = lanes.to[marks.by[node]], lanes.mate[marks.by[node]]
-            if marks.seen[there] == now and marks.depth[there] == marks.depth[node] - 1 and lanes.slack[lane] > 0:
-                marks.path[marks.length[0]] = lane
-                marks.length[0] += 1
+        while state.by[node] < residual.start[node + 1]:
+            there, edge = residual.to[state.by[node]], residual.reverse[state.by[node]]
+            if state.seen[there] == now and state.depth[there] == state.depth[node] - 1 and residual.slack[edge] > 0:
+                state.path[state.length[0]] = edge
+                state.length[0] += 1
                 node = there
                 stuck = False
                 break
-            marks.by[node] += 1
+            state.by[node] += 1
         if stuck and node == sink:
             return amount
         if stuck:
-            marks.length[0] -= 1
-            node = lanes.to[marks.path[marks.length[0]]]
-            marks.by[node] += 1
+            state.length[0] -= 1
+            node = residual.to[state.path[state.length[0]]]
+            state.by[node] += 1
 
 
 @compiled
-def _push(lanes: Lanes, marks: FlowSearchState, task: FlowTask, most: float) -> float:
-    """Push as much as fits along the path written down; how much."""
+def _push(residual: ResidualNetwork, state: FlowSearchState, most: float) -> float:
+    """Push the largest flow along the stored path, at most ``most``; its size."""
     amount = most
-    for i in range(marks.length[0]):
-        amount = min(amount, lanes.slack[marks.path[i]])
-    for i in range(marks.length[0]):
-        lane = marks.path[i]
-        arc, way = lanes.arc[lane], lanes.way[lane]
-        if not marks.is_touched[arc]:
-            marks.is_touched[arc] = True
-            marks.touched[marks.touches[0]] = arc
-            marks.touches[0] += 1
-        marks.moved[arc] += amount * (2 * way - 1)
-        lanes.slack[lanes.mate[lane]] += amount
-        if lanes.slack[lane] < np.inf:
-            lanes.slack[lane] -= amount
+    for i in range(state.length[0]):
+        amount = min(amount, residual.slack[state.path[i]])
+    for i in range(state.length[0]):
+        edge = state.path[i]
+        arc, direction = residual.arc[edge], residual.direction[edge]
+        if not state.is_touched[arc]:
+            state.is_touched[arc] = True
+            state.touched[state.touches[0]] = arc
+            state.touches[0] += 1
+        state.flow[arc] += amount * (2 * direction - 1)
+        residual.slack[residual.reverse[edge]] += amount
+        if residual.slack[edge] < np.inf:
+            residual.slack[edge] -= amount
     return amount
 
 
 @compiled
 def _credit(
-    task: FlowTask, shown: FlowResults, arc: IntArray, move: FloatArray, begin: int, end: int, number: int
+    task: FlowTask, shown: FlowResults, arc: IntArray, flow: FloatArray, begin: int, end: int, number: int
 ) -> None:
-    """The largest multiples of a circulation, forwards and backwards, show something about every target in it."""
+    """Update the reach of every target by the largest multiples of a circulation and of its reverse."""
     for forwards in range(2):
         multiple = np.inf
         for i in range(begin, end):
-            side = forwards if move[i] > 0 else 1 - forwards
-            multiple = min(multiple, task.bound[side, arc[i]] / abs(move[i]))
+            side = forwards if flow[i] > 0 else 1 - forwards
+            multiple = min(multiple, task.bound[side, arc[i]] / abs(flow[i]))
         if multiple == 0:
             continue
         for i in range(begin, end):
-            side, far = forwards if move[i] > 0 else 1 - forwards, multiple * abs(move[i])
-            if shown.is_target[arc[i]] and far > shown.reach[side, arc[i]]:
+            side, reach = forwards if flow[i] > 0 else 1 - forwards, multiple * abs(flow[i])
+            if shown.is_target[arc[i]] and reach > shown.reach[side, arc[i]]:
                 bound = task.bound[side, arc[i]]
-                # What is stopped by its own bound gets there exactly.
-                shown.reach[side, arc[i]] = bound if bound / abs(move[i]) == multiple else far
+                # A deviation that is limited by its own bound equals it exactly.
+                shown.reach[side, arc[i]] = bound if bound / abs(flow[i]) == multiple else reach
                 shown.by[side, arc[i]] = number
 
 
 @compiled
-def _reset(lanes: Lanes, marks: FlowSearchState, task: FlowTask, k: int) -> None:
-    """Put everything back in its place."""
-    marks.touched[marks.touches[0]] = k
-    for i in range(marks.touches[0] + 1):
-        arc = marks.touched[i]
-        marks.is_touched[arc] = False
-        marks.moved[arc] = 0.0
-        if lanes.of[0, arc] >= 0:
-            lanes.slack[lanes.of[0, arc]] = task.bound[0, arc]
-            lanes.slack[lanes.of[1, arc]] = task.bound[1, arc]
-    marks.touches[0] = 0
+def _reset(residual: ResidualNetwork, state: FlowSearchState, task: FlowTask, k: int) -> None:
+    """Restore the slacks and flows that a search changed."""
+    state.touched[state.touches[0]] = k
+    for i in range(state.touches[0] + 1):
+        arc = state.touched[i]
+        state.is_touched[arc] = False
+        state.flow[arc] = 0.0
+        if residual.of[0, arc] >= 0:
+            residual.slack[residual.of[0, arc]] = task.bound[0, arc]
+            residual.slack[residual.of[1, arc]] = task.bound[1, arc]
+    state.touches[0] = 0

@@ -1,4 +1,4 @@
-"""What is near one column of a system of relations: compiled, and in a module of its own as that takes a while."""
+"""The columns nearest to a column of a system of relations, compiled. A module of its own, because compiling takes a while."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet.compiled import compiled
 
 
 class Incidence(NamedTuple):
-    """Which columns are in a relation, and which relations a column is in."""
+    """The columns of each relation, and the relations of each column."""
 
     row_start: SmallIntArray
     in_row: SmallIntArray
@@ -32,46 +32,46 @@ def incidence(relations: sparse.csr_array) -> Incidence:
 
 @compiled
 def nearest(incidence: Incidence, length: FloatArray, at: int, size: int) -> IntArray:
-    """Columns from the nearest on, so many at most.
+    """At most ``size`` columns, the nearest first (Dijkstra's algorithm).
 
-    To go on from a column to another one in the same relation is as far as the ``length`` of the latter.
+    A step from a column to another one in the same relation adds the ``length`` of the latter to the distance.
     """
     is_in = np.zeros(len(incidence.column_start) - 1, dtype=np.uint8)
-    is_open = np.zeros(len(incidence.row_start) - 1, dtype=np.uint8)
+    is_scanned = np.zeros(len(incidence.row_start) - 1, dtype=np.uint8)
     found = np.empty(size, dtype=np.int64)
-    many = 0
+    count = 0
     heap = [(0.0, np.int64(at))]
-    while len(heap) > 0 and many < size:
-        far, column = heappop(heap)
+    while len(heap) > 0 and count < size:
+        distance, column = heappop(heap)
         if is_in[column]:
             continue
         is_in[column] = 1
-        found[many] = column
-        many += 1
+        found[count] = column
+        count += 1
         for k in range(incidence.column_start[column], incidence.column_start[column + 1]):
             row = incidence.in_column[k]
-            if is_open[row]:  # from a nearer column
+            if is_scanned[row]:  # from a nearer column
                 continue
-            is_open[row] = 1
+            is_scanned[row] = 1
             for j in range(incidence.row_start[row], incidence.row_start[row + 1]):
                 other = np.int64(incidence.in_row[j])
                 if not is_in[other] and length[other] < np.inf:
-                    heappush(heap, (far + length[other], other))
-    return found[:many]
+                    heappush(heap, (distance + length[other], other))
+    return found[:count]
 
 
 @compiled
 def movable(incidence: Incidence, columns: IntArray) -> IntArray:
-    """Those of some columns that are left when a relation with only one of them pins it, again and again."""
+    """The columns that remain after removing, again and again, each that is the only one left in a relation."""
     is_in = np.zeros(len(incidence.column_start) - 1, dtype=np.uint8)
     left = np.zeros(len(incidence.row_start) - 1, dtype=np.int32)
     for column in columns:
         is_in[column] = 1
         for k in range(incidence.column_start[column], incidence.column_start[column + 1]):
             left[incidence.in_column[k]] += 1
-    doubtful = [np.int64(column) for column in columns]
-    while len(doubtful) > 0:
-        column = doubtful.pop()
+    queue = [np.int64(column) for column in columns]
+    while len(queue) > 0:
+        column = queue.pop()
         pinned = False
         for k in range(incidence.column_start[column], incidence.column_start[column + 1]):
             pinned |= left[incidence.in_column[k]] == 1
@@ -84,11 +84,11 @@ def movable(incidence: Incidence, columns: IntArray) -> IntArray:
             if left[row] == 1:
                 for j in range(incidence.row_start[row], incidence.row_start[row + 1]):
                     if is_in[incidence.in_row[j]]:
-                        doubtful.append(np.int64(incidence.in_row[j]))
+                        queue.append(np.int64(incidence.in_row[j]))
     kept = np.empty(len(columns), dtype=np.int64)
-    many = 0
+    count = 0
     for column in columns:
         if is_in[column]:
-            kept[many] = column
-            many += 1
-    return kept[:many]
+            kept[count] = column
+            count += 1
+    return kept[:count]

@@ -1,4 +1,4 @@
-"""Parts of a component too large for one program: most of its targets are settled by what moves near them."""
+"""Neighbourhoods of targets in a component that is too large for one program: they settle most targets."""
 
 from __future__ import annotations
 
@@ -11,68 +11,74 @@ from discreet.inference.component_search import Component, as_network, open_targ
 from discreet.inference.deviations import ComponentFindings, Deviation
 from discreet.inference.nearest_columns import NearestColumns
 
-LARGE_COMPONENT_COLUMNS = 10_000  # columns of a component, from which on those around its targets are tried first,
+LARGE_COMPONENT_COLUMNS = 10_000  # above it, one program for a verdict takes longer than neighbourhoods
 LARGE_INTERVAL_COMPONENT_COLUMNS = (
-    1_000  # or so many where most cells may be a little off: pushing all of them at once takes long there
+    1_000  # the same if most cells are published as intervals, where programs take longer
 )
-NEIGHBOURHOOD_SIZES = (300, 1_500, 6_000, 24_000)  # so many around each
-MIN_SIZE_RATIO = 4  # times than a component that one program is not too large for, to be worth it,
-TRIAL_TARGETS = 12  # which so many targets then tell
+NEIGHBOURHOOD_SIZES = (300, 1_500, 6_000, 24_000)  # columns; larger neighbourhoods are tried for what is still open
+MIN_SIZE_RATIO = 4  # smallest quotient of component and neighbourhood for which neighbourhoods can be faster
+TRIAL_TARGETS = 12  # targets on which a size is tried; fewer would say little about the others
 SHARING_DIVISOR = (
-    8  # one in so many of the smallest parts, the nearest, share it: what is far from the middle seldom moves in it
+    8  # the nearest eighth of a smallest neighbourhood shares it: farther columns can seldom deviate in it
 )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Neighbourhood:
-    """Some columns of a component, and what is asked about those in the middle, as a component of its own."""
+    """Some columns of a component as a component of its own, with targets in the middle."""
 
     columns: IntArray
     component: Component
 
     def settle(self) -> ComponentFindings:
-        """Settle what can be settled here. Columns may go farther where others move as well."""
+        """Settle its targets. In the complete component they may deviate farther."""
         found = survey(self.component)
-        more = settle(self.component, found, open_targets(self.component, found), near=True)
-        return ComponentFindings(more.reach, more.edge, [*found.tables, *more.tables], more.shown)
+        more = settle(self.component, found, open_targets(self.component, found), nearest_first=True)
+        return ComponentFindings(more.reach, more.limit, [*found.tables, *more.tables], more.shown)
 
 
-def needs_neighbourhoods(component: Component, loose: bool) -> bool:
-    """Whether parts are worth looking at: for a verdict, in a large component that is no network."""
-    many = LARGE_COMPONENT_COLUMNS if loose else LARGE_INTERVAL_COMPONENT_COLUMNS
-    return not component.intervals and len(component.low) > many and as_network(component) is None
+def needs_neighbourhoods(component: Component, mostly_exact: bool) -> bool:
+    """Whether to start with neighbourhoods: for a verdict, in a large component that is not a network.
+
+    ``mostly_exact`` says that most cells are suppressed or published exactly, not as intervals.
+    """
+    columns = LARGE_COMPONENT_COLUMNS if mostly_exact else LARGE_INTERVAL_COMPONENT_COLUMNS
+    return not component.intervals and len(component.low) > columns and as_network(component) is None
 
 
-def neighbourhoods_of(component: Component, chosen: IntArray, size: int, share: int) -> list[Neighbourhood]:
-    """So many columns around each of the chosen targets; one in ``share`` of them, the nearest, are settled with it."""
-    c, vicinity, found = component, NearestColumns(component.relations), []
+def neighbourhoods_of(component: Component, chosen: IntArray, size: int, divisor: int) -> list[Neighbourhood]:
+    """Neighbourhoods of ``size`` columns that cover the chosen targets.
+
+    A neighbourhood is also used for the targets among the first 1/``divisor`` of its columns, the nearest ones.
+    """
+    c, columns_near, found = component, NearestColumns(component.relations), []
     steps = np.ones(len(c.low))
     left = np.zeros(len(c.targets), dtype=bool)
     left[chosen] = True
     for k in chosen.tolist():
-        near = vicinity.around(int(c.targets[k]), steps, size) if left[k] else np.zeros(0, dtype=np.int64)
-        if not len(near):
+        nearest = columns_near.around(int(c.targets[k]), steps, size) if left[k] else np.zeros(0, dtype=np.int64)
+        if not len(nearest):
             continue
-        middle = np.zeros(len(c.low), dtype=bool)
-        middle[near[: -(-len(near) // share)]] = True
-        mine = np.flatnonzero(left & middle[c.targets])
-        left[mine] = False
-        columns = np.sort(near)
+        in_middle = np.zeros(len(c.low), dtype=bool)
+        in_middle[nearest[: -(-len(nearest) // divisor)]] = True
+        targets = np.flatnonzero(left & in_middle[c.targets])
+        left[targets] = False
+        columns = np.sort(nearest)
         part = replace(
             c,
-            relations=vicinity.part(columns),
+            relations=columns_near.part(columns),
             low=c.low[columns],
             high=c.high[columns],
-            targets=np.searchsorted(columns, c.targets[mine]),
-            level=c.level[:, mine],
-            sliding=c.sliding[mine],
+            targets=np.searchsorted(columns, c.targets[targets]),
+            level=c.level[:, targets],
+            sliding=c.sliding[targets],
         )
         found.append(Neighbourhood(columns, part))
     return found
 
 
 def add_findings(found: ComponentFindings, part: Neighbourhood, settled: ComponentFindings) -> None:
-    """Add how far a part shows its targets to go. How far they go at most it cannot tell."""
+    """Add the reach of the targets in a neighbourhood, which says nothing about their limit."""
     at = np.unique(part.component.targets)
     columns, reach, shown = part.columns[at], settled.reach[:, at], settled.shown[:, at]
     farther = reach > found.reach[:, columns]

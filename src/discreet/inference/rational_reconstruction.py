@@ -1,4 +1,4 @@
-"""From a solver's floats to exact numbers. What comes out is checked exactly, so a wrong guess costs time, never truth."""
+"""Exact deviations and combinations near the floats of a solver. All are checked exactly, so a wrong guess costs only time."""
 
 from __future__ import annotations
 
@@ -14,42 +14,40 @@ from discreet.inference.exact_lp import Combination, ExactDeviation, ExactProgra
 from discreet.inference.exact_numbers import MAX_DENOMINATOR_BITS, Bound, Rational
 from discreet.inference.rational_systems import solve
 
-DENOMINATOR_FACTORS = (1, 2, 3, 4, 6, 12)  # corners of tables are simple fractions of the bounds they touch
+DENOMINATOR_FACTORS = (1, 2, 3, 4, 6, 12)  # vertices are simple fractions of the bounds they touch
 SIMPLE_DENOMINATORS = (1, 2, 3, 4, 6, 12, 60)  # multipliers are simple fractions
-MAX_ROUNDED_DECIMALS = 9  # decimals to round to
-RECONSTRUCTION_NOISE_SHARES = (1e-15, 1e-12, 1e-9)  # shares of the largest move that may be numerical error
-BOUND_VIOLATION_TOLERANCE = 1e-6  # share of a difference that may stick out of the bounds
-MULTIPLIER_TOLERANCE = 1e-6  # multipliers closer to a fraction than this are that fraction
+MAX_ROUNDED_DECIMALS = 9  # values rarely have more decimals
+RECONSTRUCTION_NOISE_SHARES = (1e-15, 1e-12, 1e-9)  # numerical error of a solver, as a share of the largest deviation
+BOUND_VIOLATION_TOLERANCE = 1e-6  # share of a deviation that may exceed the bounds: more is no rounding error
+MULTIPLIER_TOLERANCE = 1e-6  # about the accuracy of the dual values of a solver
 
 
-def simplest_exact_deviation(program: ExactProgram, cells: Sequence[int], move: FloatArray) -> ExactDeviation | None:
-    """The simplest exactly congruent difference near one that a solver found; None if there is none near it."""
-    return next(exact_deviations(program, cells, move), None)
+def simplest_exact_deviation(program: ExactProgram, cells: Sequence[int], amount: FloatArray) -> ExactDeviation | None:
+    """The simplest exact deviation near one that a solver found; None if none is found."""
+    return next(exact_deviations(program, cells, amount), None)
 
 
-def exact_deviations(program: ExactProgram, cells: Sequence[int], move: FloatArray) -> Iterator[ExactDeviation]:
-    """Exactly congruent differences near one that a solver found, those with simple numbers first.
+def exact_deviations(program: ExactProgram, cells: Sequence[int], amount: FloatArray) -> Iterator[ExactDeviation]:
+    """Exact deviations near one that a solver found, those with simple numbers first.
 
-    They may violate bounds by rounding error, which :meth:`ExactProgram.multiple` takes off. First all moves are rounded to
-    multiples of one simple fraction, and most often that is all. Otherwise moves next to a bound are put there, moves next
-    to zero left out, and the others follow from the relations.
+    They may violate bounds by rounding error, which :meth:`ExactProgram.multiple` removes. First all amounts are rounded to
+    multiples of one simple fraction, which is mostly enough. Otherwise amounts next to a bound are set to it, those next to
+    zero are set to zero, and the others follow from the relations.
     """
-    far = float(np.abs(move).max(initial=0.0))
-    if not 0 < far < np.inf:
+    largest = float(np.abs(amount).max(initial=0.0))
+    if not 0 < largest < np.inf:
         return
-    residual = _residual(program, cells, move)
+    first, *further = (share * largest for share in RECONSTRUCTION_NOISE_SHARES)
+    noises = (4 * _residual(program, cells, amount) + first, *further)
     for attempt in (_rounded, _solved):
-        for noise in (
-            4 * residual + RECONSTRUCTION_NOISE_SHARES[0] * far,
-            *(share * far for share in RECONSTRUCTION_NOISE_SHARES[1:]),
-        ):
-            found = attempt(program, cells, move, noise)
+        for noise in noises:
+            found = attempt(program, cells, amount, noise)
             if found is not None and found.cells and program.multiple(found) >= 1 - BOUND_VIOLATION_TOLERANCE:
                 yield found
 
 
 def single_relation_bound(program: ExactProgram, cell: int, sign: int) -> Combination:
-    """The best bound that needs a single relation, or none: what one would try with pencil and paper."""
+    """The best bound from at most one relation."""
     single = ({row: sign / Fraction(weight)} for row, weight in program.relations_of(cell))
     return min((program.combine(cell, sign, one) for one in ({}, *single)), key=lambda one: one.bound)
 
@@ -57,15 +55,14 @@ def single_relation_bound(program: ExactProgram, cell: int, sign: int) -> Combin
 def exact_combinations(
     program: ExactProgram, cell: int, sign: int, rows: Sequence[int], dual: FloatArray
 ) -> Iterator[Combination]:
-    """Bounds that follow from a solver's multipliers: those rounded to simple fractions first, then exact solutions."""
+    """Combinations near the multipliers of a solver: first rounded to simple fractions, then solved exactly."""
     used = np.flatnonzero(np.abs(dual) > 1e-9)
     rows, dual = [rows[k] for k in used.tolist()], dual[used]
-    for over in SIMPLE_DENOMINATORS:
-        near = np.rint(dual * over)
-        if np.all(np.abs(near / over - dual) <= MULTIPLIER_TOLERANCE):
-            yield _combine(
-                program, cell, sign, {row: Fraction(int(y), over) for row, y in zip(rows, near, strict=True)}
-            )
+    for denominator in SIMPLE_DENOMINATORS:
+        numerators = np.rint(dual * denominator)
+        if np.all(np.abs(numerators / denominator - dual) <= MULTIPLIER_TOLERANCE):
+            simple = {row: Fraction(int(y), denominator) for row, y in zip(rows, numerators, strict=True)}
+            yield _combine(program, cell, sign, simple)
     rounded = {row: Fraction(y).limit_denominator(10**6) for row, y in zip(rows, dual.tolist(), strict=True)}
     yield _combine(program, cell, sign, rounded)
     solved = _solved_multipliers(program, cell, sign, rounded)
@@ -81,11 +78,10 @@ def reconstruct_extreme(
     dual: tuple[Sequence[int], FloatArray],
     shown: ExactDeviation | None = None,
 ) -> tuple[ExactDeviation | None, Combination]:
-    """How far a cell goes up (``sign`` 1) or down (−1), exactly, from an optimal solution for ``sign · d[cell]``.
+    """An exact deviation and a bound on ``sign · d[cell]`` from an optimal solution; they meet if the solution is accurate.
 
-    ``primal`` holds cells and their moves, ``dual`` relations and their multipliers; ``shown`` is a difference known
-    already. What comes back is a difference that goes far, and a combination that says that nothing goes beyond its bound.
-    Unless numerical trouble was great, the difference gets there.
+    ``primal`` contains cells and their deviations, ``dual`` relations and their multipliers; ``shown`` is a deviation known
+    before.
     """
     best = single_relation_bound(program, cell, sign)
     attained = reach_of(program, shown, cell, sign)
@@ -93,79 +89,77 @@ def reconstruct_extreme(
         if best.bound <= attained:
             return shown, best
         best = min(best, combination, key=lambda one: one.bound)
-    for difference in exact_deviations(program, *primal):
-        reach = reach_of(program, difference, cell, sign)
+    for deviation in exact_deviations(program, *primal):
+        reach = reach_of(program, deviation, cell, sign)
         if reach > attained:
-            shown, attained = difference, reach
+            shown, attained = deviation, reach
         if best.bound <= attained:
             break
     return shown, best
 
 
-def reach_of(program: ExactProgram, difference: ExactDeviation | None, cell: int, sign: int) -> Bound:
-    """How far a difference, taken forwards or reversed, moves a cell up (``sign`` 1) or down (−1)."""
-    move = difference.by_cell.get(cell, 0) if difference is not None else 0
-    if difference is None or not move:
+def reach_of(program: ExactProgram, deviation: ExactDeviation | None, cell: int, sign: int) -> Bound:
+    """How far a deviation, or its reverse, takes a cell up (``sign`` 1) or down (−1)."""
+    numerator = deviation.by_cell.get(cell, 0) if deviation is not None else 0
+    if deviation is None or not numerator:
         return Fraction(0)
-    return sign * program.reach(difference, cell, sign if move > 0 else -sign)
+    return sign * program.reach(deviation, cell, sign if numerator > 0 else -sign)
 
 
-def _residual(program: ExactProgram, cells: Sequence[int], move: FloatArray) -> float:
-    """By how much relations fail to hold: a hint at how noisy the moves are."""
+def _residual(program: ExactProgram, cells: Sequence[int], amount: FloatArray) -> float:
+    """The largest absolute residual of a relation."""
     sums: defaultdict[int, float] = defaultdict(float)
-    for cell, step in zip(cells, move.tolist(), strict=True):
+    for cell, d in zip(cells, amount.tolist(), strict=True):
         for row, weight in program.relations_of(cell):
-            sums[row] += weight * step
+            sums[row] += weight * d
     return max(map(abs, sums.values()), default=0.0)
 
 
-def _rounded(program: ExactProgram, cells: Sequence[int], move: FloatArray, noise: float) -> ExactDeviation | None:
-    """All moves as multiples of one simple fraction, if that changes none by more than noise."""
-    for places in range(MAX_ROUNDED_DECIMALS + 1):
+def _rounded(program: ExactProgram, cells: Sequence[int], amount: FloatArray, noise: float) -> ExactDeviation | None:
+    """All amounts as multiples of one simple fraction, if that changes none by more than the noise."""
+    for decimals in range(MAX_ROUNDED_DECIMALS + 1):
         for factor in DENOMINATOR_FACTORS:
-            over = 10**places * factor
-            with np.errstate(over="ignore", invalid="ignore"):  # numbers near the end of floats fit no multiple
-                whole = np.rint(move * over)
-                near = np.all(np.abs(whole / over - move) <= noise)
-            if near:
-                difference = ExactDeviation.of(dict(zip(cells, map(int, whole.tolist()), strict=True)), over)
-                if program.violated(difference) is None:
-                    return difference
+            denominator = 10**decimals * factor
+            with np.errstate(over="ignore", invalid="ignore"):  # infinite numbers fail the comparison
+                numerators = np.rint(amount * denominator)
+                is_near = np.all(np.abs(numerators / denominator - amount) <= noise)
+            if is_near:
+                by_cell = dict(zip(cells, map(int, numerators.tolist()), strict=True))
+                deviation = ExactDeviation.of(by_cell, denominator)
+                if program.violated(deviation) is None:
+                    return deviation
     return None
 
 
-def _solved(program: ExactProgram, cells: Sequence[int], move: FloatArray, noise: float) -> ExactDeviation | None:
-    """Moves next to a bound are put there, moves next to zero left out, and the others solved for."""
-    fixed: dict[int, Rational] = {}
+def _solved(program: ExactProgram, cells: Sequence[int], amount: FloatArray, noise: float) -> ExactDeviation | None:
+    """Amounts next to a bound set to it, those next to zero set to zero, and the others solved for."""
+    at_bound: dict[int, Rational] = {}
     inner: dict[int, Rational] = {}
-    places = max(0, math.ceil(-math.log10(max(noise, 1e-300)))) + 1
-    for cell, step in zip(cells, move.tolist(), strict=True):
-        if abs(step) <= noise:
+    decimals = max(0, math.ceil(-math.log10(max(noise, 1e-300)))) + 1
+    for cell, d in zip(cells, amount.tolist(), strict=True):
+        if abs(d) <= noise:
             continue
-        bound = program.slack(cell)[step > 0]
-        if abs(step - float(bound)) <= max(noise, 1e-10 * abs(step)):
-            fixed[cell] = Fraction(bound)
+        bound = program.slack(cell)[d > 0]
+        if abs(d - float(bound)) <= max(noise, 1e-10 * abs(d)):
+            at_bound[cell] = Fraction(bound)
         else:
-            inner[cell] = Fraction(round(Fraction(step) * 10**places), 10**places)
-    # Bounds may contradict each other in the last digit. Then they cannot all be met, and are solved for, too.
-    for held, free in ((fixed, inner), ({}, inner | fixed)):
+            inner[cell] = Fraction(round(Fraction(d) * 10**decimals), 10**decimals)
+    # If bounds contradict each other in the last digit, all cells are solved for.
+    for fixed, free in ((at_bound, inner), ({}, inner | at_bound)):
         equations: defaultdict[int, dict[int, Rational]] = defaultdict(dict)
         constants: defaultdict[int, Rational] = defaultdict(int)
-        for cell, step in held.items():
+        for cell, exact in fixed.items():
             for row, weight in program.relations_of(cell):
-                constants[row] += weight * step
+                constants[row] += weight * exact
         for cell in free:
             for row, weight in program.relations_of(cell):
                 equations[row][cell] = weight
         rows = [*equations, *(row for row in constants if row not in equations)]
-        found = solve([equations[row] for row in rows], [constants[row] for row in rows], free, last=fixed)
+        found = solve([equations[row] for row in rows], [constants[row] for row in rows], free, last=at_bound)
         if found is not None:
-            difference = ExactDeviation.of({**held, **free, **found})
-            return (
-                difference
-                if difference.denominator.bit_length() < MAX_DENOMINATOR_BITS and program.violated(difference) is None
-                else None
-            )
+            deviation = ExactDeviation.of({**fixed, **free, **found})
+            too_long = deviation.denominator.bit_length() >= MAX_DENOMINATOR_BITS
+            return None if too_long or program.violated(deviation) is not None else deviation
     return None
 
 
@@ -176,15 +170,15 @@ def _combine(program: ExactProgram, cell: int, sign: int, multipliers: Mapping[i
 def _solved_multipliers(
     program: ExactProgram, cell: int, sign: int, near: Mapping[int, Fraction]
 ) -> dict[int, Fraction] | None:
-    """Multipliers near these for which just those cells cancel out that nearly do."""
+    """Multipliers near these for which cells that almost cancel out do so exactly."""
     left: defaultdict[int, float] = defaultdict(float, {cell: float(sign)})
     equations: defaultdict[int, dict[int, Rational]] = defaultdict(dict)
     for row, y in near.items():
         for i, weight in program.relation(row):
             left[i] -= float(y * weight)
             equations[i][row] = weight
-    cancel = [i for i in equations if abs(left[i]) <= 10 * MULTIPLIER_TOLERANCE and program.is_uncertain(i)]
-    found = solve([equations[i] for i in cancel], [-sign if i == cell else 0 for i in cancel], near)
+    canceled = [i for i in equations if abs(left[i]) <= 10 * MULTIPLIER_TOLERANCE and program.is_uncertain(i)]
+    found = solve([equations[i] for i in canceled], [-sign if i == cell else 0 for i in canceled], near)
     if found is None:
         return None
     solved = {row: Fraction(y) for row, y in (dict(near) | found).items()}

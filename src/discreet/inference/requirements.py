@@ -1,4 +1,4 @@
-"""Before attackers begin to infer: who they are, what must be kept from them, and how far each cell may be from its value."""
+"""Attackers, the cells and levels that must be protected from each, and the slack of every cell."""
 
 from __future__ import annotations
 
@@ -16,38 +16,43 @@ from discreet.protection import Protection
 
 
 def chosen_attackers(problem: Problem, attackers: Sequence[Attacker] | None) -> tuple[Attacker, ...]:
-    """The attackers asked for, by default the problem's own; refused unless each knows something about every cell."""
+    """The given attackers, by default those of the problem; refused unless each has bounds for every cell."""
     found = tuple(problem.attackers() if attackers is None else attackers)
     if not found:
-        raise InputError("At least one attacker is needed: name some, or leave attackers= out for the problem's own.")
+        raise InputError("At least one attacker is needed: list some, or omit attackers= to use those of the problem.")
     for attacker in found:
         for side in ("lower", "upper"):
             bound = np.asarray(getattr(attacker, side), dtype=np.float64)
             if bound.shape != (len(problem),) or np.isnan(bound).any():
                 raise InputError(
                     f"The bounds {side!r} of the attacker {attacker.name!r} are not one number for each of the "
-                    f"{len(problem):,} cells: give them in the order of the table, infinite where nothing is known.",
+                    f"{len(problem):,} cells: give them in the order of the table, infinite if nothing is known.",
                     [attacker.name],
                 )
     return found
 
 
 def withheld(protection: Protection) -> BoolArray:
-    """Cells that are not simply told: suppressed, or published as an interval or as a value that stands for one."""
+    """Cells whose exact value is not published: suppressed, or published as an interval or as a value that represents one."""
     return np.asarray(protection.suppressed | (protection.lower < protection.upper))
 
 
 def fully_suppressed(protection: Protection) -> BoolArray:
-    """Cells about which nothing is published. Those behind linked tables are not among them."""
-    nothing = protection.suppressed & np.isinf(protection.lower) & np.isinf(protection.upper)
+    """Cells for which nothing is published, without those behind linked tables."""
+    unpublished = protection.suppressed & np.isinf(protection.lower) & np.isinf(protection.upper)
     behind = protection.problem.table.behind
-    return np.asarray(nothing if behind is None else nothing & ~behind)
+    return np.asarray(unpublished if behind is None else unpublished & ~behind)
+
+
+def published_primaries(problem: Problem, protection: Protection) -> BoolArray:
+    """Primaries whose exact value is published: they are exposed, whatever their levels."""
+    return np.asarray((protection.lower == protection.upper) & (problem.status == Status.PRIMARY))
 
 
 def cells_to_protect(problem: Problem, protection: Protection, attacker: Attacker) -> IntArray:
-    """Cells that must be protected from an attacker: primaries, and free cells with levels that are not simply told.
+    """Cells that must be protected from an attacker: primaries, and free cells with levels that are not published exactly.
 
-    Cells that were suppressed beforehand must not be computable exactly by whom the levels of the problem hold.
+    An attacker without levels of its own must also not compute cells exactly that were suppressed before.
     """
     found = problem.protected(attacker, withheld(protection))
     if attacker.levels is None:
@@ -56,7 +61,7 @@ def cells_to_protect(problem: Problem, protection: Protection, attacker: Attacke
 
 
 def other_suppressed_cells(problem: Problem, protection: Protection, attacker: Attacker) -> IntArray:
-    """Further suppressed cells, which need no protection but must not be computable exactly."""
+    """Further suppressed cells: they have no levels, but must not be exactly computable."""
     if attacker.levels is not None or not problem.least.any():
         return np.zeros(0, dtype=np.int64)
     found = fully_suppressed(protection)
@@ -65,27 +70,25 @@ def other_suppressed_cells(problem: Problem, protection: Protection, attacker: A
 
 
 def required_levels(problem: Problem, protection: Protection, attacker: Attacker) -> FloatArray:
-    """How far an attacker must hold each cell possible: down, up and in all, one row each.
+    """The lower, upper and sliding level of each cell against an attacker, one row each.
 
-    Nobody can be made to believe what is known to be impossible: lower levels end where the release says that values do.
+    Lower levels are cut at the least value that a reader of the release considers possible.
     """
     # Levels of a free cell count only if it is suppressed.
-    pointless = (problem.status == Status.FREE) & ~withheld(protection)
-    lower, *other_suppressed_cells = np.where(pointless, 0.0, problem.levels(attacker))
-    levels = np.stack(
-        [np.minimum(lower, np.maximum(problem.table.value - release_floor(protection), 0.0)), *other_suppressed_cells]
-    )
+    without_level = (problem.status == Status.FREE) & ~withheld(protection)
+    lower, upper, sliding = np.where(without_level, 0.0, problem.levels(attacker))
+    lower = np.minimum(lower, np.maximum(problem.table.value - release_floor(protection), 0.0))
     never_exact = (problem.status == Status.PRIMARY) | fully_suppressed(protection)
-    return problem.with_least(levels, attacker, never_exact)
+    return problem.with_least(np.stack([lower, upper, sliding]), attacker, never_exact)
 
 
 def release_floor(protection: Protection) -> FloatArray:
-    """The least that cells can be by the release as it is written: what is left out of it may be zero."""
+    """The least possible value of each cell for a reader of the release; a cell that is not in the release may be zero."""
     return protection.problem.floor(protection.published != 0)
 
 
 def exact_slacks(problem: Problem, protection: Protection, attacker: Attacker) -> tuple[list[Bound], list[Bound]]:
-    """How far below and above its true value an attacker must hold each cell possible, exactly."""
+    """The exact slack of each cell down (not positive) and up for an attacker."""
     value = problem.table.value
     slacks: tuple[list[Bound], list[Bound]] = ([Fraction(0)] * len(value), [Fraction(0)] * len(value))
     for slack, (end, beyond) in zip(slacks, _ends(problem, protection, attacker), strict=True):
@@ -95,7 +98,7 @@ def exact_slacks(problem: Problem, protection: Protection, attacker: Attacker) -
 
 
 def slacks(problem: Problem, protection: Protection, attacker: Attacker) -> tuple[FloatArray, FloatArray]:
-    """The same as floats: audits and certificates must not start from different numbers."""
+    """:func:`exact_slacks` as floats, so that audits and certificates start from the same numbers."""
     value = problem.table.value
     slacks = np.zeros((2, len(value)))
     for slack, (end, beyond) in zip(slacks, _ends(problem, protection, attacker), strict=True):
@@ -104,7 +107,7 @@ def slacks(problem: Problem, protection: Protection, attacker: Attacker) -> tupl
 
 
 def value_limits(protection: Protection, attacker: Attacker) -> tuple[FloatArray, FloatArray]:
-    """Between which values each cell lies, by what is published and what is known beforehand."""
+    """The lowest and the highest value of each cell according to the publication and the prior bounds."""
     lower = np.maximum(np.maximum(protection.lower, attacker.lower), release_floor(protection))
     return lower, np.minimum(protection.upper, attacker.upper)
 
@@ -112,7 +115,7 @@ def value_limits(protection: Protection, attacker: Attacker) -> tuple[FloatArray
 def _ends(
     problem: Problem, protection: Protection, attacker: Attacker
 ) -> tuple[tuple[FloatArray, IntArray], tuple[FloatArray, IntArray]]:
-    """The limits, and for which cells they leave slack below and above the value."""
+    """The lower limits with the cells that have slack down, and the upper limits with the cells that have slack up."""
     value = problem.table.value
     lower, upper = value_limits(protection, attacker)
     return (lower, np.flatnonzero(lower < value)), (upper, np.flatnonzero(upper > value))

@@ -1,14 +1,14 @@
-"""Every tolerance of the audit, in one place. All are relative to the protection level at stake."""
+"""The tolerances of the audit. Each is relative to a protection level, a value or a deviation."""
 
-#: A level counts as reached when this share of it may be missing: float noise, not protection.
+#: A protection level counts as reached if the shortfall is at most this share of it, because floats are not exact.
 LEVEL_TOLERANCE = 1e-7
 
-#: While a pattern is made, a table that a solver found counts for a cell only if relations hold to within this share of its
-#: move. Audits ask for proof.
+#: While a method makes a pattern, a deviation found by a solver counts for a cell only if all relations hold to within this
+#: share of the deviation of the cell. Audits require a proof instead.
 RESIDUAL_TOLERANCE = 1e-5
 
-#: What is smaller than this share of what it is part of is float noise: an interval may miss its value by so much.
+#: Rounding error of sums of floats: a published interval may exclude the true value by this share of the magnitude.
 ROUNDING_ERROR = 1e-12
 
-#: Verdicts closer to the line than this share of the reach are decided again in exact arithmetic, whatever the error.
+#: A verdict that would change if a reach changed by this share is decided again in exact arithmetic.
 EXACT_DECISION_MARGIN = 1e-9

@@ -1,1 +1,1 @@
-"""What published aggregations tell about single respondents."""
+"""Aggregations of published cells that disclose contributions of respondents."""

@@ -1,4 +1,4 @@
-"""A combination of published cells, and what it says about a respondent."""
+"""A linear combination of suppressed cells whose value follows from published ones, and whether it is sensitive."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from discreet.inference.exact_numbers import Rational, decimal_fraction, format_
 from discreet.inference.respondents.insiders import Insiders, TargetGroup
 from discreet.inference.respondents.sensitivity import SensitivityMeasure
 
-MAX_NAMED_CELLS = 6  # cells that are still named one by one
+MAX_NAMED_CELLS = 6  # cells of a sum that are named, so that a sentence stays readable
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Aggregation:
-    """Relations times multipliers leave a sum of suppressed base cells on one side and published cells on the other.
+    """A sum of suppressed base cells that equals a sum of published cells, by relations times multipliers.
 
-    So anybody can work out its value. That, and what it says about a respondent, can be checked by adding up.
+    The amounts are contributions to the sum, in absolute value.
     """
 
-    multipliers: Mapping[int, Fraction]  # of relations
-    suppressed: Mapping[int, Fraction]  # base cells, and how often each is in the sum
-    published: Mapping[int, Fraction]  # cells, and how often to add each to get the sum
-    target: Fraction  # what the target contributes to it, in absolute value
-    known: Fraction  # what the insiders do
-    others: Fraction  # and everybody else
+    multipliers: Mapping[int, Fraction]  # by relation
+    suppressed: Mapping[int, Fraction]  # by base cell, its weight in the sum
+    published: Mapping[int, Fraction]  # by published cell, its weight
+    target: Fraction  # contribution of the target
+    known: Fraction  # contribution of the insiders
+    others: Fraction  # contribution of all others
     sensitive: bool
 
     @classmethod
     def of(
         cls, insiders: Insiders, group: TargetGroup, multipliers: Mapping[int, Fraction], in_play: BoolArray
     ) -> Aggregation:
-        """What relations times multipliers leave; in play are suppressed base cells."""
+        """The aggregation given by multipliers of relations; ``in_play`` are the suppressed base cells."""
         relations = insiders.problem.table.relations
         left: defaultdict[int, Rational] = defaultdict(int)
         for row, y in multipliers.items():
@@ -47,15 +47,15 @@ class Aggregation:
         scale = (1 if first > 0 else -1) / largest
         suppressed = {cell: scale * weight for cell, weight in weights.items() if in_play[cell]}
         published = {cell: -scale * weight for cell, weight in weights.items() if not in_play[cell]}
-        return cls._judged(insiders, group, {row: scale * y for row, y in multipliers.items()}, suppressed, published)
+        return cls._assessed(insiders, group, {row: scale * y for row, y in multipliers.items()}, suppressed, published)
 
     @classmethod
     def of_cell(cls, insiders: Insiders, group: TargetGroup, cell: int) -> Aggregation:
-        """A cell that is published as it is."""
-        return cls._judged(insiders, group, {}, {cell: Fraction(1)}, {cell: Fraction(1)})
+        """The aggregation that consists of one published cell."""
+        return cls._assessed(insiders, group, {}, {cell: Fraction(1)}, {cell: Fraction(1)})
 
     @classmethod
-    def _judged(
+    def _assessed(
         cls,
         insiders: Insiders,
         group: TargetGroup,
@@ -63,14 +63,14 @@ class Aggregation:
         suppressed: Mapping[int, Fraction],
         published: Mapping[int, Fraction],
     ) -> Aggregation:
-        def share(who: int) -> Fraction:
-            mine = zip(*(part.tolist() for part in insiders.given.of(who)), strict=True)
+        def contribution(respondent: int) -> Fraction:
+            amounts = zip(*(column.tolist() for column in insiders.contributions.of(respondent)), strict=True)
             return sum(
-                (abs(suppressed[cell]) * decimal_fraction(amount) for cell, amount in mine if cell in suppressed),
+                (abs(suppressed[cell]) * decimal_fraction(amount) for cell, amount in amounts if cell in suppressed),
                 Fraction(0),
             )
 
-        target, known = share(group.target), sum(map(share, group.insiders), Fraction(0))
+        target, known = contribution(group.target), sum(map(contribution, group.insiders), Fraction(0))
         magnitude = insiders.problem.table.magnitude
         total = sum(
             (abs(weight) * decimal_fraction(float(magnitude[cell])) for cell, weight in suppressed.items()), Fraction(0)
@@ -80,39 +80,36 @@ class Aggregation:
         return cls(multipliers, suppressed, published, target, known, total - target - known, score > 0)
 
     def precision(self, measure: SensitivityMeasure) -> Fraction:
-        """To within which share of its contribution the target can be told; under dominance, what share others make."""
+        """The relative error to which the insiders can estimate the target; under dominance, the share of others in the sum."""
         if measure.has_target:
             return simple_fraction(measure.known) * self.others / self.target if self.target else Fraction(0)
         return self.others / (self.target + self.known + self.others)
 
     def words(self, table: Table, respondent: str, insiders: tuple[str, ...], measure: SensitivityMeasure) -> str:
-        """What somebody can do with it, in a sentence. Confidential."""
-        told = f"{_sum(table, self.suppressed)} is {format_number(self._value(table))}"
-        if self.multipliers:
-            told += f", which is {_sum(table, self.published)}"
-        if not measure.has_target:
-            who = " and ".join((respondent, *insiders))
-            return f"{told}: {who} make {float(1 - self.precision(measure)):.1%} of it."
-        who = " and ".join(insiders) or "anybody"
-        learns = "learns" if len(insiders) < 2 else "learn"
-        closeness = float(self.precision(measure))
-        within = f"to within {closeness:.1%}" if closeness else "exactly"
-        return f"{told}: {who} {learns} what {respondent} contributes {within}."
-
-    def _value(self, table: Table) -> Fraction:
-        return sum(
+        """A sentence about the sum, its value and the conclusion for the respondent. Confidential."""
+        value = sum(
             (weight * decimal_fraction(float(table.value[cell])) for cell, weight in self.suppressed.items()),
             Fraction(0),
         )
+        equation = f"{_sum(table, self.suppressed)} is {format_number(value)}"
+        if self.multipliers:
+            equation += f", which is {_sum(table, self.published)}"
+        if not measure.has_target:
+            coalition = " and ".join((respondent, *insiders))
+            return f"{equation}: {coalition} make {float(1 - self.precision(measure)):.1%} of it."
+        attacker = " and ".join(insiders) or "any reader"
+        learns = "learns" if len(insiders) < 2 else "learn"
+        precision = float(self.precision(measure))
+        within = f"to within {precision:.1%}" if precision else "exactly"
+        return f"{equation}: {attacker} {learns} what {respondent} contributes {within}."
 
 
 def _sum(table: Table, weights: Mapping[int, Fraction]) -> str:
     """``"A × I" + "B × I" − 2 "C × I"``"""
-    # What is added comes before what is subtracted.
-    terms = sorted(weights.items(), key=lambda term: term[1] < 0)
-    said = ""
+    terms = sorted(weights.items(), key=lambda term: term[1] < 0)  # positive terms first
+    text = ""
     for k, (cell, weight) in enumerate(terms[:MAX_NAMED_CELLS]):
         sign = ("−" if weight < 0 else "") if k == 0 else " − " if weight < 0 else " + "
         times = "" if abs(weight) == 1 else f"{format_number(abs(weight))} × "
-        said += f"{sign}{times}{table.label(cell)!r}"
-    return said + (f" and {len(terms) - MAX_NAMED_CELLS:,} more" if len(terms) > MAX_NAMED_CELLS else "")
+        text += f"{sign}{times}{table.label(cell)!r}"
+    return text + (f" and {len(terms) - MAX_NAMED_CELLS:,} more" if len(terms) > MAX_NAMED_CELLS else "")

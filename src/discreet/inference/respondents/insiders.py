@@ -1,4 +1,4 @@
-"""What is left of each cell for somebody who knows some of its contributions, and who could know more."""
+"""Groups of insiders, and the rest of each cell without the contributions that they know."""
 
 from __future__ import annotations
 
@@ -19,123 +19,124 @@ from discreet.rules.base import RELATIVE_BOUNDARY_TOLERANCE
 
 @dataclass(frozen=True)
 class TargetGroup:
-    """Who is estimated, and by whom; under dominance, who together make most of a sum."""
+    """A target and the insiders who estimate its contribution; under dominance, a group that dominates a sum."""
 
     target: int
     insiders: tuple[int, ...] = ()
 
-    def with_insider(self, who: int) -> TargetGroup:
-        return TargetGroup(self.target, tuple(sorted((*self.insiders, who))))
+    def with_insider(self, insider: int) -> TargetGroup:
+        return TargetGroup(self.target, tuple(sorted((*self.insiders, insider))))
 
 
 def stores_contributions_for(table: Table, measure: SensitivityMeasure) -> bool:
-    """Whether of those who are in one cell only, the table knows the largest, as many as the rule looks at."""
+    """Whether the table stores as many of the largest contributions to each base cell as the rule needs."""
     stored = 0 if table.top is None else table.top.shape[1]
     return stored > measure.others or (table.count is not None and not np.any(table.count[table.is_base] > stored))
 
 
 class Insiders:
-    """Groups of respondents and what they leave of the base cells of a problem.
+    """The rest that groups of respondents leave of the base cells of a problem.
 
-    The rest of a cell is its magnitude less what the group contributes, the target ``lead`` times and the insiders ``other``
-    times. Where the rest is negative, the group makes the cell sensitive; elsewhere it is how far the cell can move for all
-    they know, in units of the share to within which everybody knows every contribution.
+    The rest of a cell is its magnitude minus the contributions of the group, that of the target times ``lead`` and those of
+    the insiders times ``other``. If it is negative, the group makes the cell sensitive. Otherwise it is the slack of the cell
+    for this group, in units of the relative error to which every contribution is known beforehand.
     """
 
     def __init__(self, problem: Problem, measure: SensitivityMeasure) -> None:
         self.problem, self.measure = problem, measure
-        self.given: Contributions = problem.table.respondents()
+        self.contributions: Contributions = problem.table.respondents()
         if not stores_contributions_for(problem.table, measure):
             needed = measure.others + 1
             raise RuleError(
-                f"The rule looks at the {needed} largest contributions to a cell, and the table stores fewer. Make it with "
+                f"The rule needs the {needed} largest contributions to a cell, and the table stores fewer. Make it with "
                 f"tabulate(..., top={needed}, contributions=True)."
             )
         self.magnitude = problem.table.magnitude
         self.noise = RELATIVE_BOUNDARY_TOLERANCE * self.magnitude
 
     def rest(self, group: TargetGroup, cells: IntArray) -> FloatArray:
-        """What a group leaves of these cells."""
-        return self._less(self._weights(group), cells)
+        """The rest that a group leaves of these cells."""
+        return self._rest(self._weights(group), cells)
 
-    def known_less(self, insiders: tuple[int, ...], cells: IntArray) -> FloatArray:
-        """What insiders leave of these cells, whoever their target is."""
-        return self._less([(who, self.measure.other) for who in insiders], cells)
+    def rest_of_insiders(self, insiders: tuple[int, ...], cells: IntArray) -> FloatArray:
+        """The rest that insiders leave of these cells, without a target."""
+        return self._rest([(insider, self.measure.other) for insider in insiders], cells)
 
-    def _less(self, weights: list[tuple[int, float]], cells: IntArray) -> FloatArray:
-        left = self.magnitude.copy()
-        for who, weight in weights:
-            mine, amount = self.given.of(who)
-            left[mine] -= weight * amount
-        left = left[cells]
-        return np.asarray(np.where(np.abs(left) <= self.noise[cells], 0.0, left))
+    def _rest(self, weights: list[tuple[int, float]], cells: IntArray) -> FloatArray:
+        rest = self.magnitude.copy()
+        for respondent, weight in weights:
+            own_cells, amount = self.contributions.of(respondent)
+            rest[own_cells] -= weight * amount
+        rest = rest[cells]
+        return np.asarray(np.where(np.abs(rest) <= self.noise[cells], 0.0, rest))
 
     def exact_rest(self, group: TargetGroup, cells: IntArray) -> list[Fraction]:
-        """The same without rounding, of numbers read as the decimals they were written as."""
-        left = {int(cell): decimal_fraction(float(self.magnitude[cell])) for cell in cells}
-        for who, weight in self._weights(group):
-            for cell, amount in zip(*(part.tolist() for part in self.given.of(who)), strict=True):
-                if cell in left:
-                    left[cell] -= simple_fraction(weight) * decimal_fraction(amount)
-        return list(left.values())
+        """:meth:`rest` in exact arithmetic; floats are read as decimals."""
+        rest = {int(cell): decimal_fraction(float(self.magnitude[cell])) for cell in cells}
+        for respondent, weight in self._weights(group):
+            for cell, amount in zip(*(column.tolist() for column in self.contributions.of(respondent)), strict=True):
+                if cell in rest:
+                    rest[cell] -= simple_fraction(weight) * decimal_fraction(amount)
+        return list(rest.values())
 
     def _weights(self, group: TargetGroup) -> list[tuple[int, float]]:
-        return [(group.target, self.measure.lead), *((who, self.measure.other) for who in group.insiders)]
+        return [(group.target, self.measure.lead), *((insider, self.measure.other) for insider in group.insiders)]
 
     def cells_of(self, group: TargetGroup) -> IntArray:
-        """The base cells that a group is in."""
-        return np.unique(np.concatenate([self.given.of(who)[0] for who in (group.target, *group.insiders)]))
+        """The base cells to which a group contributes."""
+        members = (group.target, *group.insiders)
+        return np.unique(np.concatenate([self.contributions.of(member)[0] for member in members]))
 
     def targets(self) -> list[int]:
-        """Respondents whom others, as many as the rule allows, could make out in some sensitive cell.
+        """Respondents that as many others as the rule allows can estimate too closely from the value of a sensitive cell.
 
-        Of those who are in one cell only, that is the largest: if it is attacked in vain, so are the others.
+        Of the respondents in one cell only, the largest represents all: if it is safe, so are the others.
         """
-        given = self.given
-        candidate = self._scores() > self.noise[given.cell]
-        single = given.is_single[given.contributor]
-        ahead = np.zeros(len(given), dtype=bool)
-        at = np.flatnonzero(single)
-        ahead[at[np.unique(given.cell[at], return_index=True)[1]]] = True  # the largest of a cell who is nowhere else
-        return [int(who) for who in np.unique(given.contributor[candidate & (ahead | ~single)])]
+        c = self.contributions
+        candidate = self._scores() > self.noise[c.cell]
+        single = c.is_single[c.contributor]
+        candidate &= ~single | self._largest_of_cell(single)
+        return [int(target) for target in np.unique(c.contributor[candidate])]
+
+    def _largest_of_cell(self, chosen: BoolArray) -> BoolArray:
+        """The first, and so the largest, of the chosen contributions to each cell."""
+        at = np.flatnonzero(chosen)
+        largest = np.zeros(len(chosen), dtype=bool)
+        largest[at[np.unique(self.contributions.cell[at], return_index=True)[1]]] = True
+        return largest
 
     def levels(self) -> FloatArray:
-        """How far each sensitive base cell must be able to move, seen from within the cell."""
-        need = np.zeros(len(self.magnitude))
-        np.maximum.at(need, self.given.cell, self._scores())
-        return np.asarray(np.where(need > self.noise, need, 0.0))
+        """The protection level of each sensitive base cell against its own contributors."""
+        level = np.zeros(len(self.magnitude))
+        np.maximum.at(level, self.contributions.cell, self._scores())
+        return np.asarray(np.where(level > self.noise, level, 0.0))
 
     def _scores(self) -> FloatArray:
-        """Sensitivity of sensitive cells as each contributor's target, the largest others in the cell being insiders."""
-        given, measure = self.given, self.measure
+        """For each contribution to a sensitive cell, the sensitivity with its contributor as target and the largest insiders."""
+        c, measure = self.contributions, self.measure
         sensitive = self.problem.status == Status.PRIMARY
-        rank = np.arange(len(given)) - np.searchsorted(given.cell, given.cell)
-        before = np.concatenate([[0.0], np.cumsum(given.amount)])
-        first = np.searchsorted(given.cell, given.cell)
-        end = np.minimum(
-            first + measure.others + (rank <= measure.others), np.searchsorted(given.cell, given.cell, "right")
-        )
-        # The largest others in the cell: of the first few, without the target where it is among them.
-        others = before[end] - before[first] - np.where(rank <= measure.others, given.amount, 0.0)
-        exposed = measure.lead * given.amount + measure.other * others - self.magnitude[given.cell]
-        return np.asarray(np.where(sensitive[given.cell], exposed, 0.0))
+        first = np.searchsorted(c.cell, c.cell)
+        rank = np.arange(len(c)) - first
+        before = np.concatenate([[0.0], np.cumsum(c.amount)])
+        end = np.minimum(first + measure.others + (rank <= measure.others), np.searchsorted(c.cell, c.cell, "right"))
+        # The sum of the largest contributions to the cell without that of the target.
+        others = before[end] - before[first] - np.where(rank <= measure.others, c.amount, 0.0)
+        score = measure.lead * c.amount + measure.other * others - self.magnitude[c.cell]
+        return np.asarray(np.where(sensitive[c.cell], score, 0.0))
 
-    def breaks(
-        self, group: TargetGroup, cells: IntArray, holds: FloatArray, more: int, in_play: BoolArray
+    def critical_insiders(
+        self, group: TargetGroup, cells: IntArray, shrinkage: FloatArray, more: int, in_play: BoolArray
     ) -> list[int]:
-        """Respondents who could spoil a move with up to ``more`` of them: it needs what they know of a cell to be uncertain.
+        """Respondents who, if up to ``more`` of them join the group, may make a deviation infeasible by what they know.
 
-        ``holds`` is how much the rest of each cell may shrink before the move is none for the group any more. Of those who are
-        in one cell only, the largest stands for all.
+        ``shrinkage`` is how much the rest of each cell may fall before the deviation is infeasible. Of the respondents in one
+        cell only, the largest represents all.
         """
-        given = self.given
+        c = self.contributions
         slack = np.full(len(self.magnitude), np.inf)
-        slack[cells] = holds + self.noise[cells]
-        inside = np.isin(given.contributor, (group.target, *group.insiders))
-        able = in_play[given.cell] & ~inside
-        single = given.is_single[given.contributor]
-        at = np.flatnonzero(able & single)
-        able[at] = False
-        able[at[np.unique(given.cell[at], return_index=True)[1]]] = True
-        able &= self.measure.other * more * given.amount > slack[given.cell]
-        return [int(who) for who in np.unique(given.contributor[able])]
+        slack[cells] = shrinkage + self.noise[cells]
+        critical = in_play[c.cell] & ~np.isin(c.contributor, (group.target, *group.insiders))
+        single = c.is_single[c.contributor]
+        critical &= ~single | self._largest_of_cell(critical & single)
+        critical &= self.measure.other * more * c.amount > slack[c.cell]
+        return [int(insider) for insider in np.unique(c.contributor[critical])]

@@ -1,4 +1,4 @@
-"""Moves that few insiders spoil: which cells had better keep what their largest respondents know."""
+"""Deviations that stay feasible for most insiders."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from scipy import sparse
 from discreet.arrays import FloatArray, IntArray
 from discreet.solvers import Model, new_model
 
-PRICED_USE_TOLERANCE = 1e-7  # of what somebody knows
+PRICED_USE_TOLERANCE = 1e-7  # share of what insiders know that counts as unused, because solvers are not exact
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DeviationGoals:
-    """Columns that must move, in which direction, and how far."""
+    """Required deviations of columns: position, sign and level."""
 
     at: IntArray
     sign: FloatArray
@@ -24,10 +24,10 @@ class DeviationGoals:
 
 
 class RobustDeviation:
-    """A linear program that moves some cells far enough, others into what insiders know of them only where it must.
+    """A linear program for a deviation that reaches its goals and exceeds what insiders leave of other cells in few of them.
 
-    Each column moves freely within what is left beside its largest insiders, and for a price beyond that. The price of all
-    they know is one, so that moves go into few cells; who is there may need a move of their own, all others do not.
+    A column deviates at no cost within what its largest insiders leave of it, and at a price beyond that. The price of all
+    they know is 1, so that few columns go beyond. Only the insiders of those columns may need a deviation of their own.
     """
 
     def __init__(self, relations: sparse.csr_array, scale: float) -> None:
@@ -36,19 +36,21 @@ class RobustDeviation:
         self._relations = relations
         self._model: Model | None = None
 
-    def beyond(
-        self, goals: DeviationGoals, spared: FloatArray, wary: FloatArray, full: FloatArray
+    def columns_beyond(
+        self, goals: DeviationGoals, spared: FloatArray, robust: FloatArray, full: FloatArray
     ) -> NDArray[np.bool_] | None:
-        """Columns to move beyond ``wary``; None if even ``full`` does not do. The goals are what targets move, or more.
+        """The columns that deviate beyond their slack ``robust``; None if the goals are infeasible even with slack ``full``.
 
-        To move them by ``spared`` more than that spares those who know that much of them.
+        ``spared`` is what insiders know of the columns with goals: at a deviation beyond the goal by that much, the insiders
+        need no deviation of their own.
         """
-        known = np.where(np.isinf(full), 0.0, full) - np.where(np.isinf(full), 0.0, np.minimum(wary, full))
-        low, high = -np.minimum(wary, full), np.minimum(wary, full)
+        free = np.minimum(robust, full)
+        known = np.where(np.isinf(full), 0.0, full) - np.where(np.isinf(full), 0.0, free)
+        low, high = -free, free.copy()
         less, more = known.copy(), known.copy()
-        at, up, far = goals.at, goals.sign > 0, goals.level + spared
-        most = np.maximum(full[at], far)
-        low[at], high[at] = np.where(up, far, -most), np.where(up, most, -far)
+        at, up, goal = goals.at, goals.sign > 0, goals.level + spared
+        farthest = np.maximum(full[at], goal)
+        low[at], high[at] = np.where(up, goal, -farthest), np.where(up, farthest, -goal)
         less[at], more[at] = np.where(up, spared, 0.0), np.where(up, 0.0, spared)
         bounds = [np.concatenate(part) / self.scale for part in ((low, 0 * more, 0 * less), (high, more, less))]
         price = np.concatenate([np.zeros(self.columns), *(_price(part / self.scale) for part in (more, less))])
@@ -62,7 +64,7 @@ class RobustDeviation:
             return None
         used = solution.primal[self.columns :].reshape(2, -1) * self.scale
         found = np.asarray(np.any(used > PRICED_USE_TOLERANCE * np.stack([more, less]), axis=0))
-        found[at] |= far > wary[at]  # cells that move as one with them
+        found[at] |= goal > robust[at]  # cells that were merged with a target
         return found
 
     def _loaded(self, price: FloatArray, low: FloatArray, high: FloatArray) -> Model:

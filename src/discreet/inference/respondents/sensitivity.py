@@ -1,4 +1,4 @@
-"""Sensitivity of a sum of contributions, whether it is a cell or an aggregation of cells."""
+"""Sensitivity of a sum of contributions: of a cell, or of an aggregation of cells."""
 
 from __future__ import annotations
 
@@ -12,62 +12,62 @@ from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.problem import Problem
 from discreet.rules import Dominance, Percent, PriorPosterior, Rule, parse_rules
 
-BOUNDARY_FACTOR = 1 + 4 * LEVEL_TOLERANCE  # more than what numerical error may cost
+BOUNDARY_FACTOR = 1 + 4 * LEVEL_TOLERANCE  # strict enough for sums on the boundary, in spite of numerical error
 
 
 @dataclass(frozen=True)
 class SensitivityMeasure:
     """A sum X is sensitive if ``lead`` times one contribution and ``other`` times some ``others`` exceed X.
 
-    Contributions count by their absolute value times that of the weight they have in the sum, as in Daalmans & de Waal (2010),
-    section 5. For the rule PQ(p, q) the lead is 1 + p/q and others weigh 1: q times what the rest contribute does not reach p
-    times what the target does. For NK(n, k) all n weigh 100/k.
+    A contribution counts by its absolute value times the absolute weight of its cell in the sum: Daalmans & de Waal (2010),
+    section 5. For PQ(p, q), ``lead`` is 1 + p/q and ``other`` is 1: the sum is sensitive if q times the rest is less than p
+    times the contribution of the target. For NK(n, k) both are 100/k.
     """
 
     rule: str
     lead: float
     other: float
     others: int
-    known: float = 1.0  # share to within which everybody knows each contribution beforehand
+    known: float = 1.0  # relative error to which every contribution is known beforehand
 
     def inclusive(self) -> SensitivityMeasure:
-        """The same, slightly stricter, so that sums on the boundary count as sensitive."""
+        """The measure slightly stricter, so that sums on the boundary count as sensitive."""
         return replace(
             self, lead=self.lead * BOUNDARY_FACTOR, other=self.other * (1.0 if self.has_target else BOUNDARY_FACTOR)
         )
 
     @property
     def has_target(self) -> bool:
-        """One respondent is estimated by others; under dominance all are alike."""
+        """Whether one respondent is estimated by others; under dominance, all members of the group are alike."""
         return self.lead > self.other
 
 
 def sensitivity_measures(problem: Problem) -> list[SensitivityMeasure]:
-    """Of the rules a problem was assessed by that are about contributions; others say nothing about aggregations."""
+    """The measures of the rules of a problem that are about contributions; other rules do not apply to aggregations."""
     found = measures_of_rules(problem.rules)
     return [measure.inclusive() for measure in found] if problem.boundary == "inclusive" else found
 
 
 def measures_of_rules(rules: str | Rule | Iterable[str | Rule]) -> list[SensitivityMeasure]:
-    """The same of rules; without any that is about contributions there is nothing to measure."""
+    """The measures of the rules that are about contributions; refused if there are none."""
     found = contribution_measures(rules)
     if not found:
         raise RuleError(
-            "Safety of single respondents takes a rule about contributions: P, PQ or NK. Assess the table by one of them."
+            "Safety of single respondents needs a rule about contributions: P, PQ or NK. Assess the table by one of them."
         )
     return found
 
 
 def contribution_measures(rules: str | Rule | Iterable[str | Rule]) -> list[SensitivityMeasure]:
-    """The same; none where no rule is about contributions."""
+    """The measures of the rules that are about contributions."""
     return [measure for rule in parse_rules(rules) if (measure := _measure(rule)) is not None]
 
 
 def cells_beyond_contributions(problem: Problem) -> int:
-    """How many sensitive cells are not so, or need less protection, by rules about contributions alone.
+    """The number of sensitive cells that are not sensitive, or need less protection, by rules about contributions alone.
 
-    They are sensitive by their number of respondents, by request, by hand. What respondents work out from their own figures is
-    measured by rules about contributions only.
+    They are sensitive by their number of respondents, by request, or by hand. Inference by respondents is measured only by
+    rules about contributions.
     """
     cells = problem.primaries
     rules = parse_rules(problem.rules, "inclusive" if problem.boundary == "inclusive" else "strict")

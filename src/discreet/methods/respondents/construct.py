@@ -193,7 +193,7 @@ class Posed:
         for one in exposed:
             insiders, rule = self.insiders[one.measure.rule], one.measure.rule
             if len(one.cells) == 1:
-                cell, is_single = one.cells[0], insiders.given.is_single[one.group.target]
+                cell, is_single = one.cells[0], insiders.contributions.is_single[one.group.target]
                 key = (rule, one.group.insiders, -1 if is_single else one.group.target)
                 if cell not in self.attackers.get(key, {}):
                     level = -float(insiders.rest(one.group, np.array(one.cells))[0])
@@ -333,7 +333,7 @@ class Posed:
         table, insiders = self.original.table, self.insiders[rule]
         slack = np.full(len(table), np.inf)
         base = np.flatnonzero(table.is_base)
-        left = insiders.known_less(known, base) if group is None else insiders.rest(group, base)
+        left = insiders.rest_of_insiders(known, base) if group is None else insiders.rest(group, base)
         slack[base] = np.maximum(left, 0.0)
         return slack
 
