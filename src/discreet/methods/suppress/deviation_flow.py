@@ -15,7 +15,7 @@ from discreet.methods.suppress.deviation_program import slacks
 from discreet.problem import Problem
 
 if TYPE_CHECKING:
-    from discreet.methods.suppress.deviation_flow_kernel import ResidualNetwork, SearchState
+    from discreet.methods.suppress.deviation_flow_kernel import PricedResidualNetwork, SearchState
 
 
 class PricedNetwork:
@@ -29,7 +29,7 @@ class PricedNetwork:
         self.column = np.full(len(price), -1)
         self.column[cells] = np.arange(len(cells))
         self.pinned = net.pinned
-        self.residual: ResidualNetwork = residual_network(net.tail, net.head, net.nodes, price[cells])
+        self.residual: PricedResidualNetwork = residual_network(net.tail, net.head, net.nodes, price[cells])
         self.state: SearchState = search_state(net.nodes, len(cells))
 
 

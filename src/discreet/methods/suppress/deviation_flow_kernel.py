@@ -15,7 +15,7 @@ FLOW_IGNORED = 1e-9  # of a level: less remaining flow is not worth another path
 STEP_PRICE_SHARE = 1e-4  # of the lowest price, for every arc: of paths that cost nothing else the shortest is chosen
 
 
-class ResidualNetwork(NamedTuple):
+class PricedResidualNetwork(NamedTuple):
     """Every arc as two residual arcs, number ``2 * arc`` against it and ``2 * arc + 1`` along it. Loops have none.
 
     Residual arcs that leave a node are in the order of their price, so that a search visits few of them. Those that cost
@@ -51,7 +51,7 @@ class SearchState(NamedTuple):
     touches: IntArray  # (2): the numbers of touched and of paid arcs
 
 
-def residual_network(tail: IntArray, head: IntArray, nodes: int, price: FloatArray) -> ResidualNetwork:
+def residual_network(tail: IntArray, head: IntArray, nodes: int, price: FloatArray) -> PricedResidualNetwork:
     """The residual network of arcs with these prices."""
     arc = np.argsort(price, kind="stable")
     arc = arc[(tail != head)[arc]]
@@ -59,7 +59,7 @@ def residual_network(tail: IntArray, head: IntArray, nodes: int, price: FloatArr
     origin = np.stack([head, tail], axis=1).ravel()  # per residual arc
     residual_arc = residual_arc[np.argsort(origin[residual_arc], kind="stable")]
     positive = price[price > 0]
-    net = ResidualNetwork(
+    net = PricedResidualNetwork(
         tail=tail.astype(np.int32),
         head=head.astype(np.int32),
         price=price,
@@ -97,14 +97,14 @@ def search_state(nodes: int, arcs: int) -> SearchState:
 
 
 @compiled
-def release(net: ResidualNetwork, arcs: IntArray) -> None:
+def release(net: PricedResidualNetwork, arcs: IntArray) -> None:
     """Set the price of these arcs to zero."""
     for arc in arcs:
         _release(net, arc)
 
 
 @compiled
-def _release(net: ResidualNetwork, arc: int) -> bool:
+def _release(net: PricedResidualNetwork, arc: int) -> bool:
     """Set the price of an arc to zero; whether it was not zero before."""
     if net.is_free[arc]:
         return False
@@ -120,7 +120,7 @@ def _release(net: ResidualNetwork, arc: int) -> bool:
 
 @compiled
 def circulate(
-    net: ResidualNetwork, state: SearchState, slack: FloatArray, p: int, side: int, level: float, least: float
+    net: PricedResidualNetwork, state: SearchState, slack: FloatArray, p: int, side: int, level: float, least: float
 ) -> tuple[float, IntArray, FloatArray]:
     """Change the flow of one arc by a level, or as far as possible: its change, all arcs that change, their changes; in levels.
 
@@ -159,7 +159,9 @@ def circulate(
 
 
 @compiled
-def _capacity_at_node(net: ResidualNetwork, slack: FloatArray, p: int, node: int, arriving: int, level: float) -> float:
+def _capacity_at_node(
+    net: PricedResidualNetwork, slack: FloatArray, p: int, node: int, arriving: int, level: float
+) -> float:
     """The capacity of all other arcs out of a node, or into it if ``arriving``, in levels."""
     most = 0.0
     for i in range(net.start[node], net.start[node + 1]):
@@ -171,7 +173,7 @@ def _capacity_at_node(net: ResidualNetwork, slack: FloatArray, p: int, node: int
 
 @compiled
 def _find(
-    net: ResidualNetwork,
+    net: PricedResidualNetwork,
     state: SearchState,
     slack: FloatArray,
     p: int,
@@ -246,7 +248,7 @@ def _capacity(slack: FloatArray, moved: FloatArray, residual: int, level: float)
 
 @compiled
 def _push(
-    net: ResidualNetwork, state: SearchState, slack: FloatArray, source: int, sink: int, level: float, rest: float
+    net: PricedResidualNetwork, state: SearchState, slack: FloatArray, source: int, sink: int, level: float, rest: float
 ) -> float:
     """Push as much flow as possible along the path to the sink; the amount."""
     amount = rest

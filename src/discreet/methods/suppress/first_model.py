@@ -25,7 +25,9 @@ from discreet.progress import OutOfTime
 from discreet.protection import Protection, suppress
 from discreet.solvers import DEFAULT_SOLVER, Solution, check_solver, solver_name
 
-MAX_DEVIATION = 100.0  # levels that a cell deviates by at most if relations are not those of a network, see below
+MAX_DEVIATION_IN_LEVELS = (
+    100.0  # levels that a cell deviates by at most if relations are not those of a network, see below
+)
 COST_RANGE = 1e6  # cells cheaper than the costliest by more than this factor count as if they cost nothing
 PROVEN = 1e-6  # share of the cheapest cost that a solver may leave open
 
@@ -124,7 +126,9 @@ class _PatternModel:
             cost / self.unit,
             True,
         )
-        ratio = 1.0 if network(sparse.csr_array(relations[:, self.suppressible])) is not None else MAX_DEVIATION
+        ratio = (
+            1.0 if network(sparse.csr_array(relations[:, self.suppressible])) is not None else MAX_DEVIATION_IN_LEVELS
+        )
         for number, required in enumerate(self.requirements):
             down, up = self.slack(number, self.suppressible)
             low, high = propagate(relations, -down, up)
