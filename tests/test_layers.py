@@ -168,6 +168,29 @@ def test_a_solver_is_imported_in_its_room_only():
     assert named
 
 
+def test_methods_ask_the_audit_in_one_place():
+    asking = {
+        name
+        for name, tree in TREES.items()
+        if room(name) == "methods"
+        for other, _ in imported(tree)
+        if room(other) == "audit"
+    }
+    assert asking == {"methods.check"}
+
+
+def test_the_core_of_the_methods_imports_no_single_method():
+    allowed = ("methods.core", "methods.check")
+    wrong = [
+        f"{name} imports {other}"
+        for name, tree in TREES.items()
+        if name.startswith("methods.core")
+        for other, _ in imported(tree)
+        if room(other) == "methods" and not other.startswith(allowed)
+    ]
+    assert wrong == []
+
+
 def test_a_class_name_means_one_thing():
     places = defaultdict(list)
     for name, tree in TREES.items():
