@@ -19,7 +19,7 @@ import numpy as np
 Function = TypeVar("Function", bound=Callable[..., object])
 _LOGGER = logging.getLogger("discreet")
 PLAIN_SECONDS = 1.0  # of a process in plain Python in all: about what loading compiled code takes
-MAX_PLAIN_SIZE = 3_000  # entries of an array: with more a single call in plain Python may take many seconds
+MAX_PLAIN_SIZE = 5_000  # entries of an array: with more a single call in plain Python may take many seconds
 
 
 class _Running(local):

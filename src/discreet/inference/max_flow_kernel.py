@@ -10,6 +10,9 @@ from discreet.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
 from discreet.compiled import compiled
 
 MIN_BUFFER_SIZE = 1 << 16  # entries, so that small networks return all circulations at once
+SMALL_NETWORK = (
+    1_200  # arcs: there buffers are so small that plain Python may do the work, see :mod:`discreet.compiled`
+)
 
 
 class ResidualNetwork(NamedTuple):
@@ -85,7 +88,7 @@ def maximize_flows(
     is_target[task.targets] = True
     shown = FlowResults(is_target, np.zeros(shape), task.bound == 0, np.full(shape, -1))
     # The buffer is emptied whenever the next target might not fit.
-    size = max(MIN_BUFFER_SIZE, 4 * (n + 1))
+    size = max(MIN_BUFFER_SIZE if n > SMALL_NETWORK else 0, 4 * (n + 1))
     begin, arc, flow = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64), np.zeros(size)
     kept, done, number = [(begin[:0], arc[:0], flow[:0])], 0, 0
     while done < len(task.targets):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,20 @@ class Limits:
     cells: IntArray
     constant: tuple[FloatArray, FloatArray]
     blocks: tuple[Sequence[Block], Sequence[Block]]
+
+    def rows(self) -> Iterator[tuple[list[Block], FloatArray, FloatArray]]:
+        """Blocks to add to the deviations, and the bounds of the sums: one row per cell if that is possible, else two."""
+        (low, high), (down, up) = self.constant, self.blocks
+        minus_up = [(column, -block) for column, block in up]
+        if len(down) == len(up) and all(
+            first == second and not (one - other).count_nonzero()
+            for (first, one), (second, other) in zip(down, minus_up, strict=True)
+        ):
+            yield minus_up, -low, high
+        else:
+            endless = np.full(len(self.cells), np.inf)
+            yield list(down), -low, endless
+            yield minus_up, -endless, high
 
 
 class CompactModel:
@@ -63,23 +77,22 @@ class CompactModel:
         prior: FloatArray,
         limits: Limits,
         condition: int | None = None,
+        unit: float = 1.0,
     ) -> None:
         """Deviations of a cell against one attacker that meet its requirements.
 
         ``prior`` are the deviations down and up that the attacker holds possible. The requirements count only if the column
-        ``condition`` is 1.
+        ``condition`` is 1. The columns of the deviations are in terms of a ``unit``.
         """
         n, zero = relations.shape[1], np.zeros(relations.shape[0])
-        unit = max(requirement.level for requirement in requirements)
         chosen = sparse.csr_array(sparse.eye_array(n, format="csr")[limits.cells])
         first = {}
         for side in sorted({side for requirement in requirements for side in requirement.sides}):
             at = first[side] = self.columns(-prior[DOWN] / unit, prior[UP] / unit)
             self.rows([(at, relations)], zero, zero)
-            for limited in (DOWN, UP):
-                within = [(column, -block / unit) for column, block in limits.blocks[limited]]
-                constant = limits.constant[limited] / unit
-                self.rows([(at, SIGN[limited] * chosen), *within], np.full(len(constant), -np.inf), constant)
+            for blocks, least, most in limits.rows():
+                within = [(column, block / unit) for column, block in blocks]
+                self.rows([(at, chosen), *within], least / unit, most / unit)
         for requirement in requirements:
             level = requirement.level / unit
             reach = [(first[side], _entry(n, requirement.cell, SIGN[side])) for side in requirement.sides]

@@ -134,8 +134,10 @@ class _PatternModel:
             low, high = propagate(relations, -down, up)
             for cell, group in groupby(required, key=lambda one: one.cell):
                 own = list(group)
-                prior = np.minimum(np.stack([-low, high]), ratio * max(one.level for one in own))
-                self._model.require(own, relations, prior, self._limits(prior), cell if self.is_free[cell] else None)
+                unit = max(one.level for one in own)  # small levels beside large values stay exact
+                prior = np.minimum(np.stack([-low, high]), ratio * unit)
+                condition = cell if self.is_free[cell] else None
+                self._model.require(own, relations, prior, self._limits(prior), condition, unit)
         self._model.load(run.seed, solver)
 
     def slack(self, attacker: int, point: BoolArray) -> FloatArray:
