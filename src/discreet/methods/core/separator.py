@@ -33,6 +33,11 @@ class Violation:
     shortfall: float
     pulls: tuple[Pulls, ...]
 
+    @property
+    def missing(self) -> float:
+        """The missing part of the level."""
+        return self.shortfall * self.requirement.level
+
 
 class Publication(Protocol[PointOf, CutOf]):
     """What a method publishes at a point of its master program: methods differ in the slack that this leaves each cell."""

@@ -20,7 +20,7 @@ MAX_PASSES = 30  # over all requirements; a choice that violates some after that
 class Completer:
     """Each violated requirement is met at the least cost, as if cells could be suppressed in part.
 
-    Cells that get an interval bring their own requirements.
+    The levels of a free cell count as soon as it gets an interval.
     """
 
     def __init__(
@@ -32,13 +32,13 @@ class Completer:
         conditional: Sequence[Sequence[Requirement]],
     ) -> None:
         self.s, self.separators, self.wideners, self.conditional = setting, separators, wideners, conditional
-        self.open = np.zeros(len(setting.cells), dtype=bool)  # whole cells with a choice
-        self.open[choices] = setting.whole[choices]
+        self.open = np.zeros(len(setting.cells), dtype=bool)  # suppressible cells with a choice
+        self.open[choices] = setting.suppressible[choices]
 
     def complete(self, chosen: BoolArray, z: FloatArray, price: FloatArray, budget: Budget) -> BoolArray | None:
-        """Which cells are not told exactly in the end, by their places in the setting; None if time was up.
+        """Which cells of the setting are not published exactly in the end; None if the time limit ended the search.
 
-        ``price`` is what it costs to suppress a whole cell, in units of the setting.
+        ``price`` is the cost of suppressing a cell, in units of the setting.
         """
         chosen, z = chosen & self.open, np.where(self.s.settled, 0.0, z)
         try:
@@ -47,7 +47,7 @@ class Completer:
                 for number in range(len(self.separators)):
                     violations = list(self._violations(number, chosen, z, budget))
                     is_complete &= not violations
-                    for one in sorted(violations, key=lambda one: -one.shortfall * one.requirement.level):
+                    for one in sorted(violations, key=lambda one: -one.missing):
                         wider = self._meet(number, chosen, z, one.requirement, price)
                         if wider is None or budget.over:
                             return None
@@ -88,8 +88,9 @@ class Completer:
     def _meet(
         self, number: int, chosen: BoolArray, z: FloatArray, requirement: Requirement, price: FloatArray
     ) -> FloatArray | None:
-        widener, told = self.wideners[number], self.open & ~chosen
-        widener.settled = self.s.settled & ~told
-        widener.weight = np.where(told, price / requirement.level, self.s.weight)
+        """Widths that meet one more requirement, where cells that are not chosen can be suppressed; None if none do."""
+        widener, published = self.wideners[number], self.open & ~chosen
+        widener.settled = self.s.settled & ~published
+        widener.weight = np.where(published, price / requirement.level, self.s.weight)
         far = widener.reach(z, requirement)
         return None if far is None else np.maximum(z, far)

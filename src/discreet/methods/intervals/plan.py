@@ -161,7 +161,7 @@ def _widths(search: Choices) -> FloatArray:
     z = search.best.solution
     assert z is not None
     # What is suppressed goes anywhere, if it is.
-    untold = (setting.untold | setting.treatment.fixed)[setting.cells]
+    untold = (setting.suppressed | setting.treatment.fixed)[setting.cells]
     widths[:, setting.cells] = np.where(untold, np.inf, np.where(setting.settled, 0.0, z * setting.unit))
     return widths
 

@@ -65,7 +65,7 @@ def _without_computable(
 ) -> tuple[FloatArray, FloatArray]:
     """The same, but for cells that follow from published ones in a relation: an interval for them would be a pretence."""
     relations, value = setting.problem.table.relations, setting.problem.table.value
-    otherwise = setting.untold | setting.treatment.fixed
+    otherwise = setting.suppressed | setting.treatment.fixed
     told = (setting.problem.status == Status.FREE) & ~otherwise
     while True:
         unknown = (lower < upper) | otherwise
@@ -113,11 +113,11 @@ def _padded(setting: IntervalSetting, z: FloatArray) -> FloatArray:
 
 def _tell(setting: IntervalSetting, lower: FloatArray, upper: FloatArray, fixed: float, **report: Any) -> Protection:
     problem, value, treatment = setting.placement.problem, setting.problem.table.value, setting.treatment
-    settled = setting.untold | treatment.fixed
+    settled = setting.suppressed | treatment.fixed
     wide = np.where(settled, 0.0, np.stack([value - lower, upper - value]))
     cost = float((setting.true_weight * wide).sum() + fixed * problem.cost[wide.any(axis=0)].sum()) + setting.constant
     lower, upper = (
-        np.where(setting.untold, endless, np.where(treatment.fixed, given, end))
+        np.where(setting.suppressed, endless, np.where(treatment.fixed, given, end))
         for endless, given, end in ((-np.inf, treatment.lower, lower), (np.inf, treatment.upper, upper))
     )
     told = np.where(treatment.fixed, treatment.shown, np.where(lower < upper, np.nan, value))

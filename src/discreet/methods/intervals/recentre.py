@@ -56,7 +56,9 @@ def recentred(
 def _centres(setting: IntervalSetting, wide: FloatArray, seen: Audit) -> tuple[FloatArray, FloatArray]:
     """Between which values the centre of each interval may be."""
     problem, centre, value = setting.placement.problem, setting.centre, setting.problem.table.value
-    still = setting.untold | setting.treatment.fixed | ~np.isfinite(wide).all(axis=0)  # no interval of theirs may move
+    still = (
+        setting.suppressed | setting.treatment.fixed | ~np.isfinite(wide).all(axis=0)
+    )  # no interval of theirs may move
     wide = np.where(still, 0.0, wide)
     low, high = value - wide[UP], value + wide[DOWN]
     for who in problem.attackers():  # nobody's bounds may stop a deviation that they do not stop already

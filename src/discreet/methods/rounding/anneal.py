@@ -34,7 +34,7 @@ def annealed(grid: RoundingGrid, run: Run) -> FloatArray | None:
     finest = np.flatnonzero(table.is_base & (grid.least < grid.most))
     if len(finest):
         counts = sums.holding(finest)
-        price, where = grid.told.astype(float), (counts.indptr.astype(np.int64), counts.indices.astype(np.int64))
+        price, where = grid.rounded.astype(float), (counts.indptr.astype(np.int64), counts.indices.astype(np.int64))
         rng = np.random.default_rng(run.seed)
         run.progress.stage("anneal", SWEEPS)
         for turn, share in enumerate(np.linspace(0.0, 1.0, SWEEPS).tolist()):

@@ -35,7 +35,7 @@ class RandomRounding:
 
         def drawn(multiples: Multiples) -> tuple[FloatArray, FloatArray]:
             up = rng.random(len(problem)) < multiples.part
-            return up.astype(float), multiples.base - (1.0 if multiples.is_whole else 0.0)
+            return up.astype(float), multiples.base - (1.0 if multiples.is_integral else 0.0)
 
         return _rounded(problem, run, self.name, self.base, drawn)
 
@@ -59,7 +59,7 @@ class ConventionalRounding:
             middle = (multiples.part == 0.5) & (problem.table.value > 0)
             up = (multiples.part > 0.5) | middle
             half = multiples.base / 2
-            return up.astype(float), np.floor(half) if multiples.is_whole else half
+            return up.astype(float), np.floor(half) if multiples.is_integral else half
 
         return _rounded(problem, run, self.name, self.base, nearest)
 
