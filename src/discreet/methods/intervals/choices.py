@@ -1,4 +1,4 @@
-"""Choices which cells are not published exactly: they make an integer program."""
+"""The search for the cells that are not published exactly, by integer programs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import NoSafePatternError
 from discreet.methods.context import Run
-from discreet.methods.core.cutting_planes import Incumbent
+from discreet.methods.core.cutting_planes import INTEGER_PROGRAM_GAP, Incumbent
 from discreet.methods.intervals.complete import Completer
 from discreet.methods.intervals.program import ChoiceProgram
 from discreet.methods.intervals.publication import WidthCut, Widths
@@ -22,7 +22,6 @@ FRACTIONAL_SHARE = 0.4  # of what is left then for fractional choices
 INTEGER_SHARE = 0.9  # of what is left then for an integer program, so that there is time to compute its widths
 MAX_STALLED_ROUNDS = 4  # with next to no gain before choices become integral
 LEAST_BOUND_GAIN = 1e-4  # share of the bound: a round that raises it by less counts as stalled
-PROVEN = 1e-6  # share of the cost that solvers may leave open
 LEAST_FRACTION = 0.05  # cells whose fractional choice is larger need protection when partial cuts are separated
 
 
@@ -48,9 +47,8 @@ class Choices:
         in_intervals = problem.primaries[~(treatment.suppressible | treatment.fixed)[problem.primaries]]
         self.constant = fixed * float(problem.cost[in_intervals].sum())
         self.forced = int(setting.unconditional.sum())
-        separators, wideners = self.relaxed.separators, self.relaxed.wideners
-        self.completer = Completer(setting, separators, wideners, self.choices, self.conditional)
-        self.best: Incumbent[FloatArray] = Incumbent(PROVEN)
+        self.completer = Completer(self.relaxed, self.choices, self.conditional)
+        self.best: Incumbent[FloatArray] = Incumbent(INTEGER_PROGRAM_GAP)
         self.setting = setting  # of the best choices
         self.programs = 0
         self.tried: set[bytes] = set()
@@ -111,7 +109,7 @@ class Choices:
         budget = self.run.budget
         while True:
             self.programs += 1
-            solution = program.solution(budget.share(INTEGER_SHARE).left, max(budget.gap / 2, PROVEN / 10))
+            solution = program.solution(budget.share(INTEGER_SHARE).left, max(budget.gap / 2, INTEGER_PROGRAM_GAP / 10))
             if solution.outcome is Outcome.INFEASIBLE:  # all other choices were tried
                 if self.best.solution is None:
                     raise self._no_safe_choices()

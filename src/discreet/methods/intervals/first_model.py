@@ -11,7 +11,7 @@ from scipy import sparse
 from discreet.arrays import DOWN, UP, FloatArray
 from discreet.methods.context import Run
 from discreet.methods.core.compact_model import CompactModel, Limits
-from discreet.methods.core.cutting_planes import Infeasible, status_of
+from discreet.methods.core.cutting_planes import INTEGER_PROGRAM_GAP, Infeasible, status_of
 from discreet.methods.intervals.intervals import check_sides
 from discreet.methods.intervals.master import LEAST_WIDTH
 from discreet.methods.intervals.plan import told
@@ -20,8 +20,6 @@ from discreet.methods.intervals.setting import IntervalSetting, Sides, no_safe_i
 from discreet.methods.method import Traits, option
 from discreet.problem import Problem
 from discreet.protection import Protection
-
-PROVEN = 1e-6  # share of the cost that solvers may leave open
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class IntervalsFirstModel:
         z, bound = _cheapest(setting, run)
         run.progress.update(1)
         bound, cost = min(bound, setting.cost(z)), setting.cost(z)
-        status = status_of(cost, bound, run.budget, finished=True, exact=PROVEN)
+        status = status_of(cost, bound, run.budget, finished=True, exact=INTEGER_PROGRAM_GAP)
         return told(setting, z, self.rounded, run, self.name, status, bound, symmetric=True)
 
 

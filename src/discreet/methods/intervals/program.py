@@ -17,9 +17,7 @@ from discreet.methods.intervals.master import WidthMaster
 from discreet.methods.intervals.publication import WidthCut
 from discreet.solvers import Solution
 
-MAX_CHOICE_DEVIATION = (
-    100.0  # levels that a cell deviates by at most if relations are not those of a network: see the first model
-)
+MAX_CHOICE_DEVIATION = 100.0  # levels, if relations are not those of a network; measured, see the first model
 CUT_TOLERANCE = 1e-6  # in usual levels: cuts and bridges violated by less are satisfied, solvers are not more exact
 
 

@@ -18,7 +18,7 @@ from discreet.progress import Budget, OutOfTime
 FIRST_SHARE = 0.1  # of the time for the first widths
 SAMPLED_REQUIREMENTS = 24  # enough to estimate how many are violated
 BRIDGE_SHARE = 1e-3  # of an interval, by which bridges may be violated once there are cuts
-PROVEN = 1e-7  # share of the cost that solvers may leave open
+PROVEN_WIDTH_GAP = 1e-7  # share of the cost that solvers may leave open
 NO_WIDTH = 1e-7  # in usual levels: narrower intervals are published values
 
 
@@ -30,11 +30,11 @@ class WidthSearch:
         self.conditional = conditional and any(setting.conditional())  # whether requirements of free cells count
         self.requirements = setting.requirements
         self.master = WidthMaster(setting, setting.least(self.requirements), run.seed)
-        publication, attackers = WidthPublication(setting), range(len(setting.attackers))
+        publication, attackers = WidthPublication(setting), range(len(setting.slacks))
         self.separators = [Separator(publication, k, setting.relations) for k in attackers]
         self.wideners = [Widener(setting, k, run.seed) for k in attackers]
         self.chosen = np.zeros(len(setting.problem), dtype=bool)  # free cells whose requirements count
-        self.best: Incumbent[FloatArray] = Incumbent(PROVEN, setting.constant)
+        self.best: Incumbent[FloatArray] = Incumbent(PROVEN_WIDTH_GAP, setting.constant)
         self.rounds = 0
         self._at_optimum = True  # whether the next point is the optimum of the master program
 
@@ -115,7 +115,7 @@ class WidthSearch:
         return best
 
     def _separate(self, z: FloatArray) -> tuple[list[WidthCut], list[list[Violation]]]:
-        """Cuts, and the violated requirements by attacker."""
+        """Cuts, and the violated requirements by attacker; raises :class:`OutOfTime`."""
         cuts, violated = [], []
         for separator, requirements in zip(self.separators, self.requirements, strict=True):
             found = separator.separate(Widths(z), requirements, self.run.budget)
@@ -138,7 +138,7 @@ class WidthSearch:
     def _nearly_proven(self) -> bool:
         """Whether no cheaper widths satisfy the cuts; also if no widths could be found that meet all requirements."""
         cost = self.best.cost
-        return cost - self.master.bound <= max(self.run.budget.gap, PROVEN) * cost
+        return cost - self.master.bound <= max(self.run.budget.gap, PROVEN_WIDTH_GAP) * cost
 
     def _choose(self) -> bool:
         """Whether free cells got an interval whose requirements did not count before; from now on they do."""
@@ -153,5 +153,5 @@ class WidthSearch:
         self.chosen |= wide
         self.requirements = [old + more for old, more in zip(self.requirements, new, strict=True)]
         self.master.raise_least(self.setting.least(new))
-        self.best = Incumbent(PROVEN, self.best.bound)
+        self.best = Incumbent(PROVEN_WIDTH_GAP, self.best.bound)
         return True

@@ -109,7 +109,7 @@ class IntervalSetting:
         self.problem, self.sides, self.width_share, self.chosen = problem, sides, width, chosen
         self.treatment = treatment = treatment or Treatment.none(problem)
         self.placement = placement = placement or Placement.none(problem)
-        self.attackers = problem.attackers()
+        attackers = problem.attackers()
         self.centre = centre = problem.table.value + placement.shift
         self.barred = barred = no_cell if barred is None else barred
         chosen = no_cell if chosen is None else chosen
@@ -118,13 +118,13 @@ class IntervalSetting:
         )
         self.suppressed = suppressed | (treatment.suppressible & (primary | chosen))
         self.constant = treatment.loss + float(problem.cost[treatment.suppressible & self.suppressed].sum())
-        self._levels = np.array([_around(problem.levels(each), placement.shift) for each in self.attackers])
+        self._levels = np.array([_around(problem.levels(each), placement.shift) for each in attackers])
         level = np.where(primary | (free & ~barred), self._levels.max(axis=0), 0.0)
         level = level[level > 0]
         self.unit = float(np.median(level)) if len(level) else 1.0
         unlimited = UNLIMITED_LEVELS * float(level.max(initial=0.0))
         fixed = np.where(treatment.fixed, np.stack([centre - treatment.lower, treatment.upper - centre]), np.inf)
-        slacks = [np.stack([centre - each.lower, each.upper - centre]) for each in self.attackers]
+        slacks = [np.stack([centre - each.lower, each.upper - centre]) for each in attackers]
         exact = (problem.status == Status.PUBLISHED) | barred
         slacks = [np.where(exact, 0.0, np.clip(np.minimum(slack, fixed), 0.0, unlimited)) for slack in slacks]
         self.cells = np.flatnonzero(slacks[0].any(axis=0) | primary)  # the outsider knows least

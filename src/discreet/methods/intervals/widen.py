@@ -7,13 +7,13 @@ from scipy import sparse
 
 from discreet.arrays import DOWN, UP, FloatArray, IntArray
 from discreet.methods.core.requirements import Requirement
+from discreet.methods.core.separator import UNLIMITED_SLACK
 from discreet.methods.intervals.setting import IntervalSetting
 from discreet.solvers import new_model
 
 MAX_NEIGHBOURS = 800  # cells around that of the requirement that are tried before all cells: quicker, mostly as cheap
 INSIDE_COST = 1e-3  # of its weight, what the deviation of a cell within its interval costs: keeps deviations short
 NEGLIGIBLE_DEVIATION = 1e-10  # levels: smaller deviations are rounding errors of the solver
-UNLIMITED_SLACK = 1e6  # levels: larger slack is treated as unlimited
 
 
 class Widener:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from discreet.errors import NoSafePatternError, RuleError
@@ -53,23 +52,23 @@ class ControlledRounding:
     def protect(self, problem: Problem, run: Run) -> Protection:
         if self.unbiased:
             return self._drawn(problem, run)
-        for steps, zero_restricted, is_last in self._kinds():
+        kinds = self._kinds()
+        for kind in kinds:
+            is_last = kind == kinds[-1]
             try:
                 limited = run if is_last else replace(run, budget=run.budget.share(STRICT_SHARE))
-                return self._rounded(problem, limited, run.budget, steps, zero_restricted, is_last)
+                return self._rounded(problem, limited, run.budget, *kind, is_last)
             except NoSafePatternError:
                 if is_last or run.budget.over:
                     raise
         raise AssertionError("there is a last kind")
 
-    def _kinds(self) -> Iterator[tuple[int, bool, bool]]:
-        """The steps and ``zero_restricted`` to try, and whether they are the last: zeros stay zero as long as possible."""
-        kinds = [(self.steps, self.zero_restricted)]
-        if self.relax:
-            restricted = (True, False) if self.zero_restricted else (False,)
-            kinds = [(self.steps + extra, zeros) for zeros in restricted for extra in range(MAX_EXTRA_STEPS + 1)]
-        for kind in kinds:
-            yield *kind, kind == kinds[-1]
+    def _kinds(self) -> list[tuple[int, bool]]:
+        """The steps and ``zero_restricted`` to try: zeros stay zero as long as possible."""
+        if not self.relax:
+            return [(self.steps, self.zero_restricted)]
+        restricted = (True, False) if self.zero_restricted else (False,)
+        return [(self.steps + extra, zeros) for zeros in restricted for extra in range(MAX_EXTRA_STEPS + 1)]
 
     def _rounded(
         self, problem: Problem, run: Run, budget: Budget, steps: int, zero_restricted: bool, is_last: bool

@@ -12,7 +12,7 @@ from discreet.errors import NoSafePatternError
 from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.context import Run
 from discreet.methods.core.compact_model import CompactModel, Limits
-from discreet.methods.core.cutting_planes import Infeasible, status_of
+from discreet.methods.core.cutting_planes import INTEGER_PROGRAM_GAP, Infeasible, status_of
 from discreet.methods.core.requirements import requirements
 from discreet.methods.method import Traits, option
 from discreet.methods.rounding.grid import Base, RoundingGrid, check
@@ -20,8 +20,6 @@ from discreet.methods.rounding.publication import protection
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
 from discreet.solvers import solver_name
-
-PROVEN = 1e-6  # share of the cost that solvers may leave open
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class RoundingFirstModel:
         steps = np.where(published, grid.multiples.part, np.rint(solution.primal[: len(problem)]))
         run.progress.update(1)
         cost = grid.deviation(steps)
-        status = status_of(cost, solution.bound, run.budget, solution.optimal, PROVEN)
+        status = status_of(cost, solution.bound, run.budget, solution.optimal, INTEGER_PROGRAM_GAP)
         return protection(
             grid,
             steps,

@@ -16,7 +16,7 @@ from discreet.problem import Status
 from discreet.progress import Budget
 from discreet.solvers import Outcome, lagrangian_bound, new_model
 
-INTEGER_TOLERANCE = 1e-6  # a solution of a solver is integral if it is this near to integers
+ROUNDING_TOLERANCE = 1e-6  # a solution of a solver is integral if it is this near to integers
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class RoundingProgram:
         each, factor = _units(grid)
         weights = sparse.csr_array(table.relations @ sparse.diags_array(factor, format="csr"))
         rhs = table.rhs / each - weights @ (grid.multiples.floor + self.origin)
-        rhs = np.where(np.abs(rhs - np.rint(rhs)) < INTEGER_TOLERANCE, np.rint(rhs), rhs)
+        rhs = np.where(np.abs(rhs - np.rint(rhs)) < ROUNDING_TOLERANCE, np.rint(rhs), rhs)
         self.rows = sparse.csr_array(weights[:, self.cell])
         needed = (np.diff(self.rows.indptr) > 0) | (rhs != 0)
         self.rows, self.rhs = sparse.csr_array(self.rows[needed]), rhs[needed]
@@ -100,7 +100,7 @@ class RoundingProgram:
 
     def interior(self, budget: Budget) -> tuple[FloatArray, float]:
         """The steps of the linear program, by interior points, and a lower bound."""
-        model = new_model(tolerance=INTEGER_TOLERANCE, interior=True)
+        model = new_model(tolerance=ROUNDING_TOLERANCE, interior=True)
         model.load(*self._all())
         solution = model.solve(budget.left)
         if not solution.optimal:
@@ -140,8 +140,10 @@ class RoundingProgram:
     def _steps(self, primal: FloatArray) -> FloatArray | None:
         """The solution as a rounding; None if it is not integral."""
         nearest = np.rint(primal)
-        outside = (nearest < self.lower) | (nearest > self.length) | (np.abs(primal - nearest) > 10 * INTEGER_TOLERANCE)
-        if np.any(outside) or np.any(np.abs(self.rows @ nearest - self.rhs) > INTEGER_TOLERANCE):
+        outside = (
+            (nearest < self.lower) | (nearest > self.length) | (np.abs(primal - nearest) > 10 * ROUNDING_TOLERANCE)
+        )
+        if np.any(outside) or np.any(np.abs(self.rows @ nearest - self.rhs) > ROUNDING_TOLERANCE):
             return None
         return self._sums(nearest)
 

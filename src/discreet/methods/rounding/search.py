@@ -17,16 +17,16 @@ from discreet.methods.core.separator import Separator, Violation
 from discreet.methods.rounding.anneal import annealed
 from discreet.methods.rounding.grid import RoundingGrid
 from discreet.methods.rounding.improve import one_pass, renewed
-from discreet.methods.rounding.program import INTEGER_TOLERANCE, FoundRounding, RoundingProgram
+from discreet.methods.rounding.program import ROUNDING_TOLERANCE, FoundRounding, RoundingProgram
 from discreet.methods.rounding.publication import RoundingPublication, exposed
 from discreet.progress import OutOfTime
 from discreet.solvers import Outcome
 
 MAX_EXACT_COLUMNS = 1_500  # of an integer program of all cells; larger ones take too long
 MAX_NODES = 20_000  # of the integer program if there is no time limit
-PROVEN = 1e-7  # share of the cost that solvers may leave open
+PROVEN_ROUNDING_GAP = 1e-7  # share of the cost that solvers may leave open
 LEAST_SAVING = 1e-3  # share of the cost that a pass over the pieces must save to be followed by another
-MAX_ROUNDING_PASSES = 20  # over the pieces, and repairs of a first rounding: far more than are ever needed
+MAX_PIECE_PASSES = 20  # over the pieces, and repairs of a first rounding
 MAX_CUT_CELLS = 200  # exposed cells that get a cut at a time
 
 
@@ -42,7 +42,7 @@ class RoundingSearch:
     work: dict[str, int] = field(default_factory=lambda: {"cuts": 0, "linear_programs": 0, "integer_programs": 0})
 
     def __post_init__(self) -> None:
-        self.best: Incumbent[FloatArray] = Incumbent(PROVEN)
+        self.best: Incumbent[FloatArray] = Incumbent(PROVEN_ROUNDING_GAP)
         self.program = RoundingProgram(self.grid)
         self.is_network = self.program.is_network()
         publication, problem = RoundingPublication(self.grid), self.grid.problem
@@ -67,7 +67,7 @@ class RoundingSearch:
         steps = annealed(self.grid, self.run)
         if steps is None and not self.patient:
             raise NoSafePatternError("No rounding of this kind was found. Another kind may be easier.")
-        for _ in range(MAX_ROUNDING_PASSES):
+        for _ in range(MAX_PIECE_PASSES):
             if steps is None:
                 break
             violated = self._exposed(steps)
@@ -101,7 +101,7 @@ class RoundingSearch:
     def _repaired(self, steps: FloatArray, cells: Sequence[int]) -> FloatArray | None:
         """Rounded again around exposed cells; None if that is impossible for one of them."""
         for cell in cells:
-            if all(cut.shortfall(steps) <= INTEGER_TOLERANCE for cut in self.program.cuts):
+            if all(cut.shortfall(steps) <= ROUNDING_TOLERANCE for cut in self.program.cuts):
                 break
             found = renewed(self.grid, self.program.cuts, steps, cell, self.run)
             if found is None:
@@ -169,7 +169,7 @@ class RoundingSearch:
         with self.run.budget.interruptible():
             relaxed, bound = self.program.interior(self.run.budget)
             self.best.raise_bound(bound)
-            for _ in range(MAX_ROUNDING_PASSES):
+            for _ in range(MAX_PIECE_PASSES):
                 before, safe = self.best.cost, self.best.solution
                 assert safe is not None
                 before_audit = replace(self.run, budget=self.run.budget.without(self.audit_seconds))
