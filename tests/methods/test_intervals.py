@@ -194,7 +194,7 @@ def test_widths_made_of_what_single_demands_need(kind, seeds, renewing, monkeypa
         return z
 
     monkeypatch.setattr(Renewal, "renewed", watched)
-    monkeypatch.setattr("discreet.methods.intervals.renew.RENEWED", renewing)
+    monkeypatch.setattr("discreet.methods.intervals.renew.RENEWAL_SHARE", renewing)
     monkeypatch.setattr(WidthSearch, "_violates_most", lambda self, z: True)
     for seed in seeds:
         problem = draw(kind, seed)

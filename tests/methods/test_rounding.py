@@ -253,7 +253,7 @@ def test_every_cell_may_have_its_own_base():
     assert not np.any(found.published % each)
     assert np.all(np.abs(found.published - table.value) < each)
     assert np.allclose(table.relations @ found.published, 0)
-    with pytest.raises(RuleError, match="one a cell"):
+    with pytest.raises(RuleError, match="one per cell"):
         protect(pose(table, {}), ControlledRounding(base=[5, 5]))
 
 

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from discreet.arrays import DOWN, SIGN, UP, BoolArray, FloatArray, IntArray
+from discreet.arrays import DOWN, SIGN, UP, FloatArray, IntArray
 from discreet.errors import NoSafePatternError
+from discreet.methods.core.blocks import Block, BlockProgram
 from discreet.methods.core.cutting_planes import Infeasible
 from discreet.methods.core.requirements import Requirement
 from discreet.progress import Budget
-from discreet.solvers import DEFAULT_SOLVER, Model, Outcome, Solution, new_model
-
-Block = tuple[int, sparse.csr_array]  # a matrix, and the first of its columns
+from discreet.solvers import Outcome, Solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +30,7 @@ class Limits:
         (low, high), (down, up) = self.constant, self.blocks
         minus_up = [(column, -block) for column, block in up]
         if len(down) == len(up) and all(
-            first == second and not (one - other).count_nonzero()
+            first == second and not sparse.csr_array(one - other).count_nonzero()
             for (first, one), (second, other) in zip(down, minus_up, strict=True)
         ):
             yield minus_up, -low, high
@@ -41,34 +40,12 @@ class Limits:
             yield minus_up, -endless, high
 
 
-class CompactModel:
+class CompactModel(BlockProgram):
     """The columns of a publication, and a deviation for each side of each protection requirement.
 
     The "first models" of Salazar-González (2002), figures 3, 6, 9 and 12: a deviation ``f`` satisfies the relations, stays within
     what the attacker knows and within the slack that the publication leaves, and reaches the protection level.
     """
-
-    def __init__(self) -> None:
-        self._columns: list[tuple[FloatArray, FloatArray, FloatArray, BoolArray]] = []
-        self._rows: list[tuple[Sequence[Block], FloatArray, FloatArray]] = []
-        self.width = 0
-        self._model: Model | None = None
-
-    def columns(
-        self, lower: FloatArray, upper: FloatArray, cost: FloatArray | float = 0.0, integral: BoolArray | bool = False
-    ) -> int:
-        """Append columns; the number of the first."""
-        first, n = self.width, len(lower)
-        self._columns.append((np.broadcast_to(cost, n), lower, upper, np.broadcast_to(integral, n)))
-        self.width += n
-        return first
-
-    def rows(self, blocks: Sequence[Block], least: FloatArray, most: FloatArray) -> None:
-        """Append rows: the blocks side by side, between two bounds."""
-        if self._model is None:
-            self._rows.append((blocks, least, most))
-        else:
-            self._model.add_rows(self._wide(blocks, len(least)), least, most)
 
     def require(
         self,
@@ -85,51 +62,29 @@ class CompactModel:
         ``condition`` is 1. The columns of the deviations are in terms of a ``unit``.
         """
         n, zero = relations.shape[1], np.zeros(relations.shape[0])
-        chosen = sparse.csr_array(sparse.eye_array(n, format="csr")[limits.cells])
+        each = sparse.eye_array(n, format="csr")
+        limited_cells = sparse.csr_array(each[limits.cells])
         first = {}
         for side in sorted({side for requirement in requirements for side in requirement.sides}):
             at = first[side] = self.columns(-prior[DOWN] / unit, prior[UP] / unit)
             self.rows([(at, relations)], zero, zero)
             for blocks, least, most in limits.rows():
                 within = [(column, block / unit) for column, block in blocks]
-                self.rows([(at, chosen), *within], least / unit, most / unit)
+                self.rows([(at, limited_cells), *within], least / unit, most / unit)
         for requirement in requirements:
             level = requirement.level / unit
-            reach = [(first[side], _entry(n, requirement.cell, SIGN[side])) for side in requirement.sides]
+            cell = sparse.csr_array(each[[requirement.cell]])
+            reach: list[Block] = [(first[side], SIGN[side] * cell) for side in requirement.sides]
             if condition is None:
                 self.rows(reach, np.array([level]), np.array([np.inf]))
             else:
-                self.rows([*reach, (condition, _entry(1, 0, -level))], np.zeros(1), np.array([np.inf]))
-
-    def load(self, seed: int, solver: str = DEFAULT_SOLVER) -> None:
-        """Hand the program to a solver; rows can still be appended."""
-        cost, lower, upper = (np.concatenate([each[k] for each in self._columns]) for k in range(3))
-        integral = np.concatenate([each[3] for each in self._columns])
-        blocks = [self._wide(blocks, len(least)) for blocks, least, _ in self._rows]
-        rows = sparse.vstack([sparse.csr_array((0, self.width)), *blocks], format="csr")
-        least, most = (np.concatenate([np.zeros(0), *(each[k] for each in self._rows)]) for k in (1, 2))
-        self._model = new_model(seed=seed, solver=solver)
-        self._model.load(cost, lower, upper, sparse.csr_array(rows), least, most, integral)
+                self.rows([*reach, (condition, np.array([[-level]]))], np.zeros(1), np.array([np.inf]))
 
     def solve(self, budget: Budget) -> Solution:
-        """A solution, the best if there was time; raises :class:`Infeasible`."""
-        assert self._model is not None
-        solution = self._model.solve(budget.left, gap=budget.gap)
+        """A solution, the cheapest unless the time limit ends the search; raises :class:`Infeasible`."""
+        solution = self.solution(budget.left, budget.gap)
         if solution.outcome is Outcome.INFEASIBLE:
             raise Infeasible
-        if solution.outcome not in (Outcome.OPTIMAL, Outcome.STOPPED):
-            raise ArithmeticError(f"The solver could not solve the program: {solution.outcome.value}.")
         if len(solution.primal) != self.width or not np.isfinite(solution.objective):
             raise NoSafePatternError("The time limit ended before all cells were protected. Allow more time.")
         return solution
-
-    def _wide(self, blocks: Sequence[Block], size: int) -> sparse.csr_array:
-        each = [(first, sparse.coo_array(block)) for first, block in blocks]
-        data = np.concatenate([block.data for _, block in each])
-        row = np.concatenate([block.row for _, block in each])
-        column = np.concatenate([first + block.col for first, block in each])
-        return sparse.csr_array((data, (row, column)), shape=(size, self.width))
-
-
-def _entry(width: int, column: int, weight: float) -> sparse.csr_array:
-    return sparse.csr_array(([weight], ([0], [column])), shape=(1, width))

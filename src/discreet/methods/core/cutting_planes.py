@@ -12,6 +12,8 @@ from discreet.progress import Budget, OutOfTime
 Found = TypeVar("Found")
 AnyCut = TypeVar("AnyCut")
 
+INTEGER_PROGRAM_GAP = 1e-6  # share of the cost that solvers of integer programs may leave open
+
 
 class Infeasible(Exception):
     """Nothing satisfies all conditions of a program."""

@@ -21,7 +21,7 @@ AnyCut = TypeVar("AnyCut")
 CutOf = TypeVar("CutOf", covariant=True)
 
 MET = 1e-8  # share of a level that may be missing: solvers are not more exact
-UNLIMITED = 1e6  # slack of this many levels is treated as unlimited
+UNLIMITED_SLACK = 1e6  # slack of this many levels is treated as unlimited
 SCALED = 1e3  # programs are in units of a usual level, or of the level at hand if it differs by more than this factor
 
 
@@ -32,6 +32,11 @@ class Violation:
     requirement: Requirement
     shortfall: float
     pulls: tuple[Pulls, ...]
+
+    @property
+    def missing(self) -> float:
+        """The missing part of the level."""
+        return self.shortfall * self.requirement.level
 
 
 class Publication(Protocol[PointOf, CutOf]):
@@ -93,7 +98,7 @@ class Separator(Generic[Point, AnyCut]):
             if 1 - reach / requirement.level > least:
                 yield self._violation(requirement, reach, [nothing] * len(requirement.sides))
         levels = np.array([requirement.level for requirement in requirements])
-        slack = np.minimum(slack, UNLIMITED * levels.max())
+        slack = np.minimum(slack, UNLIMITED_SLACK * levels.max())
         required = np.zeros(slack.shape[1], dtype=bool)
         required[list(by_cell)] = True
         required &= ~self._isolated
@@ -136,7 +141,7 @@ class _Component:
         """How far a cell can deviate, all sides added up, and the multipliers that limit it, one set per side."""
         if not self._unit / SCALED <= requirement.level <= self._unit * SCALED:
             self._unit = requirement.level
-            self._program.limit(np.minimum(self._slack / self._unit, UNLIMITED))
+            self._program.limit(np.minimum(self._slack / self._unit, UNLIMITED_SLACK))
         if len(self._partial):
             most = np.minimum(self._slack[:, self._partial], self._share * requirement.level)
             self._program.limit(most / self._unit, self._partial)

@@ -1,4 +1,4 @@
-"""Choices which cells are not published exactly: they make an integer program."""
+"""The search for the cells that are not published exactly, by integer programs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import NoSafePatternError
 from discreet.methods.context import Run
-from discreet.methods.core.cutting_planes import Incumbent
+from discreet.methods.core.cutting_planes import INTEGER_PROGRAM_GAP, Incumbent
 from discreet.methods.intervals.complete import Completer
 from discreet.methods.intervals.program import ChoiceProgram
 from discreet.methods.intervals.publication import WidthCut, Widths
@@ -21,9 +21,8 @@ RELAXED_SHARE = 0.3  # of the time for the program without choices
 FRACTIONAL_SHARE = 0.4  # of what is left then for fractional choices
 INTEGER_SHARE = 0.9  # of what is left then for an integer program, so that there is time to compute its widths
 MAX_STALLED_ROUNDS = 4  # with next to no gain before choices become integral
-LEAST_GAIN = 1e-4  # share of the bound that counts as a gain
-PROVEN = 1e-6  # share of the cost that solvers may leave open
-COUNTED = 0.05  # of a fractional choice: its cell is taken to be chosen
+LEAST_BOUND_GAIN = 1e-4  # share of the bound: a round that raises it by less counts as stalled
+LEAST_FRACTION = 0.05  # cells whose fractional choice is larger need protection when partial cuts are separated
 
 
 class Choices:
@@ -38,20 +37,18 @@ class Choices:
         self.relaxed = WidthSearch(setting, relaxed, conditional=False)
         self.s, self.run, self.at_most, self.fixed = setting, run, at_most, fixed
         problem, treatment = setting.problem, setting.treatment
-        limited = at_most is not None or fixed > 0 or setting.share > 0
-        self.conditional = setting.conditional(problem.status == Status.FREE)
+        limited = at_most is not None or fixed > 0 or setting.width_share > 0
+        self.conditional = setting.conditional()
         required = np.zeros(len(setting.cells), dtype=bool)
-        required[[one.cell for own in self.conditional for one in own]] = True
+        required[[one.cell for by_attacker in self.conditional for one in by_attacker]] = True
         free = (problem.status == Status.FREE) & ~treatment.fixed
-        self.choices = np.flatnonzero(free[setting.cells] & (setting.whole | limited | required))
-        self.cost_of = problem.cost[setting.cells] * np.where(setting.whole, 1.0, fixed)
-        in_intervals = problem.primaries[~(treatment.whole | treatment.fixed)[problem.primaries]]
+        self.choices = np.flatnonzero(free[setting.cells] & (setting.suppressible | limited | required))
+        self.cost_of = problem.cost[setting.cells] * np.where(setting.suppressible, 1.0, fixed)
+        in_intervals = problem.primaries[~(treatment.suppressible | treatment.fixed)[problem.primaries]]
         self.constant = fixed * float(problem.cost[in_intervals].sum())
         self.forced = int(setting.unconditional.sum())
-        self.completer = Completer(
-            setting, self.relaxed.separators, self.relaxed.wideners, self.choices, self.conditional
-        )
-        self.best: Incumbent[FloatArray] = Incumbent(PROVEN)
+        self.completer = Completer(self.relaxed, self.choices, self.conditional)
+        self.best: Incumbent[FloatArray] = Incumbent(INTEGER_PROGRAM_GAP)
         self.setting = setting  # of the best choices
         self.programs = 0
         self.tried: set[bytes] = set()
@@ -66,7 +63,7 @@ class Choices:
         return {**self.relaxed.work(), "integer_programs": self.programs}
 
     def search(self) -> str:
-        """How the search ended."""
+        """The status of the best choices."""
         self.relaxed.search()
         self.best.bound = self.relaxed.best.bound + self.constant
         z = self.relaxed.best.solution
@@ -74,7 +71,7 @@ class Choices:
         self._offer(np.asarray(z.any(axis=0))[self.choices].astype(float), z)
         limit = None if self.at_most is None else self.at_most - self.forced
         fixed = self.cost_of[self.choices]
-        program = ChoiceProgram(self.relaxed.master, self.choices, fixed, self.conditional, limit, self.run.seed)
+        program = ChoiceProgram(self.relaxed.master, self.choices, fixed, self.conditional, limit)
         self._tighten(program)
         if not self.best.within(self.run.budget):
             self._choose(program)
@@ -83,18 +80,18 @@ class Choices:
     def _tighten(self, program: ChoiceProgram) -> None:
         """Cuts for fractional choices."""
         budget = self.run.budget.share(FRACTIONAL_SHARE)
-        program.load(integer=False)
+        program.load(self.run.seed, relaxed=True)
         self.run.progress.stage("cuts", 0)
         done = stalled = 0
         while stalled < MAX_STALLED_ROUNDS and not budget.over:
-            solution = program.solve(budget.left)
+            solution = program.solution(budget.left)
             if not solution.optimal:
                 return
             before = self.best.bound
             self._raise_bound(solution)
             if self.best.within(self.run.budget):
                 return
-            stalled = stalled + 1 if self.best.bound - before <= LEAST_GAIN * self.best.bound else 0
+            stalled = stalled + 1 if self.best.bound - before <= LEAST_BOUND_GAIN * self.best.bound else 0
             z, x = program.split(solution)
             cuts = self._separate(z, x, budget, partial=True)
             done += 1
@@ -106,15 +103,17 @@ class Choices:
             self._offer(x, z)
 
     def _choose(self, program: ChoiceProgram) -> None:
-        """Integral choices, until no requirement is violated, or time is up."""
-        program.load(integer=True)
+        """Integral choices, until no requirement is violated or the time limit ends the search."""
+        program.load(self.run.seed)
         self.run.progress.stage("choices", 0)
         budget = self.run.budget
         while True:
             self.programs += 1
-            solution = program.solve(budget.share(INTEGER_SHARE).left, gap=max(budget.gap / 2, PROVEN / 10))
-            if solution.outcome is Outcome.INFEASIBLE:
-                self._nothing_cheaper()
+            solution = program.solution(budget.share(INTEGER_SHARE).left, max(budget.gap / 2, INTEGER_PROGRAM_GAP / 10))
+            if solution.outcome is Outcome.INFEASIBLE:  # all other choices were tried
+                if self.best.solution is None:
+                    raise self._no_safe_choices()
+                self.best.bound = self.best.cost
                 return
             self._raise_bound(solution)
             if len(solution.primal) != program.width:
@@ -135,20 +134,18 @@ class Choices:
     def _raise_bound(self, solution: Solution) -> None:
         self.best.raise_bound(solution.bound * self.s.price + self.s.constant + self.constant)
 
-    def _nothing_cheaper(self) -> None:
-        """The program has no solution left: the best choices are the cheapest."""
-        if self.best.solution is None:
-            few = "" if self.at_most is None else f" with {self.at_most:,} intervals or fewer{self._counted()}"
-            raise NoSafePatternError(
-                f"Nothing protects all cells at once{few}. Allow more of them, widen the bounds people are said to know, "
-                "or lower protection levels, also of cells that need protection only if they are not published exactly.",
-                self.s.problem.table.labels(self.s.problem.primaries),
-            )
-        self.best.bound = self.best.cost
+    def _no_safe_choices(self) -> NoSafePatternError:
+        limit = "" if self.at_most is None else f" with {self.at_most:,} intervals or fewer{self._counted()}"
+        return NoSafePatternError(
+            f"Nothing protects all cells at once{limit}. Allow more of them, widen the bounds people are said to know, "
+            "or lower protection levels, also of cells that need protection only if they are not published exactly.",
+            self.s.problem.table.labels(self.s.problem.primaries),
+        )
 
     def _counted(self) -> str:
+        """What else the limit counts, for messages."""
         treatment = self.s.treatment
-        return " (suppressed and rounded cells count)" if (treatment.whole | treatment.fixed).any() else ""
+        return " (suppressed and rounded cells count)" if (treatment.suppressible | treatment.fixed).any() else ""
 
     def _separate(self, z: FloatArray, x: FloatArray, budget: Budget | None, partial: bool = False) -> list[WidthCut]:
         """Cuts that widths and choices violate.
@@ -157,38 +154,35 @@ class Choices:
         choices, which integral ones need not violate.
         """
         share = np.ones(len(self.s.cells))
-        suppressed = self.s.whole[self.choices]
-        share[self.choices[suppressed]] = x[suppressed]
-        chosen = set(self.choices[x > (COUNTED if partial else 0.5)].tolist())
-        limited = (np.flatnonzero(self.s.whole), share) if partial else None
+        share[self.choices] = np.where(self.s.suppressible[self.choices], x, 1.0)
+        chosen = set(self.choices[x > (LEAST_FRACTION if partial else 0.5)].tolist())
+        limited = (np.flatnonzero(self.s.suppressible), share) if partial else None
         cuts: list[WidthCut] = []
-        for separator, own, more in zip(self.relaxed.separators, self.s.requirements, self.conditional, strict=True):
-            required = own + [one for one in more if one.cell in chosen]
+        for separator, always, more in zip(self.relaxed.separators, self.s.requirements, self.conditional, strict=True):
+            required = always + [one for one in more if one.cell in chosen]
             try:
                 cuts += separator.separate(Widths(z, share), required, budget, limited)[0]
             except OutOfTime:
                 continue
         return cuts
 
-    # -- what choices are worth --------------------------------------------------------------------------------
-
     def _offer(self, x: FloatArray, z: FloatArray) -> None:
-        """Choices, completed if they do not protect all cells; cells that are chosen in part are cheap."""
+        """Offer choices, and choices completed to protect all cells; the larger a fractional choice, the cheaper its cell."""
+        is_first = self.best.solution is None
+        if not is_first and self.run.budget.over:
+            return
         chosen = np.zeros(len(self.s.cells), dtype=bool)
         chosen[self.choices] = x > 0.5
-        price = self.cost_of / self.s.price
+        price, widths = self.cost_of / self.s.price, z.copy()
         price[self.choices] *= 1.0 - 0.99 * x
-        wide = np.where(np.isin(np.arange(len(chosen)), self.choices) & ~chosen, 0.0, z)
-        first = self.best.solution is None
-        budget = Budget() if first else self.run.budget
-        if not first and budget.over:
-            return
-        found = self.completer.complete(chosen, wide, price, budget)
-        for one in (chosen,) if found is None else (chosen, chosen | found):
-            self._offer_exactly(one[self.choices])
+        widths[:, self.choices] *= x > 0.5
+        found = self.completer.complete(chosen, widths, price, Budget() if is_first else self.run.budget)
+        self._offer_exactly(chosen[self.choices])
+        if found is not None:
+            self._offer_exactly((chosen | found)[self.choices])
 
     def _offer_exactly(self, x: BoolArray) -> None:
-        """The cheapest intervals if these cells and no others are chosen, if they protect all."""
+        """Offer the cheapest intervals if these cells and no others are chosen, provided that they protect all."""
         problem, s = self.s.problem, self.s
         key = x.tobytes()
         if key in self.tried or (self.at_most is not None and x.sum() + self.forced > self.at_most):
@@ -197,7 +191,7 @@ class Choices:
         chosen, barred = np.zeros(len(problem), dtype=bool), s.barred.copy()
         chosen[s.cells[self.choices[x]]] = True
         barred[s.cells[self.choices[~x]]] = True
-        setting = IntervalSetting(problem, s.sides, barred, s.share, chosen, s.treatment)
+        setting = IntervalSetting(problem, s.sides, barred, s.width_share, chosen, s.treatment)
         late = self.best.solution is None and self.run.budget.over
         search = WidthSearch(setting, Run(self.run.seed, Budget(None, 1.0) if late else self.run.budget))
         try:

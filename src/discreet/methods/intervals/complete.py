@@ -8,47 +8,47 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.methods.core.requirements import Requirement
-from discreet.methods.core.separator import Separator, Violation
-from discreet.methods.intervals.publication import WidthCut, Widths
-from discreet.methods.intervals.setting import IntervalSetting
-from discreet.methods.intervals.widen import Widener
+from discreet.methods.core.separator import Violation
+from discreet.methods.intervals.publication import Widths
+from discreet.methods.intervals.search import WidthSearch
 from discreet.progress import Budget, OutOfTime
 
-MAX_PASSES = 30  # over all requirements; a choice that violates some after that is refused when its widths are computed
+MAX_COMPLETION_PASSES = (
+    30  # over all requirements; a choice that violates some after that is refused when its widths are computed
+)
 
 
 class Completer:
     """Each violated requirement is met at the least cost, as if cells could be suppressed in part.
 
-    Cells that get an interval bring their own requirements.
+    The levels of a free cell count as soon as it gets an interval.
     """
 
     def __init__(
         self,
-        setting: IntervalSetting,
-        separators: Sequence[Separator[Widths, WidthCut]],
-        wideners: Sequence[Widener],
+        search: WidthSearch,
         choices: IntArray,
         conditional: Sequence[Sequence[Requirement]],
     ) -> None:
-        self.s, self.separators, self.wideners, self.conditional = setting, separators, wideners, conditional
-        self.open = np.zeros(len(setting.cells), dtype=bool)  # whole cells with a choice
-        self.open[choices] = setting.whole[choices]
+        self.s, self.conditional = search.setting, conditional
+        self.separators, self.wideners = search.separators, search.wideners
+        self.open = np.zeros(len(self.s.cells), dtype=bool)  # suppressible cells with a choice
+        self.open[choices] = self.s.suppressible[choices]
 
     def complete(self, chosen: BoolArray, z: FloatArray, price: FloatArray, budget: Budget) -> BoolArray | None:
-        """Which cells are not told exactly in the end, by their places in the setting; None if time was up.
+        """Which cells of the setting are not published exactly in the end; None if the time limit ended the search.
 
-        ``price`` is what it costs to suppress a whole cell, in units of the setting.
+        ``price`` is the cost of suppressing a cell, in units of the setting.
         """
         chosen, z = chosen & self.open, np.where(self.s.settled, 0.0, z)
         try:
-            for _ in range(MAX_PASSES):
+            for _ in range(MAX_COMPLETION_PASSES):
                 is_complete = True
-                for number in range(len(self.separators)):
-                    violations = list(self._violations(number, chosen, z, budget))
+                for attacker in range(len(self.separators)):
+                    violations = list(self._violations(attacker, chosen, z, budget))
                     is_complete &= not violations
-                    for one in sorted(violations, key=lambda one: -one.shortfall * one.requirement.level):
-                        wider = self._meet(number, chosen, z, one.requirement, price)
+                    for violation in sorted(violations, key=lambda one: -one.missing):
+                        wider = self._meet(attacker, chosen, z, violation.requirement, price)
                         if wider is None or budget.over:
                             return None
                         chosen = chosen | (self.open & wider.any(axis=0))
@@ -60,16 +60,16 @@ class Completer:
             return None
         return np.asarray(chosen | z.any(axis=0))
 
-    def _violations(self, number: int, chosen: BoolArray, z: FloatArray, budget: Budget) -> Iterator[Violation]:
+    def _violations(self, attacker: int, chosen: BoolArray, z: FloatArray, budget: Budget) -> Iterator[Violation]:
         """The requirements against an attacker that choices and widths do not meet; raises :class:`OutOfTime`.
 
         Some requirements exist only for cells that are not published exactly. Settled cells that are published exactly after all
         contribute no slack.
         """
         wide = chosen | z.any(axis=0)
-        required = [*self.s.requirements[number], *(one for one in self.conditional[number] if wide[one.cell])]
+        required = [*self.s.requirements[attacker], *(one for one in self.conditional[attacker] if wide[one.cell])]
         share = np.where(self.open & ~chosen, 0.0, 1.0)
-        return self.separators[number].violations(Widths(z, share), required, budget)
+        return self.separators[attacker].violations(Widths(z, share), required, budget)
 
     def _without_needless(self, chosen: BoolArray, z: FloatArray, price: FloatArray, budget: Budget) -> BoolArray:
         """Without suppressed cells that no requirement needs, the costliest first."""
@@ -86,10 +86,11 @@ class Completer:
         return chosen
 
     def _meet(
-        self, number: int, chosen: BoolArray, z: FloatArray, requirement: Requirement, price: FloatArray
+        self, attacker: int, chosen: BoolArray, z: FloatArray, requirement: Requirement, price: FloatArray
     ) -> FloatArray | None:
-        widener, told = self.wideners[number], self.open & ~chosen
-        widener.settled = self.s.settled & ~told
-        widener.weight = np.where(told, price / requirement.level, self.s.weight)
-        far = widener.reach(z, requirement)
-        return None if far is None else np.maximum(z, far)
+        """Widths that meet one more requirement, where cells that are not chosen can be suppressed; None if none do."""
+        widener, published = self.wideners[attacker], self.open & ~chosen
+        widener.settled = self.s.settled & ~published
+        widener.weight = np.where(published, price / requirement.level, self.s.weight)
+        wider = widener.reach(z, requirement)
+        return None if wider is None else np.maximum(z, wider)

@@ -9,20 +9,17 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import DOWN, UP, FloatArray
-from discreet.errors import NoSafePatternError
 from discreet.methods.context import Run
 from discreet.methods.core.compact_model import CompactModel, Limits
-from discreet.methods.core.cutting_planes import Infeasible, status_of
+from discreet.methods.core.cutting_planes import INTEGER_PROGRAM_GAP, Infeasible, status_of
 from discreet.methods.intervals.intervals import check_sides
+from discreet.methods.intervals.master import LEAST_WIDTH
 from discreet.methods.intervals.plan import audited
 from discreet.methods.intervals.prepare import prepared
-from discreet.methods.intervals.setting import IntervalSetting, Sides
+from discreet.methods.intervals.setting import IntervalSetting, Sides, no_safe_intervals
 from discreet.methods.method import Traits, option
-from discreet.problem import Problem, Status
+from discreet.problem import Problem
 from discreet.protection import Protection
-
-PROVEN = 1e-6  # share of the cost that solvers may leave open
-NO_WIDTH = 1e-9  # in usual levels: narrower intervals are the solver's noise
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class IntervalsFirstModel:
         z, bound = _cheapest(setting, run)
         run.progress.update(1)
         bound, cost = min(bound, setting.cost(z)), setting.cost(z)
-        status = status_of(cost, bound, run.budget, finished=True, exact=PROVEN)
+        status = status_of(cost, bound, run.budget, finished=True, exact=INTEGER_PROGRAM_GAP)
         return audited(setting, z, self.rounded, run, self.name, status, bound, symmetric=True)
 
 
@@ -61,8 +58,8 @@ def _cheapest(setting: IntervalSetting, run: Run) -> tuple[FloatArray, float]:
     The columns are widths, what is missing to the least width, choices of free cells, then deviations.
     """
     c = len(setting.cells)
-    conditional = setting.conditional(setting.problem.status == Status.FREE)
-    choices = np.unique([one.cell for own in conditional for one in own]).astype(np.int64)
+    conditional = setting.conditional()
+    choices = np.unique([one.cell for by_attacker in conditional for one in by_attacker]).astype(np.int64)
     k, each = len(choices), sparse.csr_array(sparse.eye_array(c, format="csr"))
     model = CompactModel()
     cap = np.where(setting.settled, np.inf, setting.cap)
@@ -71,25 +68,20 @@ def _cheapest(setting: IntervalSetting, run: Run) -> tuple[FloatArray, float]:
     chosen = model.columns(np.zeros(k), np.ones(k), integral=True)
     model.rows([(width[DOWN], each), (width[UP], each), (missing, each)], setting.floor, np.full(c, np.inf))
     for side in (DOWN, UP):  # no width if a free cell is not chosen
-        most = sparse.csr_array(sparse.diags_array(-setting.cap[side, choices], format="csr"))
-        own = sparse.csr_array(each[choices])
-        model.rows([(width[side], own), (chosen, most)], np.full(k, -np.inf), np.zeros(k))
-    limited = np.flatnonzero(~setting.settled)  # what is suppressed anyway has no width
-    inside, zero = sparse.csr_array(each[limited]), np.zeros(len(limited))
-    limits = Limits(limited, (zero, zero), ([(width[DOWN], inside)], [(width[UP], inside)]))
-    place = {cell: chosen + at for at, cell in enumerate(choices.tolist())}
-    for slack, both in zip(setting.slacks, zip(setting.requirements, conditional, strict=True), strict=True):
-        for cell, required in groupby((one for own in both for one in own), key=lambda one: one.cell):
-            model.require(list(required), setting.relations, slack, limits, place.get(cell))
+        most = sparse.diags_array(-setting.cap[side, choices])
+        model.rows([(width[side], each[choices]), (chosen, most)], np.full(k, -np.inf), np.zeros(k))
+    limited = np.flatnonzero(~setting.settled)
+    within, zero = sparse.csr_array(each[limited]), np.zeros(len(limited))
+    limits = Limits(limited, (zero, zero), ([(width[DOWN], within)], [(width[UP], within)]))
+    choice_of = {cell: chosen + at for at, cell in enumerate(choices.tolist())}
+    for slack, *both in zip(setting.slacks, setting.requirements, conditional, strict=True):
+        for cell, required in groupby((one for each in both for one in each), key=lambda one: one.cell):
+            model.require(list(required), setting.relations, slack, limits, choice_of.get(cell))
     model.load(run.seed)
     try:
         solution = model.solve(run.budget)
     except Infeasible:
-        raise NoSafePatternError(
-            "No intervals protect all cells at once. Let more cells have intervals, widen the bounds people are said to "
-            "know, or lower protection levels, also of cells that need protection only if they get an interval.",
-            setting.problem.table.labels(setting.problem.primaries),
-        ) from None
+        raise no_safe_intervals(setting) from None
     z = solution.primal[: 2 * c].reshape(2, -1).copy()
     z[:, choices] *= solution.primal[chosen : chosen + k] > 0.5
-    return np.where(z < NO_WIDTH, 0.0, z), solution.bound * setting.price
+    return np.where(z < LEAST_WIDTH, 0.0, z), solution.bound * setting.price

@@ -12,7 +12,7 @@ from discreet.methods.method import Traits, option
 from discreet.problem import Problem
 from discreet.protection import Protection
 
-MOST = 1e9  # of a factor or share: beyond, a solver cannot tell the rest from nothing
+MAX_FACTOR = 1e9  # of costs: beyond it a solver cannot distinguish the other costs from 0
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Intervals:
         if self.at_most is not None and self.at_most < 0:
             raise RuleError(f"At most {self.at_most} intervals cannot be published. Give a number of cells, 0 or more.")
         for name in ("fixed", "width"):
-            if not 0 <= getattr(self, name) <= MOST:
+            if not 0 <= getattr(self, name) <= MAX_FACTOR:
                 raise RuleError(
-                    f"The option {name!r} is a share, from 0 to {MOST:g}, not {getattr(self, name)}.", [name]
+                    f"The option {name!r} is a share, from 0 to {MAX_FACTOR:g}, not {getattr(self, name)}.", [name]
                 )
 
     def protect(self, problem: Problem, run: Run) -> Protection:
@@ -58,5 +58,5 @@ class Intervals:
 
 def check_sides(up: float, down: float) -> None:
     for name, weight in (("up", up), ("down", down)):
-        if not 0 <= weight <= MOST:
-            raise RuleError(f"The option {name!r} is a factor, from 0 to {MOST:g}, not {weight}.", [name])
+        if not 0 <= weight <= MAX_FACTOR:
+            raise RuleError(f"The option {name!r} is a factor, from 0 to {MAX_FACTOR:g}, not {weight}.", [name])

@@ -163,7 +163,7 @@ def _widths(search: Choices) -> FloatArray:
     z = search.best.solution
     assert z is not None
     # Suppressed cells and those with fixed intervals are not limited by widths.
-    unlimited = (setting.untold | setting.treatment.fixed)[setting.cells]
+    unlimited = (setting.suppressed | setting.treatment.fixed)[setting.cells]
     widths[:, setting.cells] = np.where(unlimited, np.inf, np.where(setting.settled, 0.0, z * setting.unit))
     return widths
 

@@ -1,30 +1,31 @@
-"""The integer program over the cuts: a binary says of a cell whether it is told exactly."""
+"""The integer program over the cuts: a binary for each cell says whether it is published exactly."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.inference.bound_propagation import propagate
 from discreet.inference.max_flow import network
+from discreet.methods.core.blocks import BlockProgram
+from discreet.methods.core.cuts import Cut, as_rows
 from discreet.methods.core.requirements import Requirement
 from discreet.methods.intervals.master import WidthMaster
 from discreet.methods.intervals.publication import WidthCut
-from discreet.solvers import Model, Outcome, Solution, new_model
+from discreet.solvers import Solution
 
-FARTHER = 100.0  # levels that a cell moves by at most where relations are not those of a network
-VIOLATED = 1e-6  # cuts that are missed by less, in usual levels, are fulfilled
+MAX_CHOICE_DEVIATION = 100.0  # levels, if relations are not those of a network; measured, see the first model
+CUT_TOLERANCE = 1e-6  # in usual levels: cuts and bridges violated by less are satisfied, solvers are not more exact
 
 
-class ChoiceProgram:
-    """Columns of the linear program, then choices, then what is missing to the least width of a chosen cell.
+class ChoiceProgram(BlockProgram):
+    """The columns of the linear program, then the choices, then what is missing to the least width of chosen cells.
 
-    Whatever cells add to a cut by moving as far as anybody holds possible they add only if they are chosen, and never more than
-    is asked for: a coefficient above that is cut down to it, which no whole choice notices.
+    A cell whose slack does not depend on widths contributes to a cut only if it is chosen, and never more than the cut requires:
+    larger coefficients are reduced to that, which excludes no integral choices.
     """
 
     def __init__(
@@ -34,138 +35,87 @@ class ChoiceProgram:
         fixed: FloatArray,
         conditional: Sequence[Sequence[Requirement]],
         at_most: int | None,
-        seed: int,
     ) -> None:
-        self.master, self.s, self.choices, self.seed = master, master.s, choices, seed
-        self.conditional, self.fixed = [one for own in conditional for one in own], fixed
-        k = len(choices)
-        self.first, self.width = master.width, master.width + 2 * k
-        self.of = np.full(len(self.s.cells), -1)  # the choice of a cell
-        self.of[choices] = self.first + np.arange(k)
-        self.rows: list[sparse.csr_array] = []
-        self.low: list[FloatArray] = []
-        self.high: list[FloatArray] = []
-        self.model: Model | None = None
-        self._frame()
+        super().__init__()
+        self.master, self.s, self.choices = master, master.s, choices
+        c, k = len(self.s.cells), len(choices)
+        self.columns(master.lower, master.upper, master.cost)
+        self.first = self.columns(np.zeros(k), np.ones(k), fixed / self.s.price, integral=True)
+        missing = self.columns(np.zeros(k), np.full(k, np.inf), self.s.weight.min(axis=0)[choices])
+        self.column_of = np.full(c, -1)  # the choice of a cell
+        self.column_of[choices] = self.first + np.arange(k)
+        for rows, least, most in master.rows:
+            self.rows([(0, rows)], least, most)
+        required = [requirement for by_attacker in conditional for requirement in by_attacker]
+        cell = sparse.eye_array(c, format="csr")
+        for side, limit in zip((DOWN, UP), self._limits(required), strict=True):  # no width unless chosen
+            blocks = [(side * c, cell[choices]), (self.first, sparse.diags_array(-limit))]
+            self.rows(blocks, np.full(k, -np.inf), np.zeros(k))
+        width = np.where(self.s.settled, 0.0, self.s.width[self.s.cells])[choices]
+        blocks = [(0, cell[choices]), (c, cell[choices]), (self.first, sparse.diags_array(-width))]
+        self.rows([*blocks, (missing, sparse.eye_array(k))], np.zeros(k), np.full(k, np.inf))
+        for requirement in required:
+            if not self.s.settled[requirement.cell]:
+                blocks = [(side * c, cell[[requirement.cell]]) for side in requirement.sides]
+                level = (int(self.column_of[requirement.cell]), np.array([[-requirement.level]]))
+                self.rows([*blocks, level], np.zeros(1), np.full(1, np.inf))
         if at_most is not None:
-            self._append(
-                self._rows([(self.of[choices], np.ones(k))], one=True), np.zeros(1), np.array([float(at_most)])
-            )
+            self.rows([(self.first, np.ones((1, k)))], np.zeros(1), np.array([float(at_most)]))
         self.add(master.cuts)
 
-    def _frame(self) -> None:
-        """What the linear program says beside its cuts, and no width without being chosen."""
-        master, s, k, c = self.master, self.s, len(self.choices), len(self.s.cells)
-        for rows, low, high in zip(master.rows, master.row_low, master.row_high, strict=True):
-            self._append(sparse.csr_array(sparse.hstack([rows, sparse.csr_array((rows.shape[0], 2 * k))])), low, high)
-        x, cap, endless = self.of[self.choices], self._cap(), np.full(k, np.inf)
-        for side in (DOWN, UP):
-            self._append(
-                self._rows([(side * c + self.choices, np.ones(k)), (x, -cap[side])]), np.full(k, -np.inf), np.zeros(k)
-            )
-        wide = np.where(s.settled, 0.0, s.width[s.cells])[self.choices]
-        both = [(side * c + self.choices, np.ones(k)) for side in (DOWN, UP)]
-        self._append(self._rows([*both, (x, -wide), (x + k, np.ones(k))]), np.zeros(k), endless)
-        for one in self.conditional:
-            if not s.settled[one.cell]:
-                terms = [(np.array([side * c + one.cell]), np.ones(1)) for side in one.sides]
-                row = self._rows([*terms, (self.of[[one.cell]], np.array([-one.level]))])
-                self._append(row, np.zeros(1), np.full(1, np.inf))
-
-    def _cap(self) -> FloatArray:
-        """How far cells with a choice move at most."""
+    def _limits(self, conditional: Sequence[Requirement]) -> FloatArray:
+        """How far cells with a choice deviate at most, down and up."""
         s = self.s
         low, high = propagate(s.relations, -s.cap[DOWN], s.cap[UP])
-        levels = [one.level for one in (*(one for own in s.requirements for one in own), *self.conditional)]
-        far = max(levels, default=0.0) * (1.0 if network(s.relations) is not None else FARTHER)
-        return np.asarray(np.minimum(np.stack([-low, high]), far)[:, self.choices])
-
-    def _rows(self, terms: Sequence[tuple[NDArray[np.integer], FloatArray]], one: bool = False) -> sparse.csr_array:
-        """One row each of these columns and weights side by side, or one of all."""
-        k = len(terms[0][0])
-        column, weight = (np.concatenate(part) for part in zip(*terms, strict=True))
-        row = np.zeros(len(column), dtype=int) if one else np.tile(np.arange(k), len(terms))
-        return sparse.csr_array((weight, (row, column)), shape=(1 if one else k, self.width))
-
-    def _append(self, rows: sparse.csr_array, low: FloatArray, high: FloatArray) -> None:
-        self.rows.append(rows)
-        self.low.append(low)
-        self.high.append(high)
-        if self.model is not None:
-            self.model.add_rows(rows, low, high)
+        levels = [one.level for required in (*s.requirements, conditional) for one in required]
+        most = max(levels, default=0.0) * (1.0 if network(s.relations) is not None else MAX_CHOICE_DEVIATION)
+        return np.asarray(np.minimum(np.stack([-low, high]), most)[:, self.choices])
 
     def add(self, cuts: Sequence[WidthCut], at: FloatArray | None = None) -> int:
-        """Add cuts, of these only what a solution misses if there is one; how many."""
-        rows, low = [], []
-        for cut in cuts:
-            row, least = self._row(cut)
-            if at is None or float((row @ at)[0]) < least - VIOLATED:
-                rows.append(row)
-                low.append(least)
-        if rows:
-            self._append(sparse.csr_array(sparse.vstack(rows)), np.array(low), np.full(len(low), np.inf))
-        return len(rows)
+        """Add cuts, only those that a solution violates if one is given; how many."""
+        rows, least = as_rows([self._with_choices(cut) for cut in cuts], self.width)
+        rows.sum_duplicates()
+        added = np.full(len(cuts), True) if at is None else rows @ at < least - CUT_TOLERANCE
+        if added.any():
+            self.rows([(0, rows[added])], least[added], np.full(int(added.sum()), np.inf))
+        return int(added.sum())
 
-    def _row(self, cut: WidthCut) -> tuple[sparse.csr_array, float]:
-        """A cut in terms of widths and choices, and what it must come to."""
-        chosen = self.of[cut.cells] >= 0
+    def _with_choices(self, cut: WidthCut) -> Cut:
+        """A cut in terms of widths and choices."""
+        choice, required = self.column_of[cut.cells], self.column_of[cut.required]
+        chosen = choice >= 0
         least = cut.least - float(cut.amount[~chosen].sum())
-        terms = [
-            (cut.columns, cut.weight),
-            (self.of[cut.cells[chosen]], np.minimum(cut.amount[chosen], max(least, 0.0))),
-        ]
-        if cut.conditional and self.of[cut.required] >= 0:
-            terms.append((self.of[[cut.required]], np.array([-max(least, 0.0)])))
-            least = 0.0
-        return self._rows(terms, one=True), least
+        amount = np.minimum(cut.amount[chosen], max(least, 0.0))
+        columns, weight = np.r_[cut.columns, choice[chosen]], np.r_[cut.weight, amount]
+        if not cut.conditional or required < 0:
+            return Cut(columns, weight, least)
+        return Cut(np.r_[columns, required], np.r_[weight, -max(least, 0.0)], 0.0)
 
     def bridge(self, at: FloatArray) -> int:
-        """Add the inequalities that a solution violates: one that is suppressed alone in a relation can be computed."""
+        """Add the inequalities that a solution violates: a cell suppressed alone in a relation can be computed; how many."""
         e, m = self.master.entries, self.master.m
-        column = self.of[e.col]
-        share = np.where(column >= 0, at[column], 1.0)
-        alone = (column >= 0) & self.s.whole[e.col]
-        alone &= 2 * share - np.bincount(e.row, share, minlength=m)[e.row] > VIOLATED
-        cells, k = np.flatnonzero(alone), int(alone.sum())
+        column = self.column_of[e.col]
+        has_choice = column >= 0
+        share = np.where(has_choice, at[column], 1.0)
+        alone = has_choice & self.s.suppressible[e.col]
+        alone &= 2 * share - np.bincount(e.row, share, minlength=m)[e.row] > CUT_TOLERANCE
+        k, place = int(alone.sum()), column - self.first
         if k:
-            own = column >= 0
-            chosen = sparse.csr_array((np.ones(own.sum()), (e.row[own], column[own])), shape=(m, self.width))
-            twice = sparse.csr_array((np.full(k, 2.0), (np.arange(k), column[cells])), shape=(k, self.width))
-            self._append(sparse.csr_array(chosen[e.row[cells]] - twice), np.zeros(k), np.full(k, np.inf))
+            at_choice, n = np.flatnonzero(has_choice), len(self.choices)
+            entries = np.ones(len(at_choice)), (e.row[at_choice], place[at_choice])
+            chosen = sparse.csr_array(entries, shape=(m, n))
+            twice = sparse.csr_array((np.full(k, 2.0), (np.arange(k), place[alone])), shape=(k, n))
+            self.rows([(self.first, chosen[e.row[alone]] - twice)], np.zeros(k), np.full(k, np.inf))
         return k
 
     def forbid(self, x: BoolArray) -> None:
-        """Something else must be chosen, or not all of what is told exactly or not at all."""
-        whole = self.s.whole[self.choices]
-        weight = np.where(x, np.where(whole, -1.0, 0.0), 1.0)
-        row = self._rows([(self.of[self.choices], weight)], one=True)
-        self._append(row, np.array([1.0 - float((x & whole).sum())]), np.full(1, np.inf))
-
-    def load(self, integer: bool) -> None:
-        """Hand the program to a solver, with choices that are whole or not."""
-        k, master = len(self.choices), self.master
-        kind = np.zeros(self.width, dtype=bool)
-        kind[self.first : self.first + k] = integer
-        self.model = new_model(seed=self.seed)
-        self.model.load(
-            np.r_[master.cost, self.fixed / self.s.price, self.s.weight.min(axis=0)[self.choices]],
-            np.r_[master.low, np.zeros(2 * k)],
-            np.r_[master.high, np.ones(k), np.full(k, np.inf)],
-            sparse.csr_array(sparse.vstack(self.rows)),
-            np.concatenate(self.low),
-            np.concatenate(self.high),
-            kind,
-        )
-
-    def solve(self, seconds: float | None, gap: float = 0.0) -> Solution:
-        assert self.model is not None
-        solution = self.model.solve(seconds, gap=gap)
-        if solution.outcome in (Outcome.FAILED, Outcome.UNBOUNDED):
-            raise ArithmeticError(f"HiGHS could not solve the program over the cuts: {solution.outcome.value}.")
-        return solution
+        """Another cell must be chosen, or one of the chosen cells that may be suppressed must be published."""
+        suppressed = x & self.s.suppressible[self.choices]
+        weight = np.where(x, -1.0 * suppressed, 1.0)
+        self.rows([(self.first, weight[np.newaxis])], np.array([1.0 - float(suppressed.sum())]), np.full(1, np.inf))
 
     def split(self, solution: Solution) -> tuple[FloatArray, FloatArray]:
-        """Widths by side and cell, and by how much each choice is taken."""
+        """Widths down and up per cell, and the value of each choice."""
         z = solution.primal[: 2 * len(self.s.cells)].reshape(2, -1)
         x = solution.primal[self.first : self.first + len(self.choices)]
         return np.maximum(z, 0.0), np.clip(x, 0.0, 1.0)

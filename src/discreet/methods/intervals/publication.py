@@ -59,8 +59,8 @@ class WidthPublication:
         one_side = len(requirement.sides) == 1 and not s.settled[requirement.cell]
         if one_side and not len(cells):
             # The width of the cell itself limits its deviation whatever its level.
-            own = np.array([requirement.sides[0] * len(s.cells) + requirement.cell])
-            return WidthCut(*_added_up([*columns, (own, -np.ones(1))]), 0.0, cells, amount, requirement.cell, False)
+            width = np.array([requirement.sides[0] * len(s.cells) + requirement.cell])
+            return WidthCut(*_added_up([*columns, (width, -np.ones(1))]), 0.0, cells, amount, requirement.cell, False)
         return WidthCut(*_added_up(columns), requirement.level, cells, amount, requirement.cell, True)
 
 

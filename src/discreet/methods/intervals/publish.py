@@ -65,7 +65,7 @@ def _without_computable(
 ) -> tuple[FloatArray, FloatArray]:
     """The ends without intervals of cells that can be computed from published ones in a relation: these are published."""
     relations, value = setting.problem.table.relations, setting.problem.table.value
-    other_treatment = setting.untold | setting.treatment.fixed
+    other_treatment = setting.suppressed | setting.treatment.fixed
     may_be_published = (setting.problem.status == Status.FREE) & ~other_treatment
     while True:
         unknown = (lower < upper) | other_treatment
@@ -116,11 +116,11 @@ def _protection(
 ) -> Protection:
     """The protection with these intervals."""
     problem, value, treatment = setting.placement.problem, setting.problem.table.value, setting.treatment
-    settled = setting.untold | treatment.fixed
+    settled = setting.suppressed | treatment.fixed
     wide = np.where(settled, 0.0, np.stack([value - lower, upper - value]))
     cost = float((setting.true_weight * wide).sum() + fixed * problem.cost[wide.any(axis=0)].sum()) + setting.constant
     lower, upper = (
-        np.where(setting.untold, unlimited, np.where(treatment.fixed, given, end))
+        np.where(setting.suppressed, unlimited, np.where(treatment.fixed, given, end))
         for unlimited, given, end in ((-np.inf, treatment.lower, lower), (np.inf, treatment.upper, upper))
     )
     shown = np.where(treatment.fixed, treatment.shown, np.where(lower < upper, np.nan, value))

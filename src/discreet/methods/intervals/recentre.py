@@ -56,7 +56,7 @@ def recentred(
 def _centres(setting: IntervalSetting, wide: FloatArray, seen: Audit) -> tuple[FloatArray, FloatArray]:
     """The least and the largest possible centre of each interval."""
     problem, centre, value = setting.placement.problem, setting.centre, setting.problem.table.value
-    fixed = setting.untold | setting.treatment.fixed | ~np.isfinite(wide).all(axis=0)
+    fixed = setting.suppressed | setting.treatment.fixed | ~np.isfinite(wide).all(axis=0)
     wide = np.where(fixed, 0.0, wide)
     low, high = value - wide[UP], value + wide[DOWN]
     for attacker in problem.attackers():  # prior bounds must not limit deviations more than before

@@ -1,4 +1,4 @@
-"""Widths made of the moves that meet single demands: no wider than these, and each move chosen anew beside the others."""
+"""Widths made of deviations that meet one requirement each, chosen again as long as that makes the widths cheaper."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from discreet.methods.intervals.setting import IntervalSetting
 from discreet.methods.intervals.widen import Widener
 from discreet.progress import Budget
 
-RENEWED = 0.5  # of the time that is left for choosing moves anew
+RENEWAL_SHARE = 0.5  # of the time left, for choosing deviations again: the rest is for the cutting planes
 
 
 class Renewal:
-    """One move a demand and attacker, none of which goes beyond the widths that all of them need together."""
+    """One deviation for each requirement and attacker; the widths are the largest of all deviations."""
 
     def __init__(
         self,
@@ -25,58 +25,56 @@ class Renewal:
         wideners: Sequence[Widener],
         requirements: Sequence[Sequence[Requirement]],
     ) -> None:
-        self.s, self.least = setting, least
-        asked = [(one, k) for k, own in enumerate(requirements) for one in own]
-        self.asked = sorted(asked, key=lambda one: -one[0].level)
-        self.wideners = wideners
-        # Columns of widths and how far they go, one entry per demand; empty where the move of another one is far enough.
-        self.moves: list[tuple[IntArray, FloatArray]] = [_columns(np.zeros(least.shape))] * len(asked)
+        self.s, self.least, self._wideners = setting, least, wideners
+        required = [(each, attacker) for attacker, by_attacker in enumerate(requirements) for each in by_attacker]
+        self._required = sorted(required, key=lambda pair: -pair[0].level)
+        # Columns of widths and how far cells deviate; empty if the deviation for another requirement meets this one, too.
+        self._deviations = [_nonzero(np.zeros(least.shape))] * len(required)
 
     def renewed(self, budget: Budget) -> FloatArray | None:
-        """Widths that meet all demands, and after some time narrower ones; None if there are none, or time was up before."""
-        z = self.least
-        waiting = []
-        farthest = [np.zeros(z.shape) for _ in self.wideners]  # of all moves, by attacker
-        for k, (requirement, number) in enumerate(self.asked):
-            if float(farthest[number][list(requirement.sides), requirement.cell].sum()) >= requirement.level:
-                waiting.append(k)
+        """Widths that meet all requirements, made cheaper for some time; None if none are found in time."""
+        z, met = self.least, []
+        farthest = [np.zeros(z.shape) for _ in self._wideners]  # of all deviations, by attacker
+        for k, (requirement, attacker) in enumerate(self._required):
+            if float(farthest[attacker][list(requirement.sides), requirement.cell].sum()) >= requirement.level:
+                met.append(k)
                 continue
-            far = None if budget.over else self.wideners[number].reach(z, requirement)
+            far = self._reach(k, z, budget)
             if far is None:
                 return None
-            z, farthest[number] = np.maximum(z, far), np.maximum(farthest[number], far)
-            self.moves[k] = _columns(far)
-        budget = budget.share(RENEWED)
-        for k in waiting:  # a move of its own, so that the others may be chosen anew
+            z, farthest[attacker] = np.maximum(z, far), np.maximum(farthest[attacker], far)
+            self._deviations[k] = _nonzero(far)
+        budget = budget.share(RENEWAL_SHARE)
+        for k in met:  # a deviation for each requirement, so that the others may be chosen again
             far = self._reach(k, z, budget)
             if far is None:
                 return z
             z = np.maximum(z, far)
-            self.moves[k] = _columns(far)
-        for k in range(len(self.asked)):
-            others = self._without(k)
+            self._deviations[k] = _nonzero(far)
+        for k in range(len(self._required)):
+            others = self._widths(without=k)
             far = self._reach(k, others, budget)
             if far is None:
                 break
             before = others.copy()
-            np.maximum.at(before.ravel(), *self.moves[k])
+            np.maximum.at(before.ravel(), *self._deviations[k])
             if self.s.cost(np.maximum(others, far)) < self.s.cost(before):
-                self.moves[k] = _columns(far)
-        return self._without(None)
+                self._deviations[k] = _nonzero(far)
+        return self._widths()
 
     def _reach(self, k: int, z: FloatArray, budget: Budget) -> FloatArray | None:
-        requirement, number = self.asked[k]
-        return None if budget.over else self.wideners[number].reach(z, requirement)
+        requirement, attacker = self._required[k]
+        return None if budget.over else self._wideners[attacker].reach(z, requirement)
 
-    def _without(self, number: int | None) -> FloatArray:
-        """The widths that all moves but one need."""
+    def _widths(self, without: int | None = None) -> FloatArray:
+        """The widths that all deviations, or all but one, need."""
         z = self.least.copy()
-        moves = [move for k, move in enumerate(self.moves) if k != number]
-        if moves:
-            np.maximum.at(z.ravel(), *(np.concatenate(part) for part in zip(*moves, strict=True)))
+        deviations = [each for k, each in enumerate(self._deviations) if k != without]
+        if deviations:
+            np.maximum.at(z.ravel(), *(np.concatenate(parts) for parts in zip(*deviations, strict=True)))
         return z
 
 
-def _columns(far: FloatArray) -> tuple[IntArray, FloatArray]:
+def _nonzero(far: FloatArray) -> tuple[IntArray, FloatArray]:
     columns = np.flatnonzero(far)
     return columns, far.ravel()[columns]

@@ -17,8 +17,8 @@ from discreet.progress import Budget, OutOfTime
 
 FIRST_SHARE = 0.1  # of the time for the first widths
 SAMPLED_REQUIREMENTS = 24  # enough to estimate how many are violated
-BRIDGE_TOLERANCE = 1e-3  # share of an interval by which bridges may be violated once there are cuts
-PROVEN = 1e-7  # share of the cost that solvers may leave open
+BRIDGE_SHARE = 1e-3  # of an interval, by which bridges may be violated once there are cuts
+PROVEN_WIDTH_GAP = 1e-7  # share of the cost that solvers may leave open
 NO_WIDTH = 1e-7  # in usual levels: narrower intervals are published values
 
 
@@ -27,24 +27,24 @@ class WidthSearch:
 
     def __init__(self, setting: IntervalSetting, run: Run, conditional: bool = True) -> None:
         self.setting, self.run = setting, run
-        self.conditional = conditional and setting.has_conditional  # whether requirements of free cells count
-        self.requirements = [list(own) for own in setting.requirements]
+        self.conditional = conditional and any(setting.conditional())  # whether requirements of free cells count
+        self.requirements = setting.requirements
         self.master = WidthMaster(setting, setting.least(self.requirements), run.seed)
-        publication, attackers = WidthPublication(setting), range(len(setting.attackers))
+        publication, attackers = WidthPublication(setting), range(len(setting.slacks))
         self.separators = [Separator(publication, k, setting.relations) for k in attackers]
         self.wideners = [Widener(setting, k, run.seed) for k in attackers]
         self.chosen = np.zeros(len(setting.problem), dtype=bool)  # free cells whose requirements count
-        self.best: Incumbent[FloatArray] = Incumbent(PROVEN, setting.constant)
+        self.best: Incumbent[FloatArray] = Incumbent(PROVEN_WIDTH_GAP, setting.constant)
         self.rounds = 0
         self._at_optimum = True  # whether the next point is the optimum of the master program
 
     def search(self) -> str:
-        """How the search ended."""
+        """The status of the best widths."""
         z = self._first()
         try:
             while z is not None:
                 self.rounds += 1
-                # Halfway to the best so far: if that meets all requirements it is better, else its cuts are deeper.
+                # Halfway to the incumbent: if that meets all requirements it is cheaper, else its cuts are deeper.
                 best = self.best.solution
                 point = z if best is None or self._at_optimum else (z + best) / 2
                 cuts, violated = self._separate(point)
@@ -60,33 +60,32 @@ class WidthSearch:
                     break
                 if again:
                     self.master.add(cuts)
-                    z = self._bridged(self.run.budget, BRIDGE_TOLERANCE, 1)
+                    z = self._bridged(self.run.budget, BRIDGE_SHARE, 1)
         except OutOfTime:
             pass
         return self.run.budget.ending
 
     def work(self) -> dict[str, int]:
-        """What the search took."""
-        requirements = sum(map(len, self.requirements))
+        """Counts for the report."""
         return {
-            "demands": requirements,
+            "demands": sum(map(len, self.requirements)),
             "cuts": len(self.master.cuts),
             "rounds": self.rounds,
             "programs": self.master.programs,
         }
 
     def _first(self) -> FloatArray | None:
-        """Widths that are as good as bridges can make them.
+        """The cheapest widths that satisfy all bridges; None if the time limit ended the search.
 
-        If these violate most requirements, the first that meet all are better made of what single requirements need.
+        If these violate most requirements, the first incumbent is made of deviations for single requirements.
         """
         self.run.progress.stage("intervals", 0)
         z = self._bridged(self.run.budget.share(FIRST_SHARE), 0.0, None)
         if z is not None and self._violates_most(z):
-            least = self.master.low[: z.size].reshape(z.shape)
+            least = self.master.lower[: z.size].reshape(z.shape)
             renewed = Renewal(self.setting, least, self.wideners, self.requirements).renewed(self.run.budget)
             if renewed is not None:
-                self._offer(renewed)
+                self.best.offer(renewed, self.setting.cost(renewed))
         return z
 
     def _violates_most(self, z: FloatArray) -> bool:
@@ -102,7 +101,7 @@ class WidthSearch:
         return 2 * violated > sampled
 
     def _bridged(self, budget: Budget, share: float, passes: int | None) -> FloatArray | None:
-        """The cheapest widths, with so many passes of bridges; the last ones if time is up, None if there are none."""
+        """The cheapest widths after so many passes of bridges, or as many as possible in time; None if there are none."""
         best, done = None, 0
         while not budget.over or best is None:
             z = self.master.solve(budget.left)
@@ -116,7 +115,7 @@ class WidthSearch:
         return best
 
     def _separate(self, z: FloatArray) -> tuple[list[WidthCut], list[list[Violation]]]:
-        """Cuts, and the violated requirements by attacker."""
+        """Cuts, and the violated requirements by attacker; raises :class:`OutOfTime`."""
         cuts, violated = [], []
         for separator, requirements in zip(self.separators, self.requirements, strict=True):
             found = separator.separate(Widths(z), requirements, self.run.budget)
@@ -125,28 +124,24 @@ class WidthSearch:
         return cuts, violated
 
     def _repair(self, z: FloatArray, violated: list[list[Violation]]) -> None:
-        """Widen intervals until they meet all requirements, the largest shortfall first; keep the cheapest."""
+        """Widen intervals until they meet all requirements, the largest missing part first; keep the cheapest."""
         if self.best.solution is not None and 2 * sum(map(len, violated)) > sum(map(len, self.requirements)):
             return  # too many to become cheaper
-        for widener, own in zip(self.wideners, violated, strict=True):
-            for one in sorted(own, key=lambda one: -one.shortfall * one.requirement.level):
-                if self.run.budget.over:
-                    return
-                wider = widener.reach(z, one.requirement)
+        for widener, violations in zip(self.wideners, violated, strict=True):
+            for violation in sorted(violations, key=lambda one: -one.missing):
+                wider = None if self.run.budget.over else widener.reach(z, violation.requirement)
                 if wider is None:
                     return
                 z = np.maximum(z, wider)
-        self._offer(z)
-
-    def _offer(self, z: FloatArray) -> None:
         self.best.offer(z, self.setting.cost(z))
 
     def _nearly_proven(self) -> bool:
+        """Whether no cheaper widths satisfy the cuts; also if no widths could be found that meet all requirements."""
         cost = self.best.cost
-        return cost - self.master.bound <= max(self.run.budget.gap, PROVEN) * cost
+        return cost - self.master.bound <= max(self.run.budget.gap, PROVEN_WIDTH_GAP) * cost
 
     def _choose(self) -> bool:
-        """Whether free cells got an interval whose own requirements did not count so far; from now on they do."""
+        """Whether free cells got an interval whose requirements did not count before; from now on they do."""
         z = self.best.solution
         if z is None or not self.conditional:
             return False
@@ -158,5 +153,5 @@ class WidthSearch:
         self.chosen |= wide
         self.requirements = [old + more for old, more in zip(self.requirements, new, strict=True)]
         self.master.raise_least(self.setting.least(new))
-        self.best = Incumbent(PROVEN, self.best.bound)
+        self.best = Incumbent(PROVEN_WIDTH_GAP, self.best.bound)
         return True

@@ -1,36 +1,35 @@
-"""What has to be possible, how far cells can go, and what it costs: the numbers of a program for intervals."""
+"""What is required, how far cells can deviate, and what widths cost: the numbers of a program for intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.data.table import digits_of
-from discreet.errors import RuleError, some
+from discreet.errors import NoSafePatternError, RuleError, some
 from discreet.methods.core.requirements import Requirement, requirements
 from discreet.problem import Problem, Status
 
-AMPLE = 1e3  # this many times the largest level are as good as endless
-SPREAD = 1e9  # cells that cost less than the dearest by this factor cost as good as nothing
-WIDEST = 9e14  # usual levels: the solver takes no larger numbers
-UNTOLD = 1e-6  # of its value a primary without levels is suppressed in, where values are not round
+UNLIMITED_LEVELS = 1e3  # slack of this many of the largest level is treated as unlimited
+WEIGHT_RANGE = 1e9  # widths cheaper than the costliest by more than this factor count as if they cost nothing
+MAX_LEAST_WIDTH = 9e14  # in usual levels: the solver takes no larger numbers
+LEAST_SHARE_OF_VALUE = 1e-6  # least width of a primary without levels if values have no last decimal
 
 
 @dataclass(frozen=True)
 class Sides:
-    """What a unit of width costs, up and down, as multiples of a cell's cost over its value."""
+    """The cost of a unit of width, up and down, as multiples of the cost of a cell over its value."""
 
     up: float = 1.0
     down: float = 1.0
 
     def weights(self, problem: Problem) -> FloatArray:
-        """By side and cell; an interval as wide as the value costs what suppressing the value costs."""
+        """Down and up per cell; an interval as wide as the value costs what suppressing the value costs."""
         size = np.abs(problem.table.value)
         weight = problem.cost / np.where(size > 0, size, 1.0)
         return np.stack([self.down * weight, self.up * weight])
@@ -38,13 +37,13 @@ class Sides:
 
 @dataclass(frozen=True, eq=False)
 class Treatment:
-    """Which cells are told otherwise than by an interval as wide as it takes, one entry a cell.
+    """Which cells are not published with an interval of any width, one entry per cell.
 
-    ``whole`` cells are told exactly or not at all; ``fixed`` ones are ``shown`` with another value in any case, which stands for
-    the interval ``lower`` to ``upper``, at a cost of ``loss`` in all.
+    ``suppressible`` cells are published exactly or suppressed; ``fixed`` cells are published with the value ``shown`` in any
+    case, which stands for the interval from ``lower`` to ``upper``. The cost of all fixed cells is ``loss``.
     """
 
-    whole: BoolArray
+    suppressible: BoolArray
     fixed: BoolArray
     shown: FloatArray
     lower: FloatArray
@@ -53,19 +52,18 @@ class Treatment:
 
     @classmethod
     def none(cls, problem: Problem) -> Treatment:
-        nobody = np.zeros(len(problem), dtype=bool)
+        no_cell = np.zeros(len(problem), dtype=bool)
         value = problem.table.value
-        return cls(nobody, nobody, value, value, value)
+        return cls(no_cell, no_cell, value, value, value)
 
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """The congruent table that intervals are made around: the true one of ``problem``, each cell moved by its ``shift``.
+    """The congruent table that intervals are made around: the true table of ``problem`` plus the ``shift`` of each cell.
 
-    Intervals reach at least as far below and above it as ``cover`` says, so that they hold the true values; those of sensitive
-    cells are published as far as ``drawn`` says, also where relations let cells reach less. No end goes beyond ``known`` bounds
-    by rounding; widths that end at the true value, or at a bound that attackers are said to know of it, grow by the share
-    ``beyond``.
+    Intervals reach at least ``cover`` below and above it, so that they contain the true values; intervals of sensitive cells
+    are published as far as ``drawn``, even if the relations let the cells reach less. Rounding takes no end beyond ``known``
+    bounds. Widths that end at the true value, or at a bound of it that attackers may know, grow by the share ``beyond``.
     """
 
     problem: Problem
@@ -78,22 +76,23 @@ class Placement:
     @classmethod
     def none(cls, problem: Problem) -> Placement:
         """Intervals around true values."""
-        nothing = np.zeros((2, len(problem)))
+        zero = np.zeros((2, len(problem)))
         known = np.stack([problem.prior_lower, problem.prior_upper])
-        return cls(problem, np.zeros(len(problem)), nothing, nothing, known, nothing)
+        return cls(problem, np.zeros(len(problem)), zero, zero, known, zero)
 
     def moved(self, shift: FloatArray) -> Placement:
-        """The same around a table that is so far away from this one."""
+        """The same around another table, which differs from this one by a shift."""
         shift = self.shift + shift
         return replace(self, shift=shift, cover=np.stack([np.maximum(shift, 0.0), np.maximum(-shift, 0.0)]))
 
 
 class IntervalSetting:
-    """Over the cells that may get an interval, lengths in units of a usual level, costs in those of a usual weight.
+    """Arrays over the cells that may get an interval: lengths in units of a usual level, costs in units of a usual weight.
 
-    ``floor`` is how wide an interval must be, one a cell; cells that are ``barred`` are told exactly, those ``chosen`` are not.
-    Of cells that are ``settled`` widths do not limit the deviation: they are suppressed, may be, or have fixed intervals.
-    Levels of the problem are distances from true values; here all lengths are counted from the table of the ``placement``.
+    Cells that are ``barred`` are published exactly, those ``chosen`` are not; ``width`` is the least width of an interval as a
+    share of the value. ``floor`` is the least width of each interval. The slack of ``settled`` cells does not depend on widths:
+    they are suppressed, may be suppressed, or have fixed intervals. Levels of the problem are distances from true values; here
+    all lengths are distances from the table of the ``placement``.
     """
 
     def __init__(
@@ -106,84 +105,81 @@ class IntervalSetting:
         treatment: Treatment | None = None,
         placement: Placement | None = None,
     ) -> None:
-        self.problem, self.sides, self.share = problem, sides, width
+        no_cell = np.zeros(len(problem), dtype=bool)
+        self.problem, self.sides, self.width_share, self.chosen = problem, sides, width, chosen
         self.treatment = treatment = treatment or Treatment.none(problem)
         self.placement = placement = placement or Placement.none(problem)
-        self.chosen = chosen
-        self.attackers = problem.attackers()
+        attackers = problem.attackers()
         self.centre = centre = problem.table.value + placement.shift
-        status = problem.status
-        self.barred = barred = np.zeros(len(problem), dtype=bool) if barred is None else barred
-        levels = np.array([_around(problem.levels(who), placement.shift) for who in self.attackers])
-        primary, suppressed = status == Status.PRIMARY, status == Status.SUPPRESSED
-        withheld = primary | suppressed if chosen is None else primary | suppressed | chosen
-        self.untold = suppressed | (treatment.whole & withheld)
-        self.constant = treatment.loss + float(problem.cost[treatment.whole & withheld].sum())
-        needed = np.where(primary | ((status == Status.FREE) & ~barred), levels.max(axis=0), 0.0)
-        asked = needed[needed > 0]
-        self.unit = float(np.median(asked)) if len(asked) else 1.0
-        most = AMPLE * float(asked.max()) if len(asked) else 0.0
-        slacks = [np.stack([centre - who.lower, who.upper - centre]) for who in self.attackers]
+        self.barred = barred = no_cell if barred is None else barred
+        chosen = no_cell if chosen is None else chosen
+        primary, free, suppressed = (
+            problem.status == each for each in (Status.PRIMARY, Status.FREE, Status.SUPPRESSED)
+        )
+        self.suppressed = suppressed | (treatment.suppressible & (primary | chosen))
+        self.constant = treatment.loss + float(problem.cost[treatment.suppressible & self.suppressed].sum())
+        self._levels = np.array([_around(problem.levels(each), placement.shift) for each in attackers])
+        level = np.where(primary | (free & ~barred), self._levels.max(axis=0), 0.0)
+        level = level[level > 0]
+        self.unit = float(np.median(level)) if len(level) else 1.0
+        unlimited = UNLIMITED_LEVELS * float(level.max(initial=0.0))
         fixed = np.where(treatment.fixed, np.stack([centre - treatment.lower, treatment.upper - centre]), np.inf)
-        slacks = [np.clip(np.minimum(slack, fixed), 0.0, most) for slack in slacks]
-        for slack in slacks:
-            slack[:, (status == Status.PUBLISHED) | barred] = 0.0
+        slacks = [np.stack([centre - each.lower, each.upper - centre]) for each in attackers]
+        exact = (problem.status == Status.PUBLISHED) | barred
+        slacks = [np.where(exact, 0.0, np.clip(np.minimum(slack, fixed), 0.0, unlimited)) for slack in slacks]
         self.cells = np.flatnonzero(slacks[0].any(axis=0) | primary)  # the outsider knows least
         self.place = np.full(len(problem), -1)
         self.place[self.cells] = np.arange(len(self.cells))
         self.slacks = [slack[:, self.cells] / self.unit for slack in slacks]
         self.cap = self.slacks[0]
-        settled = suppressed | treatment.whole | treatment.fixed
+        settled = suppressed | treatment.suppressible | treatment.fixed
+        self.settled, self.primary = settled[self.cells], primary[self.cells]
+        self.suppressible = (treatment.suppressible & ~suppressed)[self.cells]
         self._cover = np.where(settled, 0.0, placement.cover)[:, self.cells] / self.unit
         relations = sparse.csr_array(problem.table.relations[:, self.cells])
         self.relations = sparse.csr_array(relations[np.diff(relations.indptr) > 0])
-        self.settled, self.whole = settled[self.cells], (treatment.whole & ~suppressed)[self.cells]
         self.true_weight = np.where(settled, 0.0, sides.weights(problem))
         weight = self.true_weight[:, self.cells]
-        each = np.r_[weight.ravel(), problem.cost[self.cells][self.whole] / self.unit]
-        usual = float(np.median(each[each > 0])) if np.any(each > 0) else 1.0
-        self.weight = np.where(weight * SPREAD < weight.max(initial=0.0), 0.0, weight) / usual
+        weights = np.r_[weight.ravel(), problem.cost[self.cells][self.suppressible] / self.unit]
+        usual = float(np.median(weights[weights > 0])) if np.any(weights > 0) else 1.0
+        self.weight = np.where(weight * WEIGHT_RANGE < weight.max(initial=0.0), 0.0, weight) / usual
         self.price = usual * self.unit
-        self.primary = primary[self.cells]
-        self.width = width * np.abs(problem.table.value) / self.unit
-        if np.any(self.width > WIDEST):
-            labels = problem.table.labels(np.flatnonzero(self.width > WIDEST))
-            raise RuleError(
-                f"{some(labels)}: too large beside protection levels for width={width:g}. Leave it out.", labels
-            )
-        asked = treatment.fixed if chosen is None else treatment.fixed | (treatment.whole & chosen)
-        self.unconditional = primary | ((status == Status.FREE) & asked)
-        self.requirements = [self._requirements(level, np.flatnonzero(self.unconditional)) for level in levels]
-        self._levels = levels
-        least = np.where(primary, np.maximum(self.width, self._untold()), 0.0)
-        least = least if chosen is None else np.where(chosen, np.maximum(self.width, least), least)
+        self.width = self._least_widths(width)
+        self.unconditional = primary | (free & (treatment.fixed | (treatment.suppressible & chosen)))
+        self.requirements = self._requirements(np.flatnonzero(self.unconditional))
+        least = np.where(primary, np.maximum(self.width, self._last_digit()), 0.0)
+        least = np.where(chosen, np.maximum(self.width, least), least)
         self.floor = np.where(settled, 0.0, least)[self.cells]
 
-    def _untold(self) -> FloatArray:
-        """The least that a primary without levels is suppressed in."""
+    def _least_widths(self, share: float) -> FloatArray:
+        """The least width of each interval as a share of the value."""
+        width = share * np.abs(self.problem.table.value) / self.unit
+        too_large = np.flatnonzero(width > MAX_LEAST_WIDTH)
+        if len(too_large):
+            labels = self.problem.table.labels(too_large)
+            raise RuleError(
+                f"{some(labels)}: too large beside protection levels for width={share:g}. Leave it out.", labels
+            )
+        return np.asarray(width)
+
+    def _last_digit(self) -> FloatArray:
+        """The least width of a primary without levels."""
         value, digits = self.problem.table.value, digits_of(self.problem.table.value)
-        return (
-            np.where(value != 0, np.abs(value), 1.0) * UNTOLD / self.unit
-            if digits is None
-            else np.full(len(value), 10.0**-digits / self.unit)
-        )
+        if digits is not None:
+            return np.full(len(value), 10.0**-digits / self.unit)
+        return np.where(value != 0, np.abs(value), 1.0) * LEAST_SHARE_OF_VALUE / self.unit
 
-    def _requirements(self, levels: FloatArray, cells: IntArray) -> list[Requirement]:
-        return requirements(levels[:, cells] / self.unit, self.place[cells].tolist())
+    def _requirements(self, cells: IntArray) -> list[list[Requirement]]:
+        places = self.place[cells].tolist()
+        return [requirements(levels[:, cells] / self.unit, places) for levels in self._levels]
 
-    def conditional(self, chosen: BoolArray) -> list[list[Requirement]]:
-        """What free cells demand by attacker, of which these are not told exactly."""
+    def conditional(self, chosen: BoolArray | bool = True) -> list[list[Requirement]]:
+        """The requirements by attacker of free cells, or of those chosen: they count if a cell is not published exactly."""
         free = (self.problem.status == Status.FREE) & ~self.unconditional
-        cells = np.flatnonzero(chosen & free & (self.place >= 0))
-        return [self._requirements(level, cells) for level in self._levels]
-
-    @cached_property
-    def has_conditional(self) -> bool:
-        """Whether free cells need protection as soon as they get an interval."""
-        return any(self.conditional(self.problem.status == Status.FREE))
+        return self._requirements(np.flatnonzero(chosen & free & (self.place >= 0)))
 
     def around(self, placement: Placement) -> IntervalSetting:
-        """The same lengths, counted from the table of another placement: for widths that are found already."""
+        """The same lengths as distances from the table of another placement: for widths that are found already."""
         moved = copy(self)
         moved.placement, moved.centre = placement, self.problem.table.value + placement.shift
         return moved
@@ -193,21 +189,31 @@ class IntervalSetting:
         self.floor = np.where(self.primary | z.any(axis=0), self.floor, 0.0)
 
     def least(self, requirements: Sequence[Sequence[Requirement]]) -> FloatArray:
-        """How far the intervals of the demanding cells must reach by themselves."""
+        """The least widths, down and up per cell: the interval of a cell contains its own levels."""
         least = self._cover.copy()
-        for one in (requirement for own in requirements for requirement in own):
-            if len(one.sides) == 1:
-                least[one.sides[0], one.cell] = max(least[one.sides[0], one.cell], one.level)
+        for requirement in (each for by_attacker in requirements for each in by_attacker):
+            if len(requirement.sides) == 1:
+                place = requirement.sides[0], requirement.cell
+                least[place] = max(least[place], requirement.level)
         return np.minimum(least, self.cap)
 
     def cost(self, z: FloatArray) -> float:
-        """What widths cost, in true units, with what is missing to the least width."""
+        """The cost of widths, in true units, with what is missing to the least width."""
         pad = np.maximum(self.floor - z.sum(axis=0), 0.0)
         return float((self.weight * z).sum() + (self.weight.min(axis=0) * pad).sum()) * self.price + self.constant
 
 
+def no_safe_intervals(setting: IntervalSetting) -> NoSafePatternError:
+    """The error if no intervals meet all requirements."""
+    return NoSafePatternError(
+        "No intervals protect all cells at once. Let more cells have intervals, widen the bounds people are said to "
+        "know, or lower protection levels, also of cells that need protection only if they get an interval.",
+        setting.problem.table.labels(setting.problem.primaries),
+    )
+
+
 def _around(levels: FloatArray, shift: FloatArray) -> FloatArray:
-    """Levels as distances from the placement's table: what is due below the true value is due below that and the shift."""
-    due = levels[:2].any(axis=0)
+    """Levels as distances from the table of the placement, which lies above the true one by ``shift``."""
+    required = levels[:2].any(axis=0)
     moved = np.maximum(np.stack([levels[0] + shift, levels[1] - shift]), 0.0)
-    return np.vstack([np.where(due, moved, 0.0), levels[2:]])
+    return np.vstack([np.where(required, moved, 0.0), levels[2:]])

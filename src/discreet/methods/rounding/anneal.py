@@ -35,7 +35,7 @@ def annealed(grid: RoundingGrid, run: Run) -> FloatArray | None:
     if len(base_cells):
         incidence = sums.incidence(base_cells)
         first, cells = incidence.indptr.astype(np.int64), incidence.indices.astype(np.int64)
-        price = grid.told.astype(float)
+        price = grid.rounded.astype(float)
         rng = np.random.default_rng(run.seed)
         run.progress.stage("anneal", ANNEALING_SWEEPS)
         for turn, share in enumerate(np.linspace(0.0, 1.0, ANNEALING_SWEEPS).tolist()):

@@ -1,8 +1,7 @@
-"""Controlled rounding: multiples of a base that add up, near to the truth, and safe."""
+"""Controlled rounding: additive multiples of a base near to the true values, and safe."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from discreet.errors import NoSafePatternError, RuleError
@@ -17,8 +16,8 @@ from discreet.progress import Budget
 from discreet.protection import Protection
 from discreet.solvers import solver_name
 
-MOST = 0.6  # share of the time left that a rounding gets before a relaxed one is tried
-FURTHER = 2  # steps that are tried in excess of those asked for
+STRICT_SHARE = 0.6  # of the time left, for a rounding before a relaxed one is tried: that may be easier to find
+MAX_EXTRA_STEPS = 2  # that are tried in excess of the required ones
 
 
 @dataclass(frozen=True)
@@ -53,40 +52,37 @@ class ControlledRounding:
     def protect(self, problem: Problem, run: Run) -> Protection:
         if self.unbiased:
             return self._drawn(problem, run)
-        for steps, zero_restricted, is_last in self._kinds():
+        kinds = self._kinds()
+        for kind in kinds:
+            is_last = kind == kinds[-1]
             try:
-                # What is asked for gets most of the time, but not all: others may be easier to find.
-                own = run if is_last else replace(run, budget=run.budget.share(MOST))
-                return self._rounded(problem, own, run.budget, steps, zero_restricted, is_last)
+                limited = run if is_last else replace(run, budget=run.budget.share(STRICT_SHARE))
+                return self._rounded(problem, limited, run.budget, *kind, is_last)
             except NoSafePatternError:
                 if is_last or run.budget.over:
                     raise
         raise AssertionError("there is a last kind")
 
-    def _kinds(self) -> Iterator[tuple[int, bool, bool]]:
-        """Which roundings to try: zeros stay as long as possible."""
-        kinds = [(self.steps, self.zero_restricted)]
-        if self.relax:
-            tried = range(self.steps, self.steps + FURTHER + 1)
-            ways = (True, False) if self.zero_restricted else (False,)
-            kinds = [(steps, stay) for stay in ways for steps in tried]
-        for kind in kinds:
-            yield *kind, kind == kinds[-1]
+    def _kinds(self) -> list[tuple[int, bool]]:
+        """The steps and ``zero_restricted`` to try: zeros stay zero as long as possible."""
+        if not self.relax:
+            return [(self.steps, self.zero_restricted)]
+        restricted = (True, False) if self.zero_restricted else (False,)
+        return [(self.steps + extra, zeros) for zeros in restricted for extra in range(MAX_EXTRA_STEPS + 1)]
 
     def _rounded(
-        self, problem: Problem, run: Run, whole: Budget, steps: int, zero_restricted: bool, is_last: bool
+        self, problem: Problem, run: Run, budget: Budget, steps: int, zero_restricted: bool, is_last: bool
     ) -> Protection:
         grid = RoundingGrid.of(problem, self.base, steps, zero_restricted)
         refuse_relations(grid)
         search = RoundingSearch(grid.narrowed(), run, is_last)
-        found = search.search()
         return protection(
             grid,
-            found,
+            search.search(),
             method=self.name,
             status=search.status(),
             bound=search.best.proven,
-            seconds=whole.spent,
+            seconds=budget.spent,
             solver=solver_name(),
             seed=run.seed,
             work=search.work,
@@ -94,11 +90,11 @@ class ControlledRounding:
         )
 
     def _note(self, steps: int, zero_restricted: bool) -> str:
-        """How far from the truth cells may be published; and whether that is further than was asked for."""
+        """For the report: by how much the rounding is relaxed."""
         if (steps, zero_restricted) == (self.steps, self.zero_restricted):
             return ""
         zeros = "" if zero_restricted else ", zero_restricted=false"
-        return f"no rounding as asked for was found; this one has steps={steps}{zeros}"
+        return f"no rounding as required was found; this one has steps={steps}{zeros}"
 
     def _drawn(self, problem: Problem, run: Run) -> Protection:
         grid = RoundingGrid.of(problem, self.base, 1, True)

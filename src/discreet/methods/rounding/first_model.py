@@ -12,7 +12,7 @@ from discreet.errors import NoSafePatternError
 from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.context import Run
 from discreet.methods.core.compact_model import CompactModel, Limits
-from discreet.methods.core.cutting_planes import Infeasible, status_of
+from discreet.methods.core.cutting_planes import INTEGER_PROGRAM_GAP, Infeasible, status_of
 from discreet.methods.core.requirements import requirements
 from discreet.methods.method import Traits, option
 from discreet.methods.rounding.grid import Base, RoundingGrid, check
@@ -21,16 +21,14 @@ from discreet.problem import Problem, Status
 from discreet.protection import Protection
 from discreet.solvers import solver_name
 
-PROVEN = 1e-6  # share of the cost that solvers may leave open
-
 
 @dataclass(frozen=True)
 class RoundingFirstModel:
     """Salazar-González (2002), figure 9: an oracle for small problems and for teaching; hopeless beyond about 8 × 8.
 
-    An integer says for each cell by how many bases it is published above the multiple below it, and a column how far that is
-    from the true value. For each attacker, each protected cell and each side there are deviations from the true table to one
-    that the attacker must hold possible, in which the cell reaches its protection level.
+    An integer column for each cell says by how many bases the published value is above the multiple below the true value, and
+    another column how far it is from the true value. For each attacker, each protected cell and each side there are deviations
+    from the true table to one that the attacker must hold possible, in which the cell reaches its protection level.
     """
 
     base: float | Base = option(5.0, "as in `round`")
@@ -53,7 +51,7 @@ class RoundingFirstModel:
         steps = np.where(published, grid.multiples.part, np.rint(solution.primal[: len(problem)]))
         run.progress.update(1)
         cost = grid.deviation(steps)
-        status = status_of(cost, solution.bound, run.budget, solution.optimal, PROVEN)
+        status = status_of(cost, solution.bound, run.budget, solution.optimal, INTEGER_PROGRAM_GAP)
         return protection(
             grid,
             steps,
@@ -74,22 +72,21 @@ def _model(grid: RoundingGrid, seed: int) -> CompactModel:
     model = CompactModel()
     published = problem.status == Status.PUBLISHED  # its steps are a fraction
     steps = model.columns(grid.least, grid.most, integral=~published)
-    distance = model.columns(np.zeros(n), np.where(grid.told, np.inf, 0.0), 1.0)
+    distance = model.columns(np.zeros(n), np.where(grid.rounded, np.inf, 0.0), 1.0)
     in_steps = sparse.csr_array(relations @ scaled)
     model.rows([(steps, in_steps)], in_steps @ part, in_steps @ part)
-    told = np.flatnonzero(grid.told)
-    each, step = (sparse.csr_array(matrix[told]) for matrix in (sparse.eye_array(n, format="csr"), scaled))
-    endless = np.full(len(told), np.inf)
+    rounded = np.flatnonzero(grid.rounded)
+    each, unlimited = sparse.eye_array(n, format="csr")[rounded], np.full(len(rounded), np.inf)
     for sign in (1.0, -1.0):  # a distance is at least as large as the difference in either direction
-        model.rows([(steps, sign * step), (distance, each)], sign * (base * part)[told], endless)
-    near = np.flatnonzero(problem.status != Status.SUPPRESSED)
-    radius, offset, own = grid.radius[near], (base * part)[near], sparse.csr_array(scaled[near])
-    limits = Limits(near, (radius + offset, radius - offset), ([(steps, -own)], [(steps, own)]))
+        model.rows([(steps, sign * scaled[rounded]), (distance, each)], sign * (base * part)[rounded], unlimited)
+    limited = np.flatnonzero(problem.status != Status.SUPPRESSED)
+    radius, offset, change = grid.radius[limited], (base * part)[limited], scaled[limited]
+    limits = Limits(limited, (radius + offset, radius - offset), ([(steps, -change)], [(steps, change)]))
     for attacker in problem.attackers():
         prior = np.maximum(np.stack([problem.table.value - attacker.lower, attacker.upper - problem.table.value]), 0.0)
-        due = np.flatnonzero(grid.due(attacker))
-        levels = problem.levels(attacker)[:, due] * (1 - LEVEL_TOLERANCE)
-        for _, required in groupby(requirements(levels, due.tolist()), key=lambda one: one.cell):
+        protected = np.flatnonzero(grid.protected(attacker))
+        levels = problem.levels(attacker)[:, protected] * (1 - LEVEL_TOLERANCE)
+        for _, required in groupby(requirements(levels, protected.tolist()), key=lambda one: one.cell):
             model.require(list(required), relations, prior, limits)
     model.load(seed)
     return model

@@ -1,4 +1,4 @@
-"""The integer program of controlled rounding: multiples that add up, near to the truth."""
+"""The integer program of controlled rounding: additive multiples near to the true values."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from discreet.methods.core.cuts import Cut, as_rows
 from discreet.methods.rounding.grid import RoundingGrid
 from discreet.problem import Status
 from discreet.progress import Budget
-from discreet.solvers import Model, Outcome, lagrangian_bound, new_model
+from discreet.solvers import Outcome, lagrangian_bound, new_model
 
-WHOLE = 1e-6  # a solver's whole numbers are this near to one
+ROUNDING_TOLERANCE = 1e-6  # a solution of a solver is integral if it is this near to integers
 
 
 @dataclass(frozen=True)
 class FoundRounding:
-    """A rounding, if there is one: steps of every cell, and what no other one can cost less than."""
+    """The steps of each cell, None if no rounding is found, and a lower bound on the deviation of all roundings."""
 
     outcome: Outcome
     steps: FloatArray | None
@@ -29,10 +29,10 @@ class FoundRounding:
 
 
 class RoundingProgram:
-    """Each column is a run of steps of a cell between which the deviation grows evenly; those of a cell add up.
+    """Each column is a run of steps of a cell along which the deviation is linear; the columns of a cell add up.
 
-    For a cell that is no multiple and goes to the next one below or above that is one binary column. Costs grow from run to
-    run, so that the cheaper ones are used up first. ``cells`` may be rounded, all others stay where they are: at ``start``.
+    A cell that is no multiple and is rounded to the multiple below or above has one binary column. The deviation is convex, so
+    that cheaper runs are used first. Only ``cells`` are rounded; all others stay at ``start``.
     """
 
     def __init__(self, grid: RoundingGrid, cells: BoolArray | None = None, start: FloatArray | None = None) -> None:
@@ -48,21 +48,21 @@ class RoundingProgram:
             (np.clip(most, 0.0, 1.0) - np.clip(least, 0.0, 1.0), np.where(part > 0, 1 - 2 * part, 1.0)),
             (np.maximum(most, 1.0) - np.maximum(least, 1.0), np.ones(len(part))),
         ]
-        rounded = ~suppressed & (least < most)
+        rounded, free = ~suppressed & (least < most), np.flatnonzero(suppressed & (least < most))
         at = [np.flatnonzero(rounded & (length > 0)) for length, _ in runs]
-        free = np.flatnonzero(suppressed & (least < most))
         self.cell: IntArray = np.concatenate([*at, free])
+        sizes = [len(cells_of_run) for cells_of_run in at]
+        self._runs = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])  # columns, the cheaper ones of a cell first
         self.unit = float(base[self.cell].max(initial=0.0)) or 1.0
-        slopes = [slope[where] for (_, slope), where in zip(runs, at, strict=True)]
-        self.cost = np.concatenate([*slopes, np.zeros(len(free))]) * base[self.cell] / self.unit
-        lengths = [length[where] for (length, _), where in zip(runs, at, strict=True)]
-        self.length = np.concatenate([*lengths, np.full(len(free), np.inf)])
-        self.lower = np.r_[np.zeros(len(self.cell) - len(free)), np.full(len(free), -np.inf)]
+        length, slope = (np.concatenate([run[k][where] for run, where in zip(runs, at, strict=True)]) for k in (0, 1))
+        self.cost = np.r_[slope, np.zeros(len(free))] * base[self.cell] / self.unit
+        self.length = np.r_[length, np.full(len(free), np.inf)]
+        self.lower = np.r_[np.zeros(len(length)), np.full(len(free), -np.inf)]
         self.relations = table.relations
         each, factor = _units(grid)
         weights = sparse.csr_array(table.relations @ sparse.diags_array(factor, format="csr"))
         rhs = table.rhs / each - weights @ (grid.multiples.floor + self.origin)
-        rhs = np.where(np.abs(rhs - np.rint(rhs)) < WHOLE, np.rint(rhs), rhs)
+        rhs = np.where(np.abs(rhs - np.rint(rhs)) < ROUNDING_TOLERANCE, np.rint(rhs), rhs)
         self.rows = sparse.csr_array(weights[:, self.cell])
         needed = (np.diff(self.rows.indptr) > 0) | (rhs != 0)
         self.rows, self.rhs = sparse.csr_array(self.rows[needed]), rhs[needed]
@@ -78,32 +78,30 @@ class RoundingProgram:
 
     @property
     def constant(self) -> float:
-        """What the steps at the start of all columns cost, in units."""
-        base, part, told = self.grid.multiples.base, self.grid.multiples.part, self.grid.told
-        return float((np.abs(self.origin - part) * base)[told].sum()) / self.unit
+        """The deviation at the origin of all columns, in units."""
+        base, part, rounded = self.grid.multiples.base, self.grid.multiples.part, self.grid.rounded
+        return float((np.abs(self.origin - part) * base)[rounded].sum()) / self.unit
 
     def _all(self) -> tuple[FloatArray, FloatArray, FloatArray, sparse.csr_array, FloatArray, FloatArray]:
-        """The whole program: costs and bounds of columns, rows and their bounds."""
+        """Costs and bounds of the columns, the rows and their bounds."""
         cuts, required = as_rows(self.cuts, len(self.origin))
         rows = sparse.csr_array(sparse.vstack([self.rows, cuts[:, self.cell]]))
         least, most = np.r_[self.rhs, required - cuts @ self.origin], np.r_[self.rhs, np.full(len(required), np.inf)]
         return self.cost, self.lower, self.length, rows, least, most
 
-    def _load(self, model: Model, integer: bool) -> None:
-        model.load(*self._all(), np.full(len(self.cell), integer))
-
     def relaxed(self, budget: Budget, seed: int = 0) -> FoundRounding:
-        """The linear program, by the simplex method; steps only if they are whole numbers."""
+        """The linear program, by the simplex method; steps only if the solution is integral."""
         model = new_model(seed=seed)
-        self._load(model, integer=False)
+        model.load(*self._all())
         solution = model.solve(budget.left)
-        bound = self._bound(solution.row_dual) if solution.optimal else -np.inf
-        return FoundRounding(solution.outcome, self._steps(solution.primal) if solution.optimal else None, bound)
+        if not solution.optimal:
+            return FoundRounding(solution.outcome, None, -np.inf)
+        return FoundRounding(solution.outcome, self._steps(solution.primal), self._bound(solution.row_dual))
 
     def interior(self, budget: Budget) -> tuple[FloatArray, float]:
-        """The linear program by interior points: where cells would like to go, and a bound."""
-        model = new_model(tolerance=WHOLE, interior=True)
-        self._load(model, integer=False)
+        """The steps of the linear program, by interior points, and a lower bound."""
+        model = new_model(tolerance=ROUNDING_TOLERANCE, interior=True)
+        model.load(*self._all())
         solution = model.solve(budget.left)
         if not solution.optimal:
             return self.grid.multiples.part, -np.inf
@@ -119,9 +117,9 @@ class RoundingProgram:
         first: bool = False,
         start: FloatArray | None = None,
     ) -> FoundRounding:
-        """The integer program; with ``first`` any rounding will do."""
+        """The integer program; the ``first`` rounding found, or the cheapest."""
         model = new_model(seed=seed, solutions=1 if first else None)
-        self._load(model, integer=True)
+        model.load(*self._all(), np.full(len(self.cell), True))
         if start is not None:
             model.suggest(self._columns(start))
         solution = model.solve(budget.left, gap=budget.gap if gap is None else gap, nodes=nodes)
@@ -132,51 +130,40 @@ class RoundingProgram:
         return FoundRounding(solution.outcome, steps, bound)
 
     def _bound(self, dual: FloatArray) -> float:
-        """What no rounding costs less than, from prices of the rows."""
+        """A lower bound on the deviation of all roundings, from multipliers of the rows."""
         return (lagrangian_bound(*self._all(), dual) + self.constant) * self.unit
 
     def _sums(self, primal: FloatArray) -> FloatArray:
+        """The steps of each cell."""
         return self.origin + np.bincount(self.cell, primal, minlength=len(self.origin))
 
     def _steps(self, primal: FloatArray) -> FloatArray | None:
-        """The solution as a rounding; None if it is none."""
-        whole = np.rint(primal)
-        outside = (whole < self.lower) | (whole > self.length) | (np.abs(primal - whole) > 10 * WHOLE)
-        if np.any(outside) or np.any(np.abs(self.rows @ whole - self.rhs) > WHOLE):
+        """The solution as a rounding; None if it is not integral."""
+        nearest = np.rint(primal)
+        outside = (
+            (nearest < self.lower) | (nearest > self.length) | (np.abs(primal - nearest) > 10 * ROUNDING_TOLERANCE)
+        )
+        if np.any(outside) or np.any(np.abs(self.rows @ nearest - self.rhs) > ROUNDING_TOLERANCE):
             return None
-        return self._sums(whole)
+        return self._sums(nearest)
 
     def _columns(self, steps: FloatArray) -> FloatArray:
         """The columns that add up to these steps: of each cell the cheaper ones first."""
-        left = (steps - self.origin)[self.cell]
-        found = np.zeros(len(self.cell))
-        endless = np.isinf(self.length)
-        found[endless] = left[endless]
-        # Columns of a cell come in the order of their costs.
-        used = np.zeros(len(steps))
-        order = np.lexsort((self.cost, self.cell))
-        for rank in range(3):
-            nth = order[_rank_within(self.cell[order]) == rank]
-            nth = nth[~endless[nth]]
-            found[nth] = np.clip(left[nth] - used[self.cell[nth]], 0.0, self.length[nth])
-            used[self.cell[nth]] += found[nth]
-        return found
+        left = steps - self.origin
+        primal = left[self.cell]
+        for run in self._runs:
+            primal[run] = np.clip(left[self.cell[run]], 0.0, self.length[run])
+            left[self.cell[run]] -= primal[run]
+        return primal
 
 
 def _units(grid: RoundingGrid) -> tuple[float, FloatArray]:
-    """Relations in a unit in which the bases are whole numbers, if there is one: the unit, and each base in it."""
+    """A unit in which all bases are integers, if there is one, and the bases in this unit."""
     base, scale = grid.multiples.base, grid.multiples.scale
     if not len(base) or np.ptp(base) == 0:
         return float(base[0]) if len(base) else 1.0, np.ones(len(base))
     if scale is None:
         return 1.0, base
-    whole = np.rint(base * scale).astype(np.int64)
-    common = int(np.gcd.reduce(whole))
-    return common / scale, whole / common
-
-
-def _rank_within(sorted_groups: IntArray) -> IntArray:
-    """0, 1, … within each run of equal numbers."""
-    new = np.r_[True, sorted_groups[1:] != sorted_groups[:-1]][: len(sorted_groups)]
-    begin = np.flatnonzero(new)
-    return np.arange(len(sorted_groups)) - np.repeat(begin, np.diff(np.r_[begin, len(sorted_groups)]))
+    integers = np.rint(base * scale).astype(np.int64)
+    unit = int(np.gcd.reduce(integers))
+    return unit / scale, integers / unit

@@ -14,7 +14,7 @@ from discreet.methods.rounding.grid import RoundingGrid
 from discreet.progress import Progress
 from discreet.protection import Protection, publish_intervals
 
-VIOLATED = 1e-5  # share of a level that a cut requires in addition if the program does not show a shortfall
+LEAST_CUT_SHORTFALL = 1e-5  # share of a level: a cut requires this much more if the program does not show a shortfall
 
 
 class RoundingPublication:
@@ -24,10 +24,10 @@ class RoundingPublication:
         self._grid, self._attackers = grid, grid.problem.attackers()
 
     def slack(self, attacker: int, point: FloatArray) -> FloatArray:
-        return np.stack(self._grid.slack(self._attackers[attacker], point))
+        return self._grid.slack(self._attackers[attacker], point)
 
     def cut(self, attacker: int, point: FloatArray, violation: Violation) -> Cut:
-        """No cell contributes more than the level; its contribution is concave in its steps, and touched at integral ones."""
+        """No cell contributes more than the level; the cut is tangent, at integers, to its contribution, which is concave."""
         grid, pulls = self._grid, [without_noise(each) for each in violation.pulls]
         cells, _ = limits_by_cell(pulls, self.slack(attacker, point))
 
@@ -42,13 +42,13 @@ class RoundingPublication:
         slope = np.where(np.isfinite(slope), slope, 0.0)
         constant = float((here - slope * np.where(finite, at, 0.0)).sum())
         shortfall = 1.0 - float(here.sum())
-        return Cut(cells, slope, 1.0 - constant + (0.0 if shortfall > 0 else VIOLATED - shortfall))
+        return Cut(cells, slope, 1.0 - constant + (0.0 if shortfall > 0 else LEAST_CUT_SHORTFALL - shortfall))
 
 
 def exposed(grid: RoundingGrid, steps: FloatArray, progress: Progress | None = None) -> dict[int, list[Requirement]]:
     """The requirements that a rounding violates according to the audit, by the number of the attacker."""
     problem = grid.problem
-    if not any(problem.levels(attacker)[:, grid.due(attacker)].any() for attacker in problem.attackers()):
+    if not any(problem.levels(attacker)[:, grid.protected(attacker)].any() for attacker in problem.attackers()):
         return {}
     return exposed_requirements(verdicts(problem, protection(grid, steps), progress=progress))
 

@@ -1,4 +1,4 @@
-"""The best safe rounding: exactly where that can be done, else piece by piece."""
+"""The best safe rounding: one integer program for all cells, or for large tables one for each piece."""
 
 from __future__ import annotations
 
@@ -17,42 +17,42 @@ from discreet.methods.core.separator import Separator, Violation
 from discreet.methods.rounding.anneal import annealed
 from discreet.methods.rounding.grid import RoundingGrid
 from discreet.methods.rounding.improve import one_pass, renewed
-from discreet.methods.rounding.program import WHOLE, FoundRounding, RoundingProgram
+from discreet.methods.rounding.program import ROUNDING_TOLERANCE, FoundRounding, RoundingProgram
 from discreet.methods.rounding.publication import RoundingPublication, exposed
 from discreet.progress import OutOfTime
 from discreet.solvers import Outcome
 
-MAX_EXACT_COLUMNS = 1_500  # of an integer program that is solved as a whole; larger ones take too long
+MAX_EXACT_COLUMNS = 1_500  # of an integer program of all cells; larger ones take too long
 MAX_NODES = 20_000  # of the integer program if there is no time limit
-PROVEN = 1e-7  # share of the cost that solvers may leave open
-LEAST_GAIN = 1e-3  # share of the cost that a pass over the pieces must save to be followed by another
-MAX_PASSES = 20  # over the pieces, and repairs of a first rounding
+PROVEN_ROUNDING_GAP = 1e-7  # share of the cost that solvers may leave open
+LEAST_SAVING = 1e-3  # share of the cost that a pass over the pieces must save to be followed by another
+MAX_PIECE_PASSES = 20  # over the pieces, and repairs of a first rounding
 MAX_CUT_CELLS = 200  # exposed cells that get a cut at a time
 
 
 @dataclass
 class RoundingSearch:
-    """One rounding problem: its program with the cuts so far, the best safe rounding as steps of each cell, and what it took."""
+    """The program of a rounding problem with the cuts found so far, the best safe rounding, and counts for the report."""
 
     grid: RoundingGrid
     run: Run
     patient: bool = True  # there is no easier kind of rounding to try instead
-    audit_seconds: float = 0.0  # that the last one took
+    audit_seconds: float = 0.0  # of the last audit
     stopped: bool = False  # by the time limit or the user
     work: dict[str, int] = field(default_factory=lambda: {"cuts": 0, "linear_programs": 0, "integer_programs": 0})
 
     def __post_init__(self) -> None:
-        self.best: Incumbent[FloatArray] = Incumbent(PROVEN)
+        self.best: Incumbent[FloatArray] = Incumbent(PROVEN_ROUNDING_GAP)
         self.program = RoundingProgram(self.grid)
         self.is_network = self.program.is_network()
         publication, problem = RoundingPublication(self.grid), self.grid.problem
         self._separators = [Separator(publication, k, problem.table.relations) for k in range(len(problem.attackers()))]
 
     def search(self) -> FloatArray:
-        """The steps of a safe rounding, the best one that can be found."""
+        """The steps of the best safe rounding found."""
         self.run.progress.stage("round", 1)
-        as_a_whole = self.is_network or len(self.program.cell) <= MAX_EXACT_COLUMNS
-        steps = self._safe(self._cheapest) if as_a_whole else self._annealed()
+        is_small = self.is_network or len(self.program.cell) <= MAX_EXACT_COLUMNS
+        steps = self._safe(self._cheapest) if is_small else self._annealed()
         self.best.offer(steps, self.grid.deviation(steps))
         if not self.best.within(self.run.budget):
             self._improve()
@@ -63,11 +63,11 @@ class RoundingSearch:
         return self.best.status(self.run.budget, finished=not self.stopped)
 
     def _annealed(self) -> FloatArray:
-        """Large tables: from where annealing ends, or else from the first rounding that the solver finds."""
+        """A safe rounding of a large table: the annealed one repaired, or else the first that the solver finds."""
         steps = annealed(self.grid, self.run)
         if steps is None and not self.patient:
             raise NoSafePatternError("No rounding of this kind was found. Another kind may be easier.")
-        for _ in range(MAX_PASSES):
+        for _ in range(MAX_PIECE_PASSES):
             if steps is None:
                 break
             violated = self._exposed(steps)
@@ -78,20 +78,19 @@ class RoundingSearch:
         return self._safe(self._any)
 
     def _exposed(self, steps: FloatArray) -> dict[int, list[Requirement]]:
-        """What the audit says; it takes about as long as the last time."""
+        """The requirements that a rounding violates according to the audit, by the number of the attacker."""
         begun = self.run.budget.spent
         found = exposed(self.grid, steps, self.run.progress)
         self.audit_seconds = self.run.budget.spent - begun
         return found
 
     def _cuts(self, steps: FloatArray, violated: Mapping[int, Sequence[Requirement]]) -> list[Cut]:
-        """A cut for some of the exposed cells, for the requirement with the largest shortfall."""
-        cuts = []
-        cells = set(_first_cells(violated))
+        """A cut for the requirement with the largest shortfall of each of the first exposed cells."""
+        cuts, cells = [], set(_first_cells(violated))
         for attacker, requirements in violated.items():
             separator, worst = self._separators[attacker], dict[int, Violation]()
-            some = [each for each in requirements if each.cell in cells]
-            for found in separator.violations(steps, some, least=-np.inf):
+            first = [each for each in requirements if each.cell in cells]
+            for found in separator.violations(steps, first, least=-np.inf):
                 cell = found.requirement.cell
                 if cell not in worst or found.shortfall > worst[cell].shortfall:
                     worst[cell] = found
@@ -100,9 +99,9 @@ class RoundingSearch:
         return cuts
 
     def _repaired(self, steps: FloatArray, cells: Sequence[int]) -> FloatArray | None:
-        """Rounded anew around exposed cells; None if that is impossible for one of them."""
+        """Rounded again around exposed cells; None if that is impossible for one of them."""
         for cell in cells:
-            if all(cut.shortfall(steps) <= WHOLE for cut in self.program.cuts):
+            if all(cut.shortfall(steps) <= ROUNDING_TOLERANCE for cut in self.program.cuts):
                 break
             found = renewed(self.grid, self.program.cuts, steps, cell, self.run)
             if found is None:
@@ -130,7 +129,7 @@ class RoundingSearch:
         try:
             steps, bound = cutting_planes(solve, violated, self.program.add, self.run.budget)
         except Infeasible:
-            raise self._none() from None
+            raise self._no_rounding() from None
         except OutOfTime:
             raise NoSafePatternError(
                 "The time limit ended before there was a safe rounding. Allow more time."
@@ -138,7 +137,7 @@ class RoundingSearch:
         self.best.raise_bound(bound)
         return steps
 
-    def _none(self) -> NoSafePatternError:
+    def _no_rounding(self) -> NoSafePatternError:
         again = "Allow more: more steps, zero_restricted=false, or relax=true; or choose another base."
         if self.work["cuts"] or self.grid.is_narrowed:
             labels = self.grid.problem.table.labels(self.grid.problem.primaries)
@@ -165,26 +164,23 @@ class RoundingSearch:
         self.work["integer_programs"] += 1
         return self.program.solve(self.run.budget, self.run.seed, first=True)
 
-    def _before_the_audit(self) -> Run:
-        """The time left, less that of an audit."""
-        return replace(self.run, budget=self.run.budget.without(self.audit_seconds))
-
     def _improve(self) -> None:
-        """Round piece by piece anew as long as that saves enough. An interrupt keeps the best safe rounding."""
+        """Round piece by piece again as long as that saves enough. An interrupt keeps the best safe rounding."""
         with self.run.budget.interruptible():
-            wish, bound = self.program.interior(self.run.budget)
+            relaxed, bound = self.program.interior(self.run.budget)
             self.best.raise_bound(bound)
-            for _ in range(MAX_PASSES):
+            for _ in range(MAX_PIECE_PASSES):
                 before, safe = self.best.cost, self.best.solution
                 assert safe is not None
-                steps = one_pass(self.grid, self.program.cuts, safe, wish, self._before_the_audit())
+                before_audit = replace(self.run, budget=self.run.budget.without(self.audit_seconds))
+                steps = one_pass(self.grid, self.program.cuts, safe, relaxed, before_audit)
                 violated = self._exposed(steps)
                 if violated:  # the next pass satisfies the new cuts
                     self.program.add(self._cuts(steps, violated))
                 else:
                     self.best.offer(steps, self.grid.deviation(steps))
-                little = not violated and self.best.cost > before * (1 - LEAST_GAIN)
-                if little or self.run.budget.over or self.best.within(self.run.budget):
+                is_done = not violated and self.best.cost > before * (1 - LEAST_SAVING)
+                if is_done or self.run.budget.over or self.best.within(self.run.budget):
                     break
         self.stopped |= self.run.budget.over
 

@@ -68,7 +68,7 @@ class RandomRounding(_SimpleRounding):
 
     def _choice(self, problem: Problem, multiples: Multiples, run: Run) -> tuple[FloatArray, FloatArray]:
         up = run.random(self.name, problem).random(len(problem)) < multiples.part
-        return up.astype(float), multiples.base - (1.0 if multiples.is_whole else 0.0)
+        return up.astype(float), multiples.base - (1.0 if multiples.is_integral else 0.0)
 
 
 @dataclass(frozen=True)
@@ -85,4 +85,4 @@ class ConventionalRounding(_SimpleRounding):
         middle = (multiples.part == 0.5) & (problem.table.value > 0)
         up = (multiples.part > 0.5) | middle
         half = multiples.base / 2
-        return up.astype(float), np.floor(half) if multiples.is_whole else half
+        return up.astype(float), np.floor(half) if multiples.is_integral else half
