@@ -159,7 +159,7 @@ def test_who_stops_it_gets_the_best_so_far(three, monkeypatch):
 
     class Stopped(adjustment.TableMaster):
         def solve(self, *args):
-            if self.senses is not None:
+            if len(self.senses.cells):
                 made.append(1)
                 raise KeyboardInterrupt
             return super().solve(*args)

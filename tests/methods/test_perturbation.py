@@ -13,7 +13,7 @@ from discreet.methods.context import Run
 from discreet.methods.perturbation import large
 from discreet.methods.perturbation.first_model import PerturbationFirstModel
 from discreet.methods.perturbation.master import TableMaster
-from discreet.methods.perturbation.perturbation import Perturbation, pinned
+from discreet.methods.perturbation.perturbation import Perturbation
 from discreet.methods.totals import Totals
 from discreet.problem import Status
 from discreet.progress import Budget
@@ -124,7 +124,7 @@ def test_bounds_of_large_tables_are_those_of_the_program():
     finest = large.Finest(windows, Totals.of(problem.table))
     change = finest.change(wanted)
     assert change is not None
-    within = pinned(windows, change[problem.primaries].astype(float))
+    within = windows.pinned(problem.primaries, change[problem.primaries])
     found, bound = finest.cheapest(within, Budget(), 0)
     exact = TableMaster(within, within.weight, plain=True).solve(Budget())
     assert bound == pytest.approx(exact.bound, rel=1e-4)
