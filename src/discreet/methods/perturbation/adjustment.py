@@ -104,7 +104,7 @@ class Adjustment:
         if self.senses == "heuristic" or not len(senses.cells):
             return start
         better = replace(start, bound=0.0, finished=False)
-        with search.run.budget.interruptible(), suppress(NoSafePatternError):  # the table of the start is safe
+        with search.run.budget.interruptible(), suppress(NoSafePatternError):  # the starting table is safe
             better = search.safe(
                 TableMaster(windows, windows.weight, senses=senses, seed=search.run.seed), start.change
             )

@@ -112,10 +112,7 @@ class Perturbation:
         fixed = windows.pinned(windows.problem.primaries, start.change[windows.problem.primaries])
         least = windows.cost(np.where(fixed.low == fixed.high, start.change, 0))
         safe = FoundTable(start.change, windows.cost(start.change), least, False)
-        with (
-            search.run.budget.interruptible(),
-            suppress(Infeasible, NoSafePatternError),
-        ):  # the table of the start is safe
+        with search.run.budget.interruptible(), suppress(Infeasible, NoSafePatternError):  # the starting table is safe
             if finest is None:
                 found = search.safe(TableMaster(fixed, fixed.weight, at_most=self.at_most, seed=seed), start.change)
                 return found if found.cost <= safe.cost else safe

@@ -88,9 +88,8 @@ class PatternSearch:
         self.chosen: FloatArray | None = None  # the last solution of the integer program
         self.learning = True  # the last solution of the integer program violated cuts
         self.failed = 0  # heuristic patterns in a row that were no improvement
-        self.easy = (
-            len(problem) <= MAX_CELLS_FOR_PATTERNS or self.attacks[0].net is not None
-        )  # heuristic patterns are quick
+        # Whether heuristic patterns are found quickly.
+        self.easy = len(problem) <= MAX_CELLS_FOR_PATTERNS or self.attacks[0].net is not None
         self.work = dict.fromkeys(("requirements", "open", "cuts", "relaxations", "integer_programs", "patterns"), 0)
 
     # -- what is known -----------------------------------------------------------------------------------------
@@ -102,7 +101,7 @@ class PatternSearch:
 
     @property
     def proven(self) -> bool:
-        # A bound at the edge of what counts as the same cost may be off by the last bit.
+        # Twice the share: a bound may be below that of an equal cost by rounding errors.
         return self.suppressed is not None and self.lower >= self.upper * (1 - 2 * EQUAL_COST_SHARE)
 
     @property
@@ -113,7 +112,7 @@ class PatternSearch:
         return (self._rounded_up(max(self.lower - self.ties, 0.0)) + self.anyway) * self.unit
 
     def done(self) -> bool:
-        found = self.suppressed is not None and (self.proven or self.gap <= self.budget.gap)
+        found = self.suppressed is not None and self.gap <= self.budget.gap
         enough = self.work["integer_programs"] >= self.programs
         return found or enough or self.budget.over or np.isinf(self.lower)
 
