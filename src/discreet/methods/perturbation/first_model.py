@@ -81,10 +81,8 @@ def _cheapest(windows: Windows, at_most: int | None, run: Run) -> FoundTable:
     if at_most is not None:
         changes = model.columns(np.zeros(n), np.ones(n), integral=True)
         for first, limit in ((up, most[0]), (down, most[1])):
-            cap = sparse.csr_array(
-                sparse.diags_array(-np.where(np.isfinite(limit), limit, UNLIMITED_UNITS), format="csr")
-            )
-            model.rows([(first, each), (changes, cap)], np.full(n, -np.inf), np.zeros(n))
+            finite = np.where(np.isfinite(limit), limit, UNLIMITED_UNITS)
+            model.rows([(first, each), (changes, -each.multiply(finite))], np.full(n, -np.inf), np.zeros(n))
         count = sparse.csr_array((~suppressed).astype(float)[np.newaxis])
         model.rows([(changes, count)], np.array([-np.inf]), np.array([float(at_most)]))
     published = np.flatnonzero(~suppressed)

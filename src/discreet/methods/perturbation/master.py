@@ -23,7 +23,7 @@ from discreet.solvers import Outcome, Solution, lagrangian_bound, new_model
 MAX_INTEGRAL_CELLS = 60  # cells of a program that is solved in integers at once: larger ones take too long
 MAX_INTEGRAL_CHANGE = 1e6  # units: with larger integers the solver does not end
 ROUNDING_DISTANCES = (1.0, 3.0, np.inf)  # units around a fractional solution, searched in turn for integral tables
-INTEGRALITY_TOLERANCE = 1e-6  # of a unit: solvers are not more exact
+CHANGE_TOLERANCE = 1e-6  # of a unit: solvers are not more exact
 MAX_CUT_SHORTFALL = 5e-8  # share of a level: less than the tolerance of audits
 ROUNDED_SHARE = 0.3  # share of the fractional cells that are rounded at a time: few enough that the others can follow
 TABLE_GAP = 1e-6  # share of the cost that solvers leave open by default
@@ -198,7 +198,7 @@ class TableMaster:
             weight = self.weight / self.money
             return nearest(self.relations, near, cells, low, high, self.reference, weight, self.cuts, budget, self.seed)
 
-        fractional = np.abs(change - near) > INTEGRALITY_TOLERANCE * np.maximum(self.scale, 1.0)
+        fractional = np.abs(change - near) > CHANGE_TOLERANCE * np.maximum(self.scale, 1.0)
         found = nearest_to(np.flatnonzero(fractional), 1.0)
         if found is None:
             found = self._dive(chosen, budget)
@@ -228,7 +228,7 @@ class TableMaster:
             change = lp._change(solution)
             rounded = np.rint(change)
             off = np.abs(change - rounded)[lp.cells]
-            fractional = np.flatnonzero(off > INTEGRALITY_TOLERANCE * lp.scale)
+            fractional = np.flatnonzero(off > CHANGE_TOLERANCE * lp.scale)
             if not len(fractional):
                 done = rounded.astype(np.int64)
                 return None if np.any(sparse.csr_array(self.relations, dtype=np.int64) @ done) else done

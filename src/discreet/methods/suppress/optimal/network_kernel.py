@@ -12,7 +12,7 @@ from discreet.compiled import compiled
 MIN_FLOW = 1e-12  # of a level: smaller residual capacities of an arc are rounding errors
 
 
-class Lanes(NamedTuple):
+class ResidualArcs(NamedTuple):
     """Arcs, and their two lanes, one per direction, in the order of the nodes that they leave."""
 
     tail: IntArray
@@ -40,7 +40,7 @@ def largest_flows(
     ends = np.concatenate([head, tail])  # lanes leave an arc's head downwards, its tail upwards
     order = np.argsort(ends, kind="stable")
     first = np.searchsorted(ends[order], np.arange(nodes + 1))
-    lanes = Lanes(tail, head, first, order % max(len(tail), 1), (order >= len(tail)).astype(np.int64))
+    lanes = ResidualArcs(tail, head, first, order % max(len(tail), 1), (order >= len(tail)).astype(np.int64))
     reach, reached = np.zeros(len(arcs)), np.zeros((len(arcs), nodes), dtype=bool)
     _largest_flows(lanes, slack, share, arcs, side, level, reach, reached)
     return reach, reached
@@ -48,7 +48,7 @@ def largest_flows(
 
 @compiled
 def _largest_flows(
-    lanes: Lanes,
+    lanes: ResidualArcs,
     slack: FloatArray,
     share: FloatArray,
     arcs: IntArray,
@@ -87,7 +87,7 @@ def _largest_flows(
 
 @compiled
 def _distances(
-    lanes: Lanes,
+    lanes: ResidualArcs,
     residual: FloatArray,
     source: int,
     sink: int,
@@ -116,7 +116,7 @@ def _distances(
 
 @compiled
 def _blocking_flow(
-    lanes: Lanes,
+    lanes: ResidualArcs,
     residual: FloatArray,
     source: int,
     sink: int,
@@ -165,6 +165,6 @@ def _blocking_flow(
 
 
 @compiled
-def _end(lanes: Lanes, lane: int) -> int:
+def _end(lanes: ResidualArcs, lane: int) -> int:
     """The node that a lane leads to."""
     return int(lanes.head[lanes.arc[lane]] if lanes.up[lane] == 1 else lanes.tail[lanes.arc[lane]])

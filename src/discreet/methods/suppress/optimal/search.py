@@ -27,13 +27,13 @@ WAIVED_COST_SHARE = 0.999  # of the cost of cells in the linear solution: not al
 AGREEMENT = 0.1  # a pattern and the linear solution agree about a cell if they differ by no more
 MIN_GAP_PROGRESS = 0.003  # of the gap: if a round with all requirements closes less, integer programs are more useful
 FEW_VIOLATIONS = 5  # with no more violated requirements, all requirements are checked again
-MAX_CUT_CELLS = 30_000  # cells in all cuts from one pattern: more make integer programs slow
+MAX_CELLS_IN_CUTS = 30_000  # cells in all cuts from one pattern: more make integer programs slow
 PRICE_NOISE = 0.2  # relative random change of prices, to get another pattern
 MAX_GUIDED_PATTERNS = 3  # patterns that follow the same linear program: further ones are seldom better
 COSTLIEST_CELL = 1e6  # cost of the costliest cell in programs: their tolerances are absolute
 MAX_INTEGRAL_COST = 1e9  # the same if costs are integers, which integer programs make use of
 MAX_PROGRAMS_PER_REGION = 10  # integer programs for the same open cells: later ones seldom find more
-MAX_NODES = 1000  # of an integer program whose effort must not depend on the clock
+MAX_NODES_PER_PROGRAM = 1000  # of an integer program whose effort must not depend on the clock
 MAX_CHEAPEST_CELLS = 300  # cells with the least reduced costs that are open in addition: more make the program slow
 EQUAL_COST_SHARE = 1e-9  # costs that differ by less than this share are equal up to rounding errors
 
@@ -291,7 +291,7 @@ class PatternSearch:
         more, found, size = x.copy(), False, 0
         everything = [attack.requirements for attack in self.attacks]
         required = everything
-        while size <= MAX_CUT_CELLS and not self.budget.over:
+        while size <= MAX_CELLS_IN_CUTS and not self.budget.over:
             cuts, violated = self._violated(more, required)
             if cuts:
                 found = True
@@ -388,9 +388,9 @@ class PatternSearch:
         The search stops after some integer programs, and if one leads to no fewer cuts than the one before.
         """
         assert self.suppressed is not None
-        best, before = self.suppressed, MAX_CUT_CELLS
+        best, before = self.suppressed, MAX_CELLS_IN_CUTS
         for _ in range(MAX_PROGRAMS_PER_REGION):
-            x, known = self._cheaper(best, open_cells, np.inf, MAX_NODES), self.work["cuts"]
+            x, known = self._cheaper(best, open_cells, np.inf, MAX_NODES_PER_PROGRAM), self.work["cuts"]
             if x is None or not self._learn(x):
                 return
             new = self.work["cuts"] - known
