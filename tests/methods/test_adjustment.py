@@ -91,8 +91,8 @@ def test_what_is_published_adds_up_and_is_safe(kind, senses):
     assert solved >= 2
 
 
-def test_everybody_is_kept_from_every_sensitive_cell(three):
-    """One attacker knows a neighbour exactly, and another asks for more."""
+def test_sensitive_cells_are_protected_against_all_attackers(three):
+    """One attacker knows a neighbour exactly, and against another the levels are higher."""
     n, value = len(three), three.table.value
     knows = np.arange(n) == three.table.index("2 × 2")
     insider = Attacker("insider", np.where(knows, value, 0.0), np.where(knows, value, np.inf))
@@ -152,14 +152,14 @@ def test_no_time_at_all(three):
         assert audit(three, protect(three, "adjust", time_limit=0.0)).passed
 
 
-def test_who_stops_it_gets_the_best_so_far(three, monkeypatch):
+def test_an_interrupt_keeps_the_best_table(three, monkeypatch):
     from discreet.methods.perturbation import adjustment
 
     made = []
 
     class Stopped(adjustment.TableMaster):
         def solve(self, *args):
-            if self.senses is not None:
+            if len(self.senses.cells):
                 made.append(1)
                 raise KeyboardInterrupt
             return super().solve(*args)
@@ -180,7 +180,7 @@ def test_the_same_secret_the_same_table():
 
 @pytest.mark.parametrize("distance", ["L1", "L2"])
 def test_figures_of_billions_are_adjusted_like_small_ones(distance):
-    """Whole numbers this large sent the solver on an endless search, and squares of them were given up."""
+    """With integers this large the solver did not end, and squares of them were not minimised."""
     thousands = np.array([[4, 7, 2, 3], [1, 5, 3, 8], [4, 5, 4, 6], [2, 8, 1, 6]]) * 1000
     levels = {"a × e": 400, "b × f": 700, "c × g": 500}
     costs = {}

@@ -20,7 +20,7 @@ from discreet.methods.suppress.optimal import search
 from discreet.methods.suppress.optimal.bridges import Bridges
 from discreet.methods.suppress.optimal.cuts import capacity_cut, cover_cut
 from discreet.methods.suppress.optimal.master import PatternMaster
-from discreet.methods.suppress.optimal.network_kernel import stops
+from discreet.methods.suppress.optimal.network_kernel import largest_flows
 from discreet.methods.suppress.optimal.optimal import Optimal
 from discreet.methods.suppress.optimal.search import PatternSearch
 from discreet.methods.suppress.optimal.separator import PatternSeparator
@@ -42,19 +42,19 @@ def secondary_cost(problem: Problem, suppressed: np.ndarray) -> float:
 # -- cuts ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_capacity_cut_asks_for_what_is_lacking():
+def test_a_capacity_cut_requires_the_missing_share():
     free, forced = np.array([True, True, True, False, False]), np.array([False, False, False, True, True])
-    cut = capacity_cut(np.arange(5), np.array([0.1, 0.6, 9.0, 0.4, 0.0]), free, forced, own=4)
+    cut = capacity_cut(np.arange(5), np.array([0.1, 0.6, 9.0, 0.4, 0.0]), free, forced, target=4)
     assert cut is not None
     assert cut.columns.tolist() == [0, 1, 2]
     assert cut.weight == pytest.approx([0.1 / 0.6, 1.0, 1.0])
     assert cut.shortfall(np.array([0.0, 0.5, 0.0, 1.0, 1.0])) == pytest.approx(0.5)
-    assert capacity_cut(np.arange(5), np.array([0.1, 0.6, 9.0, 1.0, 0.0]), free, forced, own=4) is None
+    assert capacity_cut(np.arange(5), np.array([0.1, 0.6, 9.0, 1.0, 0.0]), free, forced, target=4) is None
 
 
-def test_a_capacity_cut_of_a_free_cell_counts_only_if_it_is_hidden():
+def test_a_capacity_cut_of_a_free_cell_counts_only_if_it_is_suppressed():
     free, forced = np.array([True, True, True]), np.zeros(3, dtype=bool)
-    cut = capacity_cut(np.arange(3), np.array([0.5, 0.2, 3.0]), free, forced, own=0)
+    cut = capacity_cut(np.arange(3), np.array([0.5, 0.2, 3.0]), free, forced, target=0)
     assert cut is not None
     assert cut.weight == pytest.approx([-1.0, 0.4, 1.0])
     assert cut.least == 0.0
@@ -94,7 +94,7 @@ def test_no_cut_cuts_off_a_cheapest_pattern(seed, shape):
             assert cut.shortfall(x) > 0
 
 
-def test_a_bridge_asks_for_another_cell_in_each_relation_without_forced_ones():
+def test_a_bridge_requires_another_cell_in_each_relation_without_forced_ones():
     relations = sparse.csr_array(np.array([[1, 1, -1, 0.0], [0, 1, 1, -1.0]]))
     free, forced = np.array([True, True, True, False]), np.array([False, False, False, True])
     (cut,) = Bridges(relations, free, forced).cuts(np.array([0.0, 1.0, 0.4, 1.0]))
@@ -113,7 +113,7 @@ def master(cost: list[float]) -> PatternMaster:
 
 
 def test_the_master_bounds_solves_and_settles():
-    """Of any two of three cells one at least: a half of each is cheapest in fractions, two whole ones in truth."""
+    """Of any two of three cells one at least: half of each is cheapest as a fractional pattern, two cells as an integral one."""
     problem = master([2.0, 2.0, 3.0])
     pairs = [Cut(np.array(pair), np.ones(2), 1.0) for pair in ((0, 1), (1, 2), (0, 2))]
     assert problem.add(pairs) == 3
@@ -133,23 +133,23 @@ def test_the_master_bounds_solves_and_settles():
     assert problem.solve(10.0, 0.0, None).x is None
 
 
-def test_rows_that_sit_out_are_called_back(monkeypatch):
-    monkeypatch.setattr(master_module, "CROWD", 0)
+def test_inactive_rows_that_are_violated_are_activated(monkeypatch):
+    monkeypatch.setattr(master_module, "MIN_ROWS_TO_DEACTIVATE", 0)
     problem = master([1.0] * 6)
     cuts = [Cut(np.array([i]), np.ones(1), 1.0) for i in range(6)]
     problem.add(cuts)
-    problem.tidy(np.array([3.0, 3.0, 3.0, 3.0, 1.0, 1.0, 1.0]))
+    problem.deactivate_slack(np.array([3.0, 3.0, 3.0, 3.0, 1.0, 1.0, 1.0]))
     relaxed = problem.relax()
     assert relaxed is not None
     assert relaxed.cost == pytest.approx(2.0)
-    assert problem.recall(relaxed.x) == 4
+    assert problem.activate_violated(relaxed.x) == 4
     again = problem.relax()
     assert again is not None
     assert again.cost == pytest.approx(6.0)
 
 
-def test_dear_columns_wake_up_when_they_pay(monkeypatch):
-    monkeypatch.setattr(master_module, "ALL", 1)
+def test_costly_columns_are_activated_if_their_reduced_cost_is_negative(monkeypatch):
+    monkeypatch.setattr(master_module, "MIN_ACTIVE_COLUMNS", 1)
     problem = master([1.0, 5.0, 6.0, 7.0])
     problem.add([Cut(np.array([1, 3]), np.ones(2), 1.0), Cut(np.array([0, 2]), np.ones(2), 1.0)])
     relaxed = problem.relax()
@@ -169,7 +169,7 @@ def test_flows_go_as_far_as_linear_programs_let_them(seed):
     head = (tail + rng.integers(1, nodes, n)) % nodes
     slack, share = rng.integers(0, 9, (2, n)).astype(float), rng.choice([0.3, 0.5, 1.0], n)
     arcs, side, level = np.repeat(np.arange(n), 2), np.tile([0, 1], n), np.repeat(rng.uniform(1, 9, n), 2)
-    far, reached = stops(tail, head, nodes, slack, share, arcs, side, level)
+    far, reached = largest_flows(tail, head, nodes, slack, share, arcs, side, level)
     balance = np.zeros((nodes, n))
     balance[tail, np.arange(n)] -= 1
     balance[head, np.arange(n)] += 1
@@ -200,7 +200,7 @@ def test_flows_and_linear_programs_find_the_same_optimum(seed, monkeypatch):
 def test_large_tables_do_without_a_first_pattern(monkeypatch):
     problem = table_2d(1)
     usual = protect(problem, "optimal")
-    monkeypatch.setattr(search, "LARGE", 10)
+    monkeypatch.setattr(search, "MAX_CELLS_FOR_PATTERNS", 10)
     assert protect(problem, "optimal").report.cost == pytest.approx(usual.report.cost)
 
 
@@ -208,7 +208,7 @@ def test_large_tables_do_without_a_first_pattern(monkeypatch):
 
 
 def test_at_most_so_many_cells():
-    """One dear cell does what two cheap ones do."""
+    """One costly cell protects as much as two cheap ones."""
     table = cross_table("abc", "de", [[10, 30], [6, 30], [6, 30]])
     problem = pose(table, {"a × d": (10.0, 10.0)}, lower=0.0)
     free = protect(problem, "optimal")
@@ -243,7 +243,7 @@ def test_the_fewest_cells_among_the_cheapest_patterns():
         assert fewest.suppressed.sum() == min(pattern.sum() for pattern in found.patterns)
 
 
-def test_cells_that_cost_nothing_are_not_hidden_without_need():
+def test_cells_that_cost_nothing_are_not_suppressed_without_need():
     problem = table_2d(3).with_columns(cost=np.zeros(169))
     found = protect(problem, "optimal")
     assert found.report.cost == 0
@@ -280,7 +280,7 @@ def test_the_same_seed_gives_the_same_pattern():
 # -- how it ends --------------------------------------------------------------------------------------------------
 
 
-def test_where_nothing_protects_a_cell_the_cheapest_way_out_is_named():
+def test_if_nothing_protects_a_cell_the_cheapest_remedy_is_named():
     table = cross_table("ab", "cd", [[5, 6], [8, 7]])
     totals = [label for label in table.labels(np.arange(len(table))) if "Total" in label]
     problem = pose(table, {"a × c": 2.0}, published=[*totals, "b × c"])
@@ -300,10 +300,10 @@ def test_problems_with_nothing_to_do():
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_a_cell_that_cannot_move_at_all_is_hopeless(large, monkeypatch):
-    """Everybody knows it, or it is alone in a relation; also in tables too large for a first pattern."""
+def test_a_cell_that_cannot_deviate_has_no_safe_pattern(large, monkeypatch):
+    """Prior bounds determine it, or only it may be suppressed in a relation; also in tables too large for a first pattern."""
     if large:
-        monkeypatch.setattr(search, "LARGE", 0)
+        monkeypatch.setattr(search, "MAX_CELLS_FOR_PATTERNS", 0)
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 2.0})
     known = problem.prior_lower.copy(), problem.prior_upper.copy()
     for bound in known:
@@ -348,7 +348,7 @@ def test_patterns_that_the_audit_refuses_are_cut_off(monkeypatch):
     assert other.report.status == "optimal"
 
 
-def test_the_search_tells_how_it_is_going():
+def test_the_search_reports_cost_bound_and_gap():
     said = []
 
     class Listening(Silent):

@@ -100,7 +100,7 @@ def shares(attack: PatternSeparator, rng: np.random.Generator) -> FloatArray:
 
 @pytest.mark.parametrize("seed", [*SEEDS[:3], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[3:])])
 @pytest.mark.parametrize("kind", TABLES)
-def test_what_somebody_cannot_do_who_knows_one_table_nobody_can(kind, seed):
+def test_cuts_against_an_attacker_who_knows_one_table_hold_for_all(kind, seed):
     problem, patterns = draw(kind, seed)
     rng = np.random.default_rng(seed)
     relations = problem.table.relations
@@ -118,8 +118,8 @@ def test_what_somebody_cannot_do_who_knows_one_table_nobody_can(kind, seed):
                 assert set(violated) <= set(part.requirements)
 
 
-def test_one_table_sees_less_than_the_whole():
-    """Whatever moves in all relations moves in some of them."""
+def test_one_table_implies_fewer_violations_than_all():
+    """A deviation that satisfies all relations satisfies some of them."""
     for kind in TABLES:
         for seed in SEEDS[:2]:
             problem, _ = draw(kind, seed)

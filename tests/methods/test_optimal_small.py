@@ -204,13 +204,13 @@ def test_a_gap_is_kept_and_a_bound_is_a_bound(method):
 def test_cells_may_have_to_move_by_more_than_the_level(monkeypatch):
     """In three dimensions; with slack for one level only, the model does not see the cheapest pattern."""
     problem, found = draw("3-D", 15)
-    monkeypatch.setattr(first_model, "MAX_DEVIATION_IN_LEVELS", 1.0)
+    monkeypatch.setattr(first_model, "MAX_RATIO_OF_DEVIATIONS", 1.0)
     assert protect(problem, "first-model").report.cost > found.cost
 
 
 def test_what_leaks_through_nearly_hidden_cells_is_seen(monkeypatch):
     """Too much slack, and a solver that takes a millionth for nothing: patterns come out that are too small."""
-    monkeypatch.setattr(first_model, "MAX_DEVIATION_IN_LEVELS", 1e7)
+    monkeypatch.setattr(first_model, "MAX_RATIO_OF_DEVIATIONS", 1e7)
     enlarge, repaired = first_model._PatternModel.enlarge, []
 
     def counting(model, violated):

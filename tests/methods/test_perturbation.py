@@ -13,7 +13,7 @@ from discreet.methods.context import Run
 from discreet.methods.perturbation import large
 from discreet.methods.perturbation.first_model import PerturbationFirstModel
 from discreet.methods.perturbation.master import TableMaster
-from discreet.methods.perturbation.perturbation import Perturbation, pinned
+from discreet.methods.perturbation.perturbation import Perturbation
 from discreet.methods.totals import Totals
 from discreet.problem import Status
 from discreet.progress import Budget
@@ -84,8 +84,8 @@ def test_what_is_published_adds_up_and_is_safe(kind):
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_tables_as_if_they_were_large(kind, monkeypatch):
-    """The finest cells are chosen and totals follow, where windows allow; what is told is as good, and the gap honest."""
-    monkeypatch.setattr(large, "MIN_LARGE_CELLS", 0)
+    """The finest cells are chosen and totals follow, where windows allow; the publication is as safe, and the bound valid."""
+    monkeypatch.setattr(large, "MANY", 0)
     solved = 0
     for seed in range(6):
         rng = np.random.default_rng([seed, list(TABLES).index(kind)])
@@ -124,7 +124,7 @@ def test_bounds_of_large_tables_are_those_of_the_program():
     finest = large.Finest(windows, Totals.of(problem.table))
     change = finest.change(wanted)
     assert change is not None
-    within = pinned(windows, change[problem.primaries].astype(float))
+    within = windows.pinned(problem.primaries, change[problem.primaries])
     found, bound = finest.cheapest(within, Budget(), 0)
     exact = TableMaster(within, within.weight, plain=True).solve(Budget())
     assert bound == pytest.approx(exact.bound, rel=1e-4)
@@ -203,14 +203,14 @@ def test_floors_and_ceilings_that_leave_the_truth_out():
 
 @pytest.mark.parametrize("method", ["perturb", "adjust", "perturb-first-model"])
 @pytest.mark.parametrize("sliding", [6, 15])
-def test_what_readers_are_told_leaves_room_for_a_sliding_level(method, sliding):
-    """Of 10, which is not negative, nobody can be 15 unsure unless it might be 15."""
+def test_published_intervals_leave_slack_for_a_sliding_level(method, sliding):
+    """The value 10 is not negative: an interval of width 15 must reach up to 15."""
     table = cross_table(["a", "b", "c"], ["d", "e", "f"], [[10, 20, 30], [30, 40, 20], [5, 8, 12]])
     problem = pose(table, {"a × d": (0, 0, sliding)})
     check(problem, protect(problem, method))
 
 
-def test_whole_numbers_too_large_for_one_program_are_refused():
+def test_integers_too_large_for_one_program_are_refused():
     """The solver would not come to an end, whatever the time limit."""
     table = cross_table(["a", "b"], ["d", "e"], np.array([[1, 2], [3, 4]]) * 10**10)
     with pytest.raises(RuleError, match="perturb"):

@@ -83,7 +83,7 @@ class Draws:
 
     def _reach(self, cells: IntArray) -> FloatArray:
         """The largest change of a published value, regardless of levels."""
-        reach = np.floor(self.windows.reach(self.windows.problem.table.value)[cells] / self.windows.unit)
+        reach = np.floor(self.windows.half_width(self.windows.problem.table.value)[cells] / self.windows.unit)
         return np.asarray(np.maximum.reduce([reach, self.windows.high[cells], -self.windows.low[cells]]))
 
     def _middle(self, cells: IntArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The whole perturbation problem as one program: slow, but simple enough to check the method against."""
+"""Perturbation as one mixed-integer program: slow, but simple enough to check the method against."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from discreet.methods.context import Run
 from discreet.methods.core.compact_model import CompactModel, Limits
 from discreet.methods.core.requirements import requirements
 from discreet.methods.method import Traits, option
-from discreet.methods.perturbation.master import PROVEN, FoundTable
+from discreet.methods.perturbation.master import TABLE_GAP, FoundTable
 from discreet.methods.perturbation.perturbation import Perturbation
 from discreet.methods.perturbation.search import TableSearch, first_feasible
 from discreet.methods.perturbation.windows import Windows
@@ -22,7 +22,7 @@ from discreet.problem import Problem, Status
 from discreet.protection import Protection
 
 MAX_UNITS = 1e8  # that a cell may change by: with larger integers the solver does not end
-UNLIMITED = 1e9  # units: more than any cell may change by
+UNLIMITED_UNITS = 1e9  # more than any cell may change by
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class PerturbationFirstModel:
 
     Beside the changes of all cells, in integral units, there are for each attacker, each protected cell and each side
     deviations ``f`` from the true table to one that the attacker must hold possible. They satisfy the relations and stay within
-    what the attacker knows and within what is published: ``d − r ≤ f ≤ d + r``.
+    the prior bounds of the attacker and within the published intervals: ``d − r ≤ f ≤ d + r``.
     """
 
     floor: FloatArray | None = option(None, "as in `perturb`")
@@ -51,24 +51,20 @@ class PerturbationFirstModel:
         method = self._method()
 
         def solve(windows: Windows, note: str) -> Protection:
-            _refuse_large(windows)
+            sizes = np.abs(np.concatenate([windows.low, windows.high]))
+            if sizes[np.isfinite(sizes)].max(initial=0.0) > MAX_UNITS:
+                raise RuleError(
+                    f"Cells may change by more than {MAX_UNITS:,.0f} units of the last digit, too many for one integer program. "
+                    "Take the method 'perturb', or give figures in thousands."
+                )
             search = TableSearch(windows, run)
-            start = method.start(search)
-            fixed = windows if start is None else method.keeping(windows, start)
+            start, cells = method.start(search), problem.primaries
+            fixed = windows if start is None else windows.pinned(cells, start.change[cells])
             found = _cheapest(fixed, self.at_most, run)
-            return search.tell(self.name, found, found.bound, note)
+            return search.protection(self.name, found, found.bound, note)
 
         run.progress.stage("solve", 1)
         return first_feasible(method.windows(problem, run), solve)
-
-
-def _refuse_large(windows: Windows) -> None:
-    sizes = np.abs(np.concatenate([windows.low, windows.high]))
-    if sizes[np.isfinite(sizes)].max(initial=0.0) > MAX_UNITS:
-        raise RuleError(
-            f"Cells may change by more than {MAX_UNITS:,.0f} units of the last digit, too many for one integer program. Take "
-            "the method 'perturb', or give figures in thousands."
-        )
 
 
 def _cheapest(windows: Windows, at_most: int | None, run: Run) -> FoundTable:
@@ -84,24 +80,24 @@ def _cheapest(windows: Windows, at_most: int | None, run: Run) -> FoundTable:
     suppressed = problem.status == Status.SUPPRESSED
     if at_most is not None:
         changes = model.columns(np.zeros(n), np.ones(n), integral=True)
-        for first, far in ((up, most[0]), (down, most[1])):
-            cap = sparse.csr_array(sparse.diags_array(-np.where(np.isfinite(far), far, UNLIMITED), format="csr"))
-            model.rows([(first, each), (changes, cap)], np.full(n, -np.inf), np.zeros(n))
+        for first, limit in ((up, most[0]), (down, most[1])):
+            finite = np.where(np.isfinite(limit), limit, UNLIMITED_UNITS)
+            model.rows([(first, each), (changes, -each.multiply(finite))], np.full(n, -np.inf), np.zeros(n))
         count = sparse.csr_array((~suppressed).astype(float)[np.newaxis])
         model.rows([(changes, count)], np.array([-np.inf]), np.array([float(at_most)]))
     published = np.flatnonzero(~suppressed)
-    reach = (windows.reach(value) / windows.unit)[published]
-    # With a change of d the true value is between v + d − r and v + d + r, where r = reach + slope · d.
+    constant = (windows.half_width(value) / windows.unit)[published]
+    # With a change of d the true value is between v + d − r and v + d + r, where r = constant + slope · d.
     above, below = (
         sparse.csr_array(sparse.diags_array(slope, format="csr")[published])
         for slope in (1 + windows.slope, windows.slope - 1)
     )
-    limits = Limits(published, (reach, reach), ([(up, below), (down, -below)], [(up, above), (down, -above)]))
-    exact = (windows.reach(value) > 0) | suppressed
+    limits = Limits(published, (constant, constant), ([(up, below), (down, -below)], [(up, above), (down, -above)]))
+    uncertain = (windows.half_width(value) > 0) | suppressed
     for attacker in problem.attackers():
         prior = np.maximum(np.stack([value - attacker.lower, attacker.upper - value]) / windows.unit, 0.0)
-        cells = np.flatnonzero(problem.protected(attacker, exact))
-        levels = problem.levels(attacker)[:, cells] / windows.unit * (1 - PROVEN)
+        cells = np.flatnonzero(problem.protected(attacker, uncertain))
+        levels = problem.levels(attacker)[:, cells] / windows.unit * (1 - TABLE_GAP)
         for _, required in groupby(requirements(levels, cells.tolist()), key=lambda one: one.cell):
             model.require(list(required), relations, prior, limits)
     model.load(run.seed)

@@ -1,4 +1,4 @@
-"""Cell perturbation: other values that add up, sensitive cells at given ones."""
+"""Cell perturbation: an additive table of other values, with sensitive cells at given or drawn ones."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from discreet.methods.perturbation.draws import Draws
 from discreet.methods.perturbation.large import Finest
 from discreet.methods.perturbation.master import FoundTable, TableMaster
 from discreet.methods.perturbation.search import Offer, TableSearch, first_feasible, offers
-from discreet.methods.perturbation.windows import HAIR, Windows
+from discreet.methods.perturbation.windows import WINDOW_TOLERANCE, Windows
 from discreet.problem import Problem
 from discreet.protection import Protection
 
-FIRST = 100.0  # what sensitive cells count more than others while their values are chosen
+SENSITIVE_WEIGHT = 100.0  # factor on the cost of sensitive cells in the first table: they come near the drawn values
 
 
 @dataclass(frozen=True)
 class Perturbation:
     """Salazar-González (2002), figure 13: sensitive cells are published at given values, others change as little as possible.
 
-    With ``floor`` and ``ceiling`` the sensitive cells are published at their ceilings, and readers know how wide windows are.
-    Without them readers are told by how much figures may be off at most, and the values of sensitive cells are drawn from all
-    that this leaves, then moved to the nearest that add up.
+    With ``floor`` and ``ceiling`` sensitive cells are published at their ceilings, and readers know the difference of the two.
+    Without them the largest possible change is announced, and the values of sensitive cells are drawn within it and then moved to
+    the nearest ones that are additive.
     """
 
     percent: float | None = option(
@@ -63,61 +63,56 @@ class Perturbation:
         )
 
     def windows(self, problem: Problem, run: Run) -> list[Offer]:
-        """Windows to try, and what to tell readers about them."""
+        """Windows to try, each with the note for readers."""
         if self.floor is None or self.ceiling is None:
             return offers(problem, self.percent, self.margin, drawn_multiple(run, problem))
-        windows = Windows.given(problem, self.floor, self.ceiling)
-        at = np.floor((np.asarray(self.ceiling) - problem.table.value) / windows.unit + HAIR)[problem.primaries]
-        outside = problem.primaries[(at < windows.low[problem.primaries]) | (at > windows.high[problem.primaries])]
+        windows, cells = Windows.given(problem, self.floor, self.ceiling), problem.primaries
+        change = np.floor((np.asarray(self.ceiling) - problem.table.value) / windows.unit + WINDOW_TOLERANCE)[cells]
+        outside = cells[(change < windows.low[cells]) | (change > windows.high[cells])]
         if len(outside):
             labels = problem.table.labels(outside)
             raise NoSafePatternError(
                 f"At their ceilings {some(labels)} have no slack for their levels. Widen windows.", labels
             )
-        return [lambda: (pinned(windows, at), "readers know how wide windows are")]
+        return [lambda: (windows.pinned(cells, change), "readers know how wide windows are")]
 
     def _perturb(self, search: TableSearch, note: str) -> Protection:
         finest = Finest.of(search.windows) if self.at_most is None else None
         found = self._cheapest(search, self.start(search, finest), finest)
-        return search.tell(self.name, found, found.bound, note)
+        return search.protection(self.name, found, found.bound, note)
 
     def start(self, search: TableSearch, finest: Finest | None = None) -> FoundTable | None:
-        """A safe table with drawn values of sensitive cells; where these are given, none is needed."""
+        """A safe table with drawn values of sensitive cells; None if their values are given."""
         if self.floor is not None:
             return None
-        windows, cells = search.windows, search.windows.problem.primaries
-        draws = Draws(windows, search.run.random(self.name, windows.problem))
-        wanted = np.zeros(len(windows.low))
+        windows, problem, cells = search.windows, search.windows.problem, search.windows.problem.primaries
+        draws = Draws(windows, search.run.random(self.name, problem))
+        wanted = np.zeros(len(problem))
         wanted[cells] = draws.all()
         drawn = None if finest is None else finest.change(wanted)
         if drawn is not None and np.array_equal(drawn[cells], wanted[cells]) and search.is_safe(drawn):
             return FoundTable(drawn, windows.cost(drawn), 0.0, False)
-        weight = np.where(
-            windows.weight > 0, windows.unit / np.maximum(np.abs(windows.problem.table.value), windows.unit), 0
-        )
-        weight[cells] *= FIRST
+        weight = np.where(windows.weight > 0, windows.unit / np.maximum(np.abs(problem.table.value), windows.unit), 0)
+        weight[cells] *= SENSITIVE_WEIGHT
         master = TableMaster(windows, weight, reference=wanted, at_most=self.at_most, seed=search.run.seed)
         found = search.safe(master)
         if self.at_most is not None or not np.any(draws.in_the_middle(found.change) & ~draws.in_the_middle(wanted)):
             return found
-        again = draws.again(wanted, found.change, search.cuts, search.run.budget)
+        again = windows.pinned(cells, draws.again(wanted, found.change, search.cuts, search.run.budget))
         try:
-            return search.safe(TableMaster(pinned(windows, again), weight, reference=wanted, seed=search.run.seed))
-        except (Infeasible, NoSafePatternError):  # whole numbers, or safety, ask for the first table
+            return search.safe(TableMaster(again, weight, reference=wanted, seed=search.run.seed))
+        except (Infeasible, NoSafePatternError):  # the values drawn again allow no safe integral table
             return found
 
     def _cheapest(self, search: TableSearch, start: FoundTable | None, finest: Finest | None) -> FoundTable:
-        """With sensitive cells as they are in ``start``, the least change of all others."""
+        """The cheapest change of all other cells, with sensitive cells as in the starting table."""
         windows, seed = search.windows, search.run.seed
         if start is None:
             return search.safe(TableMaster(windows, windows.weight, at_most=self.at_most, seed=seed))
-        fixed = self.keeping(windows, start)
+        fixed = windows.pinned(windows.problem.primaries, start.change[windows.problem.primaries])
         least = windows.cost(np.where(fixed.low == fixed.high, start.change, 0))
         safe = FoundTable(start.change, windows.cost(start.change), least, False)
-        with (
-            search.run.budget.interruptible(),
-            suppress(Infeasible, NoSafePatternError),
-        ):  # the table of the start is safe
+        with search.run.budget.interruptible(), suppress(Infeasible, NoSafePatternError):  # the starting table is safe
             if finest is None:
                 found = search.safe(TableMaster(fixed, fixed.weight, at_most=self.at_most, seed=seed), start.change)
                 return found if found.cost <= safe.cost else safe
@@ -125,15 +120,3 @@ class Perturbation:
             safe = replace(safe, bound=min(max(least, bound), safe.cost))
             return near if near is not None and near.cost < safe.cost and search.is_safe(near.change) else safe
         return safe
-
-    @staticmethod
-    def keeping(windows: Windows, start: FoundTable) -> Windows:
-        """Windows in which sensitive cells are where they are in a table."""
-        return pinned(windows, start.change[windows.problem.primaries].astype(float))
-
-
-def pinned(windows: Windows, at: FloatArray) -> Windows:
-    """The same with sensitive cells where they are to be published."""
-    low, high = windows.low.copy(), windows.high.copy()
-    low[windows.problem.primaries] = high[windows.problem.primaries] = at
-    return windows.within(low, high)

@@ -1,4 +1,4 @@
-"""Publish the cheapest table; while it leaves some cell too little slack, forbid that and begin again."""
+"""The cheapest safe table: the master program, the audit of its tables and cuts for the requirements that they violate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import IntArray
 from discreet.errors import NoSafePatternError, some
 from discreet.inference.integer_system import integer_weights
 from discreet.methods.check import verdicts
@@ -18,7 +18,7 @@ from discreet.methods.core.cutting_planes import Infeasible, cutting_planes, sta
 from discreet.methods.core.requirements import exposed_requirements
 from discreet.methods.core.separator import Separator
 from discreet.methods.perturbation.announcement import Announcement, announcements
-from discreet.methods.perturbation.master import PROVEN, FoundTable, TableMaster
+from discreet.methods.perturbation.master import TABLE_GAP, FoundTable, TableMaster
 from discreet.methods.perturbation.publication import TablePublication
 from discreet.methods.perturbation.windows import NoSlackError, Windows
 from discreet.problem import Problem, Status
@@ -29,7 +29,7 @@ from discreet.solvers import solver_name
 
 @dataclass(eq=False)
 class TableSearch:
-    """What is known about one problem: cuts hold for every table, whatever program they are added to."""
+    """The cuts found for a problem, which hold for every safe table and thus in every program, and the rounds so far."""
 
     windows: Windows
     run: Run
@@ -42,7 +42,7 @@ class TableSearch:
         self._separators = [Separator(publication, k, relations) for k in range(len(problem.attackers()))]
 
     def safe(self, master: TableMaster, start: IntArray | None = None) -> FoundTable:
-        """The cheapest table that leaves every cell its slack; raises :class:`Infeasible`."""
+        """The cheapest safe table; raises :class:`Infeasible`."""
         master.add(self.cuts)
 
         def add(cuts: Sequence[Cut]) -> None:
@@ -58,18 +58,16 @@ class TableSearch:
             raise NoSafePatternError("The time limit ended before there was a safe table. Allow more time.") from None
 
     def is_safe(self, change: IntArray) -> bool:
-        """Whether a table leaves every cell its slack; what it misses is known from then on."""
+        """Whether a table is safe; if not, the cuts that it violates are kept."""
         new = self.violated(change)
         self.cuts += new
         return not new
 
     def violated(self, change: IntArray) -> list[Cut]:
         """Cuts that a table violates; none if it is safe."""
-        problem = self.windows.problem
-        told = self.windows.tell(change)
+        checked = verdicts(self.windows.problem, self.windows.protection(change), executor=self.run.executor)
         self.rounds += 1
-        checked = verdicts(problem, told, executor=self.run.executor)
-        note = f"{len(checked.exposed):,} cells with too little slack, {len(self.cuts):,} conditions"
+        note = f"{len(checked.exposed):,} cells with too little slack, {len(self.cuts):,} cuts"
         self.run.progress.update(self.rounds, note)
         cuts = []
         for attacker, required in exposed_requirements(checked).items():
@@ -78,16 +76,16 @@ class TableSearch:
             raise NoSafePatternError(f"It cannot be decided how to protect {some(checked.exposed)}.", checked.exposed)
         return cuts
 
-    def tell(
+    def protection(
         self, method: str, found: FoundTable, bound: float | None, note: str, cost: float | None = None
     ) -> Protection:
-        """The protection, and how good it is; the cost is what changes cost in all, unless it is counted otherwise."""
+        """The protection with its report; by default the cost is the weighted sum of all changes."""
         cost = self.windows.cost(found.change) if cost is None else cost
-        return self.windows.tell(
+        return self.windows.protection(
             found.change,
             cost=cost,
             method=method,
-            status=status_of(cost, bound, self.run.budget, found.finished, PROVEN),
+            status=status_of(cost, bound, self.run.budget, found.finished, TABLE_GAP),
             bound=bound,
             seconds=self.run.budget.spent,
             solver=solver_name(),
@@ -101,16 +99,16 @@ Offer = Callable[[], tuple[Windows, str]]
 
 
 def offers(problem: Problem, percent: float | None, margin: float | None, multiple: float) -> list[Offer]:
-    """Windows for each announcement to try, made when it is its turn, and its text."""
+    """For each announcement to try a function that returns its windows and its text."""
 
-    def offer(said: Announcement) -> Offer:
-        return lambda: (Windows.announced(problem, said), said.text())
+    def offer(announcement: Announcement) -> Offer:
+        return lambda: (Windows.announced(problem, announcement), announcement.text())
 
-    return [offer(said) for said in announcements(problem, percent, margin, multiple)]
+    return [offer(announcement) for announcement in announcements(problem, percent, margin, multiple)]
 
 
 def first_feasible(offered: Sequence[Offer], protect: Callable[[Windows, str], Protection]) -> Protection:
-    """The protection within the first windows that hold one; if none do, what is wrong with the last."""
+    """The protection within the first windows that allow one; if none do, the error for the last windows is raised."""
     *others, last = offered
     for offer in others:
         with suppress(Infeasible, NoSlackError):
@@ -119,31 +117,25 @@ def first_feasible(offered: Sequence[Offer], protect: Callable[[Windows, str], P
     try:
         return protect(windows, note)
     except Infeasible:
-        raise hopeless(windows) from None
+        raise _infeasible(windows) from None
 
 
-def hopeless(windows: Windows) -> NoSafePatternError:
-    """Why there is no table: cells that even the widest intervals do not protect, or else all sensitive ones together."""
-    problem = windows.problem
-    suppressed = problem.status == Status.SUPPRESSED
-    far = [np.where(suppressed, 0.0, bound) * windows.unit for bound in (windows.low, windows.high)]
-    ends = [windows.intervals(problem.table.value + bound) for bound in far]
-    lower, upper = np.where(suppressed, -np.inf, ends[0][0]), np.where(suppressed, np.inf, ends[1][1])
-    exposed = _exposed(windows, lower, upper)
-    advice = "Let figures be off by more, free cells that must stay as they are, or ask for less protection."
+def _infeasible(windows: Windows) -> NoSafePatternError:
+    """The error that there is no table: it names cells that even the widest intervals do not protect, or all sensitive ones."""
+    problem, value = windows.problem, windows.problem.table.value
+    lower, upper = (
+        windows.intervals(value + np.where(problem.status == Status.SUPPRESSED, 0.0, bound) * windows.unit)[side]
+        for side, bound in enumerate((windows.low, windows.high))
+    )
+    widest = publish_intervals(problem, np.where(lower == upper, value, np.nan), lower, upper, cost=0.0)
+    exposed = verdicts(problem, widest).exposed
+    advice = "Allow larger changes, free cells that must stay as they are, or lower the protection levels."
     if exposed:
         return NoSafePatternError(
-            f"No published table protects {some(exposed)}: what is told about other cells stops them. {advice}", exposed
+            f"No published table protects {some(exposed)}: the intervals of other cells are too narrow. {advice}",
+            exposed,
         )
     labels = problem.table.labels(problem.primaries[:1000])
     return NoSafePatternError(
         f"No table adds up, stays within its windows and protects all of {some(labels)}. {advice}", labels
     )
-
-
-def _exposed(windows: Windows, lower: FloatArray, upper: FloatArray) -> list[str]:
-    problem = windows.problem
-    value = problem.table.value
-    exactly = lower == upper
-    told = publish_intervals(problem, np.where(exactly, value, np.nan), lower, upper, cost=0.0)
-    return verdicts(problem, told).exposed

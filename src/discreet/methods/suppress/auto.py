@@ -10,7 +10,7 @@ from discreet.methods.method import Traits
 from discreet.methods.suppress.improve import Neighbourhoods
 from discreet.methods.suppress.kelly import Kelly
 from discreet.methods.suppress.modular import table_by_table
-from discreet.methods.suppress.optimal.search import LARGE, PatternSearch
+from discreet.methods.suppress.optimal.search import MAX_CELLS_FOR_PATTERNS, PatternSearch
 from discreet.problem import Problem
 from discreet.protection import Protection
 
@@ -32,7 +32,7 @@ class Auto:
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         found = Kelly().protect(problem, run)
-        if len(problem) > LARGE and network(problem.table.relations) is None:
+        if len(problem) > MAX_CELLS_FOR_PATTERNS and network(problem.table.relations) is None:
             note = f"kelly: {len(problem):,} cells are too many for the other methods"
         elif run.budget.over:
             note = NO_TIME

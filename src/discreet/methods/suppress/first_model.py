@@ -25,31 +25,30 @@ from discreet.progress import OutOfTime
 from discreet.protection import Protection, suppress
 from discreet.solvers import DEFAULT_SOLVER, Solution, check_solver, solver_name
 
-MAX_DEVIATION_IN_LEVELS = (
-    100.0  # levels that a cell deviates by at most if relations are not those of a network, see below
-)
+MAX_RATIO_OF_DEVIATIONS = 100.0  # largest deviation, in levels, if relations are not those of a network: see below
 COST_RANGE = 1e6  # cells cheaper than the costliest by more than this factor count as if they cost nothing
-PROVEN = 1e-6  # share of the cheapest cost that a solver may leave open
+ADVICE = "Let more cells be suppressed, widen the prior bounds of attackers"
+FIRST_MODEL_GAP = 1e-6  # share of the cost that solvers leave open by default
 
 
 @dataclass(frozen=True)
 class FirstModel:
-    """Salazar-González (2002), figure 3: an oracle for small problems and for teaching; hopeless beyond about 10 × 10.
+    """Salazar-González (2002), figure 3: an oracle for small problems and for teaching; too slow beyond about 10 × 10.
 
     A binary ``x`` says for each cell whether it is suppressed. For each attacker, each protected cell ``p`` and each side there
     are deviations ``f`` of all cells from the true table to one that the attacker must hold possible: ``A f = 0`` and
     ``−LB x ≤ f ≤ UB x``, with ``f_p`` as large as the protection level. The deviations of both sides together reach the sliding
     level. The level of a free cell counts only if it is suppressed: ``f_p ≥ level · x_p``.
 
-    ``LB`` and ``UB`` must be finite, although attackers may know no bounds. A deviation that moves ``p`` by its level is a sum of
-    elementary ones with the same signs (Rockafellar 1969); those that do not move ``p`` can be left out, and what is left
-    moves a cell ``i`` by at most the level times the largest ratio ``|c_i| / |c_p|`` in any elementary deviation ``c``. In a
-    network that is 1. In other tables it is small, though nothing is proven: in 60,000 random elementary deviations of three-
-    and four-way, hierarchical and overlapping tables no ratio was above 4, and 100 are allowed for. Bounds that single
+    ``LB`` and ``UB`` must be finite, although attackers may know no bounds. A deviation that changes ``p`` by its level is a sum
+    of elementary ones with the same signs (Rockafellar 1969). Those that do not change ``p`` can be left out, and the others
+    change a cell ``i`` by at most the level times the largest ratio ``|c_i| / |c_p|`` in any elementary deviation ``c``. In a
+    network this ratio is 1. In other tables it is small, although no bound is proven: in 60,000 random elementary deviations of
+    three- and four-way, hierarchical and overlapping tables no ratio was above 4; the model allows 100. Bounds that single
     relations imply are used where they are tighter.
 
-    A solver takes a binary for 0 that is only nearly so, and thus allows small deviations. Every pattern is therefore checked
-    again, by one linear program per requirement. If it violates one, the model must suppress some other cell.
+    A binary within the tolerance of the solver counts as 0, and thus allows small deviations. Every pattern is therefore checked
+    by one linear program per requirement. If it violates one, the model must suppress some other cell.
     """
 
     solver: str = option(DEFAULT_SOLVER, "solver of the integer program: `highs` or `scip`")
@@ -62,7 +61,7 @@ class FirstModel:
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         model = _PatternModel(problem, run, self.solver)
-        _refuse_hopeless(model)
+        _refuse_infeasible(model)
         run.progress.stage("solve", 1)
         try:
             solution = cutting_planes(model.solve, model.violated, model.enlarge, run.budget)
@@ -72,7 +71,7 @@ class FirstModel:
         suppressed = model.pattern(solution)
         cost = float(problem.cost[suppressed].sum())
         bound = min(max(solution.bound * model.unit, model.forced_cost), cost)
-        status = status_of(cost, bound, run.budget, solution.optimal, PROVEN)
+        status = status_of(cost, bound, run.budget, solution.optimal, FIRST_MODEL_GAP)
         return suppress(
             problem,
             suppressed,
@@ -85,16 +84,14 @@ class FirstModel:
         )
 
 
-def _refuse_hopeless(model: _PatternModel) -> None:
+def _refuse_infeasible(model: _PatternModel) -> None:
     """Refuse primaries that are not protected if every cell that may be is suppressed."""
-    exposed = [
-        one.requirement.cell for one in model.violations(model.suppressible) if not model.is_free[one.requirement.cell]
-    ]
-    if exposed:
-        label = model.problem.table.label(exposed[0])
+    cells = [violation.requirement.cell for violation in model.violations(model.suppressible)]
+    label = next((model.problem.table.label(cell) for cell in cells if not model.is_free[cell]), None)
+    if label is not None:
         raise NoSafePatternError(
-            f"No pattern protects {some([label])}: even suppressing every cell that may be does not give it slack. "
-            "Let more cells be suppressed, widen the bounds people are said to know, or lower its protection level.",
+            f"No pattern protects {some([label])}: even the suppression of all cells that may be does not give it slack. "
+            f"{ADVICE}, or lower its protection level.",
             [label],
         )
 
@@ -108,7 +105,7 @@ class _PatternModel:
         self.is_free = problem.status == Status.FREE
         self.forced_cost = float(problem.cost[self.suppressible & ~self.is_free].sum())
         cost = np.where(self.suppressible, problem.cost, 0.0)
-        # Solvers stop at an absolute gap, too: it must be small beside the cheapest cell.
+        # Solvers also stop at an absolute gap, which must be small compared with the cheapest cell.
         costliest = float(cost.max(initial=0.0))
         self.unit = max(float(cost[cost > 0].min()), costliest / COST_RANGE) if costliest > 0 else 1.0
         self._attackers = problem.attackers()
@@ -120,30 +117,26 @@ class _PatternModel:
         ]
         self._separators = [Separator(self, k, relations) for k in range(len(self._attackers))]
         self._model = CompactModel()
-        self._model.columns(
-            np.where(self.suppressible & ~self.is_free, 1.0, 0.0),
-            self.suppressible.astype(float),
-            cost / self.unit,
-            True,
-        )
+        forced = (self.suppressible & ~self.is_free).astype(float)
+        self._model.columns(forced, self.suppressible.astype(float), cost / self.unit, True)
         ratio = (
-            1.0 if network(sparse.csr_array(relations[:, self.suppressible])) is not None else MAX_DEVIATION_IN_LEVELS
+            1.0 if network(sparse.csr_array(relations[:, self.suppressible])) is not None else MAX_RATIO_OF_DEVIATIONS
         )
         for number, required in enumerate(self.requirements):
             down, up = self.slack(number, self.suppressible)
             low, high = propagate(relations, -down, up)
             for cell, group in groupby(required, key=lambda one: one.cell):
-                own = list(group)
-                unit = max(one.level for one in own)  # small levels beside large values stay exact
+                of_cell = list(group)
+                unit = max(one.level for one in of_cell)  # small levels beside large values stay exact
                 prior = np.minimum(np.stack([-low, high]), ratio * unit)
                 condition = cell if self.is_free[cell] else None
-                self._model.require(own, relations, prior, self._limits(prior), condition, unit)
+                self._model.require(of_cell, relations, prior, self._limits(prior), condition, unit)
         self._model.load(run.seed, solver)
 
     def slack(self, attacker: int, point: BoolArray) -> FloatArray:
-        """The slack of suppressed cells; the others have none."""
-        value, who = self.problem.table.value, self._attackers[attacker]
-        return np.where(point, np.maximum(np.stack([value - who.lower, who.upper - value]), 0.0), 0.0)
+        """The slack of suppressed cells; that of published cells is 0."""
+        value, prior = self.problem.table.value, self._attackers[attacker]
+        return np.where(point, np.maximum(np.stack([value - prior.lower, prior.upper - value]), 0.0), 0.0)
 
     def cut(self, attacker: int, point: BoolArray, violation: Violation) -> Violation:
         """Violations themselves: :meth:`enlarge` makes a row of each."""
@@ -162,8 +155,8 @@ class _PatternModel:
         except Infeasible:
             labels = self.problem.table.labels(self.problem.primaries)
             raise NoSafePatternError(
-                f"No pattern protects {some(labels)} and all cells that would have to be suppressed for it. Let more cells be "
-                "suppressed, widen the bounds people are said to know, or lower the protection levels.",
+                f"No pattern protects {some(labels)} and all cells that would have to be suppressed for it. {ADVICE}, or lower "
+                "the protection levels.",
                 labels,
             ) from None
 

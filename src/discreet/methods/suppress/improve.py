@@ -13,7 +13,7 @@ from discreet.methods.context import Run
 from discreet.methods.method import Traits
 from discreet.methods.suppress.modular import table_by_table
 from discreet.methods.suppress.nonzeros import terms
-from discreet.methods.suppress.optimal.search import NOISE, PROGRAMS, PatternSearch
+from discreet.methods.suppress.optimal.search import PRICE_NOISE, PatternSearch
 from discreet.problem import Problem
 from discreet.protection import Protection
 
@@ -111,7 +111,7 @@ class Neighbourhoods:
         search, before = self.search, self.search.suppressed
         if before is None or search.relaxed is None or search.done():
             return
-        search.grow(np.where(region, search.relaxed.x, before), NOISE)
-        search.decide(region & search.disputed() if disputed else region, PROGRAMS)
+        search.grow(np.where(region, search.relaxed.x, before), PRICE_NOISE)
+        search.decide(region & search.disputed() if disputed else region)
         if search.suppressed is not before:
             self.changed(np.flatnonzero(search.suppressed != before))

@@ -1,4 +1,4 @@
-"""Cuts that hold for the cheapest patterns without regard to any level: a suppressed cell must be able to move."""
+"""Bridgeless inequalities (Fischetti & Salazar-González 2000): the cheapest patterns satisfy them, whatever the levels."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.methods.core.cuts import Cut
-from discreet.methods.suppress.optimal.separator import VIOLATED
+from discreet.methods.suppress.optimal.separator import MIN_VIOLATION
 
 
 class Bridges:
-    """In each relation of a suppressed cell another one must be suppressed, too; else suppressing it is of no use.
+    """In each relation of a suppressed cell another one must be suppressed, too; else its suppression has no effect.
 
-    That is known before for relations with a cell that is suppressed anyway.
+    Relations with a cell that must be suppressed anyway need no inequality.
     """
 
     def __init__(self, relations: sparse.csr_array, free: BoolArray, forced: BoolArray) -> None:
@@ -25,13 +25,12 @@ class Bridges:
         self.row = np.repeat(np.arange(self.rows.shape[0]), np.diff(self.rows.indptr))
 
     def cuts(self, x: FloatArray) -> list[Cut]:
-        begin, of = self.rows.indptr, x[self.cells][self.rows.indices]
-        largest = np.zeros(self.rows.shape[0])
-        np.maximum.at(largest, self.row, of)
-        total = np.bincount(self.row, of, len(largest))
+        begin, share = self.rows.indptr, x[self.cells][self.rows.indices]
+        total = np.bincount(self.row, share, self.rows.shape[0])
+        largest = np.zeros(len(total))
+        np.maximum.at(largest, self.row, share)
         found = []
-        for r in np.flatnonzero(2 * largest > total + VIOLATED).tolist():
+        for r in np.flatnonzero(2 * largest > total + MIN_VIOLATION).tolist():
             cells = np.sort(self.cells[self.rows.indices[begin[r] : begin[r + 1]]])
-            own = cells[np.argmax(x[cells])]
-            found.append(Cut(cells, np.where(cells == own, -1.0, 1.0), 0.0))
+            found.append(Cut(cells, np.where(np.arange(len(cells)) == np.argmax(x[cells]), -1.0, 1.0), 0.0))
         return found

@@ -1,22 +1,22 @@
-"""The cheapest pattern that fulfils all cuts found so far: as a linear program and as an integer one."""
+"""The cheapest pattern that satisfies all cuts found so far: as a linear program and as an integer one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.methods.core.cuts import Cut, as_rows
-from discreet.solvers import DEFAULT_SOLVER, Outcome, Solution, new_model
+from discreet.methods.core.separator import components
+from discreet.solvers import DEFAULT_SOLVER, Outcome, new_model
 
-SLACK = 0.3  # rows that are fulfilled by more than this sit out
-CROWD = 1000  # rows before any sit out
-ALL = 1000  # columns before any sit out
+MAX_ACTIVE_ROW_SLACK = 0.3  # rows with more slack are deactivated: it is a good part of the 1 that most cuts require
+MIN_ROWS_TO_DEACTIVATE = 1000  # programs with fewer rows are quick anyway
+MIN_ACTIVE_COLUMNS = 1000  # programs with fewer columns are quick anyway
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,13 +24,13 @@ class Relaxed:
     """The cheapest fractional pattern."""
 
     cost: float
-    x: FloatArray  # by cell
-    reduced: FloatArray  # by column: what it costs at least to suppress a cell that is not, or to publish one that is suppressed
+    x: FloatArray  # one entry per cell
+    reduced: FloatArray  # reduced cost, one per column
 
 
 @dataclass(frozen=True, eq=False)
 class FoundPattern:
-    """The cheapest pattern found, and a bound on what it might have cost."""
+    """The cheapest pattern found, and a lower bound on the cost."""
 
     bound: float
     x: FloatArray | None
@@ -39,7 +39,7 @@ class FoundPattern:
 class PatternMaster:
     """All cuts found so far, over the cells that may be suppressed.
 
-    Rows that are fulfilled by far sit out until a pattern misses them, and costly columns until one might pay.
+    Rows with much slack are inactive until a pattern violates them, and costly columns until their reduced cost is negative.
     """
 
     def __init__(
@@ -55,19 +55,15 @@ class PatternMaster:
         self._pool = sparse.csr_array((0, n))
         self._least = np.zeros(0)
         self._seen: set[bytes] = set()
-        self._rows = np.zeros(0, dtype=np.int64)  # of the pool, in the linear program
-        cheap = np.argsort(self.cost, kind="stable")[: max(ALL, n // 10)]
-        self._awake = np.zeros(n, dtype=bool)  # columns in the linear program
-        self._awake[cheap] = True
+        self._rows = np.zeros(0, dtype=np.int64)  # active rows of the pool
+        self._active = np.zeros(n, dtype=bool)  # columns
+        self._active[np.argsort(self.cost, kind="stable")[: max(MIN_ACTIVE_COLUMNS, n // 10)]] = True
         self._seed, self._solver = seed, solver
         self._model = new_model("dual", seed=seed)
         self._load()
 
-    def __len__(self) -> int:
-        return len(self._least)
-
     def add(self, cuts: Sequence[Cut]) -> int:
-        """Take in cuts that are not there yet; how many."""
+        """Add the cuts that are new; their number."""
         new = []
         for cut in cuts:
             key = cut.columns.tobytes() + np.round(np.append(cut.weight, cut.least), 6).tobytes()
@@ -78,61 +74,58 @@ class PatternMaster:
             rows, least = as_rows(new, len(self.columns), self._place)
             self._pool = sparse.csr_array(sparse.vstack([self._pool, rows], format="csr"))
             self._least = np.r_[self._least, least]
-            self._bring_in(np.arange(len(self._least) - len(new), len(self._least)))
+            self._activate(np.arange(len(self._least) - len(new), len(self._least)))
         return len(new)
 
-    def recall(self, x: FloatArray) -> int:
-        """Bring back rows that sat out but that this pattern misses; how many."""
+    def activate_violated(self, x: FloatArray) -> int:
+        """Activate the inactive rows that a pattern violates; their number."""
         violated = self._pool @ x[self.columns] < self._least - 1e-6
         violated[self._rows] = False
-        self._bring_in(np.flatnonzero(violated))
+        self._activate(np.flatnonzero(violated))
         return int(violated.sum())
 
-    def tidy(self, x: FloatArray) -> None:
-        """Let rows sit out that this pattern fulfils by far, if there are many."""
-        tight = (self._pool @ x[self.columns] <= self._least + SLACK)[self._rows]
-        if len(tight) > max(CROWD, 2 * tight.sum()):
+    def deactivate_slack(self, x: FloatArray) -> None:
+        """Deactivate rows in which a pattern leaves much slack, if there are many."""
+        tight = (self._pool @ x[self.columns] <= self._least + MAX_ACTIVE_ROW_SLACK)[self._rows]
+        if len(tight) > max(MIN_ROWS_TO_DEACTIVATE, 2 * tight.sum()):
             self._rows = self._rows[tight]
             self._load()
 
     def relax(self) -> Relaxed | None:
-        """The linear program; None if no pattern fulfils the cuts."""
+        """The solution of the linear program; None if no pattern satisfies the cuts."""
         while True:
-            solution = self._model.solve()
-            if solution.outcome is Outcome.INFEASIBLE:
-                wake = ~self._awake & (self.high > 0)
-                if not wake.any():
-                    return None
-            elif solution.optimal:
+            solution, inactive = self._model.solve(), ~self._active & (self.high > 0)
+            if solution.optimal:
                 dual = np.zeros(len(self._least))
                 dual[self._rows] = solution.row_dual
                 reduced = self.cost - self._pool.T @ dual
-                wake = ~self._awake & (reduced < 0) & (self.high > 0)
-                if not wake.any():
-                    break
-            else:
+                inactive &= reduced < 0
+            elif solution.outcome is not Outcome.INFEASIBLE:
                 raise ArithmeticError("HiGHS could not solve the linear program over the cuts.")
-            self._awake |= wake
+            if not inactive.any():
+                break
+            self._active |= inactive
             self._load()
+        if not solution.optimal:
+            return None
         columns = np.zeros(len(self.columns))
-        columns[self._awake] = np.clip(solution.primal, 0.0, 1.0) + 0.0  # not −0.0
-        return Relaxed(float(solution.objective), self.pattern(columns), reduced)
+        columns[self._active] = np.clip(solution.primal, 0.0, 1.0) + 0.0  # not −0.0
+        return Relaxed(float(solution.objective), self._pattern(columns), reduced)
 
     def fix(self, relaxed: Relaxed, upper: float) -> None:
-        """Settle cells that no pattern cheaper than ``upper`` can decide otherwise."""
+        """Fix columns that have the same value in all patterns cheaper than ``upper``, by their reduced costs."""
         is_open = self.low < self.high
         low = np.where(is_open & (relaxed.cost - relaxed.reduced >= upper), 1.0, self.low)
         high = np.where(is_open & (relaxed.cost + relaxed.reduced >= upper), 0.0, self.high)
-        changed = self._awake & ((low != self.low) | (high != self.high))
+        changed = self._active & ((low != self.low) | (high != self.high))
         self.low, self.high = low, high
-        at = np.flatnonzero(changed[self._awake])
-        self._model.set_bounds(at, low[changed], high[changed])
+        self._model.set_bounds(np.flatnonzero(changed[self._active]), low[changed], high[changed])
 
-    def cheapest(self, relaxed: Relaxed, many: int) -> BoolArray:
-        """So many open cells that cost the least beside the linear program."""
-        beside = np.where(self.low < self.high, relaxed.reduced, np.inf)
+    def cheapest(self, relaxed: Relaxed, number: int) -> BoolArray:
+        """The cells with the least reduced costs that are not fixed, so many of them."""
+        reduced = np.where(self.low < self.high, relaxed.reduced, np.inf)
         cells = np.zeros(len(self.forced), dtype=bool)
-        cells[self.columns[np.argsort(beside, kind="stable")[:many]]] = True
+        cells[self.columns[np.argsort(reduced, kind="stable")[:number]]] = True
         return cells
 
     def solve(
@@ -143,85 +136,61 @@ class PatternMaster:
         open_cells: BoolArray | None = None,
         nodes: int | None = None,
     ) -> FoundPattern:
-        """The integer program, among patterns cheaper than the best known if columns were settled.
+        """The integer program; if columns are fixed, only patterns cheaper than the incumbent are valid.
 
-        If only some cells are open, the others stay as they are at the ``start``; the bound is one for such patterns. After
-        so many ``nodes`` the best found is taken.
+        If only some cells are open, the others have the values of the ``start``, and the bound is one for such patterns. The
+        solver stops after so many ``nodes``.
         """
         low, high = self.low, self.high
         known = None if start is None else start[self.columns]
         if open_cells is not None and known is not None:
             low, high = (np.where(open_cells[self.columns], bound, known) for bound in (low, high))
-        columns, is_open = low.copy(), low < high
+        columns = low.copy()
         rows = sparse.csr_array(self._pool[self._rows])
         least = self._least[self._rows] - rows @ columns
         if known is not None and not np.all((known >= low) & (known <= high)):
             known = None
         bound, until, complete = float(self.cost @ columns), monotonic() + time_limit, True
-        for piece, at in _pieces(rows, is_open):
-            terms = sparse.csr_array(rows[piece][:, at])
-            left = max(until - monotonic(), 0.01)
-            begin = None if known is None else known[at]
-            solution = self._solve_piece(at, terms, least[piece], left, gap, begin, nodes)
+        for piece, at in _pieces(rows, np.flatnonzero(low < high)):
+            terms, required, n = sparse.csr_array(rows[piece][:, at]), least[piece], len(at)
+            model = new_model("dual", solver=self._solver, tolerance=1e-7, seed=self._seed)
+            no_limit = np.full(len(piece), np.inf)
+            model.load(self.cost[at], np.zeros(n), np.ones(n), terms, required, no_limit, np.ones(n, dtype=bool))
+            if known is not None:
+                model.suggest(known[at])
+            solution = model.solve(max(until - monotonic(), 0.01), gap=gap, nodes=nodes)
             if solution.outcome is Outcome.INFEASIBLE:
                 return FoundPattern(np.inf, None)
             bound += solution.bound
             best = np.rint(solution.primal)
-            if len(best) == len(at) and np.all(np.isfinite(best)) and np.all(terms @ best >= least[piece] - 1e-6):
+            if len(best) == n and np.all(np.isfinite(best)) and np.all(terms @ best >= required - 1e-6):
                 columns[at] = best
             else:
                 complete = False
-        return FoundPattern(bound, self.pattern(columns) if complete else None)
+        return FoundPattern(bound, self._pattern(columns) if complete else None)
 
-    def _solve_piece(
-        self,
-        at: IntArray,
-        rows: sparse.csr_array,
-        least: FloatArray,
-        time_limit: float,
-        gap: float,
-        known: FloatArray | None,
-        nodes: int | None,
-    ) -> Solution:
-        model = new_model("dual", solver=self._solver, tolerance=1e-7, seed=self._seed)
-        n, no_limit = len(at), np.full(len(least), np.inf)
-        model.load(self.cost[at], np.zeros(n), np.ones(n), rows, least, no_limit, np.ones(n, dtype=bool))
-        if known is not None:
-            model.suggest(known)
-        return model.solve(time_limit, gap=gap, nodes=nodes)
-
-    def pattern(self, columns: FloatArray) -> FloatArray:
-        """By cell: which share of it is suppressed."""
+    def _pattern(self, columns: FloatArray) -> FloatArray:
+        """The suppressed share of each cell."""
         x = self.forced.copy()
         x[self.columns] = columns
         return x
 
-    def _bring_in(self, rows: IntArray) -> None:
+    def _activate(self, rows: IntArray) -> None:
         if len(rows):
             self._rows = np.r_[self._rows, rows]
-            new = sparse.csr_array(self._pool[rows][:, np.flatnonzero(self._awake)])
+            new = sparse.csr_array(self._pool[rows][:, np.flatnonzero(self._active)])
             self._model.add_rows(new, self._least[rows], np.full(len(rows), np.inf))
 
     def _load(self) -> None:
-        at = np.flatnonzero(self._awake)
+        at = np.flatnonzero(self._active)
         rows = sparse.csr_array(self._pool[self._rows][:, at])
         no_limit = np.full(len(self._rows), np.inf)
         self._model.load(self.cost[at], self.low[at], self.high[at], rows, self._least[self._rows], no_limit)
 
 
-def _pieces(rows: sparse.csr_array, is_open: BoolArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Rows, and the open columns in them, that have nothing to do with any others."""
-    open_columns = np.flatnonzero(is_open)
-    terms = sparse.csr_array(rows[:, open_columns])
-    number = len(open_columns)
-    joined = sparse.coo_array(terms)
-    graph = sparse.coo_array(
-        (np.ones(joined.nnz), (joined.row + number, joined.col)), shape=(number + rows.shape[0],) * 2
-    )
-    count, label = csgraph.connected_components(graph, directed=False)
-    of_column, of_row = label[:number], label[number:]
-    order, order_rows = np.argsort(of_column, kind="stable"), np.argsort(of_row, kind="stable")
-    first = np.searchsorted(of_column[order], np.arange(count + 1))
-    first_row = np.searchsorted(of_row[order_rows], np.arange(count + 1))
-    for k in np.unique(of_row).tolist():  # columns without rows stay as they are: nothing asks for them
-        yield order_rows[first_row[k] : first_row[k + 1]], open_columns[order[first[k] : first[k + 1]]]
+def _pieces(rows: sparse.csr_array, columns: IntArray) -> Iterable[tuple[IntArray, IntArray]]:
+    """Independent sets of rows, each with its columns; columns without rows are in none."""
+    every = np.ones(rows.shape[0], dtype=bool)
+    if not len(columns):
+        return [(np.flatnonzero(every), columns)] if len(every) else []
+    return ((piece, columns[at]) for piece, at in components(sparse.csr_array(rows[:, columns].T), every, every))

@@ -1,4 +1,4 @@
-"""The method: search, and say how it ended."""
+"""Optimal suppression: the method, and the explanation if there is no safe pattern."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from discreet.progress import Budget
 from discreet.protection import Protection
 from discreet.solvers import DEFAULT_SOLVER, check_solver
 
-FIRST = 0.25  # of the time for a pattern to begin with
-EXPLAIN = 60.0  # seconds to find out what would help where nothing does
+START_TIME_SHARE = 0.25  # of the time limit, for the starting pattern: a good one saves more time later
+MAX_EXPLANATION_SECONDS = 60.0  # to find out which published cells would have to be suppressed
 
 
 @dataclass(frozen=True)
@@ -45,43 +45,36 @@ class Optimal:
                 search.run(self._first(problem, run, search))
         except NoSafePatternError as error:
             raise _explained(problem, error, run.budget) from None
-        if search.suppressed is None and not run.budget.cancelled:
-            raise self._without(problem, search)
+        if search.suppressed is None and np.isinf(search.lower) and not run.budget.cancelled:
+            raise self._infeasible(problem, int(search.forced.sum()))
         return search.protection(self.name)
 
     def _first(self, problem: Problem, run: Run, search: PatternSearch) -> BoolArray | None:
-        """A pattern to begin with, not safe perhaps; a safe one that is there before it is the best so far."""
+        """A starting pattern, which need not be safe; safe ones that are found on the way become the incumbent."""
         if run.start is not None:
             search.accept(search.forced | (run.start & search.free))
             return run.start
         if not search.has_tables:
             return None
-        found = Kelly().protect(problem, run)  # the quickest
-        search.accept(found.suppressed)
-        return table_by_table(problem, run.without_keep(), FIRST) if search.easy else None
+        search.accept(Kelly().protect(problem, run).suppressed)  # the quickest method
+        return table_by_table(problem, run.without_keep(), START_TIME_SHARE) if search.easy else None
 
-    def _without(self, problem: Problem, search: PatternSearch) -> NoSafePatternError:
-        """Why there is no pattern, where each cell by itself could be protected."""
-        labels = problem.table.labels(problem.primaries)
-        if np.isinf(search.lower) and self.at_most is not None:
-            return NoSafePatternError(
-                f"No safe pattern suppresses {self.at_most:,} cells or fewer ({int(search.forced.sum()):,} must be). "
-                "Allow more.",
-                labels,
-            )
-        if np.isinf(search.lower):
-            return NoSafePatternError(
+    def _infeasible(self, problem: Problem, forced: int) -> NoSafePatternError:
+        """The error that there is no pattern, although each cell by itself can be protected."""
+        if self.at_most is not None:
+            reason = f"No safe pattern suppresses {self.at_most:,} cells or fewer ({forced:,} must be). Allow more."
+        else:
+            reason = (
                 "No pattern protects all cells at once. Let more cells be suppressed, widen the bounds attackers know, or "
-                "lower protection levels, also of cells that need protection only if suppressed.",
-                labels,
+                "lower protection levels, also of cells that need protection only if suppressed."
             )
-        return NoSafePatternError("The time limit ended without a safe pattern. Allow more time.", labels)
+        return NoSafePatternError(reason, problem.table.labels(problem.primaries))
 
 
 def _explained(problem: Problem, error: NoSafePatternError, budget: Budget) -> NoSafePatternError:
-    """The same error with the cheapest way out, if there is one: cells that must be published but would have to be suppressed."""
+    """The same error with the cheapest remedy, if there is one: published cells that would have to be suppressed."""
     frozen = problem.status == Status.PUBLISHED
-    left = EXPLAIN if budget.left is None else min(EXPLAIN, budget.left)
+    left = MAX_EXPLANATION_SECONDS if budget.left is None else min(MAX_EXPLANATION_SECONDS, budget.left)
     if not frozen.any() or left <= 0:
         return error
     eased = problem.with_columns(

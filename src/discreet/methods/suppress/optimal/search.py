@@ -1,4 +1,4 @@
-"""Cuts and patterns in turn, until the cheapest pattern that fulfils all cuts is safe."""
+"""The search for the cheapest safe pattern: linear and integer programs over the cuts, and patterns that follow them."""
 
 from __future__ import annotations
 
@@ -20,24 +20,26 @@ from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
 from discreet.solvers import DEFAULT_SOLVER, solver_name
 
-LARGE = 30_000  # cells: there the first pattern is left to the integer program
-GUIDE = 0.999  # of the cost of a cell that the linear program suppresses is waived
-AGREED = 0.1  # the linear program and a pattern agree about a cell
-SLOW = 0.003  # of the gap: where programs for all requirements bring less, there are better ways to raise the bound
-FEW = 5  # requirements missed: time to ask all of them again
-PLENTY = 30_000  # cells in all cuts learnt from one pattern: more make integer programs slow
-NOISE = 0.2  # in prices, to get another pattern
-TRIES = 3  # patterns that follow the linear program
-COSTLIEST = 1e6  # what the dearest cell costs
-WHOLE = 1e9  # and what it may cost where costs are whole numbers, which integer programs make use of
-PROGRAMS = 10  # integer programs to decide about some cells
-NODES = 1000  # of an integer program whose effort is counted, not timed
-CHEAPEST = 300  # cells that are looked at for a cheaper pattern, wherever they are
-SAME = 1e-9  # costs that differ by less than this share are the same
+MAX_CELLS_FOR_PATTERNS = (
+    30_000  # in larger tables heuristic patterns take too long: the integer program finds the first one
+)
+WAIVED_COST_SHARE = 0.999  # of the cost of cells in the linear solution: not all, so that needless ones are left out
+AGREEMENT = 0.1  # a pattern and the linear solution agree about a cell if they differ by no more
+MIN_GAP_PROGRESS = 0.003  # of the gap: if a round with all requirements closes less, integer programs are more useful
+FEW_VIOLATIONS = 5  # with no more violated requirements, all requirements are checked again
+MAX_CELLS_IN_CUTS = 30_000  # cells in all cuts from one pattern: more make integer programs slow
+PRICE_NOISE = 0.2  # relative random change of prices, to get another pattern
+MAX_GUIDED_PATTERNS = 3  # patterns that follow the same linear program: further ones are seldom better
+COSTLIEST_CELL = 1e6  # cost of the costliest cell in programs: their tolerances are absolute
+MAX_INTEGRAL_COST = 1e9  # the same if costs are integers, which integer programs make use of
+MAX_PROGRAMS_PER_REGION = 10  # integer programs for the same open cells: later ones seldom find more
+MAX_NODES_PER_PROGRAM = 1000  # of an integer program whose effort must not depend on the clock
+MAX_CHEAPEST_CELLS = 300  # cells with the least reduced costs that are open in addition: more make the program slow
+EQUAL_COST_SHARE = 1e-9  # costs that differ by less than this share are equal up to rounding errors
 
 
 class PatternSearch:
-    """Everything known about the cheapest safe pattern: one from above, a bound from below."""
+    """The cheapest safe pattern found so far, and a bound on the cost of all: they are improved in turn."""
 
     def __init__(
         self,
@@ -53,26 +55,26 @@ class PatternSearch:
         self.keep, self.inner = run.keep, Run(run.seed, run.budget)
         self.programs = programs  # integer programs to solve at most
         self.rng = np.random.default_rng(self.seed)
-        self.attacks = [PatternSeparator(problem, who) for who in problem.attackers()]
+        self.attacks = [PatternSeparator(problem, attacker) for attacker in problem.attackers()]
         relations = problem.table.relations
         tables = subtables(relations) if any(attack.net is None for attack in self.attacks) else []
-        parts = [sparse.csr_array(relations[table.rows]) for table in tables] if len(tables) > 1 else []
-        self.has_tables = bool(parts)  # more than one, of which it is made
+        self.has_tables = len(tables) > 1
+        parts = [sparse.csr_array(relations[table.rows]) for table in tables] if self.has_tables else []
         self.parts = [
             [attack.within(part) for part in parts if attack.net is None and attack.concerns(part)]
             for attack in self.attacks
         ]
         self.forced = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
-        movable = np.any([attack.slack.any(axis=0) for attack in self.attacks], axis=0)
-        self.free = (problem.status == Status.FREE) & movable
-        # Solvers know tolerances, not units: the dearest cell costs the same in all problems, or all cost whole numbers.
+        with_slack = np.any([attack.slack.any(axis=0) for attack in self.attacks], axis=0)
+        self.free = (problem.status == Status.FREE) & with_slack
+        # Tolerances of solvers are absolute: the costliest cell costs the same in all problems, or all costs are integers.
         grain, costliest = _grain(problem.cost[self.free]), float(problem.cost[self.free].max(initial=0.0))
-        self.unit = grain if 0 < costliest <= WHOLE * grain else costliest / COSTLIEST or 1.0
+        self.unit = grain if 0 < costliest <= MAX_INTEGRAL_COST * grain else costliest / COSTLIEST_CELL or 1.0
         self.grain = grain / self.unit
         self.cost = _with_ties(problem.cost / self.unit, self.free, self.grain, fewest)
         self.ties = float((self.cost - problem.cost / self.unit)[self.free].sum())  # added to costs to break ties
         self.anyway = float(problem.cost[self.forced].sum()) / self.unit
-        self.bridges = Bridges(problem.table.relations, self.free, self.forced)
+        self.bridges = Bridges(relations, self.free, self.forced)
         self.solver = solver  # of integer programs
         self.master = PatternMaster(self.cost, self.free, self.forced, self.seed, solver)
         self.at_most = np.inf if at_most is None else at_most - int(self.forced.sum())
@@ -84,66 +86,66 @@ class PatternSearch:
         self.lower = 0.0
         self.relaxed: Relaxed | None = None
         self.chosen: FloatArray | None = None  # the last solution of the integer program
-        self.learning = True  # the last solution of the integer program missed cuts
-        self.failed = 0  # times that following the programs brought no better pattern, in a row
-        self.easy = len(problem) <= LARGE or self.attacks[0].net is not None  # to find a pattern
+        self.learning = True  # the last solution of the integer program violated cuts
+        self.failed = 0  # heuristic patterns in a row that were no improvement
+        # Whether heuristic patterns are found quickly.
+        self.easy = len(problem) <= MAX_CELLS_FOR_PATTERNS or self.attacks[0].net is not None
         self.work = dict.fromkeys(("requirements", "open", "cuts", "relaxations", "integer_programs", "patterns"), 0)
 
     # -- what is known -----------------------------------------------------------------------------------------
 
     @property
     def gap(self) -> float:
-        """How far the bound is below the pattern, as a share of the cost of all that is suppressed."""
-        if self.proven:
-            return 0.0
-        return (self.upper - self.lower) / (self.upper + self.anyway)
+        """How far the bound is below the cost of the pattern, as a share of the cost of all suppressed cells."""
+        return 0.0 if self.proven else (self.upper - self.lower) / (self.upper + self.anyway)
 
     @property
     def proven(self) -> bool:
-        # A bound at the edge of what counts as the same cost may be off by the last bit.
-        return self.suppressed is not None and self.lower >= self.upper * (1 - 2 * SAME)
+        # Twice the share: a bound may be below that of an equal cost by rounding errors.
+        return self.suppressed is not None and self.lower >= self.upper * (1 - 2 * EQUAL_COST_SHARE)
 
     @property
     def bound(self) -> float:
-        """No safe pattern costs less; what was added to costs to break ties is taken off again."""
+        """A lower bound on the cost of all safe patterns, without the amounts added to costs to break ties."""
         if self.proven and self.suppressed is not None:
             return float(self.problem.cost[self.suppressed].sum())
-        return (self._next(max(self.lower - self.ties, 0.0)) + self.anyway) * self.unit
+        return (self._rounded_up(max(self.lower - self.ties, 0.0)) + self.anyway) * self.unit
 
     def done(self) -> bool:
-        found = self.suppressed is not None and (self.proven or self.gap <= self.budget.gap)
-        tired = self.work["integer_programs"] >= self.programs
-        return found or tired or self.budget.over or np.isinf(self.lower)
+        found = self.suppressed is not None and self.gap <= self.budget.gap
+        enough = self.work["integer_programs"] >= self.programs
+        return found or enough or self.budget.over or np.isinf(self.lower)
 
     def raise_bound(self, bound: float) -> None:
-        self.lower = max(self.lower, min(bound if self.ties else self._next(bound), self.upper))
-        self._tell()
+        self.lower = max(self.lower, min(bound if self.ties else self._rounded_up(bound), self.upper))
+        self._report()
 
     def accept(self, suppressed: BoolArray) -> bool:
-        """Take a pattern if it is cheaper than the best so far, and if the audit finds it safe."""
+        """Keep a pattern if it is cheaper than the incumbent and safe according to the audit; whether it is."""
         cost = self._costs(suppressed.astype(float))
-        if cost >= self.upper * (1 - SAME) or (suppressed & self.free).sum() > self.at_most:
+        if cost >= self.upper * (1 - EQUAL_COST_SHARE) or (suppressed & self.free).sum() > self.at_most:
             return False
         if not is_safe(self.problem, suppress(self.problem, suppressed)):
             return False
         self.suppressed, self.upper = suppressed.copy(), cost
         self.work["patterns"] += 1
         self.keep(self.suppressed)
-        self._tell()
+        self._report()
         return True
 
     def protection(self, method: str) -> Protection:
-        """The best pattern with its bound, and how the search ended."""
+        """The protection by the best pattern, with its bound and status."""
         if self.suppressed is None:
             if self.budget.cancelled:
                 raise KeyboardInterrupt
             labels = self.problem.table.labels(self.problem.primaries)
             raise NoSafePatternError("The time limit ended without a safe pattern. Allow more time.", labels)
+        proven = "optimal" if self.proven else "within_gap" if self.gap <= self.budget.gap else None
         return suppress(
             self.problem,
             self.suppressed,
             method=method,
-            status=self._status(),
+            status=proven or (self.budget.ending if self.budget.over else "heuristic"),
             bound=self.bound,
             seconds=self.budget.spent,
             solver=solver_name(self.solver),
@@ -151,31 +153,26 @@ class PatternSearch:
             work=self.work,
         )
 
-    def _status(self) -> str:
-        if self.proven:
-            return "optimal"
-        if self.gap <= self.budget.gap:
-            return "within_gap"
-        return self.budget.ending if self.budget.over else "heuristic"
-
-    def _next(self, cost: float) -> float:
-        """Costs are multiples of a grain, so a bound between two of them is as good as the next one."""
+    def _rounded_up(self, cost: float) -> float:
+        """The next multiple of the grain: all costs are multiples, so that a bound can be rounded up."""
         if not self.grain or not np.isfinite(cost):
             return cost
         grains = cost / self.grain
-        return float(np.ceil(grains - max(1e-4, SAME * grains)) * self.grain)
+        return float(np.ceil(grains - max(1e-4, EQUAL_COST_SHARE * grains)) * self.grain)
 
-    def _tell(self) -> None:
-        cost = f"cost {(self.upper + self.anyway) * self.unit:,.6g}, " if self.suppressed is not None else ""
-        gap = f", gap {self.gap:.2%}" if self.suppressed is not None else ""
-        self.progress.update(min(int(100 * (1 - self.gap)), 100) if gap else 0, f"{cost}bound {self.bound:,.6g}{gap}")
+    def _report(self) -> None:
+        done, note = 0, f"bound {self.bound:,.6g}"
+        if self.suppressed is not None:
+            done = min(int(100 * (1 - self.gap)), 100)
+            note = f"cost {(self.upper + self.anyway) * self.unit:,.6g}, {note}, gap {self.gap:.2%}"
+        self.progress.update(done, note)
 
     # -- the search --------------------------------------------------------------------------------------------
 
     def run(self, first: BoolArray | None = None) -> None:
-        """Until the best pattern is proven to be the cheapest, near enough to it, or time is up.
+        """Search until the incumbent is proven to be the cheapest, is within the gap, or the budget is spent.
 
-        ``first`` is a pattern to begin with, not safe perhaps.
+        ``first`` is a starting pattern, which need not be safe.
         """
         self.settle()
         self.progress.stage("search", 100)
@@ -186,11 +183,11 @@ class PatternSearch:
                 self.grow(first.astype(float))
         self.follow()
         if self.attacks[0].net is None and self.relaxed is not None and self.suppressed is not None and not self.done():
-            self.decide(self.disputed(), PROGRAMS)
+            self.decide(self.disputed())
         self.rounds(20.0 if self.budget.seconds is None else max(min(20.0, self.budget.seconds / 10), 1.0))
 
     def rounds(self, slice_: float) -> None:
-        """Integer programs of some seconds in turn with linear ones, until the search is done."""
+        """Integer programs of ``slice_`` seconds in turn with linear ones, until the search is done."""
         while not self.done():
             if self.round(slice_):
                 self.converge(slice_)
@@ -199,7 +196,7 @@ class PatternSearch:
                 slice_ *= 2
 
     def begin(self, first: BoolArray | None = None) -> None:
-        """A safe pattern to improve on: from scratch, or one that was there before, with what it lacks and no more."""
+        """A first safe pattern: from the primaries alone, or from a starting pattern that is completed and reduced."""
         self.settle()
         self.progress.stage("search", 100)
         if first is None:
@@ -210,14 +207,14 @@ class PatternSearch:
         self.grow(first.astype(float), start=first)
 
     def follow(self) -> None:
-        """The linear program, and patterns that follow it."""
+        """Solve the linear program, and find patterns that follow it."""
         self.converge(np.inf)
-        for k in range(TRIES):
+        for k in range(MAX_GUIDED_PATTERNS):
             if not self.done() and self.suppressed is not None and self.relaxed is not None:
-                self.grow(self.relaxed.x, NOISE * (k > 0))
+                self.grow(self.relaxed.x, PRICE_NOISE * (k > 0))
 
     def settle(self) -> None:
-        """Leave out requirements of primaries that protect each other: suppressing more cells takes nothing away."""
+        """Drop requirements that the forced cells meet alone: suppressing more cells never violates them."""
         settled = safe_cells(self.problem, self.forced)
         self.work["requirements"] = sum(len(attack.requirements) for attack in self.attacks)
         for number, attack in enumerate(self.attacks):
@@ -230,39 +227,39 @@ class PatternSearch:
     # -- from below --------------------------------------------------------------------------------------------
 
     def converge(self, seconds: float) -> None:
-        """Solve the linear program and add cuts that its solution misses, until there are none or time is up."""
+        """Solve the linear program and add cuts that its solution violates, until there are none or the time is over."""
         until = self.budget.spent + seconds
         everything = [attack.requirements for attack in self.attacks]
-        asked, before = everything, -np.inf
+        required, before = everything, -np.inf
         while True:
             relaxed = self.master.relax()
             self.work["relaxations"] += 1
-            if relaxed is None:  # no pattern is cheaper than the best one, or there is none at all
+            if relaxed is None:  # no pattern is cheaper than the incumbent, or there is none at all
                 self.raise_bound(np.inf)
                 return
             self.relaxed, x = relaxed, relaxed.x
             self.raise_bound(relaxed.cost)
-            self.master.tidy(x)
+            self.master.deactivate_slack(x)
             self.master.fix(relaxed, self.upper)
             if self.done() or self.budget.spent > until:
                 return
-            if self.master.recall(x):
+            if self.master.activate_violated(x):
                 continue
-            if asked is everything and self.attacks[0].net is None:
-                if self.lower - before < SLOW * (self.upper - self.lower):
+            if required is everything and self.attacks[0].net is None:
+                if self.lower - before < MIN_GAP_PROGRESS * (self.upper - self.lower):
                     return
                 before = self.lower
-            cuts, violated = self._violated(x, asked, FEW)
+            cuts, violated = self._violated(x, required, FEW_VIOLATIONS)
             if self._add(cuts + self.bridges.cuts(x)):
-                asked = everything if sum(map(len, violated)) <= FEW else violated
-            elif asked is everything:
+                required = everything if sum(map(len, violated)) <= FEW_VIOLATIONS else violated
+            elif required is everything:
                 return
             else:
-                asked = everything
+                required = everything
 
     def round(self, seconds: float) -> bool:
-        """Solve the integer program, and learn from its solution; False if there was nothing to learn."""
-        # As long as cuts are missing, an exact solution is not worth the time.
+        """Solve the integer program and add cuts that its solution violates; False if that was no progress."""
+        # As long as solutions violate cuts, an exact solution is not worth the time.
         tolerance = 0.1 * (self.upper - self.lower) / self.upper if np.isfinite(self.upper) else 0.01
         tolerance *= self.learning
         start = None if self.suppressed is None else self.suppressed.astype(float)
@@ -276,67 +273,67 @@ class PatternSearch:
             if self.suppressed is None and self.relaxed is not None:
                 self.grow(self.relaxed.x)
             return False
-        if self.master.recall(found.x):
+        if self.master.activate_violated(found.x):
             return True
         self.learning = self._learn(found.x)
         if not self.learning:
             return self.upper < before
-        if self.failed < TRIES and self.easy:
+        if self.failed < MAX_GUIDED_PATTERNS and self.easy:
             self.grow(found.x)
         return True
 
     def _learn(self, x: FloatArray) -> bool:
-        """Whether cuts were found that a pattern without fractions misses; if not, it is safe, and taken if cheaper.
+        """Add cuts that an integral pattern violates; whether there are any. If not, it is safe, and kept if it is cheaper.
 
-        Many are found at once: where the cheapest cells are suppressed that a cut asks for, others are still missed, and the
-        pattern as it was misses these, too.
+        Many cuts are found at once: the cheapest cells that satisfy a cut are suppressed in addition, and other requirements are
+        still violated, also by the pattern as it was.
         """
-        more, found, terms = x.copy(), False, 0
+        more, found, size = x.copy(), False, 0
         everything = [attack.requirements for attack in self.attacks]
-        asked = everything
-        while terms <= PLENTY and not self.budget.over:
-            cuts, violated = self._violated(more, asked)
+        required = everything
+        while size <= MAX_CELLS_IN_CUTS and not self.budget.over:
+            cuts, violated = self._violated(more, required)
             if cuts:
                 found = True
                 self._add(cuts + self.bridges.cuts(x))
-                terms += sum(len(cut.columns) for cut in cuts)
+                size += sum(len(cut.columns) for cut in cuts)
                 before = more.copy()
                 for cut in cuts:
-                    _fulfil(cut, more, self.cost)
-                if np.array_equal(more, before):  # nothing protects a cell that was suppressed on the way
+                    _satisfy(cut, more, self.cost)
+                if np.array_equal(more, before):  # nothing protects a cell that was suppressed in addition
                     break
-                asked = violated
-            elif asked is everything:
+                required = violated
+            elif required is everything:
                 break
             else:
-                asked = everything
-        if not found and not self.accept(x > 0.5) and self._costs(x) < self.upper * (1 - SAME):
-            found = self._add([self._otherwise(x > 0.5)]) > 0  # the audit is stricter than the programs
+                required = everything
+        suppressed = x > 0.5
+        if not found and not self.accept(suppressed) and self._costs(x) < self.upper * (1 - EQUAL_COST_SHARE):
+            # The audit is stricter than the programs: some other cell must be suppressed, or one of these published.
+            cells, weight = np.flatnonzero(self.free), np.where(suppressed[self.free], -1.0, 1.0)
+            found = self._add([Cut(cells, weight, 1.0 - float(suppressed[cells].sum()))]) > 0
         return found
 
-    def _otherwise(self, suppressed: BoolArray) -> Cut:
-        """Hide some other cell, or publish one of these."""
-        cells = np.flatnonzero(self.free)
-        return Cut(cells, np.where(suppressed[cells], -1.0, 1.0), 1.0 - float(suppressed[cells].sum()))
-
     def _violated(
-        self, x: FloatArray, asked: list[list[Requirement]], few: float = np.inf
+        self, x: FloatArray, required: list[list[Requirement]], enough: float = np.inf
     ) -> tuple[list[Cut], list[list[Requirement]]]:
-        """Cuts that a pattern misses, and the requirements they are for: from single tables, if those are not ``few``."""
+        """Cuts that a pattern violates, and the requirements from which they follow.
+
+        Those of single tables alone, if these are more than ``enough``.
+        """
         cuts: list[Cut] = []
-        violated: list[list[Requirement]] = [[] for _ in asked]
-        for number, mine in enumerate(asked):
-            cells = {one.cell for one in mine}
+        violated: list[list[Requirement]] = [[] for _ in required]
+        for number, requirements in enumerate(required):
+            cells = {one.cell for one in requirements}
             for part in self.parts[number]:
-                some, left = part.cuts(x, [one for one in part.requirements if one.cell in cells])
-                cuts += some
+                found, left = part.cuts(x, [one for one in part.requirements if one.cell in cells])
+                cuts += found
                 violated[number] += left
-        if len(cuts) > few:
+        if len(cuts) > enough:
             return cuts, violated
-        for number, (attack, mine) in enumerate(zip(self.attacks, asked, strict=True)):
-            some, left = attack.cuts(x, mine)
-            cuts += some
-            violated[number] = left
+        for number, (attack, requirements) in enumerate(zip(self.attacks, required, strict=True)):
+            found, violated[number] = attack.cuts(x, requirements)
+            cuts += found
         return cuts, violated
 
     def _add(self, cuts: list[Cut]) -> int:
@@ -346,12 +343,12 @@ class PatternSearch:
 
     # -- from above --------------------------------------------------------------------------------------------
 
-    def grow(self, x: FloatArray, noise: float = 0.0, start: BoolArray | None = None) -> bool:
-        """A safe pattern that follows another one, maybe fractional or not safe: what that suppresses is cheap.
+    def grow(self, x: FloatArray, noise: float = 0.0, start: BoolArray | None = None) -> None:
+        """Look for a safe pattern that follows another one, maybe fractional or not safe, whose cells are made cheap.
 
-        It begins with what is suppressed at the ``start``, and cells that must be.
+        Cells of the ``start`` and forced cells are suppressed from the beginning.
         """
-        price = self.cost * (1 - GUIDE * x) * self.rng.uniform(1 - noise, 1 + noise, len(x))
+        price = self.cost * (1 - WAIVED_COST_SHARE * x) * self.rng.uniform(1 - noise, 1 + noise, len(x))
         among = None if self.suppressed is None else self.forced | self.suppressed | (self.free & (x > 0))
         pattern = Pattern(self.problem, self.seed, price, among, start)
         try:
@@ -359,20 +356,18 @@ class PatternSearch:
         except NoSafePatternError:
             if not self.budget.over:
                 raise
-            return False
+            return
         suppressed, _ = pattern.trim(self.inner)
-        better = self.accept(suppressed)
-        self.failed = 0 if better else self.failed + 1
-        return better
+        self.failed = 0 if self.accept(suppressed) else self.failed + 1
 
     def polish(self, seconds: float) -> None:
-        """Look for a cheaper pattern among those that agree with the best one where both programs do, too.
+        """Look for a cheaper pattern that differs from the incumbent only where a program does.
 
-        Cells that cost next to nothing beside the linear program are open as well.
+        Cells with small reduced costs are open as well.
         """
         if self.suppressed is None or self.relaxed is None or self.done():
             return
-        open_cells = self.disputed() | self.master.cheapest(self.relaxed, CHEAPEST)
+        open_cells = self.disputed() | self.master.cheapest(self.relaxed, MAX_CHEAPEST_CELLS)
         if self.chosen is not None:
             open_cells |= self.suppressed != (self.chosen > 0.5)
         until, best = self.budget.spent + seconds, self.suppressed
@@ -382,39 +377,38 @@ class PatternSearch:
                 return
 
     def disputed(self) -> BoolArray:
-        """Cells about which the best pattern and the linear program do not agree."""
+        """Cells about which the incumbent and the linear solution do not agree."""
         assert self.suppressed is not None
         assert self.relaxed is not None
-        return np.asarray(np.abs(self.suppressed - self.relaxed.x) > AGREED)
+        return np.asarray(np.abs(self.suppressed - self.relaxed.x) > AGREEMENT)
 
-    def decide(self, open_cells: BoolArray, programs: int) -> bool:
-        """The cheapest safe pattern that differs from the best one in open cells alone; whether it is cheaper.
+    def decide(self, open_cells: BoolArray) -> None:
+        """Look for a cheaper safe pattern that differs from the incumbent in open cells alone.
 
-        It is given up after so many integer ``programs``, and where one teaches no fewer cuts than the one before.
+        The search stops after some integer programs, and if one leads to no fewer cuts than the one before.
         """
         assert self.suppressed is not None
-        best, before = self.suppressed, PLENTY
-        for _ in range(programs):
-            x, known = self._cheaper(best, open_cells, np.inf, NODES), self.work["cuts"]
+        best, before = self.suppressed, MAX_CELLS_IN_CUTS
+        for _ in range(MAX_PROGRAMS_PER_REGION):
+            x, known = self._cheaper(best, open_cells, np.inf, MAX_NODES_PER_PROGRAM), self.work["cuts"]
             if x is None or not self._learn(x):
-                break
+                return
             new = self.work["cuts"] - known
-            if new > FEW and new >= before:
-                break
+            if new > FEW_VIOLATIONS and new >= before:
+                return
             before = new
-        return self.suppressed is not best
 
     def _cheaper(
         self, best: BoolArray, open_cells: BoolArray, seconds: float, nodes: int | None = None
     ) -> FloatArray | None:
-        """The cheapest pattern by the cuts so far that differs from another one in open cells alone, if it is cheaper."""
+        """The cheapest pattern that satisfies the cuts and differs from another one in open cells alone, if it is cheaper."""
+        known = best.astype(float)
         while not self.done():
-            known = best.astype(float)
-            x = self.master.solve(self._within(seconds), SAME, known, open_cells & self.free, nodes).x
+            x = self.master.solve(self._within(seconds), EQUAL_COST_SHARE, known, open_cells & self.free, nodes).x
             self.work["integer_programs"] += 1
-            if x is None or self._costs(x) >= self.upper * (1 - SAME):
+            if x is None or self._costs(x) >= self.upper * (1 - EQUAL_COST_SHARE):
                 return None
-            if not self.master.recall(x):
+            if not self.master.activate_violated(x):
                 return x
         return None
 
@@ -425,19 +419,19 @@ class PatternSearch:
         return max(min(seconds, np.inf if self.budget.left is None else self.budget.left), 0.1)
 
 
-def _fulfil(cut: Cut, x: FloatArray, cost: FloatArray) -> None:
-    """Hide the cheapest cells that a cut asks for."""
-    lacking = cut.shortfall(x)
+def _satisfy(cut: Cut, x: FloatArray, cost: FloatArray) -> None:
+    """Suppress the cheapest cells that satisfy a cut."""
+    missing = cut.shortfall(x)
     helping = np.flatnonzero((cut.weight > 0) & (x[cut.columns] < 1))
     for k in helping[np.argsort(cost[cut.columns[helping]] / cut.weight[helping], kind="stable")].tolist():
-        if lacking <= 1e-9:
+        if missing <= 1e-9:
             break
         x[cut.columns[k]] = 1.0
-        lacking -= cut.weight[k]
+        missing -= cut.weight[k]
 
 
 def _grain(cost: FloatArray) -> float:
-    """The largest power of ten that all costs are multiples of; 0 if there is none."""
+    """The largest power of ten of which all costs are multiples; 0 if there is none."""
     cost = cost[cost > 0]
     for digits in range(-3, 7):
         scaled = cost * 10.0**digits
@@ -448,10 +442,10 @@ def _grain(cost: FloatArray) -> float:
 
 
 def _with_ties(cost: FloatArray, free: BoolArray, grain: float, fewest: bool) -> FloatArray:
-    """Costs with a little added, less in all than the difference between any two patterns, if costs have a grain.
+    """Costs plus small amounts, whose sum is less than the difference between any two patterns if costs have a grain.
 
-    A cell that costs nothing is then not suppressed without need, and of equally cheap patterns the ``fewest`` cells are.
+    Cells without costs are then not suppressed without need; with ``fewest`` also no more cells than necessary.
     """
     least = float(cost[cost > 0].min()) if np.any(cost > 0) else 1.0
-    little = (grain or 1e-6 * least) / (4 * (int(free.sum()) + 1))
-    return cost + np.where(free & ((cost == 0) | fewest), little, 0.0)
+    addition = (grain or 1e-6 * least) / (4 * (int(free.sum()) + 1))
+    return cost + np.where(free & ((cost == 0) | fewest), addition, 0.0)

@@ -1,4 +1,4 @@
-"""One attacker's side: how much a pattern, maybe a fractional one, lets a cell move, and what stops it."""
+"""The deviations of a cell that a pattern, maybe a fractional one, leaves one attacker, and the cuts that limit them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,24 @@ from copy import copy
 import numpy as np
 from scipy import sparse
 
-from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
+from discreet.arrays import DOWN, SIGN, UP, BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
 from discreet.inference.max_flow import Network, network
 from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.core.cuts import Cut
 from discreet.methods.core.deviations import NEGLIGIBLE, Pulls, PullsOf, ReachProgram, limits_by_cell
 from discreet.methods.core.requirements import Requirement, requirements
-from discreet.methods.suppress.optimal.cuts import LEAST, capacity_cut, cover_cut
+from discreet.methods.suppress.optimal.cuts import MIN_SHARE, capacity_cut, cover_cut
 from discreet.problem import Problem, Status
 
-NOISE = 1e-9  # of a multiplier
-VIOLATED = 1e-3  # cuts that are missed by less are not worth a row
+MIN_VIOLATION = 1e-3  # cuts that are violated by less are not worth a row
+MIN_RELATIVE_DEVIATION = 1e-9  # share of its slack or of the largest deviation: smaller deviations are rounding errors
+MAX_FLOWS_AT_ONCE = 1000  # requirements: memory is needed for the nodes reached by each flow
+MAX_CUT_ENTRIES = 1_000_000  # cells in all cuts of a round: more make the master program slow
+MIN_CUTS_PER_ROUND = 20  # even if they have more entries than that
+MAX_ARCS_FOR_SHORT_CUTS = 50_000  # larger networks take too long for a second round of flows
+PUBLISHED_SHARE = 1e-5  # of published cells in flows: of equally violated cuts, those with few cells are found then
+UNLIMITED_LEVELS = 1e6  # slack of so many levels is treated as unlimited
 
 
 class PatternSeparator:
@@ -30,16 +36,15 @@ class PatternSeparator:
         self.free = problem.status == Status.FREE
         self.forced = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
         self.slack[:, problem.status == Status.PUBLISHED] = 0.0
-        # Levels of free cells hold only once such a cell is suppressed.
+        # Levels of free cells are required only if the cell is suppressed.
         protected = np.flatnonzero(np.isin(problem.status, (Status.PRIMARY, Status.FREE)))
         levels = problem.levels(attacker)[:, protected] * (1 - LEVEL_TOLERANCE)
         self.requirements = requirements(levels, protected.tolist())
-        self._required = np.array([one.cell for one in self.requirements], dtype=np.int64)
         self._rng = np.random.default_rng(0)
         self._over(problem.table.relations)
 
     def _over(self, relations: sparse.csr_array) -> None:
-        """Set up the programs over these relations, and over the cells in them that can move."""
+        """Set up the programs over these relations, and over the cells in them that can deviate."""
         inside = np.zeros(self.slack.shape[1], dtype=bool)
         inside[relations.indices] = True
         self.cells = np.flatnonzero(inside & self.slack.any(axis=0))
@@ -52,15 +57,15 @@ class PatternSeparator:
             order = np.argsort(ends, kind="stable")
             self._arcs = order % len(self.cells)
             self._first = np.searchsorted(ends[order], np.arange(self.net.nodes + 1))
-        self._view: ReachProgram | None = None
-        self._flow: dict[tuple[int, int], tuple[IntArray, FloatArray]] = {}
+        self._program: ReachProgram | None = None
+        self._found: dict[tuple[int, int], tuple[IntArray, FloatArray]] = {}  # deviations that met a requirement
 
     def concerns(self, relations: sparse.csr_array) -> bool:
         """Whether there is a requirement for a cell of these relations."""
-        return bool(np.isin(self._required, relations.indices).any())
+        return bool(np.isin([one.cell for one in self.requirements], relations.indices).any())
 
     def within(self, relations: sparse.csr_array) -> PatternSeparator:
-        """The same attack by somebody who knows only some of the relations: what stops him stops everybody."""
+        """The same attacker with only some of the relations: cuts against a weaker attacker hold against the stronger."""
         other = copy(self)
         other._over(relations)
         inside = set(relations.indices.tolist())
@@ -68,200 +73,188 @@ class PatternSeparator:
         return other
 
     def place(self, cell: int) -> int:
-        """Where a cell is in ``cells``; −1 if it cannot move."""
+        """The place of a cell in ``cells``; −1 if it cannot deviate."""
         at = int(np.searchsorted(self.cells, cell))
         return at if at < len(self.cells) and self.cells[at] == cell else -1
 
-    def can_move(self, cell: int) -> bool:
+    def can_deviate(self, cell: int) -> bool:
         at = self.place(cell)
         return at >= 0 and not (self.net is not None and self.net.pinned[at])
 
-    def cuts(self, x: FloatArray, asked: list[Requirement]) -> tuple[list[Cut], list[Requirement]]:
-        """Cuts that the pattern misses, and the requirements they are for."""
-        asked = [requirement for requirement in asked if x[requirement.cell] > VIOLATED]
-        stuck = [requirement for requirement in asked if not self.can_move(requirement.cell)]
-        asked = [requirement for requirement in asked if self.can_move(requirement.cell)]
+    def cuts(self, x: FloatArray, required: list[Requirement]) -> tuple[list[Cut], list[Requirement]]:
+        """Cuts that the pattern violates, and the requirements from which they follow."""
+        required = [requirement for requirement in required if x[requirement.cell] > MIN_VIOLATION]
+        pinned = [requirement for requirement in required if not self.can_deviate(requirement.cell)]
+        required = [requirement for requirement in required if self.can_deviate(requirement.cell)]
         if self.net is not None:
-            cuts, violated = self._network_cuts(self.net, x, asked)
+            cuts, violated = self._network_cuts(self.net, x, required)
         else:
-            self._view = None
-            found = [(some, requirement) for requirement in asked if (some := self._cuts(x, requirement))]
-            cuts, violated = [cut for some, _ in found for cut in some], [requirement for _, requirement in found]
-        for requirement in stuck:  # nothing helps, except not to suppress it where that is possible
+            self._program = None
+            cuts, violated = [], []
+            for requirement in required:
+                found = self._program_cuts(x, requirement)
+                cuts += found
+                violated += [requirement] if found else []
+        for requirement in pinned:  # protected only by publishing the cell, if it is free
             cut = capacity_cut(np.zeros(0, np.int64), np.zeros(0), self.free, self.forced, requirement.cell)
             cuts += [] if cut is None else [cut]
-        return cuts, violated + stuck
+        return cuts, violated + pinned
 
     def plain_cuts(self) -> list[Cut]:
-        """What each relation by itself says about the cells in it."""
+        """The cuts of sensitive cells that follow from single relations."""
         columns = self.relations.tocsc()
         x, found = self.forced.astype(float), []
         for one in self.requirements:
             place = self.place(one.cell)
-            if place < 0:
+            if place < 0 or self.free[one.cell]:
                 continue
             for k in range(columns.indptr[place], columns.indptr[place + 1]):
-                r, own = columns.indices[k], columns.data[k]
-                others = slice(self.relations.indptr[r], self.relations.indptr[r + 1])
-                at, pull = self.relations.indices[others], -self.relations.data[others] / own
+                row = slice(self.relations.indptr[columns.indices[k]], self.relations.indptr[columns.indices[k] + 1])
+                at, pull = self.relations.indices[row], -self.relations.data[row] / columns.data[k]
                 cells, pull = self.cells[at[at != place]], pull[at != place]
-                weight = np.zeros(len(cells))
-                for side in one.sides:
-                    up, down = (UP, DOWN) if side == UP else (DOWN, UP)
-                    weight += np.abs(pull) * np.where(pull > 0, self.slack[up, cells], self.slack[down, cells])
-                if not self.free[one.cell]:
-                    found += self._following(x, one, cells, weight / one.level)
+                limits = np.sum([Pulls(cells, SIGN[side] * pull).limits(self.slack) for side in one.sides], axis=0)
+                found += self._cuts_of(x, one, cells, limits / one.level)
         return found
 
-    def _cuts(self, x: FloatArray, requirement: Requirement) -> list[Cut]:
-        """Cuts that the pattern misses because it does not let the cell move far enough.
+    def _program_cuts(self, x: FloatArray, requirement: Requirement) -> list[Cut]:
+        """Cuts that the pattern violates because it does not let the cell deviate far enough.
 
-        First as if no cell need move by more than the level: not always true except in networks, but what stops such flows
-        makes better cuts. Where these do not suffice, cells may move as far as they can.
+        First as if no cell need deviate by more than the level: that is always true only in networks, but the cuts are better.
+        If there are none, cells may deviate within their slack.
         """
-        if self._still_flows(x, requirement):
+        if self._known_deviation(x, requirement):
             return []
-        for most in (1.0, np.inf):
+        for largest in (1.0, np.inf):
             # Cells that the pattern does not suppress at all do not deviate.
-            self._view = self._view or ReachProgram(self.relations, np.flatnonzero(x[self.cells] > 0))
-            reach, places, weight = self._push(self._view, x, requirement, most)
-            if reach >= x[requirement.cell] * (1 - LEAST):
+            self._program = self._program or ReachProgram(self.relations, np.flatnonzero(x[self.cells] > 0))
+            reach, places, weight = self._push(self._program, x, requirement, largest)
+            if reach >= x[requirement.cell] * (1 - MIN_SHARE):
                 return []
-            cuts = self._following(x, requirement, self.cells[places], weight)
+            cuts = self._cuts_of(x, requirement, self.cells[places], weight)
             if cuts:
                 return cuts
         return []
 
-    def _following(self, x: FloatArray, requirement: Requirement, cells: IntArray, weight: FloatArray) -> list[Cut]:
-        """The cuts that follow from what these cells add, if the pattern misses one by enough.
+    def _cuts_of(self, x: FloatArray, requirement: Requirement, cells: IntArray, weight: FloatArray) -> list[Cut]:
+        """The cuts that follow from the weights of these cells, if the pattern violates one by enough.
 
-        One that leaves out some of the cells is often missed by more, but rules out fewer patterns without fractions.
+        A cover cut is often violated by more, but excludes fewer integral patterns.
         """
         cut = capacity_cut(cells, weight, self.free, self.forced, requirement.cell)
         if cut is None:
             return []
         cover = cover_cut(cut, x)
         both = [cut] if cover is None or cover.shortfall(x) <= cut.shortfall(x) else [cover, cut]
-        both = both if both[0].shortfall(x) > VIOLATED * x[requirement.cell] else []
-        return [one for one in both if one.shortfall(x) > LEAST]
+        both = both if both[0].shortfall(x) > MIN_VIOLATION * x[requirement.cell] else []
+        return [one for one in both if one.shortfall(x) > MIN_SHARE]
 
     def _network_cuts(
-        self, net: Network, x: FloatArray, asked: list[Requirement]
+        self, net: Network, x: FloatArray, required: list[Requirement]
     ) -> tuple[list[Cut], list[Requirement]]:
-        """The same where relations are nodes of a network and cells its arcs: nodes that a flow gets to make a cut."""
-        far, _ = self._stops_in(net, x, asked)
-        violated = [one for one, reach in zip(asked, far, strict=True) if reach < x[one.cell] * (1 - LEAST)]
-        some = violated if len(violated) <= MANY else [violated[i] for i in self._rng.permutation(len(violated))[:MANY]]
-        # Of cuts that are missed by the same, one of few cells is worth more. Where cells that are not suppressed take part a
-        # little, flows are stopped where such cells are few.
-        thin = np.where(self.free, np.minimum(x + THIN, 1.0), x)
+        """The same if relations are nodes of a network and cells its arcs: the nodes that a largest flow reaches make a cut."""
+        reach, _ = self._flows(net, x, required)
+        violated = [one for one, far in zip(required, reach, strict=True) if far < x[one.cell] * (1 - MIN_SHARE)]
+        left = violated
+        if len(violated) > MAX_FLOWS_AT_ONCE:
+            left = [violated[i] for i in self._rng.permutation(len(violated))[:MAX_FLOWS_AT_ONCE]]
+        # A small share of published cells makes flows end where such cells are few.
+        thin = np.where(self.free, np.minimum(x + PUBLISHED_SHARE, 1.0), x)
         cuts = []
-        for share in (thin, x) if len(self.cells) <= WIDE else (x,):
-            _, reached = self._stops_in(net, share, some)
-            found = [self._cuts_at(net, x, one, nodes) for one, nodes in zip(some, reached, strict=True)]
+        for share in (thin, x) if len(self.cells) <= MAX_ARCS_FOR_SHORT_CUTS else (x,):
+            _, reached = self._flows(net, share, left)
+            found = [self._cuts_at(net, x, one, nodes) for one, nodes in zip(left, reached, strict=True)]
             cuts += [cut for both in found for cut in both]
-            some = [one for one, both in zip(some, found, strict=True) if not both]
+            left = [one for one, both in zip(left, found, strict=True) if not both]
         cuts.sort(key=lambda cut: len(cut.columns))
         total = np.cumsum([len(cut.columns) for cut in cuts])
-        return cuts[: max(int(np.searchsorted(total, HEAVY)), LIGHT)], violated
+        return cuts[: max(int(np.searchsorted(total, MAX_CUT_ENTRIES)), MIN_CUTS_PER_ROUND)], violated
 
     def _cuts_at(self, net: Network, x: FloatArray, requirement: Requirement, reached: BoolArray) -> list[Cut]:
-        """The cuts between the nodes that flows get to and all others; one row of nodes a side."""
+        """The cuts between the nodes that flows reach and all others; one row of nodes per side."""
         if not reached.any(axis=1).all():
             return []
         sides = zip(reached, requirement.sides, strict=True)
         crossing = [self._crossing(net, nodes, requirement, side) for nodes, side in sides]
         cells = np.unique(np.concatenate([cells for cells, _ in crossing]))
         weight = np.zeros(len(cells))
-        for some_cells, some_weight in crossing:
-            weight[np.searchsorted(cells, some_cells)] += some_weight
-        return self._following(x, requirement, cells, weight)
+        for side_cells, side_weight in crossing:
+            weight[np.searchsorted(cells, side_cells)] += side_weight
+        return self._cuts_of(x, requirement, cells, weight)
 
-    def _stops_in(
-        self, net: Network, share: FloatArray, asked: list[Requirement]
+    def _flows(
+        self, net: Network, share: FloatArray, required: list[Requirement]
     ) -> tuple[list[float], list[BoolArray]]:
-        """How far cells move, and the nodes that flows get to, one row a side."""
-        from discreet.methods.suppress.optimal.network_kernel import stops
+        """The largest deviation of each cell, as a share of its level, and the nodes that flows reach, one row per side."""
+        from discreet.methods.suppress.optimal.network_kernel import largest_flows
 
-        chosen = share[self.cells] > 0
-        at = np.flatnonzero(chosen & ~net.pinned)
+        at = np.flatnonzero((share[self.cells] > 0) & ~net.pinned)
         place = np.full(len(share), -1)
         place[self.cells[at]] = np.arange(len(at))
         slack = np.ascontiguousarray(self.slack[:, self.cells[at]])
-        far_all, reached_all = [], []
-        for begin in range(0, len(asked), MANY):
-            some = asked[begin : begin + MANY]
-            single = [(place[one.cell], side, one.level) for one in some for side in one.sides]
+        deviations, nodes = list[float](), list[BoolArray]()
+        for begin in range(0, len(required), MAX_FLOWS_AT_ONCE):
+            batch = required[begin : begin + MAX_FLOWS_AT_ONCE]
+            single = [(place[one.cell], side, one.level) for one in batch for side in one.sides]
             arcs, sides, levels = (np.array(part) for part in zip(*single, strict=True))
-            far, reached = stops(
+            reach, reached = largest_flows(
                 net.tail[at], net.head[at], net.nodes, slack, share[self.cells[at]], arcs, sides, levels
             )
-            k = 0
-            for one in some:
-                far_all.append(float(far[k : k + len(one.sides)].sum()))
-                reached_all.append(reached[k : k + len(one.sides)])
-                k += len(one.sides)
-        return far_all, reached_all
+            ends = np.cumsum([len(one.sides) for one in batch])[:-1]
+            deviations += [float(each.sum()) for each in np.split(reach, ends)]
+            nodes += np.split(reached, ends)
+        return deviations, nodes
 
     def _crossing(
         self, net: Network, reached: BoolArray, requirement: Requirement, side: int
     ) -> tuple[IntArray, FloatArray]:
-        """Cells that could lead farther from the nodes reached, and what they would add."""
-        own = requirement.cell
-        if reached[net.tail[self.place(own)]] and reached[net.head[self.place(own)]]:  # it is stopped by its own slack
-            return np.array([own]), self.slack[side, [own]] / requirement.level
-        few = np.flatnonzero(reached if 2 * reached.sum() <= len(reached) else ~reached)
-        arcs = np.concatenate([self._arcs[self._first[node] : self._first[node + 1]] for node in few.tolist()])
+        """Cells that lead out of the nodes reached, and what they contribute if suppressed, as a share of the level."""
+        cell, place = requirement.cell, self.place(requirement.cell)
+        if reached[net.tail[place]] and reached[net.head[place]]:  # its own slack limits the deviation
+            return np.array([cell]), self.slack[side, [cell]] / requirement.level
+        fewer = np.flatnonzero(reached if 2 * reached.sum() <= len(reached) else ~reached)
+        arcs = np.concatenate([self._arcs[self._first[node] : self._first[node + 1]] for node in fewer.tolist()])
         out, into = reached[net.tail[arcs]], reached[net.head[arcs]]
         cells = self.cells[arcs]
-        leads = (out != into) & (cells != own) & ~net.pinned[arcs]
+        leads = (out != into) & (cells != cell) & ~net.pinned[arcs]
         cells, out = cells[leads], out[leads]
         weight = np.where(out, self.slack[UP, cells], self.slack[DOWN, cells]) / requirement.level
         order = np.argsort(cells)
         return cells[order], weight[order]
 
     def _push(
-        self, view: ReachProgram, share: FloatArray, requirement: Requirement, most: float
+        self, program: ReachProgram, share: FloatArray, requirement: Requirement, largest: float
     ) -> tuple[float, IntArray, FloatArray]:
-        """How far the cell can deviate, as a share of the level, and what other cells (by place) would add if suppressed."""
+        """The largest deviation of the cell, and what cells (by place) contribute if suppressed; as shares of the level."""
         cell, level = requirement.cell, requirement.level
-        cells, place = self.cells[view.cells], self.place(requirement.cell)
-        view.limit(np.minimum(self.slack[:, cells] / level, min(most, AMPLE)) * share[cells])
+        cells, place = self.cells[program.cells], self.place(requirement.cell)
+        program.limit(np.minimum(self.slack[:, cells] / level, min(largest, UNLIMITED_LEVELS)) * share[cells])
         reach, pulls = 0.0, []
         for side in requirement.sides:
-            solution = view.push(place, side)
+            solution = program.push(place, side)
             if not solution.optimal:
                 return np.inf, np.zeros(0, np.int64), np.zeros(0)
             reach += float(solution.objective)
-            if self.forced[cell] and len(requirement.sides) == 1 and reach >= 1 - LEAST:
-                self._flow[cell, side] = self._shares(cells, solution.primal * level)
-            pulls.append(self._limited(self._pulls(view.rows, solution.row_dual, place, side)))
+            if self.forced[cell] and len(requirement.sides) == 1 and reach >= 1 - MIN_SHARE:
+                self._found[cell, side] = self._used_slack(cells, solution.primal * level)
+            pulls.append(self._limited(self._pulls(program.rows, solution.row_dual, place, side)))
         return reach, *limits_by_cell(pulls, self.slack[:, self.cells] / level)
 
     def _limited(self, pulls: Pulls) -> Pulls:
-        """Without rounding errors on cells with unlimited slack, where they would be everything."""
+        """Without rounding errors on cells with unlimited slack, which would contribute any amount."""
         unlimited = np.isinf(self.slack[:, self.cells[pulls.cells]]).any(axis=0)
         kept = ~unlimited | (np.abs(pulls.weight) >= NEGLIGIBLE)
         return Pulls(pulls.cells[kept], pulls.weight[kept])
 
-    def _shares(self, cells: IntArray, move: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Which cells move, and which share of their slack they take."""
-        slack = np.where(move > 0, self.slack[UP, cells], self.slack[DOWN, cells])
-        moving = np.flatnonzero((np.abs(move) > NOISE * np.minimum(slack, np.abs(move).max())) & (slack > 0))
-        return cells[moving], np.abs(move[moving]) / slack[moving]
+    def _used_slack(self, cells: IntArray, deviation: FloatArray) -> tuple[IntArray, FloatArray]:
+        """The cells that deviate, and which share of their slack they use."""
+        slack, size = np.where(deviation > 0, self.slack[UP, cells], self.slack[DOWN, cells]), np.abs(deviation)
+        used = np.flatnonzero((size > MIN_RELATIVE_DEVIATION * np.minimum(slack, size.max())) & (slack > 0))
+        return cells[used], size[used] / slack[used]
 
-    def _still_flows(self, x: FloatArray, requirement: Requirement) -> bool:
-        """Whether the way the cell moved last time is still open."""
+    def _known_deviation(self, x: FloatArray, requirement: Requirement) -> bool:
+        """Whether a deviation found before, which meets the requirement, is still feasible."""
         key = requirement.cell, requirement.sides[0]
-        if len(requirement.sides) > 1 or key not in self._flow:
+        if len(requirement.sides) > 1 or key not in self._found:
             return False
-        cells, share = self._flow[key]
-        return bool(np.all(share <= x[cells] * (1 + LEAST)))
-
-
-MANY = 1000  # requirements at a time
-HEAVY = 1_000_000  # cells in all cuts found at a time; but so many cuts at least:
-LIGHT = 20
-WIDE = 50_000  # arcs: too many to look for cuts with few cells among them all
-THIN = 1e-5  # of a cell that is not suppressed takes part: among cuts missed by the same, those of few cells are found
-AMPLE = 1e6  # this many levels of slack are as good as endless
+        cells, share = self._found[key]
+        return bool(np.all(share <= x[cells] * (1 + MIN_SHARE)))
