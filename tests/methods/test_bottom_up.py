@@ -175,7 +175,7 @@ def test_more_time_never_makes_a_pattern_dearer(monkeypatch):
 
 
 def test_large_tables_stay_on_the_first_rung(monkeypatch):
-    monkeypatch.setattr(auto, "LARGE", 10)
+    monkeypatch.setattr(auto, "MAX_CELLS_FOR_PATTERNS", 10)
     problem = draw("3-D, hierarchical", 3)
     found = protect(problem, "auto")
     assert "too many" in found.report.note

@@ -85,7 +85,7 @@ def test_what_is_published_adds_up_and_is_safe(kind):
 @pytest.mark.parametrize("kind", TABLES)
 def test_tables_as_if_they_were_large(kind, monkeypatch):
     """The finest cells are chosen and totals follow, where windows allow; the publication is as safe, and the bound valid."""
-    monkeypatch.setattr(large, "MANY", 0)
+    monkeypatch.setattr(large, "MIN_LARGE_CELLS", 0)
     solved = 0
     for seed in range(6):
         rng = np.random.default_rng([seed, list(TABLES).index(kind)])
