@@ -1,4 +1,4 @@
-"""A whole problem as one program, for problems small enough to be sure of the answer."""
+"""A whole problem as one program, with the deviations of all requirements; for small problems."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from discreet.methods.core.requirements import Requirement
 from discreet.progress import Budget
 from discreet.solvers import DEFAULT_SOLVER, Model, Outcome, Solution, new_model
 
-Block = tuple[int, sparse.csr_array]  # a matrix, and the first of its columns
+Block = tuple[int, sparse.csr_array]  # the column of the program at which a matrix begins, and the matrix
 
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """How the publication limits the deviation of some cells, down and up: by a constant plus blocks times its columns."""
+    """Limits that the publication sets to deviations of some cells, down and up: constants plus blocks times columns."""
 
     cells: IntArray
     constant: tuple[FloatArray, FloatArray]
@@ -28,7 +28,7 @@ class Limits:
 
 
 class CompactModel:
-    """The columns of a publication, and a deviation for each side of each protection requirement.
+    """A program with the columns of a publication, and a deviation for each cell and side with a protection requirement.
 
     The "first models" of Salazar-González (2002), figures 3, 6, 9 and 12: a deviation ``f`` satisfies the relations, stays within
     what the attacker knows and within the slack that the publication leaves, and reaches the protection level.
@@ -43,14 +43,14 @@ class CompactModel:
     def columns(
         self, lower: FloatArray, upper: FloatArray, cost: FloatArray | float = 0.0, integral: BoolArray | bool = False
     ) -> int:
-        """Append columns; the number of the first."""
+        """Append columns. Returns the number of the first."""
         first, n = self.width, len(lower)
         self._columns.append((np.broadcast_to(cost, n), lower, upper, np.broadcast_to(integral, n)))
         self.width += n
         return first
 
     def rows(self, blocks: Sequence[Block], least: FloatArray, most: FloatArray) -> None:
-        """Append rows: the blocks side by side, between two bounds."""
+        """Append rows: the sum of the blocks times their columns must lie between two bounds."""
         if self._model is None:
             self._rows.append((blocks, least, most))
         else:
@@ -64,7 +64,7 @@ class CompactModel:
         limits: Limits,
         condition: int | None = None,
     ) -> None:
-        """Deviations of a cell against one attacker that meet its requirements.
+        """Append deviations of a cell, as one attacker sees them, that meet its ``requirements``, all of one cell.
 
         ``prior`` are the deviations down and up that the attacker holds possible. The requirements count only if the column
         ``condition`` is 1.
@@ -99,7 +99,7 @@ class CompactModel:
         self._model.load(cost, lower, upper, sparse.csr_array(rows), least, most, integral)
 
     def solve(self, budget: Budget) -> Solution:
-        """A solution, the best if there was time; raises :class:`Infeasible`."""
+        """The best solution, or the best one found in time; raises :class:`Infeasible`."""
         assert self._model is not None
         solution = self._model.solve(budget.left, gap=budget.gap)
         if solution.outcome is Outcome.INFEASIBLE:
