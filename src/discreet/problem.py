@@ -18,7 +18,7 @@ from discreet.data.table import Table, digits_of, read_only
 from discreet.display import card
 from discreet.errors import TableError, some
 
-NEGLIGIBLE_SHARE = 1e-6  # of a value: the smallest width that counts as uncertainty if values are not round
+NEGLIGIBLE_SHARE = 1e-6  # of a value: if values are not round, an interval must be at least this wide
 
 
 class Status(IntEnum):
@@ -44,14 +44,14 @@ class Override:
 class Problem:
     """The immutable, validated input of every method and of the audit.
 
-    ``lower``, ``upper`` and ``sliding`` are protection levels, as positive distances: the audit interval of a primary cell
-    must reach down to ``value − lower``, up to ``value + upper``, and be ``sliding`` wide. Levels of a free cell apply only
-    if it is suppressed. ``prior_lower`` and ``prior_upper`` are the bounds that all readers know before publication;
+    ``lower``, ``upper`` and ``sliding`` are protection levels, as distances of 0 or more: the audit interval of a primary cell
+    must reach down to ``value − lower``, up to ``value + upper``, and be at least ``sliding`` wide. Levels of a free cell apply
+    only if it is suppressed. ``prior_lower`` and ``prior_upper`` are the bounds that all readers know before publication;
     ``others`` are attackers with more knowledge or other levels.
 
     No suppressed cell may be exactly computable, whatever its levels: its audit interval must be at least ``least`` wide, by
-    default one unit of the last digit of the table. ``smallest`` is the smallest value that a nonzero cell can have, as readers
-    know, if zeros are always published: 1 for a count. It is 0 where a suppressed cell may be zero.
+    default one unit of the last digit of the table. ``smallest`` is the least value that a suppressed cell can have, as readers
+    know if zeros are always published: 1 for a count. It is 0 where a suppressed cell may be zero.
     """
 
     table: Table
@@ -68,7 +68,7 @@ class Problem:
     least: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
     smallest: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
     overrides: tuple[Override, ...] = ()
-    withheld: tuple[str, ...] = ()  # sensitive cells that every method must suppress, by decision
+    withheld: tuple[str, ...] = ()  # labels of sensitive cells that must be suppressed by decision, without an interval
     waived: int = 0  # number of cells that need less protection, or none, because of waivers
     unrecorded: bool = False  # from a JJ file, which does not record rules, waivers, records left out and weights
 
@@ -153,11 +153,11 @@ class Problem:
 
     @property
     def positive(self) -> bool:
-        """Whether readers know that some cells are not zero if they are suppressed."""
+        """Whether readers know of some cell that it is not zero if it is suppressed."""
         return bool(self.smallest.any())
 
     def with_least(self, levels: FloatArray, attacker: Attacker, cells: BoolArray) -> FloatArray:
-        """Levels that require a width of ``least`` of these cells, or that of the attacker's prior bounds if it is less."""
+        """Levels that require of these cells at least the width ``least``, or the width of the prior bounds if that is less."""
         if attacker.levels is not None:
             return levels
         lower, upper, sliding = levels
@@ -166,7 +166,7 @@ class Problem:
         return np.stack([lower, upper, np.where(short, least, sliding)])
 
     def floor(self, listed: BoolArray) -> FloatArray:
-        """Lower bounds of cells that are listed with a value other than 0; −∞ without a bound.
+        """Lower bounds that readers know of cells listed with a value other than 0; −∞ for all other cells.
 
         If zeros are always published, a listed cell is at least its smallest possible value, and a total at least the sum of
         the smallest possible values of its addends.
@@ -183,8 +183,8 @@ class Problem:
     def posed(self, *, suppresses: bool, lists_zeros: bool) -> Problem:
         """The problem as methods solve it: further requirements of the audit become levels and prior bounds.
 
-        If a method ``suppresses`` cells, those suppressed already must not be computable either. If it ``lists_zeros`` and
-        lists no other cell as 0, listed counts are at least 1.
+        If a method ``suppresses`` cells, those suppressed before must not be computable either. If it ``lists_zeros``, zeros are
+        published as 0 and no other cell is, so readers know that other counts are at least 1.
         """
         floor, given = np.full(len(self), -np.inf), np.zeros(len(self), dtype=bool)
         if suppresses:
@@ -192,7 +192,7 @@ class Problem:
             given = (self.status == Status.SUPPRESSED) & ~behind & (self.least > 0)
         if lists_zeros:
             floor = self.floor(np.ones(len(self), dtype=bool))
-        # Levels of cells that are already suppressed do not apply, except that the cells must not be computable.
+        # The only requirement for cells that were suppressed before is that they are not computable: their levels are 0.
         limit = np.where(given, 0.0, np.inf)
         down = np.minimum(limit, self.table.value - floor)
         capped = replace(
@@ -214,7 +214,7 @@ class Problem:
         )
 
     def protected(self, attacker: Attacker, suppressed: BoolArray) -> BoolArray:
-        """Cells that need protection in a pattern: primary cells, and suppressed free cells with levels."""
+        """Cells that need protection from an attacker in a pattern: primary cells, and suppressed free cells with levels."""
         conditional = suppressed & (self.status == Status.FREE) & self.levels(attacker).any(axis=0)
         return np.asarray((self.status == Status.PRIMARY) | conditional)
 
@@ -226,7 +226,7 @@ class Problem:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of everything that verdicts and their sentences depend on."""
+        """A fingerprint of everything that verdicts, and the sentences about them, depend on."""
         h = hashlib.sha256(self.table.digest.encode())
         for name in _COLUMNS:
             h.update(np.ascontiguousarray(getattr(self, name)).tobytes())

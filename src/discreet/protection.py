@@ -38,9 +38,9 @@ class SolveReport:
     """The quality of a protection. Its safety is determined by the audit."""
 
     method: str
-    status: str  # optimal, within_gap, time_limit, interrupted, heuristic, infeasible
-    cost: float  # of all suppressed cells, primary ones included; in the measure of the method if it suppresses none
-    bound: float | None  # no safe pattern costs less
+    status: str  # optimal, within_gap, time_limit, interrupted or heuristic
+    cost: float  # of all suppressed cells, primary ones included; methods that suppress none measure another cost
+    bound: float | None  # no safe solution costs less; None if the method proves no bound
     seconds: float
     n_primary: int
     n_secondary: int
@@ -52,8 +52,8 @@ class SolveReport:
     note: str = ""  # further information, e.g. the methods used
     # The key of the random numbers that protect: never shown, and written to the confidential report only.
     secret: str = field(default="", repr=False)
-    symmetric: bool = False  # intervals are as narrow as levels allow, with the values in their middles
-    secret_limit: bool = False  # the published limit of changes is larger than the true one, which is secret
+    symmetric: bool = False  # intervals are as narrow as levels allow, and true values are in their middles
+    secret_limit: bool = False  # the announced limit of changes is larger than the true limit, which is secret
 
     def __repr__(self) -> str:
         return f"SolveReport({self.method}: {self.status}, {self.n_primary:,} primary, {self.n_secondary:,} secondary)"
@@ -73,8 +73,8 @@ class SolveReport:
 class Protection:
     """For each cell the decision, the published value (NaN if suppressed) and the interval that readers learn.
 
-    The interval is [v, v] for an exact value v, the interval that an adjusted value stands for, e.g. [v − r, v + r], the
-    published interval of a suppressed cell, and [−∞, ∞] for other suppressed cells.
+    A cell published exactly, with the value v, has the interval [v, v]; an adjusted one the interval that its value stands for,
+    e.g. [v − r, v + r]; a suppressed one the interval that is published instead, and [−∞, ∞] if there is none.
     """
 
     problem: Problem
@@ -131,7 +131,7 @@ class Protection:
 
     @cached_property
     def listed(self) -> Protection:
-        """The protection without the cells behind linked tables, which are never listed; other cells keep their indices."""
+        """The protection without cells behind linked tables, which are not part of a release; other cells keep their indices."""
         n = self.problem.table.n_listed
         if n == len(self.problem):
             return self
@@ -149,7 +149,7 @@ class Protection:
 def suppress(problem: Problem, suppressed: BoolArray, *, method: str = MANUAL, **report: Any) -> Protection:
     """The protection that suppresses the given cells without intervals and publishes the values of the others.
 
-    A pattern may publish primary cells; the audit then finds them exposed.
+    The pattern may publish primary cells: the audit then finds them exposed.
     ``report`` holds fields of the :class:`SolveReport`: status, bound, seconds, solver, seed, work.
     """
     suppressed = np.asarray(suppressed, dtype=bool)
@@ -178,8 +178,8 @@ def publish_intervals(
     """The protection that publishes these values, NaN for none, and these intervals.
 
     A cell without a value is suppressed. Other cells are published exactly if value and interval are the true value, and
-    adjusted otherwise. Cells with the status ``published`` keep their values but may have an interval: a true zero is not
-    recognizable if other cells are rounded to zero. Every interval must contain the true value.
+    adjusted otherwise. Cells with the status ``published`` keep their values but may have an interval: readers cannot tell a true
+    zero from a cell that is rounded to zero. Every interval must contain the true value.
     """
     value = problem.table.value
     published, lower, upper = (np.array(column, dtype=np.float64) for column in (published, lower, upper))

@@ -16,7 +16,7 @@ from discreet.protection import Protection
 
 
 def chosen_attackers(problem: Problem, attackers: Sequence[Attacker] | None) -> tuple[Attacker, ...]:
-    """The given attackers, by default those of the problem; refused unless each has bounds for every cell."""
+    """The given attackers, by default those of the problem. Raises an error unless each has bounds for every cell."""
     found = tuple(problem.attackers() if attackers is None else attackers)
     if not found:
         raise InputError("At least one attacker is needed: list some, or omit attackers= to use those of the problem.")
@@ -33,26 +33,26 @@ def chosen_attackers(problem: Problem, attackers: Sequence[Attacker] | None) -> 
 
 
 def withheld(protection: Protection) -> BoolArray:
-    """Cells whose exact value is not published: suppressed, or published as an interval or as a value that represents one."""
+    """Cells whose exact value is not published: suppressed, or published as an interval or a value that stands for one."""
     return np.asarray(protection.suppressed | (protection.lower < protection.upper))
 
 
 def fully_suppressed(protection: Protection) -> BoolArray:
-    """Cells for which nothing is published, without those behind linked tables."""
+    """Suppressed cells for which no interval is published either; cells behind linked tables are not counted."""
     unpublished = protection.suppressed & np.isinf(protection.lower) & np.isinf(protection.upper)
     behind = protection.problem.table.behind
     return np.asarray(unpublished if behind is None else unpublished & ~behind)
 
 
 def published_primaries(problem: Problem, protection: Protection) -> BoolArray:
-    """Primaries whose exact value is published: they are exposed, whatever their levels."""
+    """Primaries whose exact value is published. They are exposed, whatever their levels are."""
     return np.asarray((protection.lower == protection.upper) & (problem.status == Status.PRIMARY))
 
 
 def cells_to_protect(problem: Problem, protection: Protection, attacker: Attacker) -> IntArray:
-    """Cells that must be protected from an attacker: primaries, and free cells with levels that are not published exactly.
+    """Cells that must be protected from an attacker: primaries, and free cells that have levels and are not published exactly.
 
-    An attacker without levels of its own must also not compute cells exactly that were suppressed before.
+    Nor may an attacker without levels of its own compute exactly a cell that was suppressed before.
     """
     found = problem.protected(attacker, withheld(protection))
     if attacker.levels is None:
@@ -61,7 +61,7 @@ def cells_to_protect(problem: Problem, protection: Protection, attacker: Attacke
 
 
 def other_suppressed_cells(problem: Problem, protection: Protection, attacker: Attacker) -> IntArray:
-    """Further suppressed cells: they have no levels, but must not be exactly computable."""
+    """Suppressed cells that need no protection from an attacker: they have no levels, but must not be exactly computable."""
     if attacker.levels is not None or not problem.least.any():
         return np.zeros(0, dtype=np.int64)
     found = fully_suppressed(protection)
@@ -72,7 +72,7 @@ def other_suppressed_cells(problem: Problem, protection: Protection, attacker: A
 def required_levels(problem: Problem, protection: Protection, attacker: Attacker) -> FloatArray:
     """The lower, upper and sliding level of each cell against an attacker, one row each.
 
-    Lower levels are cut at the least value that a reader of the release considers possible.
+    Lower levels reach down no farther than to the least value that a reader of the release considers possible.
     """
     # Levels of a free cell count only if it is suppressed.
     without_level = (problem.status == Status.FREE) & ~withheld(protection)
@@ -88,7 +88,7 @@ def release_floor(protection: Protection) -> FloatArray:
 
 
 def exact_slacks(problem: Problem, protection: Protection, attacker: Attacker) -> tuple[list[Bound], list[Bound]]:
-    """The exact slack of each cell down (not positive) and up for an attacker."""
+    """The exact slack of each cell for an attacker: down as a negative number or 0, and up as a positive number or 0."""
     value = problem.table.value
     slacks: tuple[list[Bound], list[Bound]] = ([Fraction(0)] * len(value), [Fraction(0)] * len(value))
     for slack, (end, beyond) in zip(slacks, _ends(problem, protection, attacker), strict=True):
@@ -115,7 +115,7 @@ def value_limits(protection: Protection, attacker: Attacker) -> tuple[FloatArray
 def _ends(
     problem: Problem, protection: Protection, attacker: Attacker
 ) -> tuple[tuple[FloatArray, IntArray], tuple[FloatArray, IntArray]]:
-    """The lower limits with the cells that have slack down, and the upper limits with the cells that have slack up."""
+    """Lower limits, and which cells have slack down; then upper limits, and which cells have slack up."""
     value = problem.table.value
     lower, upper = value_limits(protection, attacker)
     return (lower, np.flatnonzero(lower < value)), (upper, np.flatnonzero(upper > value))

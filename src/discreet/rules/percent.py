@@ -14,14 +14,14 @@ from discreet.rules.base import Boundary, RuleBase, Sensitivity, linear_sensitiv
 class Percent(RuleBase):
     """Sensitive if a coalition of contributors can estimate another's contribution to within p percent.
 
-    With x₁ the largest contribution, the c next ones pooled, and the remainder R = T − x₁ − … − x₁₊c:
+    With x₁ the largest contribution, a coalition of the next c, T the magnitude, and the remainder R = T − x₁ − … − x₁₊c:
 
         S = x₁ − (100/p) · R,    protection level = (p/100) · x₁ − R
 
     ``boundary="strict"`` calls a cell sensitive if S > 0, ``"inclusive"`` also if S = 0, with level 0.
     Negative contributions count by their absolute value, as in the (p, 100) prior/posterior rule.
 
-    Sources: Cox (1981) and FCSM Working Paper 22, chapter IV (S > 0); Cox, Vulnerability of complementary cell
+    Sources: Cox (1981) and FCSM Working Paper 22, chapter IV (S > 0); Cox (2009), Vulnerability of complementary cell
     suppression to intruder attack (the level); Daalmans & de Waal (2010) (S ≥ 0, negative contributions).
     """
 

@@ -1,4 +1,4 @@
-"""A whole problem as one program, for problems small enough to be sure of the answer."""
+"""A whole problem as one program, with the deviations of all requirements; for small problems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from discreet.solvers import Outcome, Solution
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """How the publication limits the deviation of some cells, down and up: by a constant plus blocks times its columns."""
+    """Limits that the publication sets to deviations of some cells, down and up: constants plus blocks times columns."""
 
     cells: IntArray
     constant: tuple[FloatArray, FloatArray]
@@ -56,7 +56,7 @@ class CompactModel(BlockProgram):
         condition: int | None = None,
         unit: float = 1.0,
     ) -> None:
-        """Deviations of a cell against one attacker that meet its requirements.
+        """Append deviations of a cell, as one attacker sees them, that meet its ``requirements``, all of one cell.
 
         ``prior`` are the deviations down and up that the attacker holds possible. The requirements count only if the column
         ``condition`` is 1. The columns of the deviations are in terms of a ``unit``.

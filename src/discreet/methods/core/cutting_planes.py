@@ -1,4 +1,4 @@
-"""The cutting-plane loop, and what is known about the best solution meanwhile."""
+"""The cutting-plane loop, and the incumbent with the bound on the cost."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Infeasible(Exception):
 
 
 class Incumbent(Generic[Found]):
-    """The cheapest safe solution found so far, and a bound on the cost of all.
+    """The cheapest safe solution found so far, and a lower bound on the cost of all safe solutions.
 
-    Costs are proven to be the least if they exceed the bound by no more than the share ``exact``: solvers are not more exact.
+    The cost counts as proven if it exceeds the bound by no more than the share ``exact``: solvers are not more exact.
     """
 
     def __init__(self, exact: float, bound: float = 0.0) -> None:
@@ -31,7 +31,7 @@ class Incumbent(Generic[Found]):
         self.cost, self.bound = np.inf, bound
 
     def offer(self, solution: Found, cost: float) -> bool:
-        """Keep a safe solution if it is cheaper; whether it is."""
+        """Keep a safe solution if it is cheaper than the incumbent. Returns whether it is."""
         better = cost < self.cost
         if better:
             self.solution, self.cost = solution, cost
@@ -55,7 +55,7 @@ class Incumbent(Generic[Found]):
         return self.solution is not None and self.gap <= max(budget.gap, self._exact)
 
     def status(self, budget: Budget, finished: bool = False) -> str:
-        """How good the solution is; ``finished`` if neither a limit nor the user ended the search."""
+        """The status to report; ``finished``: neither a limit nor the user ended the search."""
         return status_of(self.cost, self.bound, budget, finished, self._exact)
 
 
@@ -65,7 +65,7 @@ def gap_of(cost: float, bound: float) -> float:
 
 
 def status_of(cost: float, bound: float | None, budget: Budget, finished: bool, exact: float) -> str:
-    """How good a solution is; ``finished`` if neither a limit nor the user ended the search."""
+    """The status of a solution in reports; ``finished``: neither a limit nor the user ended the search."""
     if bound is not None and gap_of(cost, bound) <= exact:
         return "optimal"
     if bound is not None and gap_of(cost, bound) <= budget.gap + exact:
@@ -81,7 +81,7 @@ def cutting_planes(
 ) -> Found:
     """Solve the master program and add the cuts that its solution violates, until it violates none.
 
-    Raises :class:`OutOfTime` if the budget ends before.
+    Raises :class:`OutOfTime` if the budget ends before that.
     """
     while True:
         found = solve()

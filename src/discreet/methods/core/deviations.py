@@ -17,13 +17,13 @@ NEGLIGIBLE = 1e-9  # multipliers below this are rounding errors
 
 
 class Pulls(NamedTuple):
-    """How strongly the slack of each cell limits a deviation: upward slack if ``weight`` is positive, else downward slack."""
+    """The weight of the slack of each cell in a limit of a deviation: of its slack up if positive, else of its slack down."""
 
     cells: IntArray
     weight: FloatArray
 
     def limits(self, slack: FloatArray) -> FloatArray:
-        """What each cell contributes to the limit: its slack in the direction of its pull, times the pull."""
+        """What each cell contributes to the limit: the size of its pull times its slack in the direction of the pull."""
         side = np.where(self.weight > 0, UP, DOWN)
         return np.asarray(np.abs(self.weight) * slack[side, self.cells])
 
@@ -51,7 +51,7 @@ class ReachProgram:
         self._model.set_bounds(self._columns if at is None else at, -slack[DOWN], slack[UP])
 
     def push(self, cell: int, side: int) -> Solution:
-        """The largest deviation of a cell: its size is the objective, the multipliers of ``rows`` are the row duals."""
+        """The largest deviation of a cell to one side: its size is the objective, the row duals are multipliers of ``rows``."""
         self._model.set_cost(self._goal, np.zeros(1))
         self._goal = np.searchsorted(self.cells, [cell])
         self._model.set_cost(self._goal, np.array([SIGN[side]]))
@@ -59,7 +59,7 @@ class ReachProgram:
 
 
 class PullsOf:
-    """From multipliers of relations to pulls: ``± e − Aᵀ multipliers``, without the rounding errors of the solver."""
+    """Makes pulls of multipliers of relations: ``± e − Aᵀ multipliers``, without the rounding errors of the solver."""
 
     def __init__(self, relations: sparse.csr_array) -> None:
         self._relations = relations
@@ -90,7 +90,7 @@ def without_noise(pulls: Pulls) -> Pulls:
 
 
 def limits_by_cell(pulls: Sequence[Pulls], slack: FloatArray) -> tuple[IntArray, FloatArray]:
-    """What each cell contributes to the limits of several deviations together."""
+    """What each cell contributes to the sum of the limits of several deviations."""
     cells = np.unique(np.concatenate([each.cells for each in pulls]))
     total = np.zeros(len(cells))
     for each in pulls:

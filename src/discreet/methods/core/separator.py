@@ -27,7 +27,7 @@ SCALED = 1e3  # programs are in units of a usual level, or of the level at hand 
 
 @dataclass(frozen=True, eq=False)
 class Violation:
-    """A violated requirement, the missing share of its level, and for each of its sides the pulls that limit the deviation."""
+    """A violated requirement: the share of its level that is missing, and per side the pulls that limit the deviation."""
 
     requirement: Requirement
     shortfall: float
@@ -40,20 +40,20 @@ class Violation:
 
 
 class Publication(Protocol[PointOf, CutOf]):
-    """What a method publishes at a point of its master program: methods differ in the slack that this leaves each cell."""
+    """What a method publishes at a point, a solution of its master program: the slack that this leaves each cell, and cuts."""
 
     def slack(self, attacker: int, point: PointOf) -> FloatArray:
-        """How far each cell may lie below and above its value as an attacker (by number) sees it: rows down and up."""
+        """How far an attacker (by number) thinks each cell can lie below and above its value: rows down and up."""
 
     def cut(self, attacker: int, point: PointOf, violation: Violation) -> CutOf:
-        """The pulls times the slack must add up to the level; the slack, a concave function, is replaced by its tangent.
+        """The cut for a violation: pulls times slack add up to the level at least, with the slack replaced by its tangent.
 
-        Every safe publication satisfies the cut.
+        The slack is a concave function of the point, so every safe publication satisfies the cut.
         """
 
 
 class Separator(Generic[Point, AnyCut]):
-    """The linear programs of one attacker (by number), one for each set of cells that relations tie together."""
+    """The linear programs of one attacker (by number), one for each set of cells that relations connect."""
 
     def __init__(self, publication: Publication[Point, AnyCut], attacker: int, relations: sparse.csr_array) -> None:
         self._publication, self._attacker, self._relations = publication, attacker, relations
@@ -82,9 +82,9 @@ class Separator(Generic[Point, AnyCut]):
         partial: tuple[IntArray, FloatArray] | None = None,
         least: float = MET,
     ) -> Iterator[Violation]:
-        """The requirements that the slack at a point does not meet, by more than a share of the level; raises :class:`OutOfTime`.
+        """The requirements that a point misses by more than the share ``least`` of the level; raises :class:`OutOfTime`.
 
-        ``partial`` cells contribute at most a share of the level of each requirement: a sharper condition, for cuts.
+        ``partial`` are cells, and shares: each of these cells contributes at most its share of a level. This is for sharper cuts.
         """
         if not requirements:
             return
@@ -125,7 +125,7 @@ class Separator(Generic[Point, AnyCut]):
 
 
 class _Component:
-    """The program of cells that relations tie together, in units of a level."""
+    """The program of cells that relations connect, in units of a level."""
 
     def __init__(self, program: ReachProgram, slack: FloatArray, unit: float) -> None:
         self._program, self._slack, self._unit = program, slack, unit
@@ -138,7 +138,7 @@ class _Component:
         self._share = share[self._program.cells[self._partial]]
 
     def reach(self, requirement: Requirement) -> tuple[float, list[FloatArray]]:
-        """How far a cell can deviate, all sides added up, and the multipliers that limit it, one set per side."""
+        """How far a cell can deviate, the sum over the sides of the requirement, and per side the multipliers that prove it."""
         if not self._unit / SCALED <= requirement.level <= self._unit * SCALED:
             self._unit = requirement.level
             self._program.limit(np.minimum(self._slack / self._unit, UNLIMITED_SLACK))
@@ -158,7 +158,7 @@ class _Component:
 def components(
     relations: sparse.csr_array, deviating: BoolArray, wanted: BoolArray
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Cells and rows that deviating cells tie together, if there is a wanted cell among them."""
+    """The connected components with a wanted cell: cells that can deviate, and the rows that connect them."""
     m, n = relations.shape
     if not m:
         return

@@ -16,9 +16,9 @@ from discreet.protection import Protection
 class Kelly:
     """Kelly, Golden & Assad (1992), as restated by Serpell et al. (2013).
 
-    For each primary, the largest requirement first, find the cheapest deviation that moves it by its level, where suppressed
-    cells cost nothing; suppress every cell that the deviation moves. The deviations found often show that other primaries are
-    safe, which then need none of their own. If relations form a network, as in tables of two dimensions with at most one
+    For each primary, the one with the largest requirement first, find the cheapest deviation by its level, where cells that are
+    suppressed already cost nothing, and suppress every cell that deviates. A deviation often shows other primaries to be safe as
+    well; these need no deviation of their own. If relations form a network, as in tables of two dimensions with at most one
     hierarchy, deviations are flows along cheapest paths, otherwise solutions of linear programs.
     """
 

@@ -32,12 +32,12 @@ class _Defence:
 
 
 class Pattern:
-    """The cells suppressed so far: at first those that must be, and the cells of ``start``.
+    """The cells suppressed so far: at first the cells that must be suppressed, and those of ``start``.
 
     ``price`` is what suppressing a cell costs, by default its cost in the problem; ``among`` are the cells that may be
-    suppressed, by default all that the problem allows. ``deviations`` are known ones of the starting pattern, per attacker.
-    If ``lenient``, sensitive cells that cannot be protected are left unprotected instead of raising an error. With
-    ``few_targets`` per attacker, deviations are searched at once, without an audit first.
+    suppressed, by default all that the problem allows. ``deviations`` are known deviations of the starting pattern, per attacker.
+    If ``lenient``, sensitive cells that cannot be protected stay unprotected, and no error is raised. With ``few_targets``,
+    deviations are searched at once; otherwise an audit first finds the cells that need none.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Pattern:
             pass
 
     def _grown(self, run: Run) -> bool:
-        """False if a secondary cannot be protected: the pattern starts again without it."""
+        """One attempt to grow. False if a secondary cannot be protected: the pattern starts again without that cell."""
         problem = self.problem
         if not self.few_targets:  # primaries that protect each other need no secondaries
             for defence, cells in zip(self.defences, safe_cells(problem, self.forced), strict=True):
@@ -96,7 +96,7 @@ class Pattern:
         done = np.zeros(len(problem), dtype=bool)
         for defence, deviations in zip(self.defences, self.known, strict=False):
             for deviation in deviations:
-                if self.suppressed[deviation.cells].all():  # unless one of the cells is unprotectable
+                if self.suppressed[deviation.cells].all():  # false if one of the cells was found unprotectable
                     defence.evidence.add(deviation)
         if self.start.any() and not any(self.known):
             safe = safe_cells(problem, self.suppressed)
@@ -146,7 +146,7 @@ class Pattern:
         return np.asarray(np.any([self.problem.protected(d.attacker, self.suppressed) for d in self.defences], axis=0))
 
     def _protect(self, p: int, defence: _Defence) -> bool:
-        """Suppress cells until ``p`` is protected from one attacker; False if it cannot be, and need not be suppressed."""
+        """Suppress cells until ``p`` is protected from one attacker; False if it cannot be protected and may be published."""
         if defence.evidence.suffices(p):
             return True
         n_known = len(defence.evidence.deviations)
@@ -155,7 +155,7 @@ class Pattern:
             return False
         if found is None and self.lenient:
             defence.evidence.exclude(p)
-            # Deviations for some of its levels are known now: other cells may rely on them, so their cells are suppressed.
+            # Deviations found for some of its levels stay known and may protect other cells, so their cells are suppressed.
             found = defence.evidence.deviations[n_known:]
         if found is None:
             raise self._error(p, defence.attacker)
@@ -185,7 +185,7 @@ class Pattern:
         )
 
     def _unprotectable_cells_that_protect(self, p: int, attacker: Attacker) -> list[int]:
-        """The unprotectable cells that a cell needs for its protection; empty if they do not protect it either."""
+        """The unprotectable cells that the protection of a cell needs; none if even they do not protect it."""
         if not self.unprotectable:
             return []
         among = self.among.copy()
