@@ -194,7 +194,7 @@ class _Trial:
         return self._cache[key]
 
     def _probability(self, value: FloatArray) -> tuple[float, float]:
-        """The same for the values of all cells; zero if rules, costs or the method reject the table."""
+        """As :meth:`probability`, for the values of all cells. It is zero if rules, costs or the method reject the table."""
         try:
             problem = self.recipe.problem(self.public, value, self.rng)
         except DiscreetError:

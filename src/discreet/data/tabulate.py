@@ -221,9 +221,7 @@ def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, local: b
         digits = max(digits, sum_digits + places[field])
         if available < 6 or ahead + places[field] < 6:
             raise InputError(f"The numbers in column {name or weight!r} are too large or too small. Change the unit.")
-        valid = ibis.ifelse(
-            number.abs() <= largest, number, ibis.null("float64")
-        )  # records left out may have larger numbers
+        valid = ibis.ifelse(number.abs() <= largest, number, ibis.null("float64"))  # dropped records may be larger
         return valid.cast(f"decimal({DECIMAL_DIGITS}, {places[field]})")
 
     fields = {f"d{d}": as_text(source[name]) for d, name in enumerate(columns.by)}
