@@ -26,7 +26,7 @@ MIN_INDEPENDENT_DRAWS = 39  # the range of n draws contains the next one with pr
 MAX_INDEPENDENT_DRAWS = 400  # at which trying ends: the standard error of a 2.5 percent tail is 0.8 percentage points
 MAX_ENUMERATED_TABLES = 5_000  # tried one by one; of more tables a sample is tried
 TABLES_BEFORE_FORECAST = 50  # tried before it is forecast whether the time suffices
-MAX_RUNS_PER_TABLE = 20  # with fresh secrets, for methods whose draws are not known; runs are what takes time
+MAX_RUNS_PER_TABLE = 20  # with fresh secrets, for methods whose draws are not known; nearly all time goes into runs
 APPROXIMATE_MATCH_WIDTH = 0.15  # of an interval: drawn ends closer than this match; smaller values keep too few runs
 REPEATED_RUN_TOLERANCE = 1e-9  # relative difference between published numbers of two runs with the same input
 CUMULATION_TOLERANCE = 1e-12  # of sums of up to 5,000 probabilities
@@ -88,10 +88,11 @@ def replay(
     If there are at most 5,000 congruent tables of integers, all are tried in random order; otherwise ``draws`` of them in each
     of four chains, by hit-and-run and rounded to the last digit. All are equally likely a priori, and contributions are
     uniformly random shares of their cells. For a random method with an unknown secret, a table is weighted by the probability
-    of the publication. That is computed if it is known; or, if the draws of the method are known, it is the probability
-    that the sensitive cell is drawn to its published value, provided that a run with such a draw leads to the publication; or it
-    is the share of runs with fresh secrets that lead to it approximately. Trying ends when enough tables are kept, when the
-    ``budget`` is used up, or when it would clearly be used up before 39 are kept.
+    of the publication. If there is a formula for this probability, it is used. Otherwise, if it is known how the method draws,
+    the probability is that of a draw of the published value of the sensitive cell, times the share of such draws with which
+    a run leads to the publication. Otherwise it is the share of runs with fresh secrets that lead approximately to the
+    publication. Trying ends when enough tables are kept, when the ``budget`` is used up, or when it would clearly be used up
+    before 39 tables are kept.
     """
     if draws < 10 or not 0 < share < 1:
         raise InputError("At least 10 draws are needed, and a share between 0 and 1.")
@@ -193,7 +194,7 @@ class _Trial:
         return self._cache[key]
 
     def _probability(self, value: FloatArray) -> tuple[float, float]:
-        """Tables that rules, costs or the method reject lead to no publication."""
+        """As :meth:`probability`, for the values of all cells. It is zero if rules, costs or the method reject the table."""
         try:
             problem = self.recipe.problem(self.public, value, self.rng)
         except DiscreetError:
@@ -213,7 +214,7 @@ class _Trial:
         return leads, leads
 
     def _leading_share(self, problem: Problem, drawn: Drawing) -> float:
-        """The share of the draws that lead to the publication, by bisection: those that do come first."""
+        """The share of the draws that lead to the publication, by bisection; the draws that lead to it are first in order."""
         draws = len(drawn.numbers)
         if not drawn.probability or not self._draw_leads(problem, drawn, 0):
             return 0.0
@@ -293,7 +294,7 @@ def _equivalent_tables(weight: FloatArray) -> float:
 
 
 def _is_hopeless(independent: float, tried: int, trials: int, budget: Budget, started: float) -> bool:
-    """Whether the budget will be used up before enough tables are kept or all are tried, judged by those after the first."""
+    """Whether the budget will be used up before enough tables are kept or all are tried, by the time taken after the first."""
     if budget.seconds is None:
         return False
     seconds_each = (budget.spent - started) / (tried - 1)

@@ -180,9 +180,10 @@ def linear_audit(
 ) -> Audit:
     """Audit a protection against readers who do not know whether cells are integers.
 
-    ``cells`` defaults to all that must be protected from the attacker in question: primaries, and suppressed ones with levels.
-    With ``intervals=False`` only the verdict is computed, which is faster. With ``certify`` the congruent tables that prove
-    it are kept for a certificate. Work is spread over an ``executor``, if there is one; the result is exactly the same.
+    ``cells`` defaults to all that must be protected from each attacker, see
+    :func:`~discreet.inference.requirements.cells_to_protect`. With ``intervals=False`` only the verdict is computed, which is
+    faster. With ``certify`` the congruent tables that prove the verdict are kept for a certificate. Work is spread over an
+    ``executor``, if there is one; the result is exactly the same.
     """
     progress = progress or Silent()
     if protection.problem.digest != problem.digest:
@@ -293,7 +294,7 @@ class _Auditor:
         safe = _suffices(task, reach) & ~published_primaries(problem, protection)[targets]
         value = problem.table.value
         lower, upper = (_rounded_ends(value, targets, deviation) for deviation in (-reach[0], reach[1]))
-        # In spite of rounding error, the interval contains the true value and lies within the bounds known before.
+        # Correct rounding errors: the interval must contain the true value and lie within the prior bounds.
         lowest, highest = (bound[targets] for bound in value_limits(protection, attacker))
         lower = np.minimum(np.maximum(lower, lowest), value[targets])
         upper = np.maximum(np.minimum(upper, highest), value[targets])
@@ -352,7 +353,7 @@ class _Auditor:
             for k, chosen in enumerate(left)
             for i in range(0, len(chosen), TARGETS_PER_CHUNK)
         ]
-        # Each chunk starts from the survey alone, so that their order has no effect.
+        # Each chunk starts from the survey alone, so that the order of the chunks has no effect.
         to_settle = [(searched[k], surveyed[k], chosen) for k, chosen in chunks]
         findings = [found.copy() for found in surveyed]
         for (k, chosen), settled in zip(chunks, in_order(self.executor, _settle, to_settle), strict=True):
@@ -363,8 +364,8 @@ class _Auditor:
     def _from_neighbourhoods(self, component: Component) -> ComponentFindings:
         """The findings from larger and larger neighbourhoods of the targets that are still open.
 
-        If one program for the component is feasible, a size is used only if it is much smaller than the component and settles
-        at least half of some targets on which it is tried.
+        If the component is small enough for a single program, a size is used only if it is much smaller than the component and
+        settles at least half of some targets on which it is tried.
         """
         found = initial_findings(component)
         is_large = len(component.low) > LARGE_COMPONENT_COLUMNS
@@ -433,7 +434,7 @@ def _suffices(task: _Task, reach: FloatArray) -> BoolArray:
 
 
 def _is_undecided(task: _Task, reach: FloatArray, limit: FloatArray) -> BoolArray:
-    """The targets whose verdict, or interval if required, depends on where between reach and limit the truth is."""
+    """The targets whose verdict, or interval if required, depends on how far between reach and limit they can deviate."""
     least, most = reach * (1 - tolerances.EXACT_DECISION_MARGIN), limit * (1 + tolerances.EXACT_DECISION_MARGIN)
     undecided = _suffices(task, least) != _suffices(task, most)
     if task.intervals:
@@ -444,7 +445,7 @@ def _is_undecided(task: _Task, reach: FloatArray, limit: FloatArray) -> BoolArra
 def _joined_components(
     reduced: PresolvedSystem, columns: IntArray, is_round: bool
 ) -> Iterator[tuple[IntArray, sparse.csr_array]]:
-    """The connected components with targets; small ones with round numbers are joined, to save programs."""
+    """The connected components with targets; if values have few digits (``is_round``), small ones are joined to save programs."""
     small: list[tuple[IntArray, sparse.csr_array]] = []
     for members, relations in components(reduced.relations, np.ones(len(reduced.low), dtype=bool)):
         begin, end = np.searchsorted(columns, members, "left"), np.searchsorted(columns, members, "right")

@@ -83,7 +83,7 @@ def certificate(
     for k, attacker in enumerate(audited):
         cells, evidence = checked.cell[checked.attacker == k], checked.evidence[k]
         exact = np.full(len(cells), checked.exact)
-        if k == 0:  # also the other suppressed cells, which only must not be exactly computable
+        if k == 0:  # also the other suppressed cells, which need only not be exactly computable
             cells, evidence = np.concatenate([cells, checked.others]), evidence.joined(checked.evidence[-1])
             exact = np.concatenate([exact, np.zeros(len(checked.others), dtype=bool)])
         proofs.append(_Prover(problem, protection, attacker, evidence, cells, exact).prove(progress, done))
@@ -215,7 +215,7 @@ class _Prover:
 
 
 def _normalized(table: ExactDeviation | None) -> ExactDeviation | None:
-    """The deviation; if it consists of a single cell, by 1, because any other amount proves the same."""
+    """The deviation; if only one cell deviates, then by 1, because any other amount proves the same."""
     return table if table is None or len(table.cells) != 1 else ExactDeviation(table.cells, (1,), 1)
 
 

@@ -1,6 +1,6 @@
 """Tabulation of microdata: all cells at all levels of the hierarchies.
 
-Records are read and checked by Ibis expressions, which run in DuckDB or in the backend of the caller; ``aggregate`` adds them up.
+Ibis expressions read and check the records, in DuckDB or in the backend of the caller; the module ``aggregate`` adds them up.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def tabulate(
     contributions: bool | None = None,
     recode: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Table:
-    """The table of the sums of microdata with all totals, and per cell the number of contributors and the largest contributions.
+    """The table of microdata: of every cell and total the sum, the number of contributors and the largest contributions.
 
     ``data`` is a CSV or Parquet file, a pandas or polars data frame, a pyarrow table, or an Ibis table, which is processed by
     its own backend. ``by`` names the columns to classify by, each with a ``Hierarchy``, or ``None`` for a flat one over the
@@ -57,10 +57,11 @@ def tabulate(
     record with neither is a contributor without a name. Without ``response`` the table counts contributors, or records if
     there is no ``contributor`` column.
 
-    Values and ``extra`` sums are weighted. The ``top`` largest contributions are net of all records of a contributor in the
-    cell. They are weighted if ``weights`` are ``"known"``, as a reader can divide by a known weight, and as reported if weights
-    are ``"secret"``. ``request`` marks contributors who requested protection; one marked record suffices. With
-    ``count_zeros=False`` contributors whose net contribution to a cell is zero are excluded from its count and its largest.
+    Values and ``extra`` sums are weighted. A contribution is the sum of all records of a contributor in a cell; the ``top``
+    largest are kept. They are weighted if ``weights`` are ``"known"``, as a reader can divide by a known weight, and as
+    reported if weights are ``"secret"``. ``request`` marks contributors who requested protection; one marked record suffices.
+    With ``count_zeros=False`` contributors whose contribution to a cell is zero are excluded from its number of contributors
+    and from its largest contributions.
 
     Codes that are not in their hierarchy raise an error; with ``unknown="drop"`` their records are left out.
 
@@ -68,7 +69,7 @@ def tabulate(
     respondent: all of them for contributors in several base cells, and the ``top`` largest of each cell for others. The default
     is to keep them if there is a ``response`` and contributors or holdings are named.
 
-    ``recode`` gives, by column, the codes of the records that are replaced before anything else, and their replacements.
+    ``recode`` gives for each column the codes that are replaced in the records before all else, and their replacements.
     """
     by, extra = [by] if isinstance(by, str) else by, [extra] if isinstance(extra, str) else extra
     columns = Columns(tuple(by), response, weight, tuple(extra), contributor, holding, request)
@@ -220,7 +221,7 @@ def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, local: b
         digits = max(digits, sum_digits + places[field])
         if available < 6 or ahead + places[field] < 6:
             raise InputError(f"The numbers in column {name or weight!r} are too large or too small. Change the unit.")
-        valid = ibis.ifelse(number.abs() <= largest, number, ibis.null("float64"))  # dropped records are not checked
+        valid = ibis.ifelse(number.abs() <= largest, number, ibis.null("float64"))  # dropped records may be larger
         return valid.cast(f"decimal({DECIMAL_DIGITS}, {places[field]})")
 
     fields = {f"d{d}": as_text(source[name]) for d, name in enumerate(columns.by)}
@@ -261,7 +262,7 @@ def _table(dimensions: Mapping[str, Hierarchy], plan: AggregationPlan, found: Ce
         full[place] = cells[name]
         return full
 
-    # A holding is named by its id, unless a contributor has the same one.
+    # A holding is named by its id; if a contributor has the same id, with the word holding after it.
     both = names.name.duplicated(keep=False) & (names.held > 0)
     names = names.assign(name=names.name.where(~both, names.name + " (holding)")).sort_values("name", ignore_index=True)
     places = cells[plan.codes].assign(place=place)

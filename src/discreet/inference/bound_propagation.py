@@ -1,4 +1,4 @@
-"""Bounds that follow from one relation at a time ("unpicking", the shuttle algorithm), until they no longer change."""
+"""Bounds tightened by one relation at a time, until they no longer change (the shuttle algorithm, or "unpicking")."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def propagate_terms(
     low, high = bounds[:n], bounds[n:]
     for _ in range(rounds):
         least, most = weight * bounds[at_least], weight * bounds[at_most]
-        # Sums of terms of very different sizes lose digits: bounds are widened by as much as rounding may have taken.
+        # Sums of terms of very different sizes lose digits: bounds are widened by the largest possible rounding error.
         infinite = np.isinf(least), np.isinf(most)
         sizes = [
             np.abs(np.where(i, 0.0, term) if i.any() else term) for term, i in zip((least, most), infinite, strict=True)

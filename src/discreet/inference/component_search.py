@@ -19,11 +19,11 @@ from discreet.inference.deviations import ComponentFindings, Deviation
 from discreet.inference.integer_system import MAX_INTEGER_SUM, IntegerSystem
 from discreet.inference.max_flow import Network, fits_integers, network, search_network
 
-SIMPLEX_STEPS_PER_ROUND = 5_000  # steps of the simplex method after which a program for many columns shows its progress
-FIRST_SIMPLEX_STEPS = 1_000  # steps for a verdict, after which tables near the true one are usually found faster
+SIMPLEX_STEPS_PER_ROUND = 5_000  # after which the vertex of a program for many columns is examined
+FIRST_SIMPLEX_STEPS = 1_000  # for a verdict; after these, the nearest table that suffices is usually found faster
 TARGETS_PER_CHUNK = 128  # targets per task; fixed, so that results do not depend on the number of workers
-MULTIPLIER_DENOMINATORS = (2520, 2**40)  # 2520 covers the simple fractions that multipliers mostly are
-MIN_NETWORK_WORK = 10_000  # columns × targets from which on loading the compiled network algorithm pays
+MULTIPLIER_DENOMINATORS = (2520, 2**40)  # 2520 is a multiple of 1 to 10, the usual denominators of multipliers
+MIN_NETWORK_WORK = 10_000  # columns × targets; with less, loading the compiled network algorithm does not pay
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,13 +42,13 @@ class Component:
     sliding: FloatArray  # (targets,): required sum of the deviations down and up
     value_unit: float  # unit of the last digit of the values in the table; 0 if they have too many digits
     intervals: bool  # whether to compute the farthest deviations, or only what the verdict needs
-    certify: bool  # whether to keep the deviations that prove it
+    certify: bool  # whether to keep the deviations that prove the result
 
 
 def survey(component: Component, before: ComponentFindings | None = None) -> ComponentFindings:
     """Settle as many targets as possible together: by network flows, or by programs with many targets in the objective.
 
-    ``before`` contains findings from neighbourhoods, which networks do not need.
+    ``before`` contains findings from neighbourhoods; if it is given, the component is not tried as a network.
     """
     c = component
     if before is None:
@@ -91,7 +91,8 @@ def settle(
 ) -> ComponentFindings:
     """Settle the chosen targets one by one; ``tables`` of the result are only those that ``found`` does not contain.
 
-    With ``nearest_first`` the tables nearest to the true one are tried before vertices, not only if a vertex is not proven.
+    With ``nearest_first`` the tables nearest to the true one are tried before vertices, otherwise after vertices that take many
+    steps or cannot be proven.
     """
     c = component
     of_chosen = replace(c, targets=c.targets[chosen], level=c.level[:, chosen], sliding=c.sliding[chosen])
@@ -199,7 +200,7 @@ class _ComponentSearch:
                 candidates = tables.maximize_sum(columns, SIGN[side], goal, weight, SIMPLEX_STEPS_PER_ROUND)
                 for candidate in candidates:
                     self.credit(candidate)
-                    if not candidate.proven:  # then later vertices of this program are not proven either
+                    if not candidate.proven:  # then later vertices of this program cannot be proven either
                         break
                 candidates.close()
                 self.starts.append(tables.starting_vertex(candidate))
@@ -293,7 +294,7 @@ class _ComponentSearch:
 def _units_and_slacks(stake: float, limit: float) -> list[tuple[float, float]]:
     """Further units of the program, each with the largest slack of other cells, in the order in which they are tried.
 
-    Slacks far larger than the required deviation make it inaccurate.
+    Slacks far larger than the required deviation make the program inaccurate.
     """
     at_limit = [(limit, np.inf)] if 0 < limit < np.inf else []
     return [*at_limit, (stake, np.inf), (stake, 1e9 * stake), (stake, 1e6 * stake)] if stake > 0 else at_limit

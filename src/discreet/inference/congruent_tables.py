@@ -69,8 +69,9 @@ class CandidateDeviation:
 class CongruentTables:
     """The congruent tables of one component, as a linear program whose objective changes from call to call.
 
-    Solvers satisfy relations and bounds up to a tolerance, which relations may amplify without limit. So bounds are rounded
-    to a grid, on which vertices are simple fractions, and a table is proven congruent by adding up integers.
+    Solvers satisfy relations and bounds only up to a tolerance, and relations may amplify such errors without limit. So
+    bounds are rounded to multiples of a unit, the grid. Vertices are then simple fractions, and sums of integers prove that
+    a table is congruent.
     """
 
     def __init__(self, relations: sparse.csr_array, low: FloatArray, high: FloatArray, scale: float = 1.0) -> None:
@@ -89,7 +90,7 @@ class CongruentTables:
 
     @contextmanager
     def narrowed(self, cells: IntArray, low: FloatArray, high: FloatArray) -> Iterator[None]:
-        """A context in which some cells have less slack; tables that are congruent in it are congruent anyway."""
+        """A context in which some cells have less slack; tables that are congruent in it are also congruent outside it."""
         before = [bound[cells] for bound in (self.low, self.high, self._lower, self._upper)]
         self.low[cells], self.high[cells] = np.maximum(before[0], low), np.minimum(before[1], high)
         on_grid = np.ceil(self.low[cells] * self.grid.scale), np.floor(self.high[cells] * self.grid.scale)
@@ -110,10 +111,11 @@ class CongruentTables:
         starts: Sequence[StartingVertex] = (),
         steps: int | None = None,
     ) -> CandidateDeviation:
-        """The deviation that takes ``cell`` farthest up (``sign`` 1) or down (−1), but not beyond ``goal``; it is bounded.
+        """The deviation that takes ``cell`` farthest up (``sign`` 1) or down (−1), but not beyond ``goal``.
 
-        The search starts from the vertex in ``starts`` that takes the cell farthest, or from its last vertex. The deviation is
-        zero if the solver failed, or was stopped after ``steps``, and its last vertex cannot be proven.
+        On that side the deviation of the cell must be bounded. The search starts from the vertex in ``starts`` that takes the
+        cell farthest, without ``starts`` from the last vertex of the search before. The deviation is zero if no optimum was
+        found, because the solver failed or was stopped after ``steps``, and its last vertex cannot be proven.
         """
         if starts:
             self._model.start_from(max(starts, key=lambda start: sign * float(start.difference[cell])).basis)
@@ -167,7 +169,7 @@ class CongruentTables:
         return model
 
     def starting_vertex(self, candidate: CandidateDeviation) -> StartingVertex:
-        """The vertex at which the last search ended with this candidate."""
+        """The last vertex that the solver visited; the candidate is its deviation."""
         return StartingVertex(candidate.difference, self._model.basis())
 
     def maximize_all(self, cells: IntArray, signs: FloatArray, goals: FloatArray) -> CandidateDeviation:
@@ -178,7 +180,7 @@ class CongruentTables:
     def maximize_sum(
         self, cells: IntArray, sign: float | FloatArray, goal: FloatArray, weight: FloatArray, steps: int | None = None
     ) -> Generator[CandidateDeviation]:
-        """Maximize a weighted sum of deviations, none beyond its goal: a candidate after every ``steps``, the best one last."""
+        """Maximize a weighted sum of deviations, none beyond its goal: one candidate after every ``steps``, the best last."""
         self._model.set_cost(self._objective_cells, np.zeros(len(self._objective_cells)))
         self._model.set_cost(cells, sign * weight)
         self._objective_cells = cells
@@ -209,7 +211,7 @@ class CongruentTables:
         return CandidateDeviation(difference, proven, solution.optimal, solution.row_dual)
 
     def _proven(self, primal: FloatArray, correction: Correction) -> FloatArray | None:
-        """The difference of the congruent table next to a solution; None if no such table is found."""
+        """A congruent table close to a solution, as its difference from the true one; None if no such table is found."""
         proven = self.grid.congruent(primal * self._unit, correction)
         if proven is None:
             return None
@@ -236,7 +238,7 @@ def solver_time_limit(rows: sparse.csr_array) -> float:
 def unbounded_directions(
     relations: sparse.csr_array, low: FloatArray, high: FloatArray, cells: IntArray
 ) -> Iterator[FloatArray]:
-    """Proven unbounded directions, which contain every cell and side of ``cells`` that is unbounded.
+    """Proven unbounded directions. Together they contain each of ``cells`` on every side on which it is unbounded.
 
     An unbounded direction satisfies all relations and contains only cells without a bound on that side. The program for it
     limits every entry to 1, so all its numbers are of similar size, whatever the values in the table.
@@ -285,6 +287,6 @@ def unbounded_directions(
 
 
 def _representable(bound: FloatArray, scale: float) -> FloatArray:
-    """The bounds, with finite ones that the solver would take for infinite cut, which only reduces the slack."""
+    """The bounds; those so large that the solver would take them for infinite are reduced, which only reduces the slack."""
     most = min(1e15 * float(scale), np.finfo(float).max)
     return np.where(np.isfinite(bound), np.clip(bound, -most, most), bound)

@@ -29,7 +29,7 @@ STATUSES_BEST_FIRST = (
     "heuristic",
     "time_limit",
     "interrupted",
-)  # the worst is that of all tables
+)  # the status of all tables together is the worst of theirs
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class InPieces:
         if len(found) < 2:
             return self.method.protect(problem, run)
         suppressed = problem.status == Status.SUPPRESSED
-        if run.start is not None:  # for tables that are not yet protected
+        if run.start is not None:  # the pattern of tables that are not protected yet
             cells = np.concatenate(found)
             suppressed[cells] |= run.start[cells]
         reports: list[SolveReport] = []
@@ -96,7 +96,7 @@ class InPieces:
                 late.append(cells)
                 continue
             if run.budget.cancelled and (waiting or late):
-                raise KeyboardInterrupt  # the other tables are not protected
+                raise KeyboardInterrupt  # the other tables are not protected yet
             yield cells, done
 
 
@@ -109,7 +109,7 @@ class _Piece:
     run: Run
 
     def protect(self) -> Protection | None:
-        """The protection; None if the time was too short. The time counts from the start of this work, not from its sending."""
+        """The protection; None if the time was too short. The time counts from the start of the work in the other process."""
         budget = Budget(self.run.budget.seconds, self.run.budget.gap)
         try:
             return self.method.protect(self.problem, replace(self.run, budget=budget))
@@ -144,7 +144,10 @@ def _reduced_table(problem: Problem) -> Table:
 
 
 def _part_of_run(cells: IntArray, left: list[IntArray], run: Run) -> Run:
-    """The run for one bundle, with a share of the time proportional to its cells among all cells left; it can be pickled."""
+    """The run for one bundle, which can be sent to another process.
+
+    Its share of the time left is that of its cells among all cells left.
+    """
     budget = run.budget.share(len(cells) / sum(map(len, left)))
     return Run(run.seed, budget, start=None if run.start is None else run.start[cells], secret=run.secret)
 

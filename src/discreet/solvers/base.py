@@ -33,7 +33,7 @@ class Basis:
 
 @dataclass(frozen=True)
 class Solution:
-    """The result of a solve, as copies: the model may change afterwards.
+    """The result of a solve. Its arrays are copies, which stay the same when the model changes.
 
     For both directions of the objective, reduced cost = cost − rowsᵀ · row dual, and the row dual is the change of the objective
     if both sides of the row increase by one.
@@ -91,7 +91,7 @@ class Model(Protocol):
         """Change the objective of some columns, keeping the basis."""
 
     def suggest(self, primal: FloatArray) -> None:
-        """A solution of the integer program to start from."""
+        """Give a solution of the integer program, from which the next solve starts."""
 
     def maximize(self, yes: bool) -> None:
         """Choose the direction of the objective."""
@@ -117,5 +117,6 @@ class Model(Protocol):
     ) -> Solution:
         """Solve from the last basis, within limits of seconds, simplex iterations (``steps``) and branches (``nodes``) if given.
 
-        An integer program is solved when the relative difference between its best solution and its bound is at most ``gap``.
+        An integer program counts as solved if the relative difference between its best solution and its bound is at most
+        ``gap``.
         """

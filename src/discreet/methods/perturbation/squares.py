@@ -33,7 +33,7 @@ def least_squares(search: TableSearch, windows: Windows, start: FoundTable) -> t
 
 
 class _Squares(TableMaster):
-    """The master problem with one more column per cell: its square, bounded below by the linear pieces added so far."""
+    """The master program with one more column per cell: its square, bounded below by the linear pieces added so far."""
 
     def __init__(self, windows: Windows, seed: int) -> None:
         super().__init__(windows, np.where(windows.weight > 0, windows.weight, 0.0), seed=seed, squares=True)

@@ -36,10 +36,11 @@ class ForRespondents:
     """A suppression method, extended so that no aggregation of its pattern is sensitive for any respondent.
 
     A respondent is safe from some insiders if suppressed cells can deviate far enough within the bounds of these insiders (see
-    :class:`~discreet.inference.respondents.exposure_search.RespondentSearch`). So a group of insiders is a further attacker,
-    of the kind that every method protects against. There are too many groups to include all. So a quick method comes first,
-    and the insiders that learn too much from its pattern become attackers, until no respondent is exposed; then the method
-    itself, in the same way. Every safe pattern must withstand these attackers, so bounds and proofs of optimality are valid.
+    :class:`~discreet.inference.respondents.exposure_search.RespondentSearch`). So a group of insiders can be posed as a further
+    attacker, against which every method protects. There are too many groups to pose all of them. So the quick method makes
+    a pattern first. The insiders who learn too much from it become attackers, and the pattern is repaired, until no respondent
+    is exposed. Then the method itself does the same. Every safe pattern must withstand these attackers, so bounds and proofs
+    of optimality are valid.
     """
 
     method: Method
@@ -187,7 +188,7 @@ class Posed:
         return found
 
     def add(self, exposed: Sequence[RespondentExposure]) -> Problem:
-        """Add the insiders of these exposures as attackers; the problem with these attackers only is returned."""
+        """Add the insiders of these exposures as attackers, and return the problem with the added attackers only."""
         single: Attackers = {}
         joint: Joint = {}
         for one in exposed:
@@ -298,7 +299,7 @@ class Posed:
         """The original problem, with these attackers only."""
         n = len(self.original)
         no_levels = dict.fromkeys(("lower", "upper", "sliding"), np.zeros(n))
-        # The outsider has no prior bounds, because those of the insiders are in the units of each rule.
+        # The outsider has no prior bounds: insiders would share them, but bounds of insiders are in the units of their rule.
         unbounded = {"prior_lower": np.full(n, -np.inf), "prior_upper": np.full(n, np.inf)}
         posed = self.original.with_columns(**no_levels, **unbounded, others=tuple(attackers))
         return self._with_joint(posed, joint)
@@ -340,9 +341,10 @@ class Posed:
     def _with_joint(self, problem: Problem, joint: Joint) -> Problem:
         """The problem with further cells for respondents that dominate several cells.
 
-        One further cell stands for the contributions of such a respondent to all its cells. It can change for the attackers of
-        this respondent only, and all cells then change with it by their levels. One more cell per dominated cell is its
-        additional change, see :func:`~discreet.inference.respondents.exposure_search.with_joint_deviation`.
+        Each such respondent gets one further cell, for its contributions to all cells that it dominates. Only for the attackers
+        of this respondent can it deviate; each dominated cell then deviates by its level. Each dominated cell also gets a further
+        cell for what it deviates in addition, see
+        :func:`~discreet.inference.respondents.exposure_search.with_joint_deviation`.
         """
         for (rule, group, signs), one in joint.items():
             problem = self._with_one(problem, rule, group, np.array(signs), one)
