@@ -32,70 +32,6 @@ ROOMS = (
     ),
     *("public", "testing", "__main__"),
 )
-# Names of constants that are still defined in several modules, each with its own meaning: to be renamed.
-SHARED_CONSTANT_NAMES = {
-    "AMPLE",
-    "BATCH",
-    "BITS",
-    "CHUNK",
-    "COLD",
-    "DIGITS",
-    "DROP",
-    "ENOUGH",
-    "EXACT",
-    "FAR",
-    "FEW",
-    "FINE",
-    "FIRST",
-    "GAIN",
-    "HAIR",
-    "HEADER",
-    "LARGE",
-    "LARGEST",
-    "LEAST",
-    "LEVELS",
-    "LISTED",
-    "MANY",
-    "MOST",
-    "NEAR",
-    "NEARLY",
-    "NEVER",
-    "NODES",
-    "NOISE",
-    "NOISES",
-    "NOTHING",
-    "PARTS",
-    "PLACES",
-    "PROGRAMS",
-    "PROVEN",
-    "REACHED",
-    "REMEDY",
-    "ROAM",
-    "ROOM",
-    "ROUNDING",
-    "ROUNDS",
-    "SAME",
-    "SECONDS",
-    "SHARE",
-    "SIDES",
-    "SIGNS",
-    "SIMPLE",
-    "SLACK",
-    "SLIGHT",
-    "SMALL",
-    "SPREAD",
-    "STEPS",
-    "STILL",
-    "SUPPRESSION",
-    "SWEEPS",
-    "TINY",
-    "TRIAL",
-    "TRIES",
-    "UNTOLD",
-    "VIOLATED",
-    "WHOLE",
-    "WIDE",
-}
 ALIASES = {"FloatArray", "IntArray", "SmallIntArray", "BoolArray", "DOWN", "UP"}
 
 
@@ -218,5 +154,4 @@ def test_a_constant_is_defined_in_one_module():
     for name, tree in TREES.items():
         for constant in set(constants(tree)) - {"SIGN", "DOWN", "UP"}:
             places[constant].append(name)
-    several = {constant: where for constant, where in places.items() if len(where) > 1}
-    assert {constant: where for constant, where in several.items() if constant not in SHARED_CONSTANT_NAMES} == {}
+    assert {constant: where for constant, where in places.items() if len(where) > 1} == {}

@@ -15,7 +15,7 @@ from discreet.errors import NoSafePatternError, RuleError, some
 from discreet.methods.core.requirements import Requirement, requirements
 from discreet.problem import Problem, Status
 
-UNLIMITED_LEVELS = 1e3  # slack of this many of the largest level is treated as unlimited
+UNLIMITED_SLACK_LEVELS = 1e3  # slack of this many of the largest level is treated as unlimited
 WEIGHT_RANGE = 1e9  # widths cheaper than the costliest by more than this factor count as if they cost nothing
 MAX_LEAST_WIDTH = 9e14  # in usual levels: the solver takes no larger numbers
 LEAST_SHARE_OF_VALUE = 1e-6  # least width of a primary without levels if values have no last decimal
@@ -122,7 +122,7 @@ class IntervalSetting:
         level = np.where(primary | (free & ~barred), self._levels.max(axis=0), 0.0)
         level = level[level > 0]
         self.unit = float(np.median(level)) if len(level) else 1.0
-        unlimited = UNLIMITED_LEVELS * float(level.max(initial=0.0))
+        unlimited = UNLIMITED_SLACK_LEVELS * float(level.max(initial=0.0))
         fixed = np.where(treatment.fixed, np.stack([centre - treatment.lower, treatment.upper - centre]), np.inf)
         slacks = [np.stack([centre - each.lower, each.upper - centre]) for each in attackers]
         exact = (problem.status == Status.PUBLISHED) | barred

@@ -21,7 +21,9 @@ from discreet.methods.perturbation.windows import WINDOW_TOLERANCE, Windows
 from discreet.problem import Problem
 from discreet.protection import Protection
 
-SENSITIVE_WEIGHT = 100.0  # factor on the cost of sensitive cells in the first table: they come near the drawn values
+SENSITIVE_CHANGE_WEIGHT = (
+    100.0  # factor on the cost of sensitive cells in the first table: they come near the drawn values
+)
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class Perturbation:
         if drawn is not None and np.array_equal(drawn[cells], wanted[cells]) and search.is_safe(drawn):
             return FoundTable(drawn, windows.cost(drawn), 0.0, False)
         weight = np.where(windows.weight > 0, windows.unit / np.maximum(np.abs(problem.table.value), windows.unit), 0)
-        weight[cells] *= SENSITIVE_WEIGHT
+        weight[cells] *= SENSITIVE_CHANGE_WEIGHT
         master = TableMaster(windows, weight, reference=wanted, at_most=self.at_most, seed=search.run.seed)
         found = search.safe(master)
         if self.at_most is not None or not np.any(draws.in_the_middle(found.change) & ~draws.in_the_middle(wanted)):

@@ -18,6 +18,6 @@ def restrict(problem: Problem, cells: IntArray, rows: IntArray) -> Problem:
     names = tuple(map(str, cells.tolist()))
     small = Table({}, np.zeros((0, len(cells)), dtype=np.int32), table.value[cells], here, names=names, rhs=rhs)
     part = problem.only(cells, small)
-    # Attackers against whom none of these cells has a level do not matter here.
+    # Attackers that require no level of these cells are left out.
     others = tuple(attacker for attacker in part.others if attacker.levels is None or attacker.levels.any())
     return part.with_columns(others=others)

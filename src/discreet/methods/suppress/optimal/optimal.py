@@ -18,7 +18,7 @@ from discreet.progress import Budget
 from discreet.protection import Protection
 from discreet.solvers import DEFAULT_SOLVER, check_solver
 
-START_TIME_SHARE = 0.25  # of the time limit, for the starting pattern: a good one saves more time later
+FIRST_PATTERN_TIME_SHARE = 0.25  # of the time limit, for the starting pattern: a good one saves more time later
 MAX_EXPLANATION_SECONDS = 60.0  # to find out which published cells would have to be suppressed
 
 
@@ -57,7 +57,7 @@ class Optimal:
         if not search.has_tables:
             return None
         search.accept(Kelly().protect(problem, run).suppressed)  # the quickest method
-        return table_by_table(problem, run.without_keep(), START_TIME_SHARE) if search.easy else None
+        return table_by_table(problem, run.without_keep(), FIRST_PATTERN_TIME_SHARE) if search.easy else None
 
     def _infeasible(self, problem: Problem, forced: int) -> NoSafePatternError:
         """The error that there is no pattern, although each cell by itself can be protected."""
