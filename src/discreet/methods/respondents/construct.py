@@ -16,11 +16,13 @@ from discreet.errors import DiscreetError, NoSafePatternError, some
 from discreet.inference.respondents.exposure_search import RespondentExposure, with_joint_deviation
 from discreet.inference.respondents.insiders import Insiders, TargetGroup
 from discreet.inference.respondents.sensitivity import SensitivityMeasure, sensitivity_measures
-from discreet.methods.check import exposed_respondents
+from discreet.methods.check import exposed_respondents, safe_cells
 from discreet.methods.context import Run
 from discreet.methods.method import Method
-from discreet.methods.respondents.repair import grown, trimmed
 from discreet.methods.split import InPieces
+from discreet.methods.suppress.eliminate import eliminate
+from discreet.methods.suppress.evidence import KnownDeviations
+from discreet.methods.suppress.pattern import Pattern
 from discreet.problem import Problem, Status
 from discreet.progress import ENDED_EARLY
 from discreet.protection import Protection, suppress
@@ -28,6 +30,8 @@ from discreet.rules import parse_rules
 
 METHOD_TIME_SHARE = 0.6  # of the time left, for the method itself; the rest is for repairing its pattern
 COLUMNS_OF_RULES = ("status", "lower", "upper", "sliding", "prior_lower", "prior_upper")
+# Of an attacker: searching a deviation for each is faster than an audit (benchmarks/respondents.py).
+MAX_FEW_TARGETS = 3
 COST_TOLERANCE = 1e-9  # costs that differ by less than this share count as equal
 
 
@@ -396,3 +400,31 @@ def _attacker(
     levels = np.zeros((3, len(value)))
     levels[list(sides)] = need
     return Attacker(name, value - down, value + up, levels)
+
+
+def grown(problem: Problem, suppressed: BoolArray, run: Run) -> BoolArray:
+    """A pattern with the further secondaries that the attackers of this problem require; without a clean-up."""
+    longer = np.zeros(len(problem), dtype=bool)
+    longer[: len(suppressed)] = suppressed  # further cells of the problem keep their status
+    status = np.where(longer & (problem.status == Status.FREE), Status.SUPPRESSED, problem.status).astype(np.int8)
+    pattern = Pattern(problem.with_columns(status=status), run.seed, few_targets=True)
+    pattern.grow(run)
+    return np.asarray(pattern.suppressed[: len(suppressed)])
+
+
+def trimmed(problem: Problem, suppressed: BoolArray, run: Run) -> tuple[BoolArray, str]:
+    """A safe pattern after the clean-up, and the status of the clean-up."""
+    attackers = problem.attackers()
+    evidence = [KnownDeviations(problem, attacker) for attacker in attackers]
+    # Primaries that protect each other need no secondaries. For few targets deviations are searched when needed.
+    many = [number for number, attacker in enumerate(attackers) if _n_targets(problem, attacker) > MAX_FEW_TARGETS]
+    if many:
+        forced = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
+        safe = safe_cells(problem, forced, [attackers[number] for number in many])
+        for number, cells in zip(many, safe, strict=True):
+            evidence[number].settle(cells)
+    return eliminate(problem, suppressed, evidence, run)
+
+
+def _n_targets(problem: Problem, attacker: Attacker) -> int:
+    return int(np.count_nonzero(problem.levels(attacker).any(axis=0)))
