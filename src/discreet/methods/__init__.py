@@ -18,7 +18,11 @@ from discreet.methods.counts.small_counts import SmallCounts
 from discreet.methods.fallback import WithFallback, protect_or_explain
 from discreet.methods.intervals.first_model import IntervalsFirstModel
 from discreet.methods.intervals.intervals import Intervals
-from discreet.methods.method import Method, Traits, options_of, traits_of, uses_secret
+from discreet.methods.method import Method as Method
+from discreet.methods.method import Traits as Traits
+from discreet.methods.method import options_of as options_of
+from discreet.methods.method import traits_of as traits_of
+from discreet.methods.method import uses_secret as uses_secret
 from discreet.methods.never_computable import NeverComputable, restated
 from discreet.methods.perturbation.adjustment import Adjustment
 from discreet.methods.perturbation.first_model import PerturbationFirstModel
@@ -66,40 +70,6 @@ METHODS: Mapping[str, type[Method]] = {
     "combined": Combined,
 }
 SUPPRESSION = tuple(name for name, method in METHODS.items() if traits_of(method).suppresses)
-
-
-__all__ = [
-    "METHODS",
-    "SUPPRESSION",
-    "Adjustment",
-    "Auto",
-    "CellKey",
-    "Combined",
-    "ControlledRounding",
-    "ConventionalRounding",
-    "Elimination",
-    "FirstModel",
-    "Guided",
-    "Hypercube",
-    "Improve",
-    "Intervals",
-    "IntervalsFirstModel",
-    "Kelly",
-    "Method",
-    "Modular",
-    "Optimal",
-    "Perturbation",
-    "PerturbationFirstModel",
-    "RandomRounding",
-    "RoundingFirstModel",
-    "SmallCounts",
-    "Traits",
-    "options_of",
-    "protect",
-    "traits_of",
-    "uses_secret",
-    "with_options",
-]
 
 
 def with_options(name: str, **options: Any) -> Method:

@@ -17,19 +17,12 @@ from discreet.executors import in_order
 from discreet.methods.context import Run
 from discreet.methods.method import Method
 from discreet.problem import Problem, Status
-from discreet.progress import Budget, Silent
+from discreet.progress import ENDED_EARLY, Budget, Silent
 from discreet.protection import Protection, SolveReport, suppress
 
-MAX_CELLS_PER_BUNDLE = (
-    500  # of small tables: smaller bundles cost more overhead, and in larger ones every step takes longer
-)
-STATUSES_BEST_FIRST = (
-    "optimal",
-    "within_gap",
-    "heuristic",
-    "time_limit",
-    "interrupted",
-)  # the worst is that of all tables
+# Of small tables: smaller bundles cost more overhead, and in larger ones every step takes longer.
+MAX_CELLS_PER_BUNDLE = 500
+STATUSES_BEST_FIRST = ("optimal", "within_gap", "heuristic", *ENDED_EARLY)  # the worst is that of all tables
 
 
 @dataclass(frozen=True)

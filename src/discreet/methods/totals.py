@@ -69,9 +69,8 @@ def _steps(table: Table) -> Iterator[tuple[IntArray, sparse.csr_array, FloatArra
         ready = np.flatnonzero(is_sum & (parts @ missing == 0) & (totals @ missing > 0))
         if not len(ready):
             return
-        ready = ready[
-            np.argsort(n_parts[ready], kind="stable")
-        ]  # of several relations of a total, the one with the fewest parts
+        # Of several relations of a total, the one with the fewest parts.
+        ready = ready[np.argsort(n_parts[ready], kind="stable")]
         cells, first = np.unique(totals.indices[totals.indptr[ready]], return_index=True)
         rows = ready[first]
         yield cells.astype(np.int64), sparse.csr_array(parts[rows]), -table.rhs[rows]

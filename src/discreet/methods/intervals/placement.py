@@ -24,9 +24,7 @@ from discreet.problem import Problem, Status
 from discreet.protection import Protection
 from discreet.solvers import new_model
 
-SENSITIVE_WEIGHT = (
-    100.0  # of a shift of a sensitive cell by its width, as a multiple of the largest weight of another cell
-)
+SENSITIVE_WEIGHT = 100.0  # of a shift of a sensitive cell by its width, in largest weights of other cells
 LEAST_WEIGHT = 1e-3  # of shifts of suppressed and cheap cells, in units of the median weight
 SHIFT_IGNORED = 1e-9  # share of the median width: smaller shifts are noise of the solver
 TOLERATED_EXCESS = 0.5  # standard deviations by which more values than expected may lie in the middle
@@ -50,7 +48,7 @@ class Draw:
     @classmethod
     def of(cls, problem: Problem, treatment: Treatment, rounded: bool, rng: np.random.Generator) -> Draw:
         """A draw for all cells without a fixed interval."""
-        levels = strictest(problem)
+        levels = problem.strictest
         needs_protection = (problem.status == Status.PRIMARY) | ((problem.status == Status.FREE) & levels.any(axis=0))
         cells = np.flatnonzero(needs_protection & ~treatment.fixed)
         digits = digits_of(problem.table.value) if rounded else None
@@ -185,11 +183,6 @@ def _limits(
         low, high = np.maximum(low, -widths[DOWN]), np.minimum(high, widths[UP])
     fixed = (problem.status == Status.PUBLISHED) | barred
     return np.where(fixed, 0.0, np.minimum(low, 0.0)), np.where(fixed, 0.0, np.maximum(high, 0.0))
-
-
-def strictest(problem: Problem) -> FloatArray:
-    """The largest lower, upper and sliding level of each cell over all attackers."""
-    return np.asarray(np.max([problem.levels(attacker) for attacker in problem.attackers()], axis=0))
 
 
 def _with_levels(problem: Problem, levels: list[FloatArray]) -> Problem:

@@ -14,7 +14,7 @@ from discreet.errors import NoSafePatternError
 from discreet.guesses import cells_with_central_values
 from discreet.methods.context import Run
 from discreet.methods.intervals.choices import Choices
-from discreet.methods.intervals.placement import Draw, strictest
+from discreet.methods.intervals.placement import Draw
 from discreet.methods.intervals.prepare import INTERVALS_REMEDY, prepared
 from discreet.methods.intervals.publish import published
 from discreet.methods.intervals.recentre import recentred
@@ -175,7 +175,7 @@ def _noted(found: Protection, is_symmetric: bool) -> Protection:
     optimal, and there is no bound.
     """
     cells = found.problem.primaries
-    levels = strictest(found.problem)[:, cells]
+    levels = found.problem.strictest[:, cells]
     needed = np.maximum(levels[0] + levels[1], levels[2])
     width = (found.upper - found.lower)[cells]
     comparable = (needed > 0) & np.isfinite(width)

@@ -11,9 +11,7 @@ from discreet.problem import Problem
 MIN_WIDTH_FACTOR, MAX_WIDTH_FACTOR = 2.5, 5.0  # of the needed width; drawn with a triangular density of the logarithm
 MIN_SHARE_FROM_BOUND = 0.1  # least share of an interval between a known bound and the value, if the share is drawn
 MAX_SMALL_LEVEL = 2  # ticks: levels up to this size, as of small counts, are close to the least possible level
-MIN_REACHABLE_SHARE = (
-    0.45  # values that cannot reach this share of an interval from a known bound are close to the bound
-)
+MIN_REACHABLE_SHARE = 0.45  # values that cannot reach this share of an interval from a bound are close to it
 MIN_WIDTH_SHARE = 1e-6  # of the value: width that is needed without a level and without a last digit
 TICK_NOISE = 1e-9  # of a tick: rounding error of levels
 

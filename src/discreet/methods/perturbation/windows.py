@@ -12,7 +12,7 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.data.table import unit_of
 from discreet.errors import NoSafePatternError, RuleError, some
 from discreet.inference.integer_system import integer_weights, nonintegral_relations
-from discreet.methods.perturbation.announcement import Announcement, strictest
+from discreet.methods.perturbation.announcement import Announcement
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, publish_intervals
 
@@ -103,7 +103,7 @@ class Windows:
     def _with_slack(self) -> Windows:
         """Only values whose own interval leaves slack for the levels of the cell, whatever others do."""
         problem, value = self.problem, self.problem.table.value
-        lower, upper = (np.where(self._due(), level, 0.0) for level in strictest(problem))
+        lower, upper = (np.where(self._due(), level, 0.0) for level in problem.strictest[:2])
         # v − r ≤ a − lower and v + r ≥ a + upper, with r = base + slope · v
         most = (value - lower + self.base) / (1 - self.slope) - value
         least = (value + upper - self.base) / (1 + self.slope) - value

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from discreet.arrays import DOWN, UP, FloatArray, IntArray
@@ -11,26 +9,21 @@ from discreet.attackers import Attacker
 from discreet.inference.deviations import Deviation
 from discreet.inference.max_flow import Network
 from discreet.inference.tolerances import LEVEL_TOLERANCE
+from discreet.methods.suppress.deviation_flow_kernel import circulate, release, residual_network, search_state
 from discreet.methods.suppress.deviation_program import slacks
 from discreet.problem import Problem
-
-if TYPE_CHECKING:
-    from discreet.methods.suppress.deviation_flow_kernel import PricedResidualNetwork, SearchState
 
 
 class PricedNetwork:
     """A network of cells with the price of each; common to all attackers, who differ only in their prior bounds."""
 
     def __init__(self, net: Network, cells: IntArray, price: FloatArray) -> None:
-        # Imported here because it takes half a second.
-        from discreet.methods.suppress.deviation_flow_kernel import residual_network, search_state
-
         self.cells = cells
         self.column = np.full(len(price), -1)
         self.column[cells] = np.arange(len(cells))
         self.pinned = net.pinned
-        self.residual: PricedResidualNetwork = residual_network(net.tail, net.head, net.nodes, price[cells])
-        self.state: SearchState = search_state(net.nodes, len(cells))
+        self.residual = residual_network(net.tail, net.head, net.nodes, price[cells])
+        self.state = search_state(net.nodes, len(cells))
 
 
 class DeviationFlow:
@@ -51,8 +44,6 @@ class DeviationFlow:
 
     def release(self, cells: IntArray) -> None:
         """Set the price of these cells to zero, for all attackers."""
-        from discreet.methods.suppress.deviation_flow_kernel import release
-
         release(self.net.residual, self.net.column[cells])
 
     def move(self, p: int, side: int, level: float) -> Deviation | None:
@@ -79,8 +70,6 @@ class DeviationFlow:
 
     def _move(self, p: int, side: int, level: float, least: float = 0.0) -> tuple[float, Deviation]:
         """Change a cell by a level, or by the largest possible part of it, at least ``least``: the change and the deviation."""
-        from discreet.methods.suppress.deviation_flow_kernel import circulate
-
         if not level:
             return 0.0, Deviation(np.zeros(0, np.int64), np.zeros(0))
         arc = self.net.column[p]

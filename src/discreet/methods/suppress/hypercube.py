@@ -73,7 +73,7 @@ class _Boxes:
         # Down and up: the least slack and the largest levels over all attackers.
         self.slack = np.min([[value - attacker.lower, attacker.upper - value] for attacker in attackers], axis=0)
         self.slack[:, problem.status == Status.PUBLISHED] = 0.0
-        lower, upper, sliding = np.max([problem.levels(attacker) for attacker in attackers], axis=0)
+        lower, upper, sliding = problem.strictest
         self.level = np.stack([lower, np.maximum(upper, sliding - lower)]) * LEVEL_FACTOR
         self.suppressed = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
         self.price = np.where(self.suppressed, 0.0, problem.cost)

@@ -51,9 +51,8 @@ class Neighbourhoods:
         self.rows = search.problem.table.relations
         self.columns = sparse.csc_array(self.rows)
         self.rng = np.random.default_rng(search.seed)
-        self.tried = np.zeros(
-            len(search.problem), dtype=bool
-        )  # cells whose neighbourhood was tried and did not change since
+        # Cells whose neighbourhood was tried and did not change since.
+        self.tried = np.zeros(len(search.problem), dtype=bool)
 
     def descend(self) -> None:
         """Improve the incumbent until no neighbourhood has a cheaper pattern, or the time is over."""
