@@ -62,9 +62,9 @@ class InPieces:
         reduced = problem.with_columns(table=_reduced_table(problem))
         sent = [cells for cells in found if run.executor is not None and len(cells) <= MAX_CELLS_PER_BUNDLE]
         waiting = [cells for cells in found if run.executor is None or len(cells) > MAX_CELLS_PER_BUNDLE]
-        work = [_Piece(self.method, reduced.only(cells), _part_of_run(cells, found, run)) for cells in sent]
+        work = [(self.method, reduced.only(cells), _part_of_run(cells, found, run)) for cells in sent]
         late: list[IntArray] = []  # bundles whose share of the time was too short
-        for cells, protection in zip(sent, in_order(run.executor, _Piece.protect, work), strict=True):
+        for cells, protection in zip(sent, in_order(run.executor, _in_time, work), strict=True):
             if protection is None:
                 late.append(cells)
             else:
@@ -93,23 +93,16 @@ class InPieces:
             yield cells, done
 
 
-@dataclass(frozen=True)
-class _Piece:
-    """A bundle for another process."""
-
-    method: Method
-    problem: Problem
-    run: Run
-
-    def protect(self) -> Protection | None:
-        """The protection; None if the time was too short. The time counts from the start of this work, not from its sending."""
-        budget = Budget(self.run.budget.seconds, self.run.budget.gap)
-        try:
-            return self.method.protect(self.problem, replace(self.run, budget=budget))
-        except NoSafePatternError:
-            if not budget.over:
-                raise
-            return None
+def _in_time(work: tuple[Method, Problem, Run]) -> Protection | None:
+    """The protection of a bundle; None if the time was too short. It counts from the start of this work, not from its sending."""
+    method, problem, run = work
+    budget = Budget(run.budget.seconds, run.budget.gap)
+    try:
+        return method.protect(problem, replace(run, budget=budget))
+    except NoSafePatternError:
+        if not budget.over:
+            raise
+        return None
 
 
 def bundles(problem: Problem) -> list[IntArray]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import BoolArray
 from discreet.errors import RuleError, TableError, some
 from discreet.methods.combined.select import REST, select
 from discreet.problem import Problem, Status
@@ -42,44 +43,28 @@ def ways_of(problem: Problem, selections: Mapping[Way, str], given: Given) -> Wa
     for way, text in selections.items():
         if text.strip() != REST:
             cells = select(problem, text) & ~single
-            _refuse_twice(problem, ways, np.flatnonzero(cells & (ways != UNDECIDED)), way)
+            twice = cells & (ways != UNDECIDED)
+            earlier = Way(int(ways[np.argmax(twice)])).word if twice.any() else ""
+            message = "{n} cells are in both " + f"{earlier} and {way.word}" + ", e.g. {labels}. "
+            _refuse(problem, twice, message + "Each cell has one treatment: restrict one of the two.")
             ways[cells] = way
     rest = [way for way, text in selections.items() if text.strip() == REST]
     if len(rest) > 1:
         raise RuleError(f"Both {rest[0].word} and {rest[1].word} are 'rest': give conditions for one of them.")
     if rest:
         ways[ways == UNDECIDED] = rest[0]
-    _refuse_gaps(problem, ways)
+    remedy = f"Make one of {some(WORDS, 4)} {REST!r}."
+    _refuse(problem, ways == UNDECIDED, "No treatment is given for {n} cells, e.g. {labels}. " + remedy)
+    published = (problem.status == Status.PRIMARY) & (ways == Way.PUBLISH)
+    _refuse(problem, published, "{n} sensitive cells are in publish, e.g. {labels}. Choose another treatment for them.")
     return ways
 
 
-def _refuse_twice(problem: Problem, ways: Ways, cells: NDArray[np.int64], way: Way) -> None:
-    """Refuse cells that are in two selections."""
-    if len(cells):
-        labels = problem.table.labels(cells)
-        raise RuleError(
-            f"{len(labels):,} cells are in both {Way(int(ways[cells[0]])).word} and {way.word}, e.g. {some(labels)}. Each cell "
-            "has one treatment: restrict one of the two.",
-            labels,
-        )
-
-
-def _refuse_gaps(problem: Problem, ways: Ways) -> None:
-    """Refuse cells without a treatment, and sensitive cells that are to be published."""
-    undecided = np.flatnonzero(ways == UNDECIDED)
-    if len(undecided):
-        labels = problem.table.labels(undecided)
-        raise RuleError(
-            f"No treatment is given for {len(labels):,} cells, e.g. {some(labels)}. Make one of {some(WORDS, 4)} {REST!r}.",
-            labels,
-        )
-    published = np.flatnonzero((problem.status == Status.PRIMARY) & (ways == Way.PUBLISH))
-    if len(published):
-        labels = problem.table.labels(published)
-        raise RuleError(
-            f"{len(labels):,} sensitive cells are in publish, e.g. {some(labels)}. Choose another treatment for them.",
-            labels,
-        )
+def _refuse(problem: Problem, bad: BoolArray, fault: str) -> None:
+    """Refuse these cells; the message has their number and some of their labels in place of {n} and {labels}."""
+    if bad.any():
+        labels = problem.table.labels(np.flatnonzero(bad))
+        raise RuleError(fault.format(n=f"{len(labels):,}", labels=some(labels)), labels)
 
 
 def _given(problem: Problem, given: Given) -> Ways:

@@ -104,8 +104,7 @@ class CellKey:
 
     def _note(self, problem: Problem) -> str:
         guaranteed = self._limit - self.deviation
-        levels = [problem.levels(attacker)[:, problem.primaries] for attacker in problem.attackers()]
-        beyond = any(bool((level > guaranteed).any()) for level in levels)
+        beyond = np.any(problem.strictest[:, problem.primaries] > guaranteed)
         advice = f"; levels above {guaranteed} are not guaranteed" if beyond else ""
         return f"counts change by {self.deviation} at most, the published limit is {self._limit}{advice}"
 

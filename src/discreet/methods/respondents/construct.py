@@ -219,10 +219,19 @@ class Posed:
         return self._problem([*self._conditional, *self._single(single)], joint)
 
     def trimmed(self, suppressed: BoolArray, run: Run) -> tuple[BoolArray, str]:
-        """A pattern after a clean-up against all attackers known so far, and the status of the clean-up."""
-        longer = np.isin(self.problem.status, (Status.PRIMARY, Status.SUPPRESSED))
+        """A safe pattern after a clean-up against all attackers known so far, and the status of the clean-up."""
+        problem, attackers = self.problem, self.problem.attackers()
+        evidence = [KnownDeviations(problem, attacker) for attacker in attackers]
+        forced = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
+        # Primaries that protect each other need no secondaries. For few targets deviations are searched when needed.
+        n_targets = [np.count_nonzero(problem.levels(attacker).any(axis=0)) for attacker in attackers]
+        many = [number for number, n in enumerate(n_targets) if n > MAX_FEW_TARGETS]
+        safe = safe_cells(problem, forced, [attackers[number] for number in many]) if many else []
+        for number, cells in zip(many, safe, strict=True):
+            evidence[number].settle(cells)
+        longer = forced.copy()
         longer[: len(suppressed)] |= suppressed
-        smaller, status = trimmed(self.problem, longer, run)
+        smaller, status = eliminate(problem, longer, evidence, run)
         return smaller[: len(suppressed)], status
 
     def restated_error(self, error: NoSafePatternError) -> NoSafePatternError:
@@ -305,7 +314,9 @@ class Posed:
         # The outsider has no prior bounds, because those of the insiders are in the units of each rule.
         unbounded = {"prior_lower": np.full(n, -np.inf), "prior_upper": np.full(n, np.inf)}
         posed = self.original.with_columns(**no_levels, **unbounded, others=tuple(attackers))
-        return self._with_joint(posed, joint)
+        for (rule, group, signs), one in joint.items():
+            posed = self._with_joint(posed, rule, group, np.array(signs), one)
+        return posed
 
     def _implies_cells(self) -> bool:
         """Whether protection of all contributions implies protection of cells.
@@ -341,20 +352,15 @@ class Posed:
         slack[base] = np.maximum(left, 0.0)
         return slack
 
-    def _with_joint(self, problem: Problem, joint: Joint) -> Problem:
-        """The problem with further cells for respondents that dominate several cells.
-
-        One further cell stands for the contributions of such a respondent to all its cells. It can change for the attackers of
-        this respondent only, and all cells then change with it by their levels. One more cell per dominated cell is its
-        additional change, see :func:`~discreet.inference.respondents.exposure_search.with_joint_deviation`.
-        """
-        for (rule, group, signs), one in joint.items():
-            problem = self._with_one(problem, rule, group, np.array(signs), one)
-        return problem
-
-    def _with_one(
+    def _with_joint(
         self, problem: Problem, rule: str, group: TargetGroup, signs: FloatArray, one: RespondentExposure
     ) -> Problem:
+        """The problem with further cells for a respondent that dominates several cells.
+
+        One further cell stands for its contributions to all these cells. It can change for the attackers of this respondent
+        only, and all cells then change with it by their levels. One more cell per dominated cell is its additional change, see
+        :func:`~discreet.inference.respondents.exposure_search.with_joint_deviation`.
+        """
         table, n, cells = problem.table, len(problem), np.array(one.cells)
         k = len(cells)
         need = -self.insiders[rule].rest(group, cells)
@@ -410,21 +416,3 @@ def grown(problem: Problem, suppressed: BoolArray, run: Run) -> BoolArray:
     pattern = Pattern(problem.with_columns(status=status), run.seed, few_targets=True)
     pattern.grow(run)
     return np.asarray(pattern.suppressed[: len(suppressed)])
-
-
-def trimmed(problem: Problem, suppressed: BoolArray, run: Run) -> tuple[BoolArray, str]:
-    """A safe pattern after the clean-up, and the status of the clean-up."""
-    attackers = problem.attackers()
-    evidence = [KnownDeviations(problem, attacker) for attacker in attackers]
-    # Primaries that protect each other need no secondaries. For few targets deviations are searched when needed.
-    many = [number for number, attacker in enumerate(attackers) if _n_targets(problem, attacker) > MAX_FEW_TARGETS]
-    if many:
-        forced = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
-        safe = safe_cells(problem, forced, [attackers[number] for number in many])
-        for number, cells in zip(many, safe, strict=True):
-            evidence[number].settle(cells)
-    return eliminate(problem, suppressed, evidence, run)
-
-
-def _n_targets(problem: Problem, attacker: Attacker) -> int:
-    return int(np.count_nonzero(problem.levels(attacker).any(axis=0)))
