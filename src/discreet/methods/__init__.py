@@ -35,9 +35,8 @@ from discreet.methods.split import InPieces
 from discreet.methods.suppress.auto import Auto
 from discreet.methods.suppress.elimination import Elimination
 from discreet.methods.suppress.first_model import FirstModel
-from discreet.methods.suppress.guided import Guided
 from discreet.methods.suppress.hypercube import Hypercube
-from discreet.methods.suppress.improve import Improve
+from discreet.methods.suppress.improve import Guided, Improve
 from discreet.methods.suppress.kelly import Kelly
 from discreet.methods.suppress.modular import Modular
 from discreet.methods.suppress.optimal.optimal import Optimal

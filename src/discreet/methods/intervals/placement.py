@@ -195,8 +195,7 @@ def _nearest(
 ) -> FloatArray:
     """The congruent shifts closest to the wanted ones; zero if the time is over."""
     cells = np.flatnonzero(low < high)
-    rows = sparse.csr_array(problem.table.relations[:, cells])
-    rows = sparse.csr_array(rows[np.diff(rows.indptr) > 0])
+    rows = problem.table.relations_of(cells)
     gap = -(rows @ wanted[cells])
     model = new_model("dual", seed=run.seed)
     model.load(

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy import sparse
 
 from discreet.arrays import DOWN, UP, FloatArray, IntArray
 from discreet.methods.check import Audit, audit_intervals
@@ -80,8 +79,7 @@ def _random_shift(
     span[moved] = (high - low)[moved]
     usual = float(np.median(span[span > 0])) if np.any(span > 0) else 1.0
     weight = np.where(span > 0, usual / np.where(span > 0, span, 1.0), 0.0) * rng.uniform(-1.0, 1.0, len(low))
-    rows = sparse.csr_array(setting.problem.table.relations[:, cells])
-    rows = sparse.csr_array(rows[np.diff(rows.indptr) > 0])
+    rows = setting.problem.table.relations_of(cells)
     zero = np.zeros(rows.shape[0])
     model = new_model("dual", seed=run.seed)
     model.load(weight[cells], low[cells] / usual, high[cells] / usual, rows, zero, zero)

@@ -41,37 +41,33 @@ def unbiased(grid: RoundingGrid, run: Run) -> FloatArray:
             labels,
         )
     # Suppressed cells may take any value, so the nodes at their ends are joined.
-    ends = (np.ones(int(suppressed.sum())), (net.tail[suppressed], net.head[suppressed]))
-    _, node = csgraph.connected_components(sparse.csr_array(ends, shape=(net.nodes, net.nodes)), directed=False)
+    joined = (np.ones(int(suppressed.sum())), (net.tail[suppressed], net.head[suppressed]))
+    _, node = csgraph.connected_components(sparse.csr_array(joined, shape=(net.nodes, net.nodes)), directed=False)
     moving = np.flatnonzero((part > 0) & ~suppressed)
     run.progress.stage("round", 1)
     full = round(float(grid.multiples.base[0]) * scale) if len(part) else 1
     amount = np.rint(part[moving] * full).astype(np.int64)
     chance = run.random("round", problem).random(len(moving))
     tail, head = (node[end[moving]].astype(np.int64) for end in (net.tail, net.head))
-    walk(tail, head, int(node.max(initial=-1)) + 1, amount, full, chance)
+    ends = np.concatenate([tail, head])
+    order = np.argsort(ends, kind="stable")
+    first = np.searchsorted(ends[order], np.arange(int(node.max(initial=-1)) + 2)).astype(np.int64)
+    _walk(tail, head, first, order % max(len(tail), 1), amount, full, chance)
     steps = np.zeros(len(part))
     steps[moving] = amount / full
     run.progress.update(1)
     return steps
 
 
-def walk(tail: IntArray, head: IntArray, nodes: int, amount: IntArray, full: int, chance: FloatArray) -> None:
-    """Change the amounts of all arcs along cycles until each is 0 or ``full``; ``chance`` has one number per arc.
-
-    At every node the amounts in and out differ by a multiple of ``full``, so that no path ends at a node with one open arc, an
-    arc between 0 and ``full``.
-    """
-    ends = np.concatenate([tail, head])
-    order = np.argsort(ends, kind="stable")
-    first = np.searchsorted(ends[order], np.arange(nodes + 1)).astype(np.int64)
-    _walk(tail, head, first, order % max(len(tail), 1), amount, full, chance)
-
-
 @compiled
 def _walk(
     tail: IntArray, head: IntArray, first: IntArray, arcs: IntArray, amount: IntArray, full: int, chance: FloatArray
 ) -> None:
+    """Change the amounts of all arcs along cycles until each is 0 or ``full``; ``chance`` has one number per arc.
+
+    ``arcs`` are those at each node, from its position in ``first`` on. At every node the amounts in and out differ by a multiple
+    of ``full``, so that no path ends at a node with one open arc, an arc between 0 and ``full``.
+    """
     nodes = len(first) - 1
     n_open = first[1:] - first[:-1]  # per node, the number of arcs that may be open
     place = np.full(nodes, -1, dtype=np.int64)  # per node, its position on the path
