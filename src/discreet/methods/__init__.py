@@ -137,8 +137,8 @@ def protect(
     in_force = level_of(problem, traits.suppresses, level)
     if not traits.suppresses and (start is not None or in_force.covers_respondents):
         raise InputError(f"The method {method.name!r} suppresses no cells: start= and level= are for suppression.")
-    if not traits.suppresses and traits.kind != "combined" and problem.withheld:
-        raise _not_withheld(method.name, problem.withheld)
+    if not traits.suppresses and traits.kind != "combined":
+        _refuse_not_withheld(method.name, problem.withheld)
     if traits.splits and getattr(method, "at_most", None) is None:
         method = InPieces(method)
     if traits.suppresses:
@@ -152,7 +152,9 @@ def protect(
     if not traits.suppresses:
         posed = problem.posed(suppresses=False, lists_zeros=traits.lists_zeros)
         found = restated(problem, protect_or_explain(method, posed, run))
-        _refuse_withheld(problem, found)
+        published = ~found.suppressed | found.has_interval
+        labels = [label for label in problem.withheld if published[problem.table.index(label)]]
+        _refuse_not_withheld(found.report.method, labels)
         if not uses_secret(method):
             return found
         return replace(found, report=replace(found.report, secret=run.secret.digits))
@@ -162,17 +164,11 @@ def protect(
     return found
 
 
-def _refuse_withheld(problem: Problem, found: Protection) -> None:
-    """Refuse a protection in which a cell that must be suppressed by decision has an interval or another value."""
-    published = ~found.suppressed | found.has_interval
-    labels = [label for label in problem.withheld if published[problem.table.index(label)]]
+def _refuse_not_withheld(method: str, labels: Sequence[str]) -> None:
+    """Refuse an interval or another value for cells that must be suppressed by decision, if there are any such cells."""
     if labels:
-        raise _not_withheld(found.report.method, labels)
-
-
-def _not_withheld(method: str, labels: Sequence[str]) -> InputError:
-    return InputError(
-        f"{some(list(labels))} is sensitive and set to 'suppressed' by hand, but the method {method!r} publishes an interval or "
-        "another value for it. Choose a suppression method, or remove the status set by hand.",
-        list(labels),
-    )
+        raise InputError(
+            f"{some(list(labels))} is sensitive and set to 'suppressed' by hand, but the method {method!r} publishes an interval "
+            "or another value for it. Choose a suppression method, or remove the status set by hand.",
+            list(labels),
+        )

@@ -11,7 +11,6 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.data.table import Table
 from discreet.errors import NoSafePatternError
 from discreet.executors import in_order
 from discreet.methods.context import Run
@@ -59,7 +58,9 @@ class InPieces:
 
         Bundles whose share of the time was too short are tried again at the end, with all the time left.
         """
-        reduced = problem.with_columns(table=_reduced_table(problem))
+        # Columns that suppression methods do not use are not sent to other processes.
+        unused = dict.fromkeys(("count", "top", "top_contributor", "requested"))
+        reduced = problem.with_columns(table=problem.table.with_columns(**unused, contributors=(), extra={}))
         sent = [cells for cells in found if run.executor is not None and len(cells) <= MAX_CELLS_PER_BUNDLE]
         waiting = [cells for cells in found if run.executor is None or len(cells) > MAX_CELLS_PER_BUNDLE]
         work = [(self.method, reduced.only(cells), _part_of_run(cells, found, run)) for cells in sent]
@@ -121,12 +122,6 @@ def bundles(problem: Problem) -> list[IntArray]:
         else:
             found.append([table])
     return [np.sort(np.concatenate(bundle)) for bundle in found]
-
-
-def _reduced_table(problem: Problem) -> Table:
-    """The table without columns that suppression methods do not use, to send less data to other processes."""
-    unused = dict.fromkeys(("count", "top", "top_contributor", "requested"))
-    return problem.table.with_columns(**unused, contributors=(), extra={})
 
 
 def _part_of_run(cells: IntArray, left: list[IntArray], run: Run) -> Run:

@@ -1,4 +1,4 @@
-"""The treatment of each cell."""
+"""The treatment of each cell, given by label or by conditions: ``finest``, ``region=Total``, ``region:1 & size:finest``."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import BoolArray
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.table import Table
 from discreet.errors import RuleError, TableError, some
-from discreet.methods.combined.select import REST, select
 from discreet.problem import Problem, Status
 
 
@@ -24,12 +25,10 @@ class Way(IntEnum):
     INTERVAL = 2  # as an interval, as narrow as possible
     ROUND = 3  # as the nearest multiple of a base
 
-    @property
-    def word(self) -> str:
-        return self.name.lower()
 
-
-WORDS = [way.word for way in Way]
+WORDS = [way.name.lower() for way in Way]  # in the order of their numbers
+REST = "rest"
+OR, AND = ";", "&"
 UNDECIDED = -1
 
 Given = str | Mapping[str, str] | Sequence[str] | None
@@ -44,13 +43,13 @@ def ways_of(problem: Problem, selections: Mapping[Way, str], given: Given) -> Wa
         if text.strip() != REST:
             cells = select(problem, text) & ~single
             twice = cells & (ways != UNDECIDED)
-            earlier = Way(int(ways[np.argmax(twice)])).word if twice.any() else ""
-            message = "{n} cells are in both " + f"{earlier} and {way.word}" + ", e.g. {labels}. "
+            earlier = WORDS[ways[np.argmax(twice)]] if twice.any() else ""
+            message = "{n} cells are in both " + f"{earlier} and {WORDS[way]}" + ", e.g. {labels}. "
             _refuse(problem, twice, message + "Each cell has one treatment: restrict one of the two.")
             ways[cells] = way
     rest = [way for way, text in selections.items() if text.strip() == REST]
     if len(rest) > 1:
-        raise RuleError(f"Both {rest[0].word} and {rest[1].word} are 'rest': give conditions for one of them.")
+        raise RuleError(f"Both {WORDS[rest[0]]} and {WORDS[rest[1]]} are 'rest': give conditions for one of them.")
     if rest:
         ways[ways == UNDECIDED] = rest[0]
     remedy = f"Make one of {some(WORDS, 4)} {REST!r}."
@@ -114,3 +113,57 @@ def _read(path: str) -> list[tuple[str, str, str]]:
     if wrong:
         raise RuleError(f"{wrong[0]}: expected a cell and one of {some(WORDS, 4)}.", wrong)
     return [(row[0], row[1], where) for row, where in rows[1:]]
+
+
+def select(problem: Problem, text: str) -> BoolArray:
+    """Cells that meet all conditions of one of the alternatives; no cells for an empty text."""
+    found = np.zeros(len(problem), dtype=bool)
+    for alternative in filter(None, map(str.strip, text.split(OR))):
+        found |= np.all([_condition(problem, part.strip()) for part in alternative.split(AND)], axis=0)
+    return found
+
+
+def _condition(problem: Problem, text: str) -> BoolArray:
+    table = problem.table
+    words = {
+        "all": np.ones(len(table), dtype=bool),
+        "finest": table.is_base,
+        "totals": ~table.is_base,
+        "sensitive": problem.status == Status.PRIMARY,
+    }
+    if text in words:
+        return np.asarray(words[text])
+    for number, (name, hierarchy) in enumerate(table.dimensions.items()):
+        for sign, pick in (("=", _code), (":", _level)):
+            rest = text.removeprefix(name).lstrip()
+            if text.startswith(name) and rest.startswith(sign):
+                return np.asarray(pick(name, hierarchy, rest[1:].strip())[table.codes[number]])
+    raise RuleError(f"{text!r} is not a condition on cells. {_help(table)}", [text])
+
+
+def _code(name: str, hierarchy: Hierarchy, code: str) -> BoolArray:
+    if code not in hierarchy:
+        raise RuleError(f"The dimension {name!r} has no code {code!r}. Its codes are {some(hierarchy.codes)}.", [code])
+    return np.asarray(np.arange(len(hierarchy)) == hierarchy.index(code))
+
+
+def _level(name: str, hierarchy: Hierarchy, level: str) -> BoolArray:
+    words: Mapping[str, BoolArray] = {"finest": hierarchy.is_leaf, "totals": ~hierarchy.is_leaf}
+    if level in words:
+        return np.asarray(words[level])
+    deepest = int(hierarchy.depth.max())
+    if not level.isdecimal() or int(level) > deepest:
+        raise RuleError(
+            f"{name}:{level} is not a level of the dimension {name!r}: give a number from 0 (the total) to {deepest}, "
+            "'finest' or 'totals'.",
+            [level],
+        )
+    return np.asarray(hierarchy.depth == int(level))
+
+
+def _help(table: Table) -> str:
+    names = list(table.dimensions)
+    example = f", {names[0]}=CODE, {names[0]}:LEVEL" if names else ""
+    dimensions = f" The dimensions are {some(names, 10)}." if names else " The table has no dimensions."
+    words = f"Choose from all, finest, totals, sensitive, rest{example}"
+    return f"{words}; join conditions with '&', alternatives with ';'.{dimensions}"

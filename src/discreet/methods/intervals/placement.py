@@ -17,7 +17,7 @@ from discreet.data.table import digits_of
 from discreet.guesses import CENTRAL_HALF_WIDTH, MAX_STANDARD_DEVIATIONS, midpoint_hits
 from discreet.methods.check import audit_intervals, exposed_cells
 from discreet.methods.context import Run
-from discreet.methods.intervals.positions import Ends, at_known_bounds, drawn_ends, sign_bounds
+from discreet.methods.intervals.positions import Ends, drawn_ends, sign_bounds
 from discreet.methods.intervals.prepare import open_table
 from discreet.methods.intervals.setting import Placement, Sides, Treatment
 from discreet.problem import Problem, Status
@@ -123,7 +123,9 @@ class Draw:
         problem, value = self.problem, self.problem.table.value
         known = sign_bounds(problem)
         sensitive = problem.status[self.cells] == Status.PRIMARY
-        inside = sensitive & ~at_known_bounds(self.ends, known[:, self.cells])
+        # Intervals from one known bound to the other give no information.
+        at_bounds = (self.ends[0] <= known[0, self.cells]) & (self.ends[1] >= known[1, self.cells])
+        inside = sensitive & ~at_bounds
         cells, lower, upper = self.cells[inside], self.ends[0][inside], self.ends[1][inside]
         low, high = _limits(problem, treatment, barred, widths)
         low[cells], high[cells] = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray
+from discreet.arrays import FloatArray
 from discreet.guesses import CENTRAL_HALF_WIDTH, HIT_RELATIVE_ERROR
 from discreet.problem import Problem
 
@@ -65,11 +65,6 @@ def sign_bounds(problem: Problem) -> FloatArray:
     would disclose it to other readers.
     """
     return np.stack([np.where(problem.prior_lower >= 0, 0.0, -np.inf), np.where(problem.prior_upper <= 0, 0.0, np.inf)])
-
-
-def at_known_bounds(ends: Ends, known: FloatArray) -> BoolArray:
-    """Intervals that give no information beyond the known bounds."""
-    return np.asarray((ends[0] <= known[0]) & (ends[1] >= known[1]))
 
 
 def _ticks(length: FloatArray, tick: float | None) -> FloatArray:

@@ -229,8 +229,7 @@ class Posed:
         safe = safe_cells(problem, forced, [attackers[number] for number in many]) if many else []
         for number, cells in zip(many, safe, strict=True):
             evidence[number].settle(cells)
-        longer = forced.copy()
-        longer[: len(suppressed)] |= suppressed
+        longer = forced | np.pad(suppressed, (0, len(problem) - len(suppressed)))
         smaller, status = eliminate(problem, longer, evidence, run)
         return smaller[: len(suppressed)], status
 
@@ -250,11 +249,9 @@ class Posed:
 
     def extended(self, start: BoolArray | None) -> BoolArray | None:
         """A starting pattern, extended to the cells of the posed problem."""
-        if start is None:
-            return None
-        longer = np.zeros(len(self.problem), dtype=bool)
-        longer[: len(self.original)] = start[: len(self.original)] & (self.original.status == Status.FREE)
-        return longer
+        n = len(self.original)
+        free = self.original.status == Status.FREE
+        return None if start is None else np.pad(start[:n] & free, (0, len(self.problem) - n))
 
     def protection(self, found: Protection, run: Run, suppressed: BoolArray, status: str) -> Protection:
         """A pattern for the original problem, with the report of the protection of the posed problem."""
@@ -410,8 +407,7 @@ def _attacker(
 
 def grown(problem: Problem, suppressed: BoolArray, run: Run) -> BoolArray:
     """A pattern with the further secondaries that the attackers of this problem require; without a clean-up."""
-    longer = np.zeros(len(problem), dtype=bool)
-    longer[: len(suppressed)] = suppressed  # further cells of the problem keep their status
+    longer = np.pad(suppressed, (0, len(problem) - len(suppressed)))  # further cells of the problem keep their status
     status = np.where(longer & (problem.status == Status.FREE), Status.SUPPRESSED, problem.status).astype(np.int8)
     pattern = Pattern(problem.with_columns(status=status), run.seed, few_targets=True)
     pattern.grow(run)
