@@ -10,7 +10,7 @@ import numpy as np
 from discreet.arrays import BoolArray, IntArray
 from discreet.attackers import Attacker
 from discreet.audit import Audit as Audit
-from discreet.audit import audit
+from discreet.audit import audit as audit
 from discreet.audit.audit import computable_cells as computable_cells
 from discreet.audit.respondents import RespondentChunk, in_chunks, search_chunks
 from discreet.audit.respondents import audit_respondents as audit_respondents
@@ -31,13 +31,6 @@ def verdicts(
 ) -> Audit:
     """Whether each protected cell is safe from each attacker, without exact audit intervals."""
     return audit(problem, protection, attackers=attackers, intervals=False, executor=executor, progress=progress)
-
-
-def audit_intervals(
-    problem: Problem, protection: Protection, cells: IntArray | None = None, executor: Executor | None = None
-) -> Audit:
-    """The exact audit intervals, by default of all protected cells."""
-    return audit(problem, protection, cells=cells, executor=executor)
 
 
 def is_safe(

@@ -44,8 +44,8 @@ def ways_of(problem: Problem, selections: Mapping[Way, str], given: Given) -> Wa
             cells = select(problem, text) & ~single
             twice = cells & (ways != UNDECIDED)
             earlier = WORDS[ways[np.argmax(twice)]] if twice.any() else ""
-            message = "{n} cells are in both " + f"{earlier} and {WORDS[way]}" + ", e.g. {labels}. "
-            _refuse(problem, twice, message + "Each cell has one treatment: restrict one of the two.")
+            fault = f"{{n}} cells are in both {earlier} and {WORDS[way]}, e.g. {{labels}}. "
+            _refuse(problem, twice, fault + "Each cell has one treatment: restrict one of the two.")
             ways[cells] = way
     rest = [way for way, text in selections.items() if text.strip() == REST]
     if len(rest) > 1:

@@ -15,7 +15,7 @@ from scipy import sparse
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.data.table import digits_of
 from discreet.guesses import CENTRAL_HALF_WIDTH, MAX_STANDARD_DEVIATIONS, midpoint_hits
-from discreet.methods.check import audit_intervals, exposed_cells
+from discreet.methods.check import audit, exposed_cells
 from discreet.methods.context import Run
 from discreet.methods.intervals.positions import Ends, drawn_ends, sign_bounds
 from discreet.methods.intervals.prepare import open_table
@@ -110,12 +110,6 @@ class Draw:
         value = self.problem.table.value[self.cells]
         return np.asarray(np.maximum(np.stack([value - self.ends[0], self.ends[1] - value]), 0.0))
 
-    @property
-    def halves(self) -> FloatArray:
-        """Half the width down and up, for the choice of cells before positions are known."""
-        half = (self.ends[1] - self.ends[0]) / 2
-        return np.stack([half, half])
-
     def placed(
         self, sides: Sides, treatment: Treatment, barred: BoolArray, run: Run, widths: FloatArray | None = None
     ) -> Placement:
@@ -163,7 +157,7 @@ class Draw:
         open_ = open_table(posed, treatment, barred)
         exposed = exposed_cells(posed, open_, run.executor)
         if len(exposed):
-            seen = audit_intervals(posed, open_, exposed, run.executor)
+            seen = audit(posed, open_, cells=exposed, executor=run.executor)
             for number, cell, lower, upper in zip(seen.attacker, seen.cell, seen.lower, seen.upper, strict=True):
                 original = problem.levels(problem.attackers()[number])[:2, cell]
                 reach = REQUIRED_SHARE * np.array([value[cell] - lower, upper - value[cell]])

@@ -116,7 +116,8 @@ class _RandomIntervals:
         plan, run, treatment, barred = self.plan, self.run, self.treatment, self.barred
         chosen, widths, work, ended = None, None, {}, ""
         if plan.chooses:
-            posed = draw.problem_with(draw.halves, treatment, barred, run)
+            half = (draw.ends[1] - draw.ends[0]) / 2  # of each width on either side, as positions are not known yet
+            posed = draw.problem_with(np.stack([half, half]), treatment, barred, run)
             setting = IntervalSetting(posed, plan.sides, barred, plan.width, None, treatment)
             search = plan.search(setting, run.with_time_share(CHOICE_TIME_SHARE))
             if isinstance(search, Choices):

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from discreet.arrays import DOWN, UP, FloatArray, IntArray
-from discreet.methods.check import Audit, audit_intervals
+from discreet.methods.check import Audit, audit
 from discreet.methods.context import Run
 from discreet.methods.intervals.publish import widths_of
 from discreet.methods.intervals.setting import IntervalSetting, Placement
@@ -31,7 +31,7 @@ def recentred(
 ) -> Placement | None:
     """The placement around the first drawn centre without excess, or with the least; None if no centre is better."""
     problem, centre = found.problem, setting.centre
-    seen = audit_intervals(problem, found, executor=run.executor)
+    seen = audit(problem, found, executor=run.executor)
     low, high = _centres(setting, widths_of(setting, z), seen)
     by_outsider = seen.attacker == 0
     cells, lower, upper = seen.cell[by_outsider], found.lower, found.upper
