@@ -146,6 +146,11 @@ class Problem:
         return np.stack([self.lower, self.upper, self.sliding]) if attacker.levels is None else attacker.levels
 
     @property
+    def strictest(self) -> FloatArray:
+        """The largest lower, upper and sliding level of each cell over all attackers, one row each."""
+        return np.asarray(np.max([self.levels(attacker) for attacker in self.attackers()], axis=0))
+
+    @property
     def is_integer(self) -> bool:
         """Whether readers know that all cells are integers: counts without weights."""
         value = self.table.value

@@ -162,7 +162,7 @@ def _refuse_symmetric(problem: Problem, protection: Protection, accepted: bool) 
     if accepted:
         return
     value, cells = problem.table.value, problem.primaries
-    lower, upper, sliding = np.max([problem.levels(attacker) for attacker in problem.attackers()], axis=0)[:, cells]
+    lower, upper, sliding = problem.strictest[:, cells]
     ends = protection.lower[cells], protection.upper[cells]
     width = ends[1] - ends[0]
     digits = digits_of(value)

@@ -15,9 +15,8 @@ from discreet.errors import NoSafePatternError
 from discreet.methods import protect
 from discreet.methods.context import Run
 from discreet.methods.suppress import auto
-from discreet.methods.suppress.bottom_up import protected_by_regions
-from discreet.methods.suppress.restrict import restrict
-from discreet.methods.suppress.subtables import subtables
+from discreet.methods.suppress.kelly import protected_by_regions
+from discreet.methods.suppress.subtables import restrict, subtables
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import suppress

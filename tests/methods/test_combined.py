@@ -20,10 +20,8 @@ from discreet.io.pattern import read_pattern, write_pattern
 from discreet.jobs.job import run_job
 from discreet.jobs.job_file import read_job
 from discreet.methods import protect, with_options
-from discreet.methods.combined.combined import Combined
-from discreet.methods.combined.rounding import rounded
-from discreet.methods.combined.select import select
-from discreet.methods.combined.treatments import WORDS
+from discreet.methods.combined.combined import Combined, rounded
+from discreet.methods.combined.treatments import WORDS, select
 from discreet.methods.intervals.intervals import Intervals
 from discreet.methods.method import Method
 from discreet.problem import Problem, Status

@@ -15,8 +15,7 @@ from discreet.data.table import Table
 from discreet.errors import NoSafePatternError
 from discreet.inference.deviations import Deviation
 from discreet.methods import protect
-from discreet.methods.suppress.deviation_flow import DeviationFlow
-from discreet.methods.suppress.deviation_search import deviation_programs, deviation_searches
+from discreet.methods.suppress.deviation_search import DeviationFlow, deviation_programs, deviation_searches
 from discreet.methods.suppress.evidence import KnownDeviations, find_deviations
 from discreet.methods.suppress.relation_bounds import RelationBounds
 from discreet.problem import Problem, Status

@@ -348,6 +348,11 @@ class Table:
             )
         return self
 
+    def relations_of(self, cells: IntArray) -> sparse.csr_array:
+        """The relations that contain any of these cells, with the columns of these cells only."""
+        relations = sparse.csr_array(self.relations[:, cells])
+        return sparse.csr_array(relations[np.diff(relations.indptr) > 0])
+
     def relation_label(self, row: int) -> str:
         """The label of the total of a relation; its number if it has none."""
         terms = slice(self.relations.indptr[row], self.relations.indptr[row + 1])

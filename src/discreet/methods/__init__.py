@@ -18,7 +18,11 @@ from discreet.methods.counts.small_counts import SmallCounts
 from discreet.methods.fallback import WithFallback, protect_or_explain
 from discreet.methods.intervals.first_model import IntervalsFirstModel
 from discreet.methods.intervals.intervals import Intervals
-from discreet.methods.method import Method, Traits, options_of, traits_of, uses_secret
+from discreet.methods.method import Method as Method
+from discreet.methods.method import Traits as Traits
+from discreet.methods.method import options_of as options_of
+from discreet.methods.method import traits_of as traits_of
+from discreet.methods.method import uses_secret as uses_secret
 from discreet.methods.never_computable import NeverComputable, restated
 from discreet.methods.perturbation.adjustment import Adjustment
 from discreet.methods.perturbation.first_model import PerturbationFirstModel
@@ -31,9 +35,8 @@ from discreet.methods.split import InPieces
 from discreet.methods.suppress.auto import Auto
 from discreet.methods.suppress.elimination import Elimination
 from discreet.methods.suppress.first_model import FirstModel
-from discreet.methods.suppress.guided import Guided
 from discreet.methods.suppress.hypercube import Hypercube
-from discreet.methods.suppress.improve import Improve
+from discreet.methods.suppress.improve import Guided, Improve
 from discreet.methods.suppress.kelly import Kelly
 from discreet.methods.suppress.modular import Modular
 from discreet.methods.suppress.optimal.optimal import Optimal
@@ -66,40 +69,6 @@ METHODS: Mapping[str, type[Method]] = {
     "combined": Combined,
 }
 SUPPRESSION = tuple(name for name, method in METHODS.items() if traits_of(method).suppresses)
-
-
-__all__ = [
-    "METHODS",
-    "SUPPRESSION",
-    "Adjustment",
-    "Auto",
-    "CellKey",
-    "Combined",
-    "ControlledRounding",
-    "ConventionalRounding",
-    "Elimination",
-    "FirstModel",
-    "Guided",
-    "Hypercube",
-    "Improve",
-    "Intervals",
-    "IntervalsFirstModel",
-    "Kelly",
-    "Method",
-    "Modular",
-    "Optimal",
-    "Perturbation",
-    "PerturbationFirstModel",
-    "RandomRounding",
-    "RoundingFirstModel",
-    "SmallCounts",
-    "Traits",
-    "options_of",
-    "protect",
-    "traits_of",
-    "uses_secret",
-    "with_options",
-]
 
 
 def with_options(name: str, **options: Any) -> Method:
@@ -168,8 +137,8 @@ def protect(
     in_force = level_of(problem, traits.suppresses, level)
     if not traits.suppresses and (start is not None or in_force.covers_respondents):
         raise InputError(f"The method {method.name!r} suppresses no cells: start= and level= are for suppression.")
-    if not traits.suppresses and traits.kind != "combined" and problem.withheld:
-        raise _not_withheld(method.name, problem.withheld)
+    if not traits.suppresses and traits.kind != "combined":
+        _refuse_not_withheld(method.name, problem.withheld)
     if traits.splits and getattr(method, "at_most", None) is None:
         method = InPieces(method)
     if traits.suppresses:
@@ -183,7 +152,9 @@ def protect(
     if not traits.suppresses:
         posed = problem.posed(suppresses=False, lists_zeros=traits.lists_zeros)
         found = restated(problem, protect_or_explain(method, posed, run))
-        _refuse_withheld(problem, found)
+        published = ~found.suppressed | found.has_interval
+        labels = [label for label in problem.withheld if published[problem.table.index(label)]]
+        _refuse_not_withheld(found.report.method, labels)
         if not uses_secret(method):
             return found
         return replace(found, report=replace(found.report, secret=run.secret.digits))
@@ -193,17 +164,11 @@ def protect(
     return found
 
 
-def _refuse_withheld(problem: Problem, found: Protection) -> None:
-    """Refuse a protection in which a cell that must be suppressed by decision has an interval or another value."""
-    published = ~found.suppressed | found.has_interval
-    labels = [label for label in problem.withheld if published[problem.table.index(label)]]
+def _refuse_not_withheld(method: str, labels: Sequence[str]) -> None:
+    """Refuse an interval or another value for cells that must be suppressed by decision, if there are any such cells."""
     if labels:
-        raise _not_withheld(found.report.method, labels)
-
-
-def _not_withheld(method: str, labels: Sequence[str]) -> InputError:
-    return InputError(
-        f"{some(list(labels))} is sensitive and set to 'suppressed' by hand, but the method {method!r} publishes an interval or "
-        "another value for it. Choose a suppression method, or remove the status set by hand.",
-        list(labels),
-    )
+        raise InputError(
+            f"{some(list(labels))} is sensitive and set to 'suppressed' by hand, but the method {method!r} publishes an interval "
+            "or another value for it. Choose a suppression method, or remove the status set by hand.",
+            list(labels),
+        )

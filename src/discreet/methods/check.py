@@ -10,9 +10,10 @@ import numpy as np
 from discreet.arrays import BoolArray, IntArray
 from discreet.attackers import Attacker
 from discreet.audit import Audit as Audit
-from discreet.audit import audit
+from discreet.audit import audit as audit
 from discreet.audit.audit import computable_cells as computable_cells
-from discreet.audit.respondents import RespondentChunk, audit_respondents, in_chunks, search_chunks
+from discreet.audit.respondents import RespondentChunk, in_chunks, search_chunks
+from discreet.audit.respondents import audit_respondents as audit_respondents
 from discreet.inference.respondents.exposure_search import RespondentExposure
 from discreet.inference.respondents.sensitivity import SensitivityMeasure
 from discreet.problem import Problem
@@ -32,13 +33,6 @@ def verdicts(
     return audit(problem, protection, attackers=attackers, intervals=False, executor=executor, progress=progress)
 
 
-def audit_intervals(
-    problem: Problem, protection: Protection, cells: IntArray | None = None, executor: Executor | None = None
-) -> Audit:
-    """The exact audit intervals, by default of all protected cells."""
-    return audit(problem, protection, cells=cells, executor=executor)
-
-
 def is_safe(
     problem: Problem, protection: Protection, executor: Executor | None = None, progress: Progress | None = None
 ) -> bool:
@@ -56,11 +50,6 @@ def safe_cells(problem: Problem, suppressed: BoolArray, attackers: Sequence[Atta
     """Per attacker the protected cells of a pattern that are safe; by default for all attackers of the problem."""
     found = verdicts(problem, suppress(problem, suppressed), attackers=attackers)
     return [found.cell[(found.attacker == number) & found.safe] for number in range(len(found.attackers))]
-
-
-def respondents_are_safe(problem: Problem, protection: Protection) -> bool:
-    """Whether the audit of respondents passes."""
-    return audit_respondents(problem, protection).passed
 
 
 def exposed_respondents(

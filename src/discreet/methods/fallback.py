@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from discreet.errors import NoSafePatternError
-from discreet.methods.check import is_safe, respondents_are_safe
+from discreet.methods.check import audit_respondents, is_safe
 from discreet.methods.context import Run
 from discreet.methods.method import Method
 from discreet.problem import Problem, Status
@@ -52,7 +52,7 @@ class WithFallback:
             seed=run.seed,
             note="the solver failed: all cells that may be suppressed are suppressed",
         )
-        if not is_safe(problem, found) or (self.respondents and not respondents_are_safe(problem, found)):
+        if not is_safe(problem, found) or (self.respondents and not audit_respondents(problem, found).passed):
             raise NoSafePatternError(SOLVER_FAILED, problem.table.labels(problem.primaries))
         return found
 

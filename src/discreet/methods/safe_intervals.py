@@ -12,7 +12,6 @@ from discreet.data.table import digits_of
 from discreet.errors import InputError, NoSafePatternError, some
 from discreet.methods import protect
 from discreet.methods.check import is_safe
-from discreet.methods.intervals.placement import strictest
 from discreet.methods.intervals.positions import drawn_ends, sign_bounds
 from discreet.methods.method import Method
 from discreet.problem import Problem
@@ -72,7 +71,7 @@ def safe_intervals(
             "The share of the magnitude that intervals reach is above 0 and at most 1; at least one try is needed."
         )
     table, value = problem.table, problem.table.value
-    lower_level, upper_level, sliding = strictest(problem)
+    lower_level, upper_level, sliding = problem.strictest
     level = np.maximum.reduce([lower_level, upper_level, sliding / 2])
     slack = np.minimum(value - problem.prior_lower, problem.prior_upper - value)
     radius = np.maximum(np.minimum(slack, share * table.magnitude), 0.0)

@@ -11,25 +11,17 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.data.table import Table
 from discreet.errors import NoSafePatternError
 from discreet.executors import in_order
 from discreet.methods.context import Run
 from discreet.methods.method import Method
 from discreet.problem import Problem, Status
-from discreet.progress import Budget, Silent
+from discreet.progress import ENDED_EARLY, Budget, Silent
 from discreet.protection import Protection, SolveReport, suppress
 
-MAX_CELLS_PER_BUNDLE = (
-    500  # of small tables: smaller bundles cost more overhead, and in larger ones every step takes longer
-)
-STATUSES_BEST_FIRST = (
-    "optimal",
-    "within_gap",
-    "heuristic",
-    "time_limit",
-    "interrupted",
-)  # the status of all tables together is the worst of theirs
+# Of small tables: smaller bundles cost more overhead, and in larger ones every step takes longer.
+MAX_CELLS_PER_BUNDLE = 500
+STATUSES_BEST_FIRST = ("optimal", "within_gap", "heuristic", *ENDED_EARLY)  # the worst is that of all tables
 
 
 @dataclass(frozen=True)
@@ -66,12 +58,14 @@ class InPieces:
 
         Bundles whose share of the time was too short are tried again at the end, with all the time left.
         """
-        reduced = problem.with_columns(table=_reduced_table(problem))
+        # Columns that suppression methods do not use are not sent to other processes.
+        unused = dict.fromkeys(("count", "top", "top_contributor", "requested"))
+        reduced = problem.with_columns(table=problem.table.with_columns(**unused, contributors=(), extra={}))
         sent = [cells for cells in found if run.executor is not None and len(cells) <= MAX_CELLS_PER_BUNDLE]
         waiting = [cells for cells in found if run.executor is None or len(cells) > MAX_CELLS_PER_BUNDLE]
-        work = [_Piece(self.method, reduced.only(cells), _part_of_run(cells, found, run)) for cells in sent]
+        work = [(self.method, reduced.only(cells), _part_of_run(cells, found, run)) for cells in sent]
         late: list[IntArray] = []  # bundles whose share of the time was too short
-        for cells, protection in zip(sent, in_order(run.executor, _Piece.protect, work), strict=True):
+        for cells, protection in zip(sent, in_order(run.executor, _in_time, work), strict=True):
             if protection is None:
                 late.append(cells)
             else:
@@ -100,23 +94,16 @@ class InPieces:
             yield cells, done
 
 
-@dataclass(frozen=True)
-class _Piece:
-    """A bundle for another process."""
-
-    method: Method
-    problem: Problem
-    run: Run
-
-    def protect(self) -> Protection | None:
-        """The protection; None if the time was too short. The time counts from the start of the work in the other process."""
-        budget = Budget(self.run.budget.seconds, self.run.budget.gap)
-        try:
-            return self.method.protect(self.problem, replace(self.run, budget=budget))
-        except NoSafePatternError:
-            if not budget.over:
-                raise
-            return None
+def _in_time(work: tuple[Method, Problem, Run]) -> Protection | None:
+    """The protection of a bundle; None if the time was too short. It counts from the start of this work, not from its sending."""
+    method, problem, run = work
+    budget = Budget(run.budget.seconds, run.budget.gap)
+    try:
+        return method.protect(problem, replace(run, budget=budget))
+    except NoSafePatternError:
+        if not budget.over:
+            raise
+        return None
 
 
 def bundles(problem: Problem) -> list[IntArray]:
@@ -135,12 +122,6 @@ def bundles(problem: Problem) -> list[IntArray]:
         else:
             found.append([table])
     return [np.sort(np.concatenate(bundle)) for bundle in found]
-
-
-def _reduced_table(problem: Problem) -> Table:
-    """The table without columns that suppression methods do not use, to send less data to other processes."""
-    unused = dict.fromkeys(("count", "top", "top_contributor", "requested"))
-    return problem.table.with_columns(**unused, contributors=(), extra={})
 
 
 def _part_of_run(cells: IntArray, left: list[IntArray], run: Run) -> Run:

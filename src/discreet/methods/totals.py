@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.arrays import FloatArray, IntArray
@@ -61,24 +60,18 @@ def _steps(table: Table) -> Iterator[tuple[IntArray, sparse.csr_array, FloatArra
     parts = sparse.csr_array(table.relations.maximum(0.0))
     parts.eliminate_zeros()
     totals = sparse.csr_array(parts - table.relations)
-    totals.eliminate_zeros()
-    is_sum = (np.diff(totals.indptr) == 1) & _all_one(parts) & _all_one(totals)
+    distance_from_one = abs(table.relations)
+    distance_from_one.data = np.abs(distance_from_one.data - 1)
+    is_sum = (np.diff(totals.indptr) == 1) & (distance_from_one.sum(axis=1) == 0)
     n_parts, known = np.diff(parts.indptr), table.is_base.copy()
     while True:
         missing = (~known).astype(float)
         ready = np.flatnonzero(is_sum & (parts @ missing == 0) & (totals @ missing > 0))
         if not len(ready):
             return
-        ready = ready[
-            np.argsort(n_parts[ready], kind="stable")
-        ]  # of several relations of a total, the one with the fewest parts
+        # Of several relations of a total, the one with the fewest parts.
+        ready = ready[np.argsort(n_parts[ready], kind="stable")]
         cells, first = np.unique(totals.indices[totals.indptr[ready]], return_index=True)
         rows = ready[first]
         yield cells.astype(np.int64), sparse.csr_array(parts[rows]), -table.rhs[rows]
         known[cells] = True
-
-
-def _all_one(matrix: sparse.csr_array) -> NDArray[np.bool_]:
-    """Rows whose nonzeros are all one."""
-    other = sparse.csr_array((np.abs(matrix.data - 1), matrix.indices, matrix.indptr), shape=matrix.shape)
-    return np.asarray(other @ np.ones(matrix.shape[1]) == 0)

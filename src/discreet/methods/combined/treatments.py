@@ -1,4 +1,4 @@
-"""The treatment of each cell."""
+"""The treatment of each cell, given by label or by conditions: ``finest``, ``region=Total``, ``region:1 & size:finest``."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import BoolArray
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.table import Table
 from discreet.errors import RuleError, TableError, some
-from discreet.methods.combined.select import REST, select
 from discreet.problem import Problem, Status
 
 
@@ -23,12 +25,10 @@ class Way(IntEnum):
     INTERVAL = 2  # as an interval, as narrow as possible
     ROUND = 3  # as the nearest multiple of a base
 
-    @property
-    def word(self) -> str:
-        return self.name.lower()
 
-
-WORDS = [way.word for way in Way]
+WORDS = [way.name.lower() for way in Way]  # in the order of their numbers
+REST = "rest"
+OR, AND = ";", "&"
 UNDECIDED = -1
 
 Given = str | Mapping[str, str] | Sequence[str] | None
@@ -42,44 +42,28 @@ def ways_of(problem: Problem, selections: Mapping[Way, str], given: Given) -> Wa
     for way, text in selections.items():
         if text.strip() != REST:
             cells = select(problem, text) & ~single
-            _refuse_twice(problem, ways, np.flatnonzero(cells & (ways != UNDECIDED)), way)
+            twice = cells & (ways != UNDECIDED)
+            earlier = WORDS[ways[np.argmax(twice)]] if twice.any() else ""
+            fault = f"{{n}} cells are in both {earlier} and {WORDS[way]}, e.g. {{labels}}. "
+            _refuse(problem, twice, fault + "Each cell has one treatment: restrict one of the two.")
             ways[cells] = way
     rest = [way for way, text in selections.items() if text.strip() == REST]
     if len(rest) > 1:
-        raise RuleError(f"Both {rest[0].word} and {rest[1].word} are 'rest': give conditions for one of them.")
+        raise RuleError(f"Both {WORDS[rest[0]]} and {WORDS[rest[1]]} are 'rest': give conditions for one of them.")
     if rest:
         ways[ways == UNDECIDED] = rest[0]
-    _refuse_gaps(problem, ways)
+    remedy = f"Make one of {some(WORDS, 4)} {REST!r}."
+    _refuse(problem, ways == UNDECIDED, "No treatment is given for {n} cells, e.g. {labels}. " + remedy)
+    published = (problem.status == Status.PRIMARY) & (ways == Way.PUBLISH)
+    _refuse(problem, published, "{n} sensitive cells are in publish, e.g. {labels}. Choose another treatment for them.")
     return ways
 
 
-def _refuse_twice(problem: Problem, ways: Ways, cells: NDArray[np.int64], way: Way) -> None:
-    """Refuse cells that are in two selections."""
-    if len(cells):
-        labels = problem.table.labels(cells)
-        raise RuleError(
-            f"{len(labels):,} cells are in both {Way(int(ways[cells[0]])).word} and {way.word}, e.g. {some(labels)}. Each cell "
-            "has one treatment: restrict one of the two.",
-            labels,
-        )
-
-
-def _refuse_gaps(problem: Problem, ways: Ways) -> None:
-    """Refuse cells without a treatment, and sensitive cells that are to be published."""
-    undecided = np.flatnonzero(ways == UNDECIDED)
-    if len(undecided):
-        labels = problem.table.labels(undecided)
-        raise RuleError(
-            f"No treatment is given for {len(labels):,} cells, e.g. {some(labels)}. Make one of {some(WORDS, 4)} {REST!r}.",
-            labels,
-        )
-    published = np.flatnonzero((problem.status == Status.PRIMARY) & (ways == Way.PUBLISH))
-    if len(published):
-        labels = problem.table.labels(published)
-        raise RuleError(
-            f"{len(labels):,} sensitive cells are in publish, e.g. {some(labels)}. Choose another treatment for them.",
-            labels,
-        )
+def _refuse(problem: Problem, bad: BoolArray, fault: str) -> None:
+    """Refuse these cells; the message has their number and some of their labels in place of {n} and {labels}."""
+    if bad.any():
+        labels = problem.table.labels(np.flatnonzero(bad))
+        raise RuleError(fault.format(n=f"{len(labels):,}", labels=some(labels)), labels)
 
 
 def _given(problem: Problem, given: Given) -> Ways:
@@ -129,3 +113,57 @@ def _read(path: str) -> list[tuple[str, str, str]]:
     if wrong:
         raise RuleError(f"{wrong[0]}: expected a cell and one of {some(WORDS, 4)}.", wrong)
     return [(row[0], row[1], where) for row, where in rows[1:]]
+
+
+def select(problem: Problem, text: str) -> BoolArray:
+    """Cells that meet all conditions of one of the alternatives; no cells for an empty text."""
+    found = np.zeros(len(problem), dtype=bool)
+    for alternative in filter(None, map(str.strip, text.split(OR))):
+        found |= np.all([_condition(problem, part.strip()) for part in alternative.split(AND)], axis=0)
+    return found
+
+
+def _condition(problem: Problem, text: str) -> BoolArray:
+    table = problem.table
+    words = {
+        "all": np.ones(len(table), dtype=bool),
+        "finest": table.is_base,
+        "totals": ~table.is_base,
+        "sensitive": problem.status == Status.PRIMARY,
+    }
+    if text in words:
+        return np.asarray(words[text])
+    for number, (name, hierarchy) in enumerate(table.dimensions.items()):
+        for sign, pick in (("=", _code), (":", _level)):
+            rest = text.removeprefix(name).lstrip()
+            if text.startswith(name) and rest.startswith(sign):
+                return np.asarray(pick(name, hierarchy, rest[1:].strip())[table.codes[number]])
+    raise RuleError(f"{text!r} is not a condition on cells. {_help(table)}", [text])
+
+
+def _code(name: str, hierarchy: Hierarchy, code: str) -> BoolArray:
+    if code not in hierarchy:
+        raise RuleError(f"The dimension {name!r} has no code {code!r}. Its codes are {some(hierarchy.codes)}.", [code])
+    return np.asarray(np.arange(len(hierarchy)) == hierarchy.index(code))
+
+
+def _level(name: str, hierarchy: Hierarchy, level: str) -> BoolArray:
+    words: Mapping[str, BoolArray] = {"finest": hierarchy.is_leaf, "totals": ~hierarchy.is_leaf}
+    if level in words:
+        return np.asarray(words[level])
+    deepest = int(hierarchy.depth.max())
+    if not level.isdecimal() or int(level) > deepest:
+        raise RuleError(
+            f"{name}:{level} is not a level of the dimension {name!r}: give a number from 0 (the total) to {deepest}, "
+            "'finest' or 'totals'.",
+            [level],
+        )
+    return np.asarray(hierarchy.depth == int(level))
+
+
+def _help(table: Table) -> str:
+    names = list(table.dimensions)
+    example = f", {names[0]}=CODE, {names[0]}:LEVEL" if names else ""
+    dimensions = f" The dimensions are {some(names, 10)}." if names else " The table has no dimensions."
+    words = f"Choose from all, finest, totals, sensitive, rest{example}"
+    return f"{words}; join conditions with '&', alternatives with ';'.{dimensions}"

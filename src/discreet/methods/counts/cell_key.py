@@ -6,20 +6,22 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy import sparse
 
 from discreet.arrays import IntArray
 from discreet.data.record_keys import N_KEYS
 from discreet.data.table import Table
-from discreet.errors import RuleError, TableError
+from discreet.errors import NoSafePatternError, RuleError, TableError
 from discreet.methods.context import Run
 from discreet.methods.counts.integer_counts import counts_of
 from discreet.methods.counts.ptable import PTable, perturbation_table
-from discreet.methods.counts.restore import restored
 from discreet.methods.method import Traits, option
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, publish_intervals
+from discreet.solvers import Outcome, new_model
 
 MAX_EXACT_SUM = 2.0**53  # larger sums of keys are not exact in double precision
+MIN_RESTORE_GAP = 0.01  # relative gap at which the solver stops: closing the rest takes longest
 MAX_ANNOUNCED = 10**9  # largest change that can be announced: the ends of intervals stay exact in double precision
 
 
@@ -104,8 +106,7 @@ class CellKey:
 
     def _note(self, problem: Problem) -> str:
         guaranteed = self._limit - self.deviation
-        levels = [problem.levels(attacker)[:, problem.primaries] for attacker in problem.attackers()]
-        beyond = any(bool((level > guaranteed).any()) for level in levels)
+        beyond = np.any(problem.strictest[:, problem.primaries] > guaranteed)
         advice = f"; levels above {guaranteed} are not guaranteed" if beyond else ""
         return f"counts change by {self.deviation} at most, the published limit is {self._limit}{advice}"
 
@@ -125,3 +126,46 @@ def cell_keys(table: Table, column: str) -> IntArray:
             f"{N_KEYS:,} and round them down."
         )
     return (total.astype(np.int64) % N_KEYS).astype(np.int64)
+
+
+def restored(problem: Problem, count: IntArray, noisy: IntArray, deviation: int, run: Run) -> tuple[IntArray, str, str]:
+    """Counts that add up, within ``deviation`` of the true ones, with nearly the least sum of differences from noisy counts.
+
+    Zeros and cells that must be published with their values do not change. Also the status and the solver.
+    """
+    run.progress.stage("restore", 1)
+    table = problem.table
+    variable = np.flatnonzero((count > 0) & (problem.status != Status.PUBLISHED))
+    low, high = np.maximum(count - deviation, 0), count + deviation
+    relations = sparse.csr_array(table.relations[:, variable])
+    gap = table.rhs - table.relations @ noisy
+    # Columns for increases, then for decreases; no optimal solution uses both for a cell.
+    is_integer = np.tile(table.is_base[variable], 2)  # totals of integers are integral
+    model = new_model(seed=run.seed)
+    model.load(
+        np.ones(2 * len(variable)),
+        np.zeros(2 * len(variable)),
+        np.concatenate([high - noisy, noisy - low], dtype=float)[np.r_[variable, variable + len(count)]],
+        sparse.csr_array(sparse.hstack([relations, -relations], format="csr")),
+        gap,
+        gap,
+        is_integer,
+    )
+    budget = run.budget
+    solution = model.solve(budget.left, gap=max(budget.gap, MIN_RESTORE_GAP))
+    found = noisy.copy()
+    if solution.outcome in (Outcome.OPTIMAL, Outcome.STOPPED) and len(solution.primal) == 2 * len(variable):
+        up, down = np.rint(solution.primal).astype(np.int64).reshape(2, -1)
+        found[variable] += up - down
+    # The solver has tolerances, but published counts must add up exactly.
+    adds_up = not np.any(table.relations @ found - table.rhs)
+    stopped = solution.outcome is Outcome.STOPPED
+    if not adds_up or np.any(found < low) or np.any(found > high):
+        if solution.outcome is Outcome.INFEASIBLE:
+            raise TableError("The true counts do not add up themselves: correct the table, or leave out restore=.")
+        reason = "The time limit ended" if stopped else "The solver failed"
+        raise NoSafePatternError(
+            f"{reason} before an additive table was found. Allow more time, or leave out restore=."
+        )
+    run.progress.update(1)
+    return found, budget.ending if stopped else "heuristic", model.name

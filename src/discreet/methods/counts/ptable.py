@@ -67,10 +67,7 @@ class PTable:
         np.maximum.at(high, number, count[row])
         usual = changes[possible[last]]
         small, place = shown <= largest_small, np.minimum(shown, largest_small)
-        return (
-            np.where(small, low[place], shown - usual.max()),
-            np.where(small, high[place], shown - usual.min()),
-        )
+        return np.where(small, low[place], shown - usual.max()), np.where(small, high[place], shown - usual.min())
 
 
 def possible_variances(deviation: int, skip: int = 0) -> tuple[int, int]:
@@ -131,22 +128,18 @@ def monotonous(values: FloatArray, variance: float) -> FloatArray:
     """
     if 0 not in values:
         p = _largest_entropy(values[None])
-        return largest_entropy(values, variance) if _variance(values, p) > variance else p
+        return largest_entropy(values, variance) if values**2 @ p > variance else p
     middle = int(np.flatnonzero(values == 0)[0])
     for first in range(middle, -1, -1):
         equal = slice(first, middle + 1)
         moments = np.stack([values, values**2 - variance])
         moments[:, equal] = moments[:, equal].mean(axis=1, keepdims=True)
         p = _largest_entropy(moments[:1])
-        if _variance(values, p) > variance:
+        if values**2 @ p > variance:
             p = _largest_entropy(moments)
         if np.all(np.diff(p[: middle + 1]) >= -MOMENT_TOLERANCE):
             break
     return p
-
-
-def _variance(values: FloatArray, p: FloatArray) -> float:
-    return float(values**2 @ p)
 
 
 def _largest_entropy(moments: FloatArray) -> FloatArray:

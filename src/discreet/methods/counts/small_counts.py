@@ -10,6 +10,7 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import RuleError, TableError, some
 from discreet.methods.context import Run
 from discreet.methods.counts.integer_counts import counts_of
+from discreet.methods.counts.rounding import Rounding
 from discreet.methods.method import Traits, option
 from discreet.methods.totals import Totals
 from discreet.problem import Problem, Status
@@ -34,8 +35,6 @@ class SmallCounts:
             raise RuleError("base is what small counts are rounded to: an integer from 2 to 1000.")
 
     def protect(self, problem: Problem, run: Run) -> Protection:
-        from discreet.methods.counts.rounding import Rounding  # takes half a second
-
         count = counts_of(problem, self.name)
         sums = Totals.of(problem.table)
         fixed = problem.status == Status.PUBLISHED

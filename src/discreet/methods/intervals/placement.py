@@ -15,18 +15,16 @@ from scipy import sparse
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.data.table import digits_of
 from discreet.guesses import CENTRAL_HALF_WIDTH, MAX_STANDARD_DEVIATIONS, midpoint_hits
-from discreet.methods.check import audit_intervals, exposed_cells
+from discreet.methods.check import audit, exposed_cells
 from discreet.methods.context import Run
-from discreet.methods.intervals.positions import Ends, at_known_bounds, drawn_ends, sign_bounds
+from discreet.methods.intervals.positions import Ends, drawn_ends, sign_bounds
 from discreet.methods.intervals.prepare import open_table
 from discreet.methods.intervals.setting import Placement, Sides, Treatment
 from discreet.problem import Problem, Status
 from discreet.protection import Protection
 from discreet.solvers import new_model
 
-SENSITIVE_WEIGHT = (
-    100.0  # of a shift of a sensitive cell by its width, as a multiple of the largest weight of another cell
-)
+SENSITIVE_WEIGHT = 100.0  # of a shift of a sensitive cell by its width, in largest weights of other cells
 LEAST_WEIGHT = 1e-3  # of shifts of suppressed and cheap cells, in units of the median weight
 SHIFT_IGNORED = 1e-9  # share of the median width: smaller shifts are noise of the solver
 TOLERATED_EXCESS = 0.5  # standard deviations by which more values than expected may lie in the middle
@@ -50,7 +48,7 @@ class Draw:
     @classmethod
     def of(cls, problem: Problem, treatment: Treatment, rounded: bool, rng: np.random.Generator) -> Draw:
         """A draw for all cells without a fixed interval."""
-        levels = strictest(problem)
+        levels = problem.strictest
         needs_protection = (problem.status == Status.PRIMARY) | ((problem.status == Status.FREE) & levels.any(axis=0))
         cells = np.flatnonzero(needs_protection & ~treatment.fixed)
         digits = digits_of(problem.table.value) if rounded else None
@@ -112,12 +110,6 @@ class Draw:
         value = self.problem.table.value[self.cells]
         return np.asarray(np.maximum(np.stack([value - self.ends[0], self.ends[1] - value]), 0.0))
 
-    @property
-    def halves(self) -> FloatArray:
-        """Half the width down and up, for the choice of cells before positions are known."""
-        half = (self.ends[1] - self.ends[0]) / 2
-        return np.stack([half, half])
-
     def placed(
         self, sides: Sides, treatment: Treatment, barred: BoolArray, run: Run, widths: FloatArray | None = None
     ) -> Placement:
@@ -125,7 +117,9 @@ class Draw:
         problem, value = self.problem, self.problem.table.value
         known = sign_bounds(problem)
         sensitive = problem.status[self.cells] == Status.PRIMARY
-        inside = sensitive & ~at_known_bounds(self.ends, known[:, self.cells])
+        # Intervals from one known bound to the other give no information.
+        at_bounds = (self.ends[0] <= known[0, self.cells]) & (self.ends[1] >= known[1, self.cells])
+        inside = sensitive & ~at_bounds
         cells, lower, upper = self.cells[inside], self.ends[0][inside], self.ends[1][inside]
         low, high = _limits(problem, treatment, barred, widths)
         low[cells], high[cells] = (
@@ -163,7 +157,7 @@ class Draw:
         open_ = open_table(posed, treatment, barred)
         exposed = exposed_cells(posed, open_, run.executor)
         if len(exposed):
-            seen = audit_intervals(posed, open_, exposed, run.executor)
+            seen = audit(posed, open_, cells=exposed, executor=run.executor)
             for number, cell, lower, upper in zip(seen.attacker, seen.cell, seen.lower, seen.upper, strict=True):
                 original = problem.levels(problem.attackers()[number])[:2, cell]
                 reach = REQUIRED_SHARE * np.array([value[cell] - lower, upper - value[cell]])
@@ -187,11 +181,6 @@ def _limits(
     return np.where(fixed, 0.0, np.minimum(low, 0.0)), np.where(fixed, 0.0, np.maximum(high, 0.0))
 
 
-def strictest(problem: Problem) -> FloatArray:
-    """The largest lower, upper and sliding level of each cell over all attackers."""
-    return np.asarray(np.max([problem.levels(attacker) for attacker in problem.attackers()], axis=0))
-
-
 def _with_levels(problem: Problem, levels: list[FloatArray]) -> Problem:
     others = tuple(replace(other, levels=new) for other, new in zip(problem.others, levels[1:], strict=True))
     return problem.with_columns(lower=levels[0][0], upper=levels[0][1], sliding=levels[0][2], others=others)
@@ -202,8 +191,7 @@ def _nearest(
 ) -> FloatArray:
     """The congruent shifts closest to the wanted ones; zero if the time is over."""
     cells = np.flatnonzero(low < high)
-    rows = sparse.csr_array(problem.table.relations[:, cells])
-    rows = sparse.csr_array(rows[np.diff(rows.indptr) > 0])
+    rows = problem.table.relations_of(cells)
     gap = -(rows @ wanted[cells])
     model = new_model("dual", seed=run.seed)
     model.load(

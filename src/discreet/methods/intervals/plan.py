@@ -14,7 +14,7 @@ from discreet.errors import NoSafePatternError
 from discreet.guesses import cells_with_central_values
 from discreet.methods.context import Run
 from discreet.methods.intervals.choices import Choices
-from discreet.methods.intervals.placement import Draw, strictest
+from discreet.methods.intervals.placement import Draw
 from discreet.methods.intervals.prepare import INTERVALS_REMEDY, prepared
 from discreet.methods.intervals.publish import published
 from discreet.methods.intervals.recentre import recentred
@@ -116,7 +116,8 @@ class _RandomIntervals:
         plan, run, treatment, barred = self.plan, self.run, self.treatment, self.barred
         chosen, widths, work, ended = None, None, {}, ""
         if plan.chooses:
-            posed = draw.problem_with(draw.halves, treatment, barred, run)
+            half = (draw.ends[1] - draw.ends[0]) / 2  # of each width on either side, as positions are not known yet
+            posed = draw.problem_with(np.stack([half, half]), treatment, barred, run)
             setting = IntervalSetting(posed, plan.sides, barred, plan.width, None, treatment)
             search = plan.search(setting, run.with_time_share(CHOICE_TIME_SHARE))
             if isinstance(search, Choices):
@@ -175,7 +176,7 @@ def _noted(found: Protection, is_symmetric: bool) -> Protection:
     optimal, and there is no bound.
     """
     cells = found.problem.primaries
-    levels = strictest(found.problem)[:, cells]
+    levels = found.problem.strictest[:, cells]
     needed = np.maximum(levels[0] + levels[1], levels[2])
     width = (found.upper - found.lower)[cells]
     comparable = (needed > 0) & np.isfinite(width)

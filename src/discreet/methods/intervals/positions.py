@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray
+from discreet.arrays import FloatArray
 from discreet.guesses import CENTRAL_HALF_WIDTH, HIT_RELATIVE_ERROR
 from discreet.problem import Problem
 
 MIN_WIDTH_FACTOR, MAX_WIDTH_FACTOR = 2.5, 5.0  # of the needed width; drawn with a triangular density of the logarithm
 MIN_SHARE_FROM_BOUND = 0.1  # least share of an interval between a known bound and the value, if the share is drawn
 MAX_SMALL_LEVEL = 2  # ticks: levels up to this size, as of small counts, are close to the least possible level
-MIN_REACHABLE_SHARE = (
-    0.45  # values that cannot reach this share of an interval from a known bound are close to the bound
-)
+MIN_REACHABLE_SHARE = 0.45  # values that cannot reach this share of an interval from a bound are close to it
 MIN_WIDTH_SHARE = 1e-6  # of the value: width that is needed without a level and without a last digit
 TICK_NOISE = 1e-9  # of a tick: rounding error of levels
 
@@ -67,11 +65,6 @@ def sign_bounds(problem: Problem) -> FloatArray:
     would disclose it to other readers.
     """
     return np.stack([np.where(problem.prior_lower >= 0, 0.0, -np.inf), np.where(problem.prior_upper <= 0, 0.0, np.inf)])
-
-
-def at_known_bounds(ends: Ends, known: FloatArray) -> BoolArray:
-    """Intervals that give no information beyond the known bounds."""
-    return np.asarray((ends[0] <= known[0]) & (ends[1] >= known[1]))
 
 
 def _ticks(length: FloatArray, tick: float | None) -> FloatArray:

@@ -22,10 +22,27 @@ def prepared(
     barred: BoolArray | None = None,
     remedy: str = INTERVALS_REMEDY,
 ) -> IntervalSetting:
-    """The setting without free cells that could not be protected if they had an interval."""
-    barred = np.zeros(len(problem), dtype=bool) if barred is None else barred.copy()
-    treatment = treatment or Treatment.none(problem)
-    _bar_unprotectable(problem, treatment, barred, remedy)
+    """The setting without free cells whose levels cannot be reached even with unlimited intervals.
+
+    An error if there are such primaries, or such cells with a fixed interval.
+    """
+    given = np.zeros(len(problem), dtype=bool) if barred is None else barred
+    treatment, barred = treatment or Treatment.none(problem), given.copy()
+    must = (problem.status == Status.PRIMARY) | treatment.fixed
+    while must.any():
+        exposed = exposed_cells(problem, open_table(problem, treatment, barred))
+        unprotected = exposed[must[exposed]]
+        if len(unprotected):
+            labels, others = problem.table.labels(unprotected), problem.table.labels(np.flatnonzero(barred & ~given))
+            exception = f" The cells {some(others)} get no interval, because they could not be protected themselves."
+            raise NoSafePatternError(
+                f"No intervals protect {some(labels)}: even with unlimited intervals for all cells that may have one there "
+                f"is not enough slack.{exception if others else ''} {remedy}",
+                labels,
+            )
+        if not len(exposed):
+            break
+        barred[exposed] = True
     return IntervalSetting(problem, sides, barred, width, treatment=treatment)
 
 
@@ -38,31 +55,3 @@ def open_table(problem: Problem, treatment: Treatment, barred: BoolArray) -> Pro
         for unlimited, end in ((-np.inf, treatment.lower), (np.inf, treatment.upper))
     )
     return publish_intervals(problem, np.where(open_ | treatment.fixed, np.nan, value), lower, upper, cost=0.0)
-
-
-def _bar_unprotectable(problem: Problem, treatment: Treatment, barred: BoolArray, remedy: str) -> None:
-    """Bar free cells whose levels cannot be reached even with unlimited intervals; an error for such primaries."""
-    must = (problem.status == Status.PRIMARY) | treatment.fixed
-    given = barred.copy()
-    while must.any():
-        exposed = exposed_cells(problem, open_table(problem, treatment, barred))
-        if must[exposed].any():
-            raise out_of_reach(
-                problem, exposed[must[exposed]].tolist(), np.flatnonzero(barred & ~given).tolist(), remedy
-            )
-        if not len(exposed):
-            return
-        barred[exposed] = True
-
-
-def out_of_reach(problem: Problem, cells: list[int], barred: list[int], remedy: str) -> NoSafePatternError:
-    """The error for cells that no intervals protect."""
-    labels, others = problem.table.labels(cells), problem.table.labels(barred)
-    exception = (
-        f" The cells {some(others)} get no interval, because they could not be protected themselves." if others else ""
-    )
-    return NoSafePatternError(
-        f"No intervals protect {some(labels)}: even with unlimited intervals for all cells that may have one there "
-        f"is not enough slack.{exception} {remedy}",
-        labels,
-    )

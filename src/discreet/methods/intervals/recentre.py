@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy import sparse
 
 from discreet.arrays import DOWN, UP, FloatArray, IntArray
-from discreet.methods.check import Audit, audit_intervals
+from discreet.methods.check import Audit, audit
 from discreet.methods.context import Run
 from discreet.methods.intervals.publish import widths_of
 from discreet.methods.intervals.setting import IntervalSetting, Placement
@@ -32,7 +31,7 @@ def recentred(
 ) -> Placement | None:
     """The placement around the first drawn centre without excess, or with the least; None if no centre is better."""
     problem, centre = found.problem, setting.centre
-    seen = audit_intervals(problem, found, executor=run.executor)
+    seen = audit(problem, found, executor=run.executor)
     low, high = _centres(setting, widths_of(setting, z), seen)
     by_outsider = seen.attacker == 0
     cells, lower, upper = seen.cell[by_outsider], found.lower, found.upper
@@ -80,8 +79,7 @@ def _random_shift(
     span[moved] = (high - low)[moved]
     usual = float(np.median(span[span > 0])) if np.any(span > 0) else 1.0
     weight = np.where(span > 0, usual / np.where(span > 0, span, 1.0), 0.0) * rng.uniform(-1.0, 1.0, len(low))
-    rows = sparse.csr_array(setting.problem.table.relations[:, cells])
-    rows = sparse.csr_array(rows[np.diff(rows.indptr) > 0])
+    rows = setting.problem.table.relations_of(cells)
     zero = np.zeros(rows.shape[0])
     model = new_model("dual", seed=run.seed)
     model.load(weight[cells], low[cells] / usual, high[cells] / usual, rows, zero, zero)

@@ -13,7 +13,7 @@ from discreet.guesses import cells_off_by_their_levels
 from discreet.methods.context import Run
 from discreet.methods.core.cutting_planes import Infeasible
 from discreet.methods.method import Traits, option
-from discreet.methods.perturbation.announcement import check, drawn_multiple, strictest
+from discreet.methods.perturbation.announcement import check, drawn_multiple
 from discreet.methods.perturbation.master import FoundTable, TableMaster
 from discreet.methods.perturbation.rows import Senses
 from discreet.methods.perturbation.search import TableSearch, first_feasible, offers
@@ -158,7 +158,9 @@ def distances(windows: Windows) -> tuple[FloatArray, FloatArray]:
     nearly always chosen.
     """
     cells = windows.problem.primaries
-    least = np.stack([np.ceil(level[cells] / windows.unit - WINDOW_TOLERANCE) for level in strictest(windows.problem)])
+    least = np.stack(
+        [np.ceil(level[cells] / windows.unit - WINDOW_TOLERANCE) for level in windows.problem.strictest[:2]]
+    )
     more = np.stack([-windows.low[cells], windows.high[cells]]) - least
     both = np.all(more >= 0, axis=0)
     return least, np.maximum(np.where(both, more.min(axis=0), more), 0.0)

@@ -82,7 +82,7 @@ def _round_margin(shortfall: FloatArray) -> float:
 
 def _needed_slack(problem: Problem) -> tuple[FloatArray, FloatArray]:
     """Per sensitive cell the slack that it needs around its published value, and the least size of that value."""
-    lower, upper = strictest(problem)
+    lower, upper, _ = problem.strictest
     value, cells = problem.table.value, problem.primaries
     size, need = np.abs(value[cells]), np.maximum(lower + upper, _half_width(problem))[cells]
     digits = digits_of(value)
@@ -101,12 +101,6 @@ def _half_width(problem: Problem) -> FloatArray:
         nearer = np.minimum(value - attacker.lower, attacker.upper - value)
         sides.append(np.maximum(sliding / 2, sliding - np.maximum(nearer, 0.0)))
     return np.asarray(np.max(sides, axis=0))
-
-
-def strictest(problem: Problem) -> tuple[FloatArray, FloatArray]:
-    """The largest lower and upper level of each cell over all attackers."""
-    lower, upper, _ = np.max([problem.levels(attacker) for attacker in problem.attackers()], axis=0)
-    return lower, upper
 
 
 def check(percent: float | None, margin: float | None) -> None:

@@ -10,7 +10,6 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.guesses import CENTRAL_HALF_WIDTH, HIT_RELATIVE_ERROR
 from discreet.methods.core.cuts import Cut
 from discreet.methods.intervals.positions import drawn_place
-from discreet.methods.perturbation.announcement import strictest
 from discreet.methods.perturbation.master import TableMaster
 from discreet.methods.perturbation.windows import Windows
 from discreet.progress import Budget
@@ -69,7 +68,7 @@ class Draws:
         """A change of each of these cells, from ``low`` to ``high``."""
         reach, middle = self._reach(cells), self._middle(cells)
         close = HIT_RELATIVE_ERROR * np.abs(self.windows.problem.table.value[cells]) / self.windows.unit
-        down, up = (level[cells] / self.windows.unit for level in strictest(self.windows.problem))
+        down, up = (level[cells] / self.windows.unit for level in self.windows.problem.strictest[:2])
         uniform = (high - low + 1) / (2 * reach + 1)
         change = np.zeros(len(cells))
         again = np.arange(len(cells))

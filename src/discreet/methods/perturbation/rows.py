@@ -24,20 +24,15 @@ class Senses:
 def sense_rows(senses: Senses, cells: IntArray, low: FloatArray, high: FloatArray, scale: float) -> Rows:
     """``U b ≤ up ≤ high b`` and ``L (1 − b) ≤ down ≤ −low (1 − b)``; columns of all cells, then one binary per sense."""
     place, k, n = np.searchsorted(cells, senses.cells), len(senses.cells), len(cells)
-    identity = sparse.eye_array(k, format="csr")
     pick = sparse.csr_array((np.ones(k), (np.arange(k), place)), shape=(k, n))
     zero = sparse.csr_array((k, n))
     up, down, top, bottom = senses.up / scale, senses.down / scale, high[place], -low[place]
-
-    def times(weight: FloatArray) -> sparse.csr_array:
-        return sparse.csr_array(identity.multiply(weight[:, None]))
-
     rows = sparse.vstack(
         [
-            sparse.hstack([pick, zero, times(-up)]),
-            sparse.hstack([pick, zero, times(-top)]),
-            sparse.hstack([zero, pick, times(down)]),
-            sparse.hstack([zero, pick, times(bottom)]),
+            sparse.hstack([pick, zero, sparse.diags_array(-up)]),
+            sparse.hstack([pick, zero, sparse.diags_array(-top)]),
+            sparse.hstack([zero, pick, sparse.diags_array(down)]),
+            sparse.hstack([zero, pick, sparse.diags_array(bottom)]),
         ]
     )
     unlimited = np.full(k, np.inf)

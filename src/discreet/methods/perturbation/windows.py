@@ -11,7 +11,7 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.data.table import unit_of
 from discreet.errors import NoSafePatternError, RuleError, some
 from discreet.inference.integer_system import integer_weights, nonintegral_relations
-from discreet.methods.perturbation.announcement import Announcement, strictest
+from discreet.methods.perturbation.announcement import Announcement
 from discreet.methods.perturbation.rows import Senses
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, publish_intervals
@@ -105,7 +105,7 @@ class Windows:
         problem, value, status = self.problem, self.problem.table.value, self.problem.status
         exact = self.half_width(value) == 0
         protected = (status == Status.PRIMARY) | ((status == Status.FREE) & ~exact)
-        lower, upper = (np.where(protected, level, 0.0) for level in strictest(problem))
+        lower, upper = (np.where(protected, level, 0.0) for level in problem.strictest[:2])
         # v − r ≤ a − lower and v + r ≥ a + upper, with the half width r = base + slope · v
         most = (value - lower + self.base) / (1 - self.slope) - value
         least = (value + upper - self.base) / (1 + self.slope) - value

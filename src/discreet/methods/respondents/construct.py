@@ -16,11 +16,13 @@ from discreet.errors import DiscreetError, NoSafePatternError, some
 from discreet.inference.respondents.exposure_search import RespondentExposure, with_joint_deviation
 from discreet.inference.respondents.insiders import Insiders, TargetGroup
 from discreet.inference.respondents.sensitivity import SensitivityMeasure, sensitivity_measures
-from discreet.methods.check import exposed_respondents
+from discreet.methods.check import exposed_respondents, safe_cells
 from discreet.methods.context import Run
 from discreet.methods.method import Method
-from discreet.methods.respondents.repair import grown, trimmed
 from discreet.methods.split import InPieces
+from discreet.methods.suppress.eliminate import eliminate
+from discreet.methods.suppress.evidence import KnownDeviations
+from discreet.methods.suppress.pattern import Pattern
 from discreet.problem import Problem, Status
 from discreet.progress import ENDED_EARLY
 from discreet.protection import Protection, suppress
@@ -28,6 +30,8 @@ from discreet.rules import parse_rules
 
 METHOD_TIME_SHARE = 0.6  # of the time left, for the method itself; the rest is for repairing its pattern
 COLUMNS_OF_RULES = ("status", "lower", "upper", "sliding", "prior_lower", "prior_upper")
+# Of an attacker: searching a deviation for each is faster than an audit (benchmarks/respondents.py).
+MAX_FEW_TARGETS = 3
 COST_TOLERANCE = 1e-9  # costs that differ by less than this share count as equal
 
 
@@ -216,10 +220,18 @@ class Posed:
         return self._problem([*self._conditional, *self._single(single)], joint)
 
     def trimmed(self, suppressed: BoolArray, run: Run) -> tuple[BoolArray, str]:
-        """A pattern after a clean-up against all attackers known so far, and the status of the clean-up."""
-        longer = np.isin(self.problem.status, (Status.PRIMARY, Status.SUPPRESSED))
-        longer[: len(suppressed)] |= suppressed
-        smaller, status = trimmed(self.problem, longer, run)
+        """A safe pattern after a clean-up against all attackers known so far, and the status of the clean-up."""
+        problem, attackers = self.problem, self.problem.attackers()
+        evidence = [KnownDeviations(problem, attacker) for attacker in attackers]
+        forced = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
+        # Primaries that protect each other need no secondaries. For few targets deviations are searched when needed.
+        n_targets = [np.count_nonzero(problem.levels(attacker).any(axis=0)) for attacker in attackers]
+        many = [number for number, n in enumerate(n_targets) if n > MAX_FEW_TARGETS]
+        safe = safe_cells(problem, forced, [attackers[number] for number in many]) if many else []
+        for number, cells in zip(many, safe, strict=True):
+            evidence[number].settle(cells)
+        longer = forced | np.pad(suppressed, (0, len(problem) - len(suppressed)))
+        smaller, status = eliminate(problem, longer, evidence, run)
         return smaller[: len(suppressed)], status
 
     def restated_error(self, error: NoSafePatternError) -> NoSafePatternError:
@@ -238,11 +250,9 @@ class Posed:
 
     def extended(self, start: BoolArray | None) -> BoolArray | None:
         """A starting pattern, extended to the cells of the posed problem."""
-        if start is None:
-            return None
-        longer = np.zeros(len(self.problem), dtype=bool)
-        longer[: len(self.original)] = start[: len(self.original)] & (self.original.status == Status.FREE)
-        return longer
+        n = len(self.original)
+        free = self.original.status == Status.FREE
+        return None if start is None else np.pad(start[:n] & free, (0, len(self.problem) - n))
 
     def protection(self, found: Protection, run: Run, suppressed: BoolArray, status: str) -> Protection:
         """A pattern for the original problem, with the report of the protection of the posed problem."""
@@ -302,7 +312,9 @@ class Posed:
         # The outsider has no prior bounds: insiders would share them, but bounds of insiders are in the units of their rule.
         unbounded = {"prior_lower": np.full(n, -np.inf), "prior_upper": np.full(n, np.inf)}
         posed = self.original.with_columns(**no_levels, **unbounded, others=tuple(attackers))
-        return self._with_joint(posed, joint)
+        for (rule, group, signs), one in joint.items():
+            posed = self._with_joint(posed, rule, group, np.array(signs), one)
+        return posed
 
     def _implies_cells(self) -> bool:
         """Whether protection of all contributions implies protection of cells.
@@ -338,21 +350,15 @@ class Posed:
         slack[base] = np.maximum(left, 0.0)
         return slack
 
-    def _with_joint(self, problem: Problem, joint: Joint) -> Problem:
-        """The problem with further cells for respondents that dominate several cells.
-
-        Each such respondent gets one further cell, for its contributions to all cells that it dominates. Only for the attackers
-        of this respondent can it deviate; each dominated cell then deviates by its level. Each dominated cell also gets a further
-        cell for what it deviates in addition, see
-        :func:`~discreet.inference.respondents.exposure_search.with_joint_deviation`.
-        """
-        for (rule, group, signs), one in joint.items():
-            problem = self._with_one(problem, rule, group, np.array(signs), one)
-        return problem
-
-    def _with_one(
+    def _with_joint(
         self, problem: Problem, rule: str, group: TargetGroup, signs: FloatArray, one: RespondentExposure
     ) -> Problem:
+        """The problem with further cells for a respondent that dominates several cells.
+
+        One further cell stands for its contributions to all these cells. It can change for the attackers of this respondent
+        only, and all cells then change with it by their levels. One more cell per dominated cell is its additional change, see
+        :func:`~discreet.inference.respondents.exposure_search.with_joint_deviation`.
+        """
         table, n, cells = problem.table, len(problem), np.array(one.cells)
         k = len(cells)
         need = -self.insiders[rule].rest(group, cells)
@@ -398,3 +404,12 @@ def _attacker(
     levels = np.zeros((3, len(value)))
     levels[list(sides)] = need
     return Attacker(name, value - down, value + up, levels)
+
+
+def grown(problem: Problem, suppressed: BoolArray, run: Run) -> BoolArray:
+    """A pattern with the further secondaries that the attackers of this problem require; without a clean-up."""
+    longer = np.pad(suppressed, (0, len(problem) - len(suppressed)))  # further cells of the problem keep their status
+    status = np.where(longer & (problem.status == Status.FREE), Status.SUPPRESSED, problem.status).astype(np.int8)
+    pattern = Pattern(problem.with_columns(status=status), run.seed, few_targets=True)
+    pattern.grow(run)
+    return np.asarray(pattern.suppressed[: len(suppressed)])

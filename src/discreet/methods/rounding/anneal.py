@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.compiled import compiled
 from discreet.errors import TableError
 from discreet.methods.context import Run
 from discreet.methods.rounding.grid import RoundingGrid
@@ -26,8 +27,6 @@ def annealed(grid: RoundingGrid, run: Run) -> FloatArray | None:
         sums = Totals.of(table)
     except TableError:
         return None
-    from discreet.methods.rounding.anneal_kernel import sweep  # takes half a second
-
     part, floor = grid.multiples.part, grid.multiples.floor
     nearest = np.where(np.isfinite(grid.least), np.clip(np.rint(part), grid.least, grid.most), 0.0)
     steps = sums.add_up(floor + nearest) - floor
@@ -59,3 +58,39 @@ def annealed(grid: RoundingGrid, run: Run) -> FloatArray | None:
 def out_of_bounds(grid: RoundingGrid, steps: FloatArray) -> BoolArray:
     """Cells whose rounded values are farther from the true ones than allowed."""
     return np.asarray((steps < grid.least) | (steps > grid.most))
+
+
+@compiled
+def sweep(
+    first: IntArray,  # per base cell, the position of its first cell in ``cells``
+    cells: IntArray,  # that contain each base cell, itself included
+    base_cells: IntArray,
+    least: FloatArray,
+    most: FloatArray,
+    part: FloatArray,
+    price: FloatArray,  # per cell, of one step of deviation
+    steps: FloatArray,
+    chance: FloatArray,  # three random numbers per turn
+    temperature: float,
+    penalty: float,  # for one step beyond the bounds of a total
+) -> None:
+    """Turns of simulated annealing: one step of a random base cell and of all totals that contain it, if accepted."""
+    for turn in range(chance.shape[0]):
+        k = int(chance[turn, 0] * len(base_cells))
+        cell = base_cells[k]
+        by = 1.0 if chance[turn, 1] < 0.5 else -1.0
+        if steps[cell] + by < least[cell] or steps[cell] + by > most[cell]:
+            by = -by
+            if steps[cell] + by < least[cell] or steps[cell] + by > most[cell]:
+                continue
+        worse = 0.0
+        for at in range(first[k], first[k + 1]):
+            i = cells[at]
+            before, after = steps[i], steps[i] + by
+            worse += price[i] * (abs(after - part[i]) - abs(before - part[i]))
+            outside = max(least[i] - after, after - most[i], 0.0) - max(least[i] - before, before - most[i], 0.0)
+            if outside != 0.0:
+                worse += penalty * outside
+        if worse <= 0.0 or chance[turn, 2] < np.exp(-worse / temperature):
+            for at in range(first[k], first[k + 1]):
+                steps[cells[at]] += by

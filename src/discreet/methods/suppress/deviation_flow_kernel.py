@@ -147,9 +147,8 @@ def circulate(
             count += 1
         state.moved[arc] = 0.0
         state.is_touched[arc] = False
-    for i in range(
-        state.touches[1] - 1, -1, -1
-    ):  # in reverse order, so that the lists of free residual arcs shrink at their ends
+    # In reverse order, so that the lists of free residual arcs shrink at their ends.
+    for i in range(state.touches[1] - 1, -1, -1):
         arc = state.paid[i]
         net.is_free[arc] = False
         net.n_free[net.tail[arc]] -= 1

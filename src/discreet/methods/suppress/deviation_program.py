@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -118,25 +119,24 @@ class DeviationProgram:
         return NearestColumns(self.relations)
 
 
+@dataclass(eq=False)
 class _Program:
     """A linear program that is kept between solves; changes up and down are separate columns."""
 
-    def __init__(
-        self,
-        relations: sparse.csr_array,
-        left: FloatArray,
-        price: FloatArray,
-        typical: float,
-        seed: int,
-        surcharges: tuple[float, ...],
-    ) -> None:
-        self.left, self.price, self.typical, self.seed, self.surcharges = left, price, typical, seed, surcharges
-        self.both = sparse.csr_array(sparse.hstack([relations, -relations], format="csr"))
-        n, zero = 2 * len(price), np.zeros(relations.shape[0])
-        self.columns = np.arange(n)
-        self.last: tuple[int, int, float] | None = None  # position, side and level of the last solve
-        self.model = new_model("dual", seed=seed)
-        self.model.load(np.zeros(n), np.zeros(n), np.ones(n), self.both, zero, zero)
+    relations: sparse.csr_array
+    left: FloatArray
+    price: FloatArray
+    typical: float
+    seed: int
+    surcharges: tuple[float, ...]
+    last: tuple[int, int, float] | None = None  # position, side and level of the last solve
+
+    def __post_init__(self) -> None:
+        self.both = sparse.csr_array(sparse.hstack([self.relations, -self.relations], format="csr"))
+        self.columns = np.arange(2 * len(self.price))
+        zero, none = np.zeros(len(self.columns)), np.zeros(self.relations.shape[0])
+        self.model = new_model("dual", seed=self.seed)
+        self.model.load(zero, zero, np.ones(len(zero)), self.both, none, none)
 
     def move(self, at: int, side: int, level: float) -> FloatArray | None:
         """The change of each cell in a cheap deviation that moves one cell by ``level``; None if there is none.
@@ -177,10 +177,8 @@ class _Program:
             return None
         distance = sparse.csr_array(([1.0, 1.0], ([0, 0], [at, 3 * n + at])), shape=(1, 4 * n))
         rows = sparse.csr_array(sparse.vstack([sparse.block_diag([self.both, self.both]), distance], format="csr"))
-        row_lower = np.zeros(rows.shape[0])
-        row_lower[-1] = sliding / unit
-        row_upper = np.zeros(rows.shape[0])
-        row_upper[-1] = np.inf
+        zero = np.zeros(rows.shape[0] - 1)
+        row_lower, row_upper = np.append(zero, sliding / unit), np.append(zero, np.inf)
         model = new_model("dual", seed=self.seed)
         model.load(np.tile(_slopes(self.price, slack), 2), column_lower, column_upper, rows, row_lower, row_upper)
         solution = model.solve()

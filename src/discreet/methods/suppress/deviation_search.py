@@ -5,13 +5,85 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import sparse
 
-from discreet.arrays import BoolArray, FloatArray
-from discreet.inference.max_flow import network
-from discreet.methods.suppress.deviation_flow import DeviationFlow, PricedNetwork
-from discreet.methods.suppress.deviation_program import SURCHARGES, DeviationProgram
+from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
+from discreet.attackers import Attacker
+from discreet.inference.deviations import Deviation
+from discreet.inference.max_flow import Network, network
+from discreet.inference.tolerances import LEVEL_TOLERANCE
+from discreet.methods.suppress.deviation_flow_kernel import circulate, release, residual_network, search_state
+from discreet.methods.suppress.deviation_program import SURCHARGES, DeviationProgram, slacks
 from discreet.problem import Problem
+
+
+class PricedNetwork:
+    """A network of cells with the price of each; common to all attackers, who differ only in their prior bounds."""
+
+    def __init__(self, net: Network, cells: IntArray, price: FloatArray) -> None:
+        self.cells = cells
+        self.column = np.full(len(price), -1)
+        self.column[cells] = np.arange(len(cells))
+        self.pinned = net.pinned
+        self.residual = residual_network(net.tail, net.head, net.nodes, price[cells])
+        self.state = search_state(net.nodes, len(cells))
+
+
+class DeviationFlow:
+    """Like ``DeviationProgram``: the change of a cell returns as a flow through others, along successive cheapest paths."""
+
+    solver = "network flow"
+
+    def __init__(self, problem: Problem, attacker: Attacker, net: PricedNetwork) -> None:
+        self.net = net
+        self.slack = slacks(problem, attacker, net.cells)
+        self.slack[:, net.pinned] = 0.0
+        self.left = self.slack.copy()
+
+    def bar(self, i: int, barred: bool) -> None:
+        """Fix a cell, as if it were published, or free it again."""
+        at = self.net.column[i]
+        self.left[:, at] = 0.0 if barred else self.slack[:, at]
+
+    def release(self, cells: IntArray) -> None:
+        """Set the price of these cells to zero, for all attackers."""
+        release(self.net.residual, self.net.column[cells])
+
+    def move(self, p: int, side: int, level: float) -> Deviation | None:
+        """A cheap deviation that moves ``p`` by ``level``; None if there is none."""
+        if self.left[side, self.net.column[p]] < level * (1 - LEVEL_TOLERANCE):
+            return None
+        reached, deviation = self._move(p, side, level, 1 - LEVEL_TOLERANCE)
+        return deviation if reached >= level * (1 - LEVEL_TOLERANCE) else None
+
+    def stretch(self, p: int, lower: float, upper: float, sliding: float) -> tuple[Deviation, Deviation] | None:
+        """Two deviations, ``p`` at least ``upper`` up and ``lower`` down, at least ``sliding`` in all; None if impossible.
+
+        The cheapest of three pairs: the deviation up is as large as the width allows, as small as possible, or halfway between.
+        """
+        largest = max(sliding - lower, upper)
+        found = [self._pair(p, lower, goal, sliding) for goal in (largest, (upper + largest) / 2, upper)]
+        return min((pair for pair in found if pair is not None), key=self._price, default=None)
+
+    def _pair(self, p: int, lower: float, upper: float, sliding: float) -> tuple[Deviation, Deviation] | None:
+        """A deviation with ``p`` up to ``upper`` up, and one with ``p`` as far down as is still required."""
+        reached, up = self._move(p, UP, upper)
+        down = self.move(p, DOWN, max(lower, sliding - reached))
+        return None if down is None else (up, down)
+
+    def _move(self, p: int, side: int, level: float, least: float = 0.0) -> tuple[float, Deviation]:
+        """Change a cell by a level, or by the largest possible part of it, at least ``least``: the change and the deviation."""
+        if not level:
+            return 0.0, Deviation(np.zeros(0, np.int64), np.zeros(0))
+        arc = self.net.column[p]
+        reached, arcs, change = circulate(self.net.residual, self.net.state, self.left, arc, side, level, least)
+        return reached * level, Deviation(self.net.cells[arcs], change * level)
+
+    def _price(self, pair: tuple[Deviation, Deviation]) -> float:
+        """The cost of suppressing all cells that two deviations move."""
+        arcs = self.net.column[np.union1d(pair[0].cells, pair[1].cells)]
+        residual = self.net.residual
+        return float(residual.price[arcs[~residual.is_free[arcs]]].sum())
+
 
 DeviationSearch = DeviationProgram | DeviationFlow
 
@@ -33,6 +105,5 @@ def deviation_programs(
 ) -> list[DeviationProgram]:
     """Linear programs per attacker over the given cells, for any relations."""
     indices = np.flatnonzero(cells)
-    relations = sparse.csr_array(problem.table.relations[:, indices])
-    relations = sparse.csr_array(relations[np.diff(relations.indptr) > 0])
+    relations = problem.table.relations_of(indices)
     return [DeviationProgram(problem, one, indices, relations, price, seed, surcharges) for one in problem.attackers()]

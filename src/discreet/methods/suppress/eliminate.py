@@ -34,7 +34,7 @@ def eliminate(
     suppressed = suppressed.copy()
     price = np.where(problem.status == Status.FREE, problem.cost, 0.0)
     surcharges = SURCHARGES[-2:]  # any deviation will do, so the fastest programs are enough
-    try:
+    with run.budget.interruptible():  # the pattern is safe after every step
         found = deviation_searches(problem, suppressed, price, run.seed, surcharges)
         by_attacker = [_AttackerEvidence(*both) for both in zip(evidence, found, strict=True)]
         if not all(one.shows_all(suppressed, run.budget) for one in by_attacker):
@@ -64,10 +64,8 @@ def eliminate(
                     for one in by_attacker:
                         one.suppress_again(i)
                 run.progress.update(done, f"{left:,} suppressed")
-    except KeyboardInterrupt:  # the pattern is safe after every step
-        run.budget.cancel()
-        return suppressed, run.budget.ending
-    return suppressed, "heuristic"
+        return suppressed, "heuristic"
+    return suppressed, run.budget.ending
 
 
 class _AttackerEvidence:

@@ -54,10 +54,6 @@ class KnownDeviations:
         self.reach[:, cells] = np.inf
         self.shown_by[:, cells] = -1
 
-    def exclude(self, p: int) -> None:
-        """Require no protection of a cell that cannot be protected."""
-        self.is_protected[p] = False
-
     def add(self, deviation: Deviation) -> None:
         """Add a deviation with everything that its multiples show."""
         moves = deviation.amount != 0

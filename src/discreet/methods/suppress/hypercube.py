@@ -73,7 +73,7 @@ class _Boxes:
         # Down and up: the least slack and the largest levels over all attackers.
         self.slack = np.min([[value - attacker.lower, attacker.upper - value] for attacker in attackers], axis=0)
         self.slack[:, problem.status == Status.PUBLISHED] = 0.0
-        lower, upper, sliding = np.max([problem.levels(attacker) for attacker in attackers], axis=0)
+        lower, upper, sliding = problem.strictest
         self.level = np.stack([lower, np.maximum(upper, sliding - lower)]) * LEVEL_FACTOR
         self.suppressed = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
         self.price = np.where(self.suppressed, 0.0, problem.cost)
@@ -116,9 +116,9 @@ class _Boxes:
         """Suppress the box between two corners; False if its changes violate a relation."""
         dims = range(len(x))
         corners, signs = [p], [1.0]
-        for moved in self.faces:
-            corners.append(int(self.cell[tuple(y[d] if d in moved else x[d] for d in dims)]))
-            signs.append(float(np.prod([flips[d][y[d]] for d in moved])))
+        for face in self.faces:
+            corners.append(int(self.cell[tuple(y[d] if d in face else x[d] for d in dims)]))
+            signs.append(float(np.prod([flips[d][y[d]] for d in face])))
         cells, sign = np.array(corners), np.array(signs)
         if np.any(self.columns[:, cells] @ sign):
             return False
@@ -126,10 +126,7 @@ class _Boxes:
         self.price[cells] = 0.0
         along = sign > 0
         down, up = self.level[:, p]
-        self._raise_need(cells[along], down, up)
-        self._raise_need(cells[~along], up, down)
+        for moved, low, high in ((cells[along], down, up), (cells[~along], up, down)):
+            self.need[DOWN, moved] = np.maximum(self.need[DOWN, moved], low)
+            self.need[UP, moved] = np.maximum(self.need[UP, moved], high)
         return True
-
-    def _raise_need(self, cells: IntArray, down: float, up: float) -> None:
-        self.need[DOWN, cells] = np.maximum(self.need[DOWN, cells], down)
-        self.need[UP, cells] = np.maximum(self.need[UP, cells], up)

@@ -1,4 +1,4 @@
-"""The method ``improve``: a search for cheaper patterns in the neighbourhood of a starting pattern."""
+"""The methods ``guided`` and ``improve``: patterns that follow the linear relaxation, and cheaper ones near them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,26 @@ from discreet.protection import Protection
 
 START_TIME_SHARE = 0.3  # of the time, for a starting pattern table by table
 MAX_FREE_CELLS = 200  # of a neighbourhood, so that its integer program is small
+
+
+@dataclass(frozen=True)
+class Guided:
+    """Fischetti & Salazar-González (2000): the linear relaxation shows which cells are worth suppressing.
+
+    The linear relaxation of ``optimal`` is solved, and primaries are protected as by ``kelly``, where a cell is the cheaper
+    the larger the part of it that the relaxation suppresses. The result is the cheapest of a few such patterns, with the bound
+    of the relaxation.
+    """
+
+    name = "guided"
+    traits = Traits(takes_start=True, splits=True, proves_bound=True)
+
+    def protect(self, problem: Problem, run: Run) -> Protection:
+        search = PatternSearch(problem, run)
+        with run.budget.interruptible():
+            search.begin(run.start)
+            search.follow()
+        return search.protection(self.name)
 
 
 @dataclass(frozen=True)
@@ -51,9 +71,8 @@ class Neighbourhoods:
         self.rows = search.problem.table.relations
         self.columns = sparse.csc_array(self.rows)
         self.rng = np.random.default_rng(search.seed)
-        self.tried = np.zeros(
-            len(search.problem), dtype=bool
-        )  # cells whose neighbourhood was tried and did not change since
+        # Cells whose neighbourhood was tried and did not change since.
+        self.tried = np.zeros(len(search.problem), dtype=bool)
 
     def descend(self) -> None:
         """Improve the incumbent until no neighbourhood has a cheaper pattern, or the time is over."""

@@ -1,15 +1,31 @@
-"""The method ``kelly``: one linear program, or network flow, per sensitive cell, then a clean-up."""
+"""The method ``kelly``: one linear program, or network flow, per sensitive cell, then a clean-up.
+
+In a hierarchy from the bottom up: cells are protected within one table, or else within the next larger part.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from discreet.arrays import BoolArray, IntArray
+from discreet.errors import NoSafePatternError
+from discreet.executors import in_order
+from discreet.inference.deviations import Deviation
+from discreet.inference.max_flow import network
+from discreet.methods.check import exposed_cells
 from discreet.methods.context import Run
 from discreet.methods.method import Traits
-from discreet.methods.suppress.bottom_up import protected_by_regions
-from discreet.methods.suppress.pattern import completed
-from discreet.problem import Problem
-from discreet.protection import Protection
+from discreet.methods.suppress.pattern import DeviationsByAttacker, Pattern, completed
+from discreet.methods.suppress.subtables import Subtable, restrict, subtables
+from discreet.problem import Problem, Status
+from discreet.progress import Budget
+from discreet.protection import Protection, suppress
+
+MAX_REGIONS_PER_BATCH = 64  # the time limit is checked between batches
+MAX_REGION_CELLS = 10_000  # programs of larger regions are no faster than those of all cells
 
 
 @dataclass(frozen=True)
@@ -28,3 +44,140 @@ class Kelly:
     def protect(self, problem: Problem, run: Run) -> Protection:
         suppressed, deviations = protected_by_regions(problem, run)
         return completed(problem, self.name, run.with_start(suppressed), deviations)
+
+
+@dataclass(frozen=True, eq=False)
+class _Region:
+    """Cells whose relations all belong to the tables below one total."""
+
+    problem: Problem
+    cells: IntArray
+    seed: int
+    seconds: float | None  # time limit
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """The pattern in a region, the sensitive cells that it does not protect, and deviations that protect the others."""
+
+    suppressed: BoolArray
+    unprotected: IntArray
+    deviations: list[list[Deviation]]  # per attacker of the region
+
+
+def protected_by_regions(problem: Problem, run: Run) -> tuple[BoolArray, DeviationsByAttacker]:
+    """Suppress cells region by region: a table, or the tables below a total, whose own totals stay published if possible.
+
+    A deviation that changes no total of a region is also a deviation of the complete hierarchy. So regions without common
+    tables are solved one by one, in any order or at the same time, by small programs. Most sensitive cells of a large hierarchy
+    are protected within their own table. Those that cannot be, often its largest cells, are left to the next larger region.
+    Returned are the suppressed cells and, per attacker, deviations that show which cells they protect.
+    """
+    suppressed = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
+    if run.start is not None:
+        suppressed |= run.start & (problem.status == Status.FREE)
+    deviations: dict[str, list[Deviation]] = {attacker.name: [] for attacker in problem.attackers()}
+    # Flows are as fast in a complete hierarchy as in a part of it.
+    tables = [] if network(problem.table.relations) is not None else subtables(problem.table.relations)
+    if len(tables) < 2:
+        return suppressed, list(deviations.values())
+    unprotected = problem.status == Status.PRIMARY
+    if run.start is not None:  # cells that the starting pattern protects need nothing more
+        exposed = exposed_cells(problem, suppress(problem, suppressed))
+        unprotected &= np.isin(np.arange(len(problem)), exposed)
+    regions = _Regions(problem, tables)
+    run.progress.stage("tables", int(unprotected.sum()))
+    while not run.budget.over and (batch := regions.batch(unprotected)):
+        work = [_region(problem, suppressed, unprotected, *one, run) for one in batch]
+        for region, found in zip(work, in_order(run.executor, _protect, work), strict=True):
+            cells = region.cells
+            suppressed[cells] |= found.suppressed
+            unprotected[cells] = False
+            unprotected[cells[found.unprotected]] = True
+            for attacker, new in zip(region.problem.attackers(), found.deviations, strict=True):
+                deviations[attacker.name] += [Deviation(cells[one.cells], one.amount) for one in new]
+        run.progress.update(int((~unprotected[problem.primaries]).sum()), f"{int(suppressed.sum()):,} suppressed")
+        run.keep(suppressed)
+    return suppressed, list(deviations.values())
+
+
+class _Regions:
+    """The regions of a hierarchy: the tables below each total, small ones first."""
+
+    def __init__(self, problem: Problem, tables: Sequence[Subtable]) -> None:
+        self.relations = problem.table.relations
+        self.n_relations = np.diff(self.relations.tocsc().indptr)
+        self.tables = tables
+        self.home = np.full(len(problem), -1)  # the table in whose interior a cell is
+        for k, table in enumerate(tables):
+            self.home[table.cells[(table.at > 0).all(axis=0)]] = k
+        self.below = _below(tables, self.home)
+        size = np.array([sum(len(tables[k].cells) for k in below) for below in self.below])
+        self.left = [k for k in np.argsort(size, kind="stable").tolist() if len(self.below[k]) < len(tables)]
+
+    def batch(self, unprotected: BoolArray) -> list[tuple[IntArray, IntArray]]:
+        """Cells and relations of the next regions with unprotected cells and without common tables."""
+        homes, busy = set(self.home[np.flatnonzero(unprotected)].tolist()), set[int]()
+        found, left = [], []
+        for place, k in enumerate(self.left):
+            below = self.below[k]
+            if busy & below:  # after an earlier region with the same tables
+                left.append(k)
+            elif homes & below:
+                region = self._closed(sorted(below))
+                if len(region[0]) <= MAX_REGION_CELLS and unprotected[region[0]].any():
+                    found.append(region)
+                    busy |= below
+            if len(found) == MAX_REGIONS_PER_BATCH:
+                left += self.left[place + 1 :]
+                break
+        self.left = left
+        return found
+
+    def _closed(self, tables: list[int]) -> tuple[IntArray, IntArray]:
+        """Cells whose relations are all in these tables, and those relations."""
+        rows = np.unique(np.concatenate([self.tables[k].rows for k in tables]))
+        cells, n_inside = np.unique(self.relations[rows].indices, return_counts=True)
+        return cells[n_inside == self.n_relations[cells]], rows
+
+
+def _below(tables: Sequence[Subtable], home: IntArray) -> list[set[int]]:
+    """Per table, itself and all tables whose margins are in its interior or in that of a table below it."""
+    children: list[set[int]] = [set() for _ in tables]
+    for k, table in enumerate(tables):
+        margin = table.cells[(table.at == 0).sum(axis=0) == 1]
+        for above in np.unique(home[margin]).tolist():
+            if above not in (-1, k):
+                children[above].add(k)
+    below: list[set[int]] = []
+    for k in range(len(tables)):
+        reached, left = {k}, [k]
+        while left:
+            new = children[left.pop()] - reached
+            reached |= new
+            left += new
+        below.append(reached)
+    return below
+
+
+def _region(
+    problem: Problem, suppressed: BoolArray, unprotected: BoolArray, cells: IntArray, rows: IntArray, run: Run
+) -> _Region:
+    """The problem of a region; cells that are suppressed and need no more protection have the status ``SUPPRESSED``."""
+    part = restrict(problem, cells, rows)
+    done = suppressed[cells] & ~unprotected[cells]
+    status = np.where(done & (part.status != Status.PUBLISHED), Status.SUPPRESSED, part.status).astype(np.int8)
+    return _Region(part.with_columns(status=status), cells, run.seed, run.budget.left)
+
+
+def _protect(region: _Region) -> _Found:
+    pattern = Pattern(region.problem, region.seed, lenient=True)
+    run = Run(region.seed, Budget(region.seconds))
+    try:
+        pattern.grow(run)
+        suppressed, _ = pattern.trim(run)
+    except NoSafePatternError:  # the time was too short
+        suppressed = pattern.suppressed
+    if run.budget.cancelled:
+        raise KeyboardInterrupt
+    return _Found(suppressed, pattern.unprotected(), pattern.deviations(suppressed))

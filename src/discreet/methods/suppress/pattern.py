@@ -154,8 +154,8 @@ class Pattern:
         if found is None and self.problem.status[p] == Status.FREE:
             return False
         if found is None and self.lenient:
-            defence.evidence.exclude(p)
-            # Deviations found for some of its levels stay known and may protect other cells, so their cells are suppressed.
+            defence.evidence.is_protected[p] = False  # no protection is required where there is none
+            # Deviations for some of its levels are known now: other cells may rely on them, so their cells are suppressed.
             found = defence.evidence.deviations[n_known:]
         if found is None:
             raise self._error(p, defence.attacker)

@@ -1,4 +1,4 @@
-"""The tables without hierarchy in a system of relations."""
+"""The tables without hierarchy in a system of relations, and the problem restricted to one of them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import IntArray
+from discreet.data.table import Table
+from discreet.problem import Problem
 
 MAX_DEPTH = 50  # levels of a hierarchy: relations that seem deeper form a circle
 
@@ -43,6 +45,19 @@ def subtables(relations: sparse.csr_array) -> list[Subtable]:
         cells = np.sort(system.cells(row))
         found.append(Subtable(cells, np.array([row]), np.arange(len(cells))[np.newaxis]))
     return found
+
+
+def restrict(problem: Problem, cells: IntArray, rows: IntArray) -> Problem:
+    """The problem of these cells and relations, where all other cells are published."""
+    table = problem.table
+    here = sparse.csr_array(table.relations[rows][:, cells])
+    rhs = here @ table.value[cells]
+    names = tuple(map(str, cells.tolist()))
+    small = Table({}, np.zeros((0, len(cells)), dtype=np.int32), table.value[cells], here, names=names, rhs=rhs)
+    part = problem.only(cells, small)
+    # Attackers that require no level of these cells are left out.
+    others = tuple(attacker for attacker in part.others if attacker.levels is None or attacker.levels.any())
+    return part.with_columns(others=others)
 
 
 class _System:
