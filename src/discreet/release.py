@@ -62,20 +62,22 @@ class Release:
     def suppressed(self) -> np.ndarray:
         return np.isnan(self.value)
 
+    @property
+    def ends(self) -> dict[str, FloatArray]:
+        """The columns with the ends of intervals, if intervals are published."""
+        given = {"lower": self.lower, "upper": self.upper}
+        return {f"{self.response} {side}": end for side, end in given.items() if end is not None}
+
     def frame(self, symbols: bool = False) -> pd.DataFrame:
         """One row per cell. Suppressed values are missing, or with ``symbols`` the suppression symbol."""
         column = _column(self.value)
         if symbols:
             column = column.astype(object).where(~self.suppressed, self.symbol)
         frame = pd.DataFrame({**self.codes, self.response: column})
-        for side, ends in (("lower", self.lower), ("upper", self.upper)):
-            if ends is not None:
-                name = f"{self.response} {side}"
-                if name in frame:
-                    raise InputError(
-                        f"A dimension is called {name!r}, as is a column with ends of intervals: rename it."
-                    )
-                frame[name] = _column(ends)
+        for name, end in self.ends.items():
+            if name in frame:
+                raise InputError(f"A dimension is called {name!r}, as is a column with ends of intervals: rename it.")
+            frame[name] = _column(end)
         return frame
 
 

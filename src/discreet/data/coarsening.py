@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from itertools import combinations, count
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.arrays import IntArray
+from discreet.arrays import FloatArray, IntArray
 from discreet.data.hierarchy import ABSENT, ROOT, Hierarchy
 
 MAX_PAIRED_SIBLINGS = 24  # of so many siblings all pairs are candidates: 276, which can be tabulated together
@@ -110,7 +109,7 @@ class Candidates:
         self.dimension, self.hierarchy, self.ordered = dimension, hierarchy, ordered
         self.kept = np.array([code in keep for code in hierarchy.codes])
 
-    def sets(self, sensitive: NDArray[np.float64], contributors: NDArray[np.float64]) -> list[tuple[int, ...]]:
+    def sets(self, sensitive: FloatArray, contributors: FloatArray) -> list[tuple[int, ...]]:
         """Sets of siblings to merge. Sets without sensitive cells are left out: merging them removes none."""
         found: dict[tuple[int, ...], None] = {}
         for siblings in self._siblings():

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.arrays import FloatArray
+from discreet.arrays import BoolArray, FloatArray
 
 ColumnIndices = NDArray[np.integer]
 
@@ -77,7 +77,7 @@ class Model(Protocol):
         rows: sparse.csr_array,
         row_lower: FloatArray,
         row_upper: FloatArray,
-        integer: NDArray[np.bool_] | None = None,
+        integer: BoolArray | None = None,
     ) -> None:
         """Replace the whole model."""
 
