@@ -161,9 +161,12 @@ class Hierarchy:
         while len(fresh) and len(found) < n:  # no code has more than n − 1 ancestors
             code, above = np.divmod(fresh, n)
             parent = self.parents[:, above]
-            fresh = np.unique((code * n + parent)[parent >= 0])
+            fresh = (code * n + parent)[parent >= 0]
+            if len(parent) > 1:
+                fresh = np.unique(fresh)
             found.append(fresh)
-        code, above = np.divmod(np.unique(np.concatenate(found)), n)
+        pairs = np.sort(np.concatenate(found))  # np.unique is slower by far
+        code, above = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], n)
         return code, above
 
     def order(self) -> IntArray:
