@@ -56,10 +56,9 @@ def _locked(make: Callable[[], tuple[int, str]]) -> Iterator[str]:
     """The name of the draft that ``make`` creates and opens, locked."""
     while True:
         handle, name = make()
-        if _lock(handle, wait=True) and not os.path.lexists(name):  # another run removed it before it was locked
-            os.close(handle)
-            continue
-        break
+        if not _lock(handle, wait=True) or os.path.lexists(name):
+            break
+        os.close(handle)  # another run removed it before it was locked
     try:
         yield name
     finally:

@@ -212,15 +212,12 @@ def _check_release(problem: Problem, protection: Protection, listed: IntArray, r
     """Refuse a release that reveals more than the audited protection, or an interval without the true value."""
     low, high = protection.lower[listed], protection.upper[listed]
     value = problem.table.value[listed]
-    left_out = np.ones(len(problem), dtype=bool)
-    left_out[listed] = False
-    wrong = np.zeros(len(problem), dtype=bool)
-    wrong[left_out] = protection.published[left_out] != 0
+    wrong = protection.published != 0  # of cells that are left out
+    wrong[listed] = np.isnan(release.value) != protection.suppressed[listed]
     if release.lower is not None and release.upper is not None:
         lower = np.where(np.isnan(release.lower), -np.inf, release.lower)
         upper = np.where(np.isnan(release.upper), np.inf, release.upper)
-        wrong[listed] = (lower > np.minimum(low, value)) | (upper < np.maximum(high, value))
-    wrong[listed] |= np.isnan(release.value) != protection.suppressed[listed]
+        wrong[listed] |= (lower > np.minimum(low, value)) | (upper < np.maximum(high, value))
     if wrong.any():
         labels = problem.table.labels(np.flatnonzero(wrong))
         raise NotSafeError(
