@@ -46,12 +46,6 @@ class Attacker:
         levels = None if self.levels is None else self.levels[:, cells]
         return Attacker(self.name, self.lower[cells], self.upper[cells], levels)
 
-    def with_levels_at_most(self, limit: FloatArray) -> Attacker:
-        """The attacker with levels of at most ``limit``, one row per kind of level."""
-        if self.levels is None:
-            return self
-        return Attacker(self.name, self.lower, self.upper, np.minimum(self.levels, limit))
-
     @cached_property
     def digest(self) -> str:
         """A fingerprint of bounds and levels, independent of the name."""

@@ -208,7 +208,10 @@ class Problem:
         return replace(
             capped,
             sliding=levels[2],
-            others=tuple(attacker.with_levels_at_most(np.stack([down, limit, limit])) for attacker in self.others),
+            others=tuple(
+                other if other.levels is None else replace(other, levels=np.minimum(other.levels, [down, limit, limit]))
+                for other in self.others
+            ),
             least=np.zeros(len(self)),
             smallest=np.zeros(len(self)),
         )

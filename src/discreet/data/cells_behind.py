@@ -55,19 +55,14 @@ def cells_behind(cycles: LinkedCycles, tables: Sequence[Table], keys: IntArray) 
     for edges, equations in cycles.tied:
         build.cross_together(edges, equations)
     found = build.finish()
-    if len(found):
-        _refuse_missing_totals(tables)
-    return found
-
-
-def _refuse_missing_totals(tables: Sequence[Table]) -> None:
-    for table in tables:
+    for table in tables if len(found) else ():
         _, missing = additive(list(table.dimensions.values()), table.codes)
         if missing:
             raise InputError(
                 f"The linked tables form a cycle, and {len(missing)} totals of {table!r} are missing. Give them, and leave "
                 "them out of the linked table with separate(); or leave the cells behind out (behind=False)."
             )
+    return found
 
 
 class _Builder:

@@ -21,9 +21,8 @@ class Change:
     """One way to make a classification coarser: ``into`` maps the codes that are removed to those that replace them."""
 
     dimension: str
-    kind: (
-        str  # "merge" siblings, "roll up" the codes below a code, "cut" all levels below one, "drop" a level in between
-    )
+    # "merge" siblings, "roll up" the codes below a code, "cut" all levels below one, "drop" a level in between
+    kind: str
     into: Mapping[str, str]
     parent: str  # of the codes; the total if the change concerns a level
     level: int = 0  # steps below the total, if the change concerns a level

@@ -289,11 +289,6 @@ class Table:
             )
         return largest(self.is_base, self.top, self.top_contributor, self.contributors, self.label)
 
-    @property
-    def names_contributors(self) -> bool:
-        """Whether at least one contributor has a name."""
-        return bool(self.contributors) and (self.top_contributor is not None or self.contributions is not None)
-
     @cached_property
     def base_is_free(self) -> bool:
         """Whether base cells may take any values: totals of random values fulfil all relations.

@@ -32,11 +32,8 @@ FIRST_VERSION, ATTACKERS_VERSION, DECISIONS_VERSION = 1, 2, 3
 
 _RESPONDENTS = ("contributions", "respondents")  # in bundles of tables with contributions
 _TABLE_FACTS = ("response", "is_count", "complete")
-_LATER_TABLE_FACTS = {
-    "weights": "secret",
-    "counts_zeros": True,
-    "dropped": 0,
-}  # with the values in bundles without them
+# With the values in bundles without them.
+_LATER_TABLE_FACTS = {"weights": "secret", "counts_zeros": True, "dropped": 0}
 _LEVELS = ("status", "cost", "lower", "upper", "sliding", "prior_lower", "prior_upper")
 
 

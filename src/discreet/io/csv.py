@@ -43,9 +43,8 @@ def release_text(release: Release) -> str:
     """The release as CSV: one row per cell; suppressed values are written as the suppression symbol."""
     frame = release.frame(symbols=True)
     codes = {name: [guarded(code) for code in column] for name, column in release.codes.items()}
-    symbol = (
-        release.symbol if release.symbol in FORMULA_STARTS else guarded(release.symbol)
-    )  # a single sign is not a formula
+    # A single sign is not a formula.
+    symbol = release.symbol if release.symbol in FORMULA_STARTS else guarded(release.symbol)
     frame = frame.assign(**codes, **{release.response: frame[release.response].where(~release.suppressed, symbol)})
     frame.columns = frame.columns.map(guarded)
     texts = [symbol, *frame.columns, *(code for column in codes.values() for code in column)]
