@@ -35,15 +35,13 @@ class Basis:
 class Solution:
     """The result of a solve, as copies: the model may change afterwards.
 
-    For both directions of the objective, reduced cost = cost − rowsᵀ · row dual, and the row dual is the change of the objective
-    if both sides of the row increase by one.
+    For both directions of the objective, the row dual is the change of the objective if both sides of the row increase by one.
     """
 
     outcome: Outcome
     objective: float
     primal: FloatArray
     row_dual: FloatArray
-    reduced_cost: FloatArray
     bound: float  # on the objective; equal to it for solved linear programs
     ray: FloatArray | None  # an unbounded direction, if the program is unbounded
     iterations: int

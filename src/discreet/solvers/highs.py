@@ -168,7 +168,6 @@ class HighsModel:
             objective=float(info.objective_function_value),
             primal=np.array(solution.col_value, dtype=float),
             row_dual=np.array(solution.row_dual, dtype=float),
-            reduced_cost=np.array(solution.col_dual, dtype=float),
             bound=float(info.mip_dual_bound if self._is_mip else info.objective_function_value),
             ray=ray,
             iterations=int(info.simplex_iteration_count),

@@ -150,7 +150,6 @@ class ScipModel:
             objective=float(model.getSolObjVal(best)),
             primal=primal,
             row_dual=dual,
-            reduced_cost=self._cost - self._rows.T @ dual,
             bound=float(model.getDualbound()),
             ray=None,
             iterations=int(model.getNLPIterations()),
@@ -210,7 +209,7 @@ class ScipModel:
 
     def _without_solution(self, outcome: Outcome, ray: FloatArray | None = None) -> Solution:
         n, m = len(self._cost), len(self._row_lower)
-        return Solution(outcome, np.nan, np.zeros(n), np.zeros(m), np.zeros(n), np.nan, ray, 0)
+        return Solution(outcome, np.nan, np.zeros(n), np.zeros(m), np.nan, ray, 0)
 
 
 def _no_basis() -> NoReturn:
