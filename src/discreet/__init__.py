@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.public import *  # noqa: F403
-    from discreet.public import __all__ as __all__
 
 __version__ = "0.1.0"
 
@@ -21,9 +20,11 @@ class _Package(ModuleType):
     """
 
     def __getattr__(self, name: str) -> Any:
-        public = import_module("discreet.public")
-        if name == "__all__" or name in public.__all__:
-            found = getattr(public, name)
+        public = vars(import_module("discreet.public"))
+        if name == "__all__":
+            found: Any = sorted(listed for listed in public if not listed.startswith("_"))
+        elif name in public and not name.startswith("_"):
+            found = public[name]
         elif f"{self.__name__}.{name}" in sys.modules:
             found = sys.modules[f"{self.__name__}.{name}"]
         else:

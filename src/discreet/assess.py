@@ -221,7 +221,7 @@ def _waived(table: Table, waivers: Iterable[str | tuple[str, Label]]) -> BoolArr
             "Waivers need the names of contributors: tabulate with contributor=, or read a finished table with names."
         )
     index = {name: i for i, name in enumerate(table.contributors)}
-    waived: NDArray[np.bool_] = np.zeros(table.top_contributor.shape, dtype=bool)
+    waived: BoolArray = np.zeros(table.top_contributor.shape, dtype=bool)
     for waiver in listed:
         name, cell = (waiver, None) if isinstance(waiver, str) else waiver
         at = slice(None) if cell is None else table.index(cell)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.arrays import FloatArray
+from discreet.arrays import FloatArray, IntArray
 from discreet.errors import TableError
 
 
@@ -42,16 +41,10 @@ class Attacker:
         if self.levels is not None and not np.all(np.isfinite(self.levels) & (self.levels >= 0)):
             raise TableError(f"Attacker {self.name!r} has a negative or infinite protection level.")
 
-    def only(self, cells: NDArray[np.int64]) -> Attacker:
+    def only(self, cells: IntArray) -> Attacker:
         """The attacker with the bounds and levels of some cells only."""
         levels = None if self.levels is None else self.levels[:, cells]
         return Attacker(self.name, self.lower[cells], self.upper[cells], levels)
-
-    def with_levels_at_most(self, limit: FloatArray) -> Attacker:
-        """The attacker with levels of at most ``limit``, one row per kind of level."""
-        if self.levels is None:
-            return self
-        return Attacker(self.name, self.lower, self.upper, np.minimum(self.levels, limit))
 
     @cached_property
     def digest(self) -> str:

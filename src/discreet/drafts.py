@@ -9,7 +9,8 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 try:
@@ -20,19 +21,14 @@ except ImportError:  # no locks on this system: drafts of other runs are not rem
 DRAFT_PREFIX = ".discreet-draft-"
 
 
-@contextmanager
-def draft_file(folder: Path, suffix: str) -> Iterator[Path]:
+def draft_file(folder: Path, suffix: str) -> AbstractContextManager[Path]:
     """An empty file that only its owner can read; it is removed at the end unless it was moved."""
     sweep(folder)
-    with _locked(lambda: tempfile.mkstemp(prefix=DRAFT_PREFIX, suffix=suffix, dir=folder)) as name:
-        try:
-            yield Path(name)
-        finally:
-            Path(name).unlink(missing_ok=True)
+    make = partial(tempfile.mkstemp, prefix=DRAFT_PREFIX, suffix=suffix, dir=folder)
+    return _locked(make, lambda path: path.unlink(missing_ok=True))
 
 
-@contextmanager
-def draft_folder() -> Iterator[Path]:
+def draft_folder() -> AbstractContextManager[Path]:
     """An empty folder for intermediate results that only its owner can enter; it is removed at the end."""
     sweep(tempfile.gettempdir())
 
@@ -44,25 +40,21 @@ def draft_folder() -> Iterator[Path]:
             except FileNotFoundError:  # another run removed it before it was opened
                 continue
 
-    with _locked(make) as name:
-        try:
-            yield Path(name)
-        finally:
-            shutil.rmtree(name, ignore_errors=True)
+    return _locked(make, partial(shutil.rmtree, ignore_errors=True))
 
 
 @contextmanager
-def _locked(make: Callable[[], tuple[int, str]]) -> Iterator[str]:
-    """The name of the draft that ``make`` creates and opens, locked."""
+def _locked(make: Callable[[], tuple[int, str]], remove: Callable[[Path], None]) -> Iterator[Path]:
+    """The path of the draft that ``make`` creates and opens, locked; it is removed at the end."""
     while True:
         handle, name = make()
-        if _lock(handle, wait=True) and not os.path.lexists(name):  # another run removed it before it was locked
-            os.close(handle)
-            continue
-        break
+        if not _lock(handle, wait=True) or os.path.lexists(name):
+            break
+        os.close(handle)  # another run removed it before it was locked
     try:
-        yield name
+        yield Path(name)
     finally:
+        remove(Path(name))
         if handle >= 0:
             os.close(handle)
 

@@ -5,7 +5,9 @@ A message says what is wrong, where, and what to do. It names cells by label and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 
 class DiscreetError(Exception):
@@ -52,6 +54,19 @@ class NotSafeError(DiscreetError):
     """Publication refused: the audit did not pass, or is not about this protection."""
 
     exit_code = 1
+
+
+@contextmanager
+def reading(path: str | Path, fault: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Replace errors of these kinds while a file is read, whose messages may quote the contents, by ``fault``."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise FormatError(f"{path} does not exist.") from None
+    except DiscreetError:
+        raise
+    except kinds:
+        raise FormatError(fault) from None
 
 
 MAX_QUOTED_LETTERS = 80  # of a code or name in a message: longer ones would flood it

@@ -19,9 +19,8 @@ CENTRAL_HALF_WIDTH = 0.1  # share of the width on either side of the middle: the
 MAX_STANDARD_DEVIATIONS = 3.0  # more values than this above the expected number in the central fifth are not chance
 HIT_RELATIVE_ERROR = 0.01  # a guess with at most this relative error is a hit
 LEVEL_HITS_SIGNIFICANCE = 0.01  # as many values at their levels with a smaller probability are not chance
-MIDPOINT_HITS_SIGNIFICANCE = (
-    0.001  # the same of midpoints that hit; smaller as every publication of intervals is tested
-)
+# The same of midpoints that hit; smaller as every publication of intervals is tested.
+MIDPOINT_HITS_SIGNIFICANCE = 0.001
 MIN_LEVEL_UNITS = 3  # smaller levels are hit by any draw
 UNIT_TOLERANCE = 1e-9  # of a unit: rounding errors of levels computed with floats
 

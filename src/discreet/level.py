@@ -53,7 +53,7 @@ def level_of(problem: Problem, suppresses: bool, requested: Level | None = None)
 def _obstacle(problem: Problem, suppresses: bool) -> str:
     """Why respondents cannot be covered; empty if they can."""
     table = problem.table
-    if not table.names_contributors:
+    if not table.contributors or (table.top_contributor is None and table.contributions is None):
         return "the table does not name its contributors"
     try:
         measures = contribution_measures(problem.rules)

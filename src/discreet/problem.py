@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import BoolArray, FloatArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
 from discreet.data.hierarchy import LABEL_SEPARATOR
 from discreet.data.table import Table, digits_of, read_only
@@ -128,11 +128,11 @@ class Problem:
         return card(f"Problem: {table.response}{by}", facts, "Confidential: values, levels and rules are not shown.")
 
     @cached_property
-    def primaries(self) -> NDArray[np.int64]:
+    def primaries(self) -> IntArray:
         return np.flatnonzero(self.status == Status.PRIMARY)
 
     @cached_property
-    def free(self) -> NDArray[np.int64]:
+    def free(self) -> IntArray:
         return np.flatnonzero(self.status == Status.FREE)
 
     def attackers(self) -> tuple[Attacker, ...]:
@@ -213,7 +213,10 @@ class Problem:
         return replace(
             capped,
             sliding=levels[2],
-            others=tuple(attacker.with_levels_at_most(np.stack([down, limit, limit])) for attacker in self.others),
+            others=tuple(
+                other if other.levels is None else replace(other, levels=np.minimum(other.levels, [down, limit, limit]))
+                for other in self.others
+            ),
             least=np.zeros(len(self)),
             smallest=np.zeros(len(self)),
         )
@@ -247,7 +250,7 @@ class Problem:
     def with_columns(self, **columns: Any) -> Problem:
         return replace(self, **columns)
 
-    def only(self, cells: NDArray[np.int64], table: Table | None = None) -> Problem:
+    def only(self, cells: IntArray, table: Table | None = None) -> Problem:
         """The problem of some cells, in the order of the table; by default with the relations between these cells only."""
         columns = {name: getattr(self, name)[cells] for name in _COLUMNS}
         others = tuple(attacker.only(cells) for attacker in self.others)

@@ -62,20 +62,22 @@ class Release:
     def suppressed(self) -> np.ndarray:
         return np.isnan(self.value)
 
+    @property
+    def ends(self) -> dict[str, FloatArray]:
+        """The columns with the ends of intervals, if intervals are published."""
+        given = {"lower": self.lower, "upper": self.upper}
+        return {f"{self.response} {side}": end for side, end in given.items() if end is not None}
+
     def frame(self, symbols: bool = False) -> pd.DataFrame:
         """One row per cell. Suppressed values are missing, or with ``symbols`` the suppression symbol."""
         column = _column(self.value)
         if symbols:
             column = column.astype(object).where(~self.suppressed, self.symbol)
         frame = pd.DataFrame({**self.codes, self.response: column})
-        for side, ends in (("lower", self.lower), ("upper", self.upper)):
-            if ends is not None:
-                name = f"{self.response} {side}"
-                if name in frame:
-                    raise InputError(
-                        f"A dimension is called {name!r}, as is a column with ends of intervals: rename it."
-                    )
-                frame[name] = _column(ends)
+        for name, end in self.ends.items():
+            if name in frame:
+                raise InputError(f"A dimension is called {name!r}, as is a column with ends of intervals: rename it.")
+            frame[name] = _column(end)
         return frame
 
 
@@ -210,15 +212,12 @@ def _check_release(problem: Problem, protection: Protection, listed: IntArray, r
     """Refuse a release that reveals more than the audited protection, or an interval without the true value."""
     low, high = protection.lower[listed], protection.upper[listed]
     value = problem.table.value[listed]
-    left_out = np.ones(len(problem), dtype=bool)
-    left_out[listed] = False
-    wrong = np.zeros(len(problem), dtype=bool)
-    wrong[left_out] = protection.published[left_out] != 0
+    wrong = protection.published != 0  # of cells that are left out
+    wrong[listed] = np.isnan(release.value) != protection.suppressed[listed]
     if release.lower is not None and release.upper is not None:
         lower = np.where(np.isnan(release.lower), -np.inf, release.lower)
         upper = np.where(np.isnan(release.upper), np.inf, release.upper)
-        wrong[listed] = (lower > np.minimum(low, value)) | (upper < np.maximum(high, value))
-    wrong[listed] |= np.isnan(release.value) != protection.suppressed[listed]
+        wrong[listed] |= (lower > np.minimum(low, value)) | (upper < np.maximum(high, value))
     if wrong.any():
         labels = problem.table.labels(np.flatnonzero(wrong))
         raise NotSafeError(

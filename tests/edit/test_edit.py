@@ -17,9 +17,9 @@ from tests.helpers.fixed import secret
 
 from discreet.cli.main import cli
 from discreet.edit import blank_and_impute, swap
-from discreet.edit.pairing import partners
 from discreet.edit.record_codes import combined_by_unit
 from discreet.edit.selection import Rates
+from discreet.edit.swap import partners
 from discreet.errors import DiscreetError, InputError
 
 AREAS = ["region", "district", "block"]

@@ -90,8 +90,8 @@ class Program:
 
     def check_duals(self, solution: Solution) -> None:
         """Stationarity, signs, and no gap: together they prove that nothing is better."""
-        y, z = solution.row_dual, solution.reduced_cost
-        assert z == pytest.approx(self.cost - self.rows.T @ y, abs=1e-6)
+        y = solution.row_dual
+        z = self.cost - self.rows.T @ y
         dual = 0.0
         ends = np.r_[self.row_lower, self.lower], np.r_[self.row_upper, self.upper]
         for price, low, high in zip(np.r_[y, z], *ends, strict=True):
@@ -247,12 +247,12 @@ def test_a_bound_far_away_is_still_a_bound(model, room):
 def test_solutions_are_copies(model):
     one_row(model, [1.0, 2.0], 0.0, 4.0, 3.0)
     solution = model.solve()
-    kept = [array.copy() for array in (solution.primal, solution.row_dual, solution.reduced_cost)]
+    kept = [array.copy() for array in (solution.primal, solution.row_dual)]
     model.set_cost(np.array([0, 1]), np.array([5.0, 1.0]))
     model.set_bounds(np.array([1]), np.array([1.0]), np.array([2.0]))
     other = model.solve()
     assert other.primal == pytest.approx([1, 2])
-    for before, now in zip(kept, (solution.primal, solution.row_dual, solution.reduced_cost), strict=True):
+    for before, now in zip(kept, (solution.primal, solution.row_dual), strict=True):
         assert np.array_equal(before, now)
     other.primal[:] = 99
     assert model.solve().primal == pytest.approx([1, 2])

@@ -120,7 +120,9 @@ def _levels(pairs: Expr, plan: AggregationPlan, rows: int) -> Iterator[Expr]:
     for ancestry in plan.ancestries:
         levels = len(ancestry.above) / len(ancestry.leaves)
         n_layers = max(int(factor), 1)  # per batch
-        batches.append([ancestry.above] if levels <= factor else [None, *_joined(ancestry.layers, n_layers)])
+        layers = ancestry.layers
+        joined = (pd.concat(layers[i : i + n_layers]) for i in range(0, len(layers), n_layers))
+        batches.append([ancestry.above] if levels <= factor else [None, *joined])
         factor /= min(levels, n_layers)
 
     def with_ancestors(pairs: Expr, d: int) -> Iterator[Expr]:
@@ -139,10 +141,6 @@ def _levels(pairs: Expr, plan: AggregationPlan, rows: int) -> Iterator[Expr]:
 
     if rows:
         yield from with_ancestors(pairs.select(*plan.codes, "id", "w", *plan.net), 0)
-
-
-def _joined(layers: Sequence[pd.DataFrame], n_layers: int) -> list[pd.DataFrame]:
-    return [pd.concat(layers[i : i + n_layers]) for i in range(0, len(layers), n_layers)]
 
 
 def _summary(rows: Expr, plan: AggregationPlan, sums: Sequence[str]) -> CellSummary:

@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import FloatArray, IntArray, SmallIntArray
 from discreet.data.cross_classification import Axis, Crossed, Margin, crossed, refuse_too_many
 from discreet.data.hypergraph import cliques, overlaps
 from discreet.data.linked_cycles import Edge, Equation, LinkedCycles
@@ -37,7 +36,7 @@ class Crossing:
 class Behind:
     """Cells behind linked tables, numbered after the published ones, and relations between all of them."""
 
-    codes: NDArray[np.int32]  # (response and dimensions, cell)
+    codes: SmallIntArray  # (response and dimensions, cell)
     relations: sparse.csr_array
     crossings: tuple[Crossing, ...]
 
@@ -56,19 +55,14 @@ def cells_behind(cycles: LinkedCycles, tables: Sequence[Table], keys: IntArray) 
     for edges, equations in cycles.tied:
         build.cross_together(edges, equations)
     found = build.finish()
-    if len(found):
-        _refuse_missing_totals(tables)
-    return found
-
-
-def _refuse_missing_totals(tables: Sequence[Table]) -> None:
-    for table in tables:
+    for table in tables if len(found) else ():
         _, missing = additive(list(table.dimensions.values()), table.codes)
         if missing:
             raise InputError(
                 f"The linked tables form a cycle, and {len(missing)} totals of {table!r} are missing. Give them, and leave "
                 "them out of the linked table with separate(); or leave the cells behind out (behind=False)."
             )
+    return found
 
 
 class _Builder:

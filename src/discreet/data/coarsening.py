@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from itertools import combinations, count
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.arrays import IntArray
-from discreet.data.hierarchy import ABSENT, ROOT, Hierarchy
+from discreet.arrays import FloatArray, IntArray
+from discreet.data.hierarchy import ABSENT, Hierarchy
 
 MAX_PAIRED_SIBLINGS = 24  # of so many siblings all pairs are candidates: 276, which can be tabulated together
 MAX_NAMED_CODES = 4  # in the name of a merged code or the description of a change: longer lists are hard to read
@@ -22,9 +21,8 @@ class Change:
     """One way to make a classification coarser: ``into`` maps the codes that are removed to those that replace them."""
 
     dimension: str
-    kind: (
-        str  # "merge" siblings, "roll up" the codes below a code, "cut" all levels below one, "drop" a level in between
-    )
+    # "merge" siblings, "roll up" the codes below a code, "cut" all levels below one, "drop" a level in between
+    kind: str
     into: Mapping[str, str]
     parent: str  # of the codes; the total if the change concerns a level
     level: int = 0  # steps below the total, if the change concerns a level
@@ -110,7 +108,7 @@ class Candidates:
         self.dimension, self.hierarchy, self.ordered = dimension, hierarchy, ordered
         self.kept = np.array([code in keep for code in hierarchy.codes])
 
-    def sets(self, sensitive: NDArray[np.float64], contributors: NDArray[np.float64]) -> list[tuple[int, ...]]:
+    def sets(self, sensitive: FloatArray, contributors: FloatArray) -> list[tuple[int, ...]]:
         """Sets of siblings to merge. Sets without sensitive cells are left out: merging them removes none."""
         found: dict[tuple[int, ...], None] = {}
         for siblings in self._siblings():
@@ -169,14 +167,16 @@ class Candidates:
         if len(h.parents) > 1:
             return
         parent, depth = h.parents[0], h.depth
+        lower, upper = h.lineage(np.arange(len(h)))
         for code in np.flatnonzero(~h.is_leaf)[1:]:
-            below = _below(parent, code)
+            below = lower[(upper == code) & (lower != code)]
             if not self.kept[below].any():
                 yield self._into("roll up", {int(i): int(code) for i in below}, int(code))
         for level in range(1, int(depth.max())):
-            deeper = np.flatnonzero(depth > level)
-            if not self.kept[deeper].any():
-                yield self._into("cut", {int(i): _above(parent, depth, int(i), level) for i in deeper}, 0, level)
+            deeper = (depth[lower] > level) & (depth[upper] == level)
+            if not self.kept[lower[deeper]].any():
+                into = dict(zip(lower[deeper].tolist(), upper[deeper].tolist(), strict=True))
+                yield self._into("cut", into, 0, level)
             between = np.flatnonzero((depth == level) & ~h.is_leaf)
             if not self.kept[between].any():
                 yield self._into("drop", {int(i): int(parent[i]) for i in between}, 0, level)
@@ -184,23 +184,6 @@ class Candidates:
     def _into(self, kind: str, into: dict[int, int], parent: int, level: int = 0) -> Change:
         codes = self.hierarchy.codes
         return Change(self.dimension, kind, {codes[i]: codes[j] for i, j in into.items()}, codes[parent], level)
-
-
-def _below(parent: IntArray, code: int) -> IntArray:
-    """The codes below a code."""
-    found = np.zeros(len(parent), dtype=bool)
-    fresh = parent == code
-    while fresh.any():
-        found |= fresh
-        fresh = np.isin(parent, np.flatnonzero(fresh))
-    return np.flatnonzero(found)
-
-
-def _above(parent: IntArray, depth: IntArray, code: int, level: int) -> int:
-    """The code itself or its ancestor at a level."""
-    while depth[code] > level and parent[code] != ROOT:
-        code = int(parent[code])
-    return code
 
 
 def merged_name(codes: list[str], other: str, taken: Collection[str]) -> str:

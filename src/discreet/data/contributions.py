@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import TableError
 
 
@@ -34,7 +33,7 @@ class Contributions:
             column.flags.writeable = False
             object.__setattr__(self, name, column)
 
-    def check(self, base: NDArray[np.bool_]) -> None:
+    def check(self, base: BoolArray) -> None:
         """Raise if the contributions do not belong to a table with these base cells."""
         exists = (
             (self.cell >= 0) & (self.cell < len(base)) & (self.contributor >= 0) & (self.contributor < len(self.names))
@@ -68,7 +67,7 @@ class Contributions:
         return self.cell[mine], self.amount[mine]
 
     @cached_property
-    def is_single(self) -> NDArray[np.bool_]:
+    def is_single(self) -> BoolArray:
         """Respondents in at most one base cell."""
         _, first = self._by_respondent
         return np.asarray(np.diff(first) <= 1)
@@ -99,7 +98,7 @@ def named(
 
 
 def largest(
-    base: NDArray[np.bool_],
+    base: BoolArray,
     top: FloatArray,
     top_contributor: IntArray | None,
     names: tuple[str, ...],

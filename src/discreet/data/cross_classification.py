@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.arrays import IntArray
+from discreet.arrays import BoolArray, IntArray
+from discreet.data.relations import numbers_of_combinations
 from discreet.errors import InputError
 
 MAX_CELLS_BEHIND = 2_000_000  # more do not fit into memory together with the linear programs of the audit
@@ -57,7 +57,7 @@ class Crossed:
     def by(self, axes: Sequence[Axis]) -> IntArray:
         return self.at[[self.axes.index(axis) for axis in axes]]
 
-    def only(self, keep: NDArray[np.bool_]) -> Crossed:
+    def only(self, keep: BoolArray) -> Crossed:
         return Crossed(self.axes, self.at[:, keep])
 
     def margin(self, axes: Sequence[Axis]) -> Crossed:
@@ -110,17 +110,9 @@ def refuse_too_many(n_cells: int) -> None:
 
 def numbered(first: Sequence[IntArray] | IntArray, second: Sequence[IntArray] | IntArray) -> tuple[IntArray, IntArray]:
     """A number for each column of two arrays: equal columns get the same number."""
-    rows = [np.concatenate([a, b]) for a, b in zip(first, second, strict=True)]
+    rows = [np.concatenate([a, b]) + 1 for a, b in zip(first, second, strict=True)]
     n = len(first[0]) if len(first) else 0
-    number = np.zeros(len(rows[0]) if rows else 0, dtype=np.int64)
-    combinations = 1
-    for row in rows:
-        size = int(row.max(initial=0)) + 2
-        combinations *= size
-        if combinations >= 2**62:  # renumber before the product overflows
-            number = np.unique(number, return_inverse=True)[1].astype(np.int64)
-            combinations = (int(number.max(initial=0)) + 1) * size
-        number = number * size + row + 1
+    number = numbers_of_combinations(rows, [int(row.max(initial=0)) + 1 for row in rows], len(rows[0]) if rows else 0)
     return number[:n], number[n:]
 
 

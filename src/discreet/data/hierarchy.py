@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from discreet.arrays import IntArray
+from discreet.arrays import BoolArray, IntArray
 from discreet.errors import HierarchyError, some
 
 ROOT = -1  # parent of the total
@@ -115,7 +114,7 @@ class Hierarchy:
         return code in self._index
 
     @cached_property
-    def is_leaf(self) -> NDArray[np.bool_]:
+    def is_leaf(self) -> BoolArray:
         """Codes without children."""
         leaf = np.ones(len(self.codes), dtype=bool)
         leaf[self.parents[self.parents >= 0]] = False
@@ -146,33 +145,29 @@ class Hierarchy:
     @cached_property
     def ancestors(self) -> tuple[IntArray, IntArray]:
         """All pairs of a leaf and itself or an ancestor of it in any tree, each pair once."""
-        leaves = np.flatnonzero(self.is_leaf)
-        paths = self._paths_in_one_tree() if len(self.parents) == 1 else self._paths_in_all_trees()
-        above = [np.sort(paths[leaf]) for leaf in leaves.tolist()]
-        return np.repeat(leaves, [len(path) for path in above]), np.concatenate(above)
-
-    def _paths_in_one_tree(self) -> dict[int, IntArray]:
-        """For each leaf of the only tree its ancestors, the total first, and the leaf itself."""
-        path, depth, leaf = np.zeros(len(self.codes), dtype=np.int64), self.depth, self.is_leaf
-        found = {}
-        for code in self.order().tolist():  # depth first: the path holds the ancestors of the current code
-            path[depth[code]] = code
-            if leaf[code]:
-                found[code] = path[: depth[code] + 1].copy()
-        return found
-
-    def _paths_in_all_trees(self) -> dict[int, IntArray]:
-        """For each code itself and its ancestors in any tree: a parent in one tree may be a child in another."""
         parents = [set(ups) - {ROOT, ABSENT} for ups in self.parents.T.tolist()]
-        try:
-            order = list(TopologicalSorter(dict(enumerate(parents))).static_order())
+        try:  # a parent in one tree may be a child in another
+            TopologicalSorter(dict(enumerate(parents))).prepare()
         except CycleError as error:
             cyclic = [self.codes[i] for i in error.args[1]]
             raise HierarchyError(f"Codes are above each other in different trees: {some(cyclic)}.", cyclic) from None
-        found: dict[int, IntArray] = {}
-        for code in order:
-            found[code] = np.unique(np.concatenate([*(found[parent] for parent in parents[code]), [code]]))
-        return found
+        return self.lineage(np.flatnonzero(self.is_leaf))
+
+    def lineage(self, codes: IntArray) -> tuple[IntArray, IntArray]:
+        """All pairs of one of the codes and itself or an ancestor of it in any tree, each pair once, sorted."""
+        n = len(self)
+        fresh = codes * (n + 1)  # the pair of i and j is i · n + j
+        found = [fresh]
+        while len(fresh) and len(found) < n:  # no code has more than n − 1 ancestors
+            code, above = np.divmod(fresh, n)
+            parent = self.parents[:, above]
+            fresh = (code * n + parent)[parent >= 0]
+            if len(parent) > 1:
+                fresh = np.unique(fresh)
+            found.append(fresh)
+        pairs = np.sort(np.concatenate(found))  # np.unique is slower by far
+        code, above = np.divmod(pairs[np.diff(pairs, prepend=-1) > 0], n)
+        return code, above
 
     def order(self) -> IntArray:
         """Codes of the first tree depth first, as rows are usually listed; then the codes of further trees."""
@@ -304,14 +299,10 @@ class Hierarchy:
                 raise HierarchyError(
                     f"Code {code!r} has {len(code)} characters; the levels {list(widths)} allow {ends[-1]}.", [code]
                 )
-            above = total
-            for end in ends:
-                prefix = code[:end]
-                if prefix == total:
-                    raise HierarchyError(f"The total {total!r} is also a code or prefix. Pass another total=.", [total])
-                if prefix != above:
-                    parent[prefix] = above
-                above = prefix
+            prefixes = dict.fromkeys(code[:end] for end in ends)
+            parent.update(zip(prefixes, (total, *prefixes), strict=False))
+        if total in parent:
+            raise HierarchyError(f"The total {total!r} is also a code or prefix. Pass another total=.", [total])
         groups = sorted(set(leaves) & set(parent.values()))
         if groups:
             raise HierarchyError(

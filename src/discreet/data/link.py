@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from discreet.arrays import BoolArray
 from discreet.data.cells_behind import cells_behind
 from discreet.data.cells_behind_values import BehindSource, with_cells_behind
 from discreet.data.hierarchy import Hierarchy, cell_label
@@ -74,7 +74,7 @@ def link(*tables: Table, equations: Sequence[str] = (), behind: BehindSource = T
     cycles = LinkedCycles(
         dimensions, tables, responses, [{responses.index(r): w for r, w in e.items()} for e in weights]
     )
-    mask: NDArray[np.bool_] | None = None
+    mask: BoolArray | None = None
     if cycles and behind is not False:
         found = cells_behind(cycles, tables, keys.astype(np.int64))
         relations = [_renumbered(stack(relations), np.arange(n), n + len(found)), found.relations]

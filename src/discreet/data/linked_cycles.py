@@ -68,8 +68,13 @@ class LinkedCycles:
 
     @cached_property
     def ancestors(self) -> list[list[set[int]]]:
-        """For each dimension and code the code itself and its ancestors."""
-        return [_ancestors(h) for h in self.hierarchies]
+        """For each dimension and code the code itself and its ancestors in any tree."""
+        found: list[list[set[int]]] = []
+        for hierarchy in self.hierarchies:
+            code, above = hierarchy.lineage(np.arange(len(hierarchy)))
+            first = np.searchsorted(code, np.arange(1, len(hierarchy)))
+            found.append([set(ups.tolist()) for ups in np.split(above, first)])
+        return found
 
     def _edges(self, table: Table) -> list[Edge]:
         """The splits of a table: one set, or one for each tree if the trees of a dimension have different finest codes."""
@@ -173,17 +178,3 @@ def _splits(dimension: int, hierarchy: Hierarchy) -> list[Split]:
     graph = sparse.csr_array((np.ones(len(first)), (first, second)), shape=(len(hierarchy), len(hierarchy)))
     _, component = csgraph.connected_components(graph, directed=False)
     return [Split(Axis(dimension, int(component[children[0]])), parent, children) for parent, children in groups]
-
-
-def _ancestors(hierarchy: Hierarchy) -> list[set[int]]:
-    """For each code the code itself and its ancestors in any tree."""
-    found = [{code} for code in range(len(hierarchy))]
-    changed = True
-    while changed:
-        changed = False
-        for parent in hierarchy.parents:
-            for code, up in enumerate(parent.tolist()):
-                if up >= 0 and not found[up] <= found[code]:
-                    found[code] |= found[up]
-                    changed = True
-    return found

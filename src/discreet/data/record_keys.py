@@ -7,15 +7,15 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import IntArray
 from discreet.errors import InputError
 from discreet.secret import Secret
 
 N_KEYS = 1 << 24  # keys are integers below this number: their sums over half a billion records are exact in a double
 
 
-def record_keys(identifiers: Iterable[Any], *, secret: Secret | str) -> NDArray[np.int64]:
+def record_keys(identifiers: Iterable[Any], *, secret: Secret | str) -> IntArray:
     """A key for every record: an integer from 0 to 2²⁴ − 1 that depends only on its identifier and the secret.
 
     The noise follows from the secret and the identifiers. Keep the secret confidential, and use it again for the same records.

@@ -25,7 +25,7 @@ from pyarrow import parquet
 
 from discreet.compressed_files import gunzipped
 from discreet.drafts import draft_folder
-from discreet.errors import InputError, some
+from discreet.errors import InputError, reading, some
 
 Expr: TypeAlias = Any  # Ibis expressions have no static types worth naming
 
@@ -274,11 +274,9 @@ def read_records(path: str | Path) -> pd.DataFrame:
     """All columns of a file: as text from CSV, so that the code 01 keeps its zero; with their types from Parquet."""
     path = Path(path)
     if path.name.lower().endswith(PARQUET_SUFFIXES) and path.is_file():
-        try:
-            with path.open("rb") as file:
-                table = parquet.read_table(file)
-        except (pa.ArrowException, OSError):  # their messages may quote the contents
-            raise InputError(f"{path}: cannot be read. Check that the file is complete.") from None
+        fault = f"{path}: cannot be read. Check that the file is complete."
+        with reading(path, fault, pa.ArrowException, OSError), path.open("rb") as file:
+            table = parquet.read_table(file)
     else:
         with _engine() as (connection, spill), _readable(path):
             names, source = _file(connection, spill, path)

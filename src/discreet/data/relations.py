@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.arrays import IntArray
+from discreet.arrays import IntArray, SmallIntArray
 from discreet.data.hierarchy import Hierarchy, cell_label
 from discreet.errors import TableError, some
 
 
-def additive(
-    hierarchies: Sequence[Hierarchy], codes: NDArray[np.int32]
-) -> tuple[sparse.csr_array, list[tuple[int, ...]]]:
+def additive(hierarchies: Sequence[Hierarchy], codes: SmallIntArray) -> tuple[sparse.csr_array, list[tuple[int, ...]]]:
     """All relations "sum of the addends − total = 0" between stored cells, and the codes of the totals that are not stored.
 
     ``codes[d, i]`` is the code of cell ``i`` in dimension ``d``. Addends that are not stored are zero and left out. A total
     that is not stored has no relation.
     """
     cells = codes.shape[1]
-    columns: list[NDArray[np.int32]] = []
+    columns: list[SmallIntArray] = []
     signs: list[NDArray[np.int8]] = []
     lengths: list[IntArray] = []
     missing: list[tuple[int, ...]] = []
     for d, hierarchy in enumerate(hierarchies):
-        rest = _rank_of_other_dimensions(hierarchies, codes, d)
         size = np.int64(len(hierarchy))
+        others = [other for other in range(len(hierarchies)) if other != d]
+        sizes = [len(hierarchies[other]) for other in others]
+        rest = numbers_of_combinations(codes[others], sizes, cells, len(hierarchy))
         key = rest * size + codes[d]
         order = np.argsort(key, kind="stable")
         sorted_key = key[order]
@@ -69,26 +70,26 @@ def additive(
     return matrix, list(dict.fromkeys(missing))
 
 
-def _refuse_duplicates(hierarchies: Sequence[Hierarchy], codes: NDArray[np.int32], cells: IntArray) -> None:
+def _refuse_duplicates(hierarchies: Sequence[Hierarchy], codes: SmallIntArray, cells: IntArray) -> None:
     if len(cells):
         twice = dict.fromkeys(map(tuple, codes[:, cells].T.tolist()))
         labels = [cell_label(hierarchies, where) for where in twice]
         raise TableError(f"{len(labels)} cells occur more than once, e.g. {some(labels)}.", labels)
 
 
-def _rank_of_other_dimensions(hierarchies: Sequence[Hierarchy], codes: NDArray[np.int32], d: int) -> NDArray[np.int64]:
-    """A number for each combination of codes in all dimensions but ``d``."""
-    rank = np.zeros(codes.shape[1], dtype=np.int64)
+def numbers_of_combinations(
+    codes: Iterable[NDArray[Any]], sizes: Sequence[int], length: int, spare: int = 1
+) -> IntArray:
+    """A number for each combination of codes below ``sizes``, in lexicographic order; ``spare`` times it does not overflow."""
+    number = np.zeros(length, dtype=np.int64)
     combinations = 1
-    for other, hierarchy in enumerate(hierarchies):
-        if other == d:
-            continue
-        combinations *= len(hierarchy)
-        if combinations * len(hierarchies[d]) >= 2**62:  # renumber before the product overflows
-            rank = np.unique(rank, return_inverse=True)[1].astype(np.int64)
-            combinations = max(codes.shape[1], 1) * len(hierarchy)
-        rank = rank * len(hierarchy) + codes[other]
-    return rank
+    for code, size in zip(codes, sizes, strict=True):
+        combinations *= size
+        if combinations * spare >= 2**62:  # renumber before the product overflows
+            number = np.unique(number, return_inverse=True)[1].astype(np.int64)
+            combinations = max(length, 1) * size
+        number = number * size + code
+    return number
 
 
 def _distinct_trees(hierarchy: Hierarchy) -> list[IntArray]:

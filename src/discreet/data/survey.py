@@ -10,17 +10,10 @@ import pandas as pd
 
 from discreet.data.hierarchy import Hierarchy
 
-SECTIONS = {
-    "A": "Agriculture",
-    "C": "Manufacturing",
-    "F": "Construction",
-    "G": "Trade",
-    "H": "Transport",
-    "I": "Hospitality",
-    "J": "Information",
-    "M": "Professions",
-}
-REGIONS = {"N": "North", "E": "East", "S": "South", "W": "West", "C": "Centre"}
+SECTIONS = (
+    "ACFGHIJM"  # agriculture, manufacturing, construction, trade, transport, hospitality, information, professions
+)
+REGIONS = "NESWC"  # north, east, south, west, centre
 
 
 @dataclass(frozen=True, repr=False)

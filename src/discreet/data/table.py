@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
 from discreet.data.contributions import Contributions, largest
 from discreet.data.hierarchy import LABEL_SEPARATOR, Hierarchy, cell_label
 from discreet.data.relations import additive
@@ -72,7 +72,7 @@ class Table:
     """
 
     dimensions: Mapping[str, Hierarchy]
-    codes: NDArray[np.int32]  # (dimension, cell)
+    codes: SmallIntArray  # (dimension, cell)
     value: FloatArray
     relations: sparse.csr_array
     response: str = "value"
@@ -81,14 +81,14 @@ class Table:
     top: FloatArray | None = None
     top_contributor: IntArray | None = None
     contributors: tuple[str, ...] = ()
-    requested: NDArray[np.bool_] | None = None  # aligned with top: the contributor requested protection
+    requested: BoolArray | None = None  # aligned with top: the contributor requested protection
     extra: Mapping[str, FloatArray] = field(default_factory=dict)  # further sums per cell, used as costs
     names: tuple[str, ...] | None = None  # cell ids of tables without dimensions
     rhs: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
     is_count: bool = False  # the response counts contributors
     complete: bool = True  # cells that are not stored are zeros; linked tables also leave out cells not tabulated
     contributions: Contributions | None = None  # to the base cells
-    behind: NDArray[np.bool_] | None = None  # cells behind linked tables: the last cells; in relations, never published
+    behind: BoolArray | None = None  # cells behind linked tables: the last cells; in relations, never published
     behind_drawn: bool = False  # cells behind hold the values of a congruent table, not the true ones
     behind_left_out: bool = False  # cells behind are left out by decision: readers who use them may infer more
     weighted_count: FloatArray | None = None  # sum of the sampling weights of the contributors
@@ -248,7 +248,7 @@ class Table:
             raise TableError(f"There is no cell {wanted!r} in {self!r}.", [wanted]) from None
 
     @cached_property
-    def is_base(self) -> NDArray[np.bool_]:
+    def is_base(self) -> BoolArray:
         """Base cells: cells that are not the total of others."""
         rows = self.relations.tocoo()
         negative = np.bincount(rows.row[rows.data < 0], minlength=self.relations.shape[0])
@@ -288,11 +288,6 @@ class Table:
                 "and their contributors."
             )
         return largest(self.is_base, self.top, self.top_contributor, self.contributors, self.label)
-
-    @property
-    def names_contributors(self) -> bool:
-        """Whether at least one contributor has a name."""
-        return bool(self.contributors) and (self.top_contributor is not None or self.contributions is not None)
 
     @cached_property
     def base_is_free(self) -> bool:
@@ -427,7 +422,7 @@ _CELL_COLUMNS: dict[str, DTypeLike | None] = {
 }
 
 
-def _codes(dimensions: Mapping[str, Hierarchy], codes: Any, cells: int) -> NDArray[np.int32]:
+def _codes(dimensions: Mapping[str, Hierarchy], codes: Any, cells: int) -> SmallIntArray:
     """Codes with one row per dimension; those of a single dimension may be a plain list."""
     rows = np.asarray(codes, dtype=np.int32)
     shape = (len(dimensions), cells)

@@ -230,8 +230,8 @@ def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, local: b
     fields |= {
         "x": exact("x", columns.response, contribution_weight),
         "v": exact("v", columns.response, columns.weight),
+        "w": exact("w", columns.weight, None),
     }
-    fields["w"] = exact("w", columns.weight, None) if columns.weight else exact("w", None, None)
     fields |= {f"e{i}": exact(f"e{i}", name, columns.weight) for i, name in enumerate(columns.extra)}
     fields["requested"] = is_marked(source[columns.request]) if columns.request else ibis.literal(False)
     unit = as_text(source[columns.contributor]) if columns.contributor else ibis.null("string")

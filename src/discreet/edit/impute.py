@@ -64,7 +64,8 @@ def blank_and_impute(
     risky = is_unique(area, group(frame, keys))
     chosen = choose(area, risky, rates, rng) if records is None else _given(records, len(frame))
     deal = _exchanged if donors == "exchange" else _copied
-    source, edited = deal(group(frame, by), chosen, rng)
+    source = deal(group(frame, by), chosen, rng)
+    edited = source != np.arange(len(source))
 
     after = frame.copy(deep=False)
     for name in columns:
@@ -114,8 +115,8 @@ def _given(records: Any, length: int) -> BoolArray:
     return chosen
 
 
-def _exchanged(classes: IntArray, chosen: BoolArray, rng: np.random.Generator) -> tuple[IntArray, BoolArray]:
-    """For each record its donor, and whether the record is edited: values move along a cycle of the chosen records of a class."""
+def _exchanged(classes: IntArray, chosen: BoolArray, rng: np.random.Generator) -> IntArray:
+    """For each record its donor, or itself: values move along a cycle of the chosen records of a class."""
     blanked = np.bincount(classes, chosen)
     # To a single chosen record of a class another one is added, if there is one.
     others = np.flatnonzero(~chosen & (blanked[classes] == 1))
@@ -128,11 +129,11 @@ def _exchanged(classes: IntArray, chosen: BoolArray, rng: np.random.Generator) -
     at = np.arange(len(rows))
     source = np.arange(len(classes))
     source[rows] = rows[np.where(at == last, first, at + 1)]
-    return source, source != np.arange(len(source))
+    return source
 
 
-def _copied(classes: IntArray, chosen: BoolArray, rng: np.random.Generator) -> tuple[IntArray, BoolArray]:
-    """For each record its donor, drawn from the records that were not chosen, and whether the record is edited."""
+def _copied(classes: IntArray, chosen: BoolArray, rng: np.random.Generator) -> IntArray:
+    """For each record its donor, drawn from the records that were not chosen, or itself."""
     donors = np.flatnonzero(~chosen)
     donors = donors[np.argsort(classes[donors], kind="stable")]
     rows = np.flatnonzero(chosen)
@@ -141,4 +142,4 @@ def _copied(classes: IntArray, chosen: BoolArray, rng: np.random.Generator) -> t
     rows, first, n_donors = (column[n_donors > 0] for column in (rows, first, n_donors))
     source = np.arange(len(classes))
     source[rows] = donors[first + rng.integers(0, n_donors)] if len(rows) else rows
-    return source, source != np.arange(len(source))
+    return source

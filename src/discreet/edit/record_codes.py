@@ -88,8 +88,7 @@ def combined_by_unit(code: IntArray, unit: IntArray) -> IntArray:
     place = np.arange(len(unit)) - (np.cumsum(size) - size)[unit[order]]
     by_place = np.argsort(place, kind="stable")
     ids = np.zeros(len(size), dtype=np.int64)
-    for rows in np.split(
-        order[by_place], np.cumsum(np.bincount(place))[:-1]
-    ):  # the first record of each unit, the second …
+    # The first record of each unit, the second …
+    for rows in np.split(order[by_place], np.cumsum(np.bincount(place))[:-1]):
         ids[unit[rows]] = combined([ids[unit[rows]], code[rows]], len(rows))
     return combined([ids, size], len(size))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.arrays import BoolArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.edit.record_codes import NO_AREA, renumbered
 from discreet.errors import InputError
 
@@ -43,7 +42,7 @@ class Rates:
     def as_dict(self) -> dict[str, float]:
         return {"rate": self.rate, "small": self.highest, "small_area": self.small_area, "risk": self.risk}
 
-    def of(self, size: IntArray) -> NDArray[np.float64]:
+    def of(self, size: IntArray) -> FloatArray:
         """The shares in areas with these numbers of records."""
         return np.clip(self.highest * self.small_area / np.maximum(size, 1), self.rate, self.highest)
 

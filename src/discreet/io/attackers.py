@@ -6,7 +6,6 @@ attacker. For empty fields and cells that are not listed, the bounds and levels 
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.attackers import Attacker
 from discreet.errors import FormatError, InputError
+from discreet.io.csv import numbered_lines
 from discreet.problem import Problem
 
 REQUIRED_COLUMNS = ["attacker", "cell", "lower", "upper"]
@@ -35,7 +35,7 @@ def read_attackers(problem: Problem, path: str | Path) -> tuple[Attacker, ...]:
     value = problem.table.value
     tolerance = 1e-9 * np.maximum(np.abs(value), 1e-9)  # for rounding errors of bounds, as in Problem
     found: dict[str, _Listed] = {}
-    for number, row in _rows(Path(path)):
+    for number, row in _rows(path):
         where = f"{path}, line {number}"
         name, label = row["attacker"].strip(), row["cell"]
         if not name:
@@ -72,7 +72,7 @@ def read_attackers(problem: Problem, path: str | Path) -> tuple[Attacker, ...]:
 
 def cells_named(path: str | Path) -> list[str]:
     """The cells listed in a file of attackers, each once."""
-    return list(dict.fromkeys(row["cell"] for _, row in _rows(Path(path))))
+    return list(dict.fromkeys(row["cell"] for _, row in _rows(path)))
 
 
 class _Listed:
@@ -86,16 +86,9 @@ class _Listed:
         self.cells: set[int] = set()
 
 
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def _rows(path: str | Path) -> Iterator[tuple[int, dict[str, str]]]:
     """The lines after the header, numbered, by column."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file, strict=True)
-            lines = [(reader.line_num, line) for line in reader if line]
-    except FileNotFoundError:
-        raise FormatError(f"{path} does not exist.") from None
-    except (ValueError, csv.Error, OSError):  # their messages may quote the contents
-        raise FormatError(f"{path} cannot be read as CSV. Save it as comma-separated text in UTF-8.") from None
+    lines = numbered_lines(path)
     header = [name.strip() for name in lines[0][1]] if lines else []
     allowed = {*REQUIRED_COLUMNS, *LEVEL_COLUMNS}
     if not set(REQUIRED_COLUMNS) <= set(header) <= allowed or len(set(header)) < len(header):

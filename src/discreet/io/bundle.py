@@ -7,7 +7,7 @@ import json
 import math
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from discreet.data.contributions import Contributions
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.table import Table
 from discreet.drafts import create_private
-from discreet.errors import DiscreetError, FormatError
+from discreet.errors import FormatError, reading
 from discreet.problem import Override, Problem
 
 # A bundle has the lowest version whose readers do not ignore a part of it: further attackers need version 2, decisions against
@@ -32,20 +32,13 @@ FIRST_VERSION, ATTACKERS_VERSION, DECISIONS_VERSION = 1, 2, 3
 
 _RESPONDENTS = ("contributions", "respondents")  # in bundles of tables with contributions
 _TABLE_FACTS = ("response", "is_count", "complete")
-_LATER_TABLE_FACTS = {
-    "weights": "secret",
-    "counts_zeros": True,
-    "dropped": 0,
-}  # with the values in bundles without them
+# With the values in bundles without them.
+_LATER_TABLE_FACTS = {"weights": "secret", "counts_zeros": True, "dropped": 0}
 _LEVELS = ("status", "cost", "lower", "upper", "sliding", "prior_lower", "prior_upper")
 
 
-def write_table(table: Table, path: str | Path) -> None:
-    _write(path, table, None)
-
-
 def write_problem(problem: Problem, path: str | Path) -> None:
-    _write(path, problem.table, problem)
+    write_table(problem.table, path, problem)
 
 
 def read_table(path: str | Path) -> Table:
@@ -57,14 +50,13 @@ def read_problem(path: str | Path) -> Problem:
     table, cells, meta = _read(path)
     if "rules" not in meta:
         raise FormatError(f"{path} holds a table that has not been assessed. Run `discreet assess` on it first.")
-    with _damage_reported(path):
+    with _reading(path):
         levels = {name: cells[f"problem:{name}"].to_numpy() for name in _LEVELS}
         others = tuple(_attackers(cells, meta["attackers"])) if meta["discreet"] >= ATTACKERS_VERSION else ()
         decided = meta.get("overrides", [])
         if not all(isinstance(rule, str) for rule in meta["rules"]):
             raise TypeError("rules are texts")
-        least = cells["problem:least"].to_numpy() if "problem:least" in cells else None
-        smallest = cells["problem:smallest"].to_numpy() if "problem:smallest" in cells else None
+        least, smallest = (_column(cells, f"problem:{name}") for name in ("least", "smallest"))
         if smallest is None and meta.get("positive", False):  # in older bundles, of counts only
             smallest = np.ones(len(table))
         return Problem(
@@ -73,13 +65,17 @@ def read_problem(path: str | Path) -> Problem:
             rules=tuple(meta["rules"]),
             boundary=str(meta.get("boundary", "strict")),
             others=others,
-            least=least,  # type: ignore[arg-type]  # filled in where older bundles have none
-            smallest=smallest,  # type: ignore[arg-type]
+            least=least,  # filled in where older bundles have none
+            smallest=smallest,
             overrides=tuple(Override(**one | {"rules": tuple(one["rules"])}) for one in decided),
             withheld=tuple(map(str, meta.get("withheld", ()))),
             waived=int(meta.get("waived", 0)),
             unrecorded=bool(meta.get("unrecorded", False)),
         )
+
+
+def _column(cells: pd.DataFrame, name: str) -> Any:
+    return cells[name].to_numpy() if name in cells else None
 
 
 def _attackers(cells: pd.DataFrame, listed: list[dict[str, Any]]) -> Iterator[Attacker]:
@@ -92,7 +88,7 @@ def _columns(levels: bool) -> tuple[str, ...]:
     return ("lower", "upper", *(("lower_level", "upper_level", "sliding_level") if levels else ()))
 
 
-def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
+def write_table(table: Table, path: str | Path, problem: Problem | None = None) -> None:
     cells: dict[str, Any] = {f"code:{name}": table.codes[d] for d, name in enumerate(table.dimensions)}
     cells |= {"value": table.value, "magnitude": table.magnitude}
     for name in ("count", "weighted_count"):
@@ -161,7 +157,7 @@ def _write(path: str | Path, table: Table, problem: Problem | None) -> None:
 
 
 def _read(path: str | Path) -> tuple[Table, pd.DataFrame, dict[str, Any]]:
-    with _damage_reported(path), zipfile.ZipFile(path) as bundle:
+    with _reading(path), zipfile.ZipFile(path) as bundle:
         check_zip(path, bundle)
         meta = json.loads(bundle.read("meta.json"))
         if meta["discreet"] not in (FIRST_VERSION, ATTACKERS_VERSION, DECISIONS_VERSION):
@@ -213,17 +209,9 @@ def _matrix(archive: zipfile.ZipFile) -> sparse.csr_array:
     return matrix
 
 
-@contextmanager
-def _damage_reported(path: str | Path) -> Iterator[None]:
-    """Replace errors of the readers, whose messages may quote the contents, by the error that the file is damaged."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise FormatError(f"{path} does not exist.") from None
-    except DiscreetError:
-        raise
-    except Exception:  # damaged parts lead to many kinds of errors
-        raise FormatError(f"{path} is not a .discreet bundle, or damaged. Make it again.") from None
+def _reading(path: str | Path) -> AbstractContextManager[None]:
+    """Damaged parts lead to many kinds of errors."""
+    return reading(path, f"{path} is not a .discreet bundle, or damaged. Make it again.", Exception)
 
 
 def _table(
@@ -246,7 +234,7 @@ def _table(
         relations,
         **{name: meta[name] for name in _TABLE_FACTS},
         **{name: meta.get(name, default) for name, default in _LATER_TABLE_FACTS.items()},
-        count=cells["count"].to_numpy() if "count" in cells else None,
+        count=_column(cells, "count"),
         magnitude=cells["magnitude"].to_numpy(),
         top=matrix("top"),
         top_contributor=matrix("who"),
@@ -256,7 +244,7 @@ def _table(
         names=tuple(cells["name"]) if "name" in cells else None,
         rhs=rhs,
         contributions=contributions,
-        weighted_count=cells["weighted_count"].to_numpy() if "weighted_count" in cells else None,
+        weighted_count=_column(cells, "weighted_count"),
         behind=np.arange(len(cells)) >= len(cells) - meta["behind"] if meta.get("behind") else None,
         behind_drawn=meta.get("behind_drawn", False),
         behind_left_out=meta.get("behind_left_out", False),

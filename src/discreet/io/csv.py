@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from discreet.errors import FormatError
+from discreet.errors import reading
 from discreet.release import Release
 
 FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")  # spreadsheets may evaluate text that begins with one of these
@@ -28,13 +28,23 @@ def unguarded(text: str) -> str:
     return text.removeprefix("'")
 
 
+def numbered_lines(path: str | Path) -> list[tuple[int, list[str]]]:
+    """The fields of all lines that are not blank, with the numbers of the lines."""
+    fault = f"{path} cannot be read as CSV. Save it as comma-separated text in UTF-8."
+    with (
+        reading(path, fault, ValueError, csv.Error, OSError),
+        Path(path).open(newline="", encoding="utf-8-sig") as file,
+    ):
+        reader = csv.reader(file, strict=True)
+        return [(reader.line_num, line) for line in reader if line]
+
+
 def release_text(release: Release) -> str:
     """The release as CSV: one row per cell; suppressed values are written as the suppression symbol."""
     frame = release.frame(symbols=True)
     codes = {name: [guarded(code) for code in column] for name, column in release.codes.items()}
-    symbol = (
-        release.symbol if release.symbol in FORMULA_STARTS else guarded(release.symbol)
-    )  # a single sign is not a formula
+    # A single sign is not a formula.
+    symbol = release.symbol if release.symbol in FORMULA_STARTS else guarded(release.symbol)
     frame = frame.assign(**codes, **{release.response: frame[release.response].where(~release.suppressed, symbol)})
     frame.columns = frame.columns.map(guarded)
     texts = [symbol, *frame.columns, *(code for column in codes.values() for code in column)]
@@ -49,11 +59,8 @@ def write_release(release: Release, path: str | Path) -> None:
 
 def read_release(path: str | Path) -> pd.DataFrame:
     """The columns of a release as text, without the apostrophes that were added."""
-    try:
+    fault = f"{path} cannot be read: it is not a CSV file in UTF-8, or it is damaged."
+    with reading(path, fault, ValueError, OSError):
         frame = pd.read_csv(path, dtype=str, keep_default_na=False, compression=None)
-    except FileNotFoundError:
-        raise FormatError(f"{path} does not exist.") from None
-    except (ValueError, OSError):  # their messages may quote the contents
-        raise FormatError(f"{path} cannot be read: it is not a CSV file in UTF-8, or it is damaged.") from None
     frame.columns = frame.columns.map(unguarded)
     return frame.map(unguarded)

@@ -52,7 +52,7 @@ def read_problem(path: str | Path) -> Problem:
         if letter not in LETTERS:
             raise FormatError(f"{path}, line {number}: cell {name!r} has a status other than u, s, z or m.", [name])
         try:
-            numbers.extend(_numbers(words[1:3] + words[4:]))
+            numbers.extend(_numbers(words[1:3] + words[4:], bounds=(2, 3)))
         except ValueError:
             raise FormatError(f"{path}, line {number}: a field of cell {name!r} is not a number.", [name]) from None
         index[name] = i
@@ -194,7 +194,7 @@ def _equations(
         words = tail.replace("(", " ").replace(")", " ").split()
         try:
             right, size = head.split()
-            constant, *weights = _finite([right, *words[1::2]])
+            constant, *weights = _numbers([right, *words[1::2]])
             columns = [index[name] for name in words[::2]]
         except KeyError as unknown:
             raise FormatError(f"{path}, line {number}: there is no cell {unknown.args[0]!r}.") from None
@@ -211,17 +211,10 @@ def _equations(
     return equations, np.array(rhs)
 
 
-def _numbers(words: list[str]) -> list[float]:
-    """Value, cost, bounds and levels: only bounds may be infinite."""
-    value, cost, low, high, *levels = map(float, words)
-    if math.isnan(low) or math.isnan(high) or not all(map(math.isfinite, (value, cost, *levels))):
-        raise ValueError
-    return [value, cost, low, high, *levels]
-
-
-def _finite(words: list[str]) -> list[float]:
+def _numbers(words: list[str], bounds: tuple[int, ...] = ()) -> list[float]:
+    """The words as numbers. Only ``bounds``, given by their places, may be infinite."""
     numbers = [float(word) for word in words]
-    if not all(map(math.isfinite, numbers)):
+    if any(math.isnan(x) or (math.isinf(x) and k not in bounds) for k, x in enumerate(numbers)):
         raise ValueError
     return numbers
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.drafts import create_private
 from discreet.errors import FormatError, some
+from discreet.io.csv import numbered_lines
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection, publish_intervals, suppress
 
@@ -39,14 +40,7 @@ def write_pattern(protection: Protection, path: str | Path) -> None:
 
 def read_pattern(problem: Problem, path: str | Path) -> Protection:
     """The protection that a pattern describes, with a report without method and bound."""
-    try:
-        with Path(path).open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file)
-            rows = [(reader.line_num, row) for row in reader if row]
-    except FileNotFoundError:
-        raise FormatError(f"{path} does not exist.") from None
-    except (ValueError, csv.Error, OSError) as error:
-        raise FormatError(f"{path} cannot be read: {error}.") from None
+    rows = numbered_lines(path)
     header = [name.strip() for name in rows[0][1]] if rows else []
     if header not in (PATTERN_COLUMNS, INTERVAL_COLUMNS):
         raise FormatError(

@@ -6,7 +6,7 @@ import csv
 import gzip
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from pyarrow import parquet
 from discreet.compressed_files import gunzipped
 from discreet.data.record_keys import record_keys
 from discreet.data.records import DELIMITERS, PARQUET_SUFFIXES
-from discreet.errors import FormatError, InputError, some
+from discreet.errors import FormatError, InputError, reading, some
 from discreet.secret import Secret
 
 
@@ -25,7 +25,9 @@ def add_keys(source: Path, target: Path, identifier: str, *, secret: Secret, nam
     if source.name.lower().endswith(PARQUET_SUFFIXES):
         return _parquet(source, target, identifier, secret, name)
     if source.name.lower().endswith(".gz"):
-        _check_decompressed_size(source)
+        with _reading(source, OSError):
+            for _ in gunzipped(source):  # raises an error if there is too much
+                pass
     with _rows(source) as (delimiter, header, rows):
         at = _identifier_column(source, header, identifier, name)
         keys = record_keys((row[at] for row in rows), secret=secret)
@@ -36,24 +38,15 @@ def add_keys(source: Path, target: Path, identifier: str, *, secret: Secret, nam
     return len(keys)
 
 
-def _check_decompressed_size(source: Path) -> None:
-    try:
-        for _ in gunzipped(source):
-            pass
-    except (EOFError, OSError, zlib.error):
-        raise _unreadable(source) from None
-
-
-def _unreadable(source: Path) -> FormatError:
-    return FormatError(f"{source} cannot be read: it is not a CSV file in UTF-8, or it is damaged.")
+def _reading(source: Path, *others: type[Exception]) -> AbstractContextManager[None]:
+    fault = f"{source} cannot be read: it is not a CSV file in UTF-8, or it is damaged."
+    return reading(source, fault, UnicodeDecodeError, csv.Error, EOFError, gzip.BadGzipFile, zlib.error, *others)
 
 
 def _parquet(source: Path, target: Path, identifier: str, secret: Secret, name: str) -> int:
-    try:
-        with source.open("rb") as file:
-            table = parquet.read_table(file)
-    except (OSError, pa.ArrowException):
-        raise FormatError(f"{source} is not a Parquet file, or it is damaged.") from None
+    fault = f"{source} is not a Parquet file, or it is damaged."
+    with reading(source, fault, OSError, pa.ArrowException), source.open("rb") as file:
+        table = parquet.read_table(file)
     at = _identifier_column(source, table.column_names, identifier, name)
     keys = record_keys(table.column(at).to_pylist(), secret=secret)
     parquet.write_table(table.append_column(name, pa.array(keys)), target)
@@ -77,14 +70,11 @@ def _open_text(path: Path, mode: str) -> Any:
 @contextmanager
 def _rows(path: Path) -> Iterator[tuple[str, list[str], Iterator[list[str]]]]:
     """The delimiter, the header and the records of a CSV file."""
-    try:
-        with _open_text(path, "rt") as file:
-            first = file.readline()
-            delimiter = max(DELIMITERS, key=first.count)
-            header = next(csv.reader([first], delimiter=delimiter), [])
-            yield delimiter, header, _checked(path, csv.reader(file, delimiter=delimiter), len(header))
-    except (UnicodeDecodeError, csv.Error, EOFError, gzip.BadGzipFile):
-        raise _unreadable(path) from None
+    with _reading(path), _open_text(path, "rt") as file:
+        first = file.readline()
+        delimiter = max(DELIMITERS, key=first.count)
+        header = next(csv.reader([first], delimiter=delimiter), [])
+        yield delimiter, header, _checked(path, csv.reader(file, delimiter=delimiter), len(header))
 
 
 def _checked(path: Path, rows: Iterator[list[str]], fields: int) -> Iterator[list[str]]:

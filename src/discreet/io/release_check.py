@@ -27,7 +27,7 @@ def check_written(release: Release, path: Path) -> None:
 
 def _check_csv(release: Release, path: Path) -> None:
     frame = csv.read_release(path)
-    _check_rows(release, list(frame.columns), frame.itertuples(index=False, name=None), _from_text)
+    _check_rows(release, list(frame.columns), frame.itertuples(index=False, name=None))
 
 
 def _check_parquet(release: Release, path: Path) -> None:
@@ -35,7 +35,7 @@ def _check_parquet(release: Release, path: Path) -> None:
     marked = frame.pop("suppressed")
     if not np.array_equal(marked.to_numpy(bool), release.suppressed):
         _refuse(path.suffix, ["suppressed"])
-    _check_rows(release, list(frame.columns), frame.itertuples(index=False, name=None), _from_number)
+    _check_rows(release, list(frame.columns), frame.itertuples(index=False, name=None))
 
 
 def _check_workbook(release: Release, path: Path) -> None:
@@ -45,7 +45,7 @@ def _check_workbook(release: Release, path: Path) -> None:
         if others:
             _refuse("sheets", others)
         rows = book["cells"].iter_rows(values_only=True)
-        _check_rows(release, list(next(rows)), rows, _from_sheet)
+        _check_rows(release, list(next(rows)), rows)
         if "table" in book.sheetnames:
             _check_cross_table(release, list(book["table"].iter_rows(values_only=True)))
     finally:
@@ -59,24 +59,19 @@ READERS: dict[str, Callable[[Release, Path], None]] = {
 }
 
 
-def _check_rows(release: Release, header: Sequence[Any], rows: Any, read: Callable[[Any, str], float]) -> None:
+def _check_rows(release: Release, header: Sequence[Any], rows: Any) -> None:
     """Raise unless there is one row per cell with its codes, its value and the ends of its interval, if it has one."""
     names = [*release.codes, release.response]
-    ends = [
-        (f"{release.response} {side}", end)
-        for side in ("lower", "upper")
-        if (end := getattr(release, side)) is not None
-    ]
-    if [_legal(str(name)) for name in header] != [_legal(name) for name in (*names, *(name for name, _ in ends))]:
+    if [_legal(str(name)) for name in header] != [_legal(name) for name in (*names, *release.ends)]:
         _refuse("columns", header)
     columns = list(zip(*rows, strict=True)) or [()] * len(header)
     codes = [[_legal(str(code)) for code in column] for column in columns[: len(release.codes)]]
     expected = [[_legal(code) for code in column] for column in release.codes.values()]
     if codes != expected:
         _refuse("cells", [LABEL_SEPARATOR.join(where) for where in zip(*codes, strict=True)][:3])
-    published = [release.value, *(end for _, end in ends)]
+    published = [release.value, *release.ends.values()]
     for entries, value in zip(columns[len(release.codes) :], published, strict=True):
-        found = np.array([read(entry, release.symbol) for entry in entries], dtype=np.float64)
+        found = np.array([_number(entry, release.symbol) for entry in entries], dtype=np.float64)
         wrong = np.flatnonzero(~_same(found, value))
         if len(wrong):
             _refuse("cells", [LABEL_SEPARATOR.join(column[i] for column in expected) for i in wrong.tolist()])
@@ -90,7 +85,7 @@ def _check_cross_table(release: Release, rows: Sequence[Sequence[Any]]) -> None:
     wrong = []
     for name, *entries in rows[1:]:
         for code, entry in zip(codes, entries, strict=True):
-            found, listed = _from_sheet(entry, release.symbol), (str(name), code) in at
+            found, listed = _number(entry, release.symbol), (str(name), code) in at
             value = at.get((str(name), code), 0.0 if release.complete else np.nan)
             symbol = entry == release.symbol
             if not _same(found, value) or symbol != (listed and np.isnan(value)):
@@ -104,16 +99,9 @@ def _same(found: Any, value: Any) -> Any:
     return (np.abs(found - value) <= WRITTEN_TOLERANCE * np.abs(value)) | (np.isnan(found) & np.isnan(value))
 
 
-def _from_text(entry: Any, symbol: str) -> float:
-    return np.nan if entry in ("", symbol, csv.unguarded(symbol)) else float(entry)
-
-
-def _from_number(entry: Any, symbol: str) -> float:
-    return np.nan if pd.isna(entry) else float(entry)
-
-
-def _from_sheet(entry: Any, symbol: str) -> float:
-    return np.nan if entry is None or entry == symbol else float(entry)
+def _number(entry: Any, symbol: str) -> float:
+    """A published value as it was read; NaN for a missing entry and for the symbol of suppressed cells."""
+    return np.nan if pd.isna(entry) or entry in ("", symbol, csv.unguarded(symbol)) else float(entry)
 
 
 def _legal(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Sensitivity rules. Each rule has its own module; RULES lists them by name."""
+"""Sensitivity rules. Each kind of rule has its own module; RULES lists them by name."""
 
 from __future__ import annotations
 
@@ -9,30 +9,18 @@ from difflib import get_close_matches
 from typing import Any
 
 from discreet.errors import RuleError
-from discreet.rules.base import Boundary, Rule, Sensitivity, arguments, combine
-from discreet.rules.dominance import Dominance
-from discreet.rules.percent import Percent
-from discreet.rules.prior_posterior import PriorPosterior
-from discreet.rules.request import Request
-from discreet.rules.threshold import Threshold, WeightedThreshold
-from discreet.rules.zero import Zero
-
-__all__ = [
-    "RULES",
-    "Boundary",
-    "Dominance",
-    "Percent",
-    "PriorPosterior",
-    "Request",
-    "Rule",
-    "Sensitivity",
-    "Threshold",
-    "WeightedThreshold",
-    "Zero",
-    "combine",
-    "parse_rule",
-    "parse_rules",
-]
+from discreet.rules.base import Boundary as Boundary
+from discreet.rules.base import Rule as Rule
+from discreet.rules.base import Sensitivity as Sensitivity
+from discreet.rules.base import arguments
+from discreet.rules.base import combine as combine
+from discreet.rules.dominance import Dominance as Dominance
+from discreet.rules.percent import Percent as Percent
+from discreet.rules.percent import PriorPosterior as PriorPosterior
+from discreet.rules.request import Request as Request
+from discreet.rules.threshold import Threshold as Threshold
+from discreet.rules.threshold import WeightedThreshold as WeightedThreshold
+from discreet.rules.zero import Zero as Zero
 
 RULES: dict[str, type[Any]] = {
     "P": Percent,

@@ -1,4 +1,4 @@
-"""The p-percent rule."""
+"""The p-percent rule, and the prior/posterior rule, also called pq or p/q-ambiguity rule, of which it is a case."""
 
 from __future__ import annotations
 
@@ -10,8 +10,32 @@ from discreet.data.table import Table
 from discreet.rules.base import Boundary, RuleBase, Sensitivity, linear_sensitivity, target_and_coalition
 
 
+class EstimationRule(RuleBase):
+    """Base class of both rules: a coalition estimates the largest contribution of another respondent."""
+
+    p: float
+    q: float = 100
+    coalition: int
+    boundary: Boundary
+
+    def __post_init__(self) -> None:
+        self._require_percent("p")
+        self._require(self.p < self.q <= 100, "q must be more than p, and 100 percent at most")
+        self._require_positive_integer("coalition")
+        self._require_boundary(self.boundary)
+
+    @property
+    def depth(self) -> int:
+        return 1 + self.coalition
+
+    def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
+        target, coalition, exists = target_and_coalition(cells, self, waived)
+        rest = cells.magnitude - target - coalition
+        return linear_sensitivity(target, rest, exists, cells, weight=self.q / self.p, boundary=self.boundary)
+
+
 @dataclass(frozen=True)
-class Percent(RuleBase):
+class Percent(EstimationRule):
     """Sensitive if a coalition of contributors can estimate another's contribution to within p percent.
 
     With x₁ the largest contribution, a coalition of the next c, T the magnitude, and the remainder R = T − x₁ − … − x₁₊c:
@@ -33,16 +57,29 @@ class Percent(RuleBase):
         default="strict", kw_only=True, metadata={"meaning": "`strict`: sensitive if S > 0; `inclusive`: if S ≥ 0"}
     )
 
-    def __post_init__(self) -> None:
-        self._require_percent("p")
-        self._require_positive_integer("coalition")
-        self._require_boundary(self.boundary)
 
-    @property
-    def depth(self) -> int:
-        return 1 + self.coalition
+@dataclass(frozen=True)
+class PriorPosterior(EstimationRule):
+    """Sensitive if contributors who know others to within q percent can estimate one to within p percent from the cell.
 
-    def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
-        target, coalition, exists = target_and_coalition(cells, self, waived)
-        rest = cells.magnitude - target - coalition
-        return linear_sensitivity(target, rest, exists, cells, weight=100 / self.p, boundary=self.boundary)
+    With x₁ the largest contribution, the c next ones pooled, and the remainder R = T − x₁ − … − x₁₊c:
+
+        S = x₁ − (q/p) · R,    protection level = (p/q) · x₁ − R
+
+    The level is that of Cox: the smallest increase of the cell value after which the cell is not sensitive. Against attackers
+    who know each contribution to within q percent, the smaller level (p · x₁ − q · R) / 100 would suffice, q percent of it.
+    With q = 100 the rule is the p-percent rule; ``boundary`` has the same meaning.
+
+    Sources: Cox (1981) and FCSM Working Paper 22, chapter IV (S > 0); Cox, Vulnerability of complementary cell
+    suppression to intruder attack (the level; its sum should start at the third contribution); Daalmans & de Waal
+    (2010) (S ≥ 0, negative contributions by their absolute value).
+    """
+
+    name: ClassVar[str] = "PQ"
+
+    p: float = field(metadata={"meaning": "percent, above 0 and below 100"})
+    q: float = field(metadata={"meaning": "percent, above p and at most 100"})
+    coalition: int = field(default=1, metadata={"meaning": "c, the number of respondents who pool their figures"})
+    boundary: Boundary = field(
+        default="strict", kw_only=True, metadata={"meaning": "`strict`: sensitive if S > 0; `inclusive`: if S ≥ 0"}
+    )

@@ -7,25 +7,15 @@ from importlib import import_module
 from typing import Literal
 
 from discreet.errors import RuleError
-from discreet.solvers.base import Basis, Model, Outcome, Solution
-from discreet.solvers.bound import lagrangian_bound
+from discreet.solvers.base import Basis as Basis
+from discreet.solvers.base import Model as Model
+from discreet.solvers.base import Outcome as Outcome
+from discreet.solvers.base import Solution as Solution
+from discreet.solvers.bound import lagrangian_bound as lagrangian_bound
 
 # The class of each solver. It is in the module with the name of the solver, which is imported when it is used.
 SOLVERS: Mapping[str, str] = {"highs": "HighsModel", "scip": "ScipModel"}
 DEFAULT_SOLVER = "highs"
-
-__all__ = [
-    "DEFAULT_SOLVER",
-    "SOLVERS",
-    "Basis",
-    "Model",
-    "Outcome",
-    "Solution",
-    "check_solver",
-    "lagrangian_bound",
-    "new_model",
-    "solver_name",
-]
 
 
 def new_model(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.arrays import FloatArray
+from discreet.arrays import BoolArray, FloatArray
 
 ColumnIndices = NDArray[np.integer]
 
@@ -35,15 +35,13 @@ class Basis:
 class Solution:
     """The result of a solve. Its arrays are copies, which stay the same when the model changes.
 
-    For both directions of the objective, reduced cost = cost − rowsᵀ · row dual, and the row dual is the change of the objective
-    if both sides of the row increase by one.
+    For both directions of the objective, the row dual is the change of the objective if both sides of the row increase by one.
     """
 
     outcome: Outcome
     objective: float
     primal: FloatArray
     row_dual: FloatArray
-    reduced_cost: FloatArray
     bound: float  # on the objective; equal to it for solved linear programs
     ray: FloatArray | None  # an unbounded direction, if the program is unbounded
     iterations: int
@@ -77,7 +75,7 @@ class Model(Protocol):
         rows: sparse.csr_array,
         row_lower: FloatArray,
         row_upper: FloatArray,
-        integer: NDArray[np.bool_] | None = None,
+        integer: BoolArray | None = None,
     ) -> None:
         """Replace the whole model."""
 

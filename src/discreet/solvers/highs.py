@@ -7,10 +7,9 @@ from typing import Any, Literal
 
 import highspy
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.arrays import FloatArray
+from discreet.arrays import BoolArray, FloatArray
 from discreet.solvers.base import Basis, ColumnIndices, Outcome, Solution
 
 _STATUS = {
@@ -71,7 +70,7 @@ class HighsModel:
         rows: sparse.csr_array,
         row_lower: FloatArray,
         row_upper: FloatArray,
-        integer: NDArray[np.bool_] | None = None,
+        integer: BoolArray | None = None,
     ) -> None:
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = len(cost), rows.shape[0]
@@ -169,7 +168,6 @@ class HighsModel:
             objective=float(info.objective_function_value),
             primal=np.array(solution.col_value, dtype=float),
             row_dual=np.array(solution.row_dual, dtype=float),
-            reduced_cost=np.array(solution.col_dual, dtype=float),
             bound=float(info.mip_dual_bound if self._is_mip else info.objective_function_value),
             ray=ray,
             iterations=int(info.simplex_iteration_count),

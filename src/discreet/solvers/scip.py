@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.arrays import FloatArray
+from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import InputError
 from discreet.solvers.base import Basis, ColumnIndices, Outcome, Solution
 
@@ -68,7 +67,7 @@ class ScipModel:
         rows: sparse.csr_array,
         row_lower: FloatArray,
         row_upper: FloatArray,
-        integer: NDArray[np.bool_] | None = None,
+        integer: BoolArray | None = None,
     ) -> None:
         self._cost, self._lower, self._upper = (np.array(column, dtype=float) for column in (cost, lower, upper))
         self._rows = sparse.csr_array(rows, copy=True)
@@ -151,7 +150,6 @@ class ScipModel:
             objective=float(model.getSolObjVal(best)),
             primal=primal,
             row_dual=dual,
-            reduced_cost=self._cost - self._rows.T @ dual,
             bound=float(model.getDualbound()),
             ray=None,
             iterations=int(model.getNLPIterations()),
@@ -211,7 +209,7 @@ class ScipModel:
 
     def _without_solution(self, outcome: Outcome, ray: FloatArray | None = None) -> Solution:
         n, m = len(self._cost), len(self._row_lower)
-        return Solution(outcome, np.nan, np.zeros(n), np.zeros(m), np.zeros(n), np.nan, ray, 0)
+        return Solution(outcome, np.nan, np.zeros(n), np.zeros(m), np.nan, ray, 0)
 
 
 def _no_basis() -> NoReturn:
