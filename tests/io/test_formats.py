@@ -27,6 +27,7 @@ from discreet.data.table import Table
 from discreet.data.tabulate import tabulate
 from discreet.errors import FormatError
 from discreet.io import FORMATS, bundle, excel, read_problem, write_problem, write_release, writing
+from discreet.io.release_check import READERS
 from discreet.problem import Problem
 from discreet.release import Release, publish
 from discreet.testing import (
@@ -56,6 +57,10 @@ def test_every_format_is_documented_and_does_something(suffix):
     able = [task for task in TASKS if hasattr(module, task)]
     assert able
     assert ("read_problem" in able) == ("write_problem" in able)
+
+
+def test_every_format_for_releases_is_read_back_and_checked():
+    assert set(READERS) == {suffix for suffix, module in FORMATS.items() if hasattr(module, "write_release")}
 
 
 @pytest.mark.parametrize("suffix", BUNDLES)

@@ -80,9 +80,9 @@ class Separator(Generic[Point, AnyCut]):
         requirements: Sequence[Requirement],
         budget: Budget | None = None,
         partial: tuple[IntArray, FloatArray] | None = None,
-        least: float = MET,
+        min_shortfall: float = MET,
     ) -> Iterator[Violation]:
-        """The requirements that a point misses by more than the share ``least`` of the level; raises :class:`OutOfTime`.
+        """The requirements that a point misses by more than the share ``min_shortfall`` of the level; raises :class:`OutOfTime`.
 
         ``partial`` are cells, and shares: each of these cells contributes at most its share of a level. This is for sharper cuts.
         """
@@ -95,7 +95,7 @@ class Separator(Generic[Point, AnyCut]):
         nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
         for requirement in (each for cell in by_cell if self._isolated[cell] for each in by_cell[cell]):
             reach = float(sum(slack[side, requirement.cell] for side in requirement.sides))
-            if 1 - reach / requirement.level > least:
+            if 1 - reach / requirement.level > min_shortfall:
                 yield self._violation(requirement, reach, [nothing] * len(requirement.sides))
         levels = np.array([requirement.level for requirement in requirements])
         slack = np.minimum(slack, UNLIMITED_SLACK * levels.max())
@@ -111,7 +111,7 @@ class Separator(Generic[Point, AnyCut]):
                     raise OutOfTime
                 for requirement in by_cell[cell]:
                     reach, multipliers = program.reach(requirement)
-                    if 1 - reach / requirement.level > least:
+                    if 1 - reach / requirement.level > min_shortfall:
                         yield self._violation(requirement, reach, [(rows, each) for each in multipliers])
 
     def _violation(

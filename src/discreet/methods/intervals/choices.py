@@ -137,7 +137,7 @@ class Choices:
     def _no_safe_choices(self) -> NoSafePatternError:
         limit = "" if self.at_most is None else f" with {self.at_most:,} intervals or fewer{self._counted()}"
         return NoSafePatternError(
-            f"Nothing protects all cells at once{limit}. Allow more of them, widen the bounds people are said to know, "
+            f"Nothing protects all cells at once{limit}. Allow more of them, widen the prior bounds of attackers, "
             "or lower protection levels, also of cells that need protection only if they are not published exactly.",
             self.s.problem.table.labels(self.s.problem.primaries),
         )

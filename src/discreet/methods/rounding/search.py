@@ -90,7 +90,7 @@ class RoundingSearch:
         for attacker, requirements in violated.items():
             separator, worst = self._separators[attacker], dict[int, Violation]()
             first = [each for each in requirements if each.cell in cells]
-            for found in separator.violations(steps, first, least=-np.inf):
+            for found in separator.violations(steps, first, min_shortfall=-np.inf):
                 cell = found.requirement.cell
                 if cell not in worst or found.shortfall > worst[cell].shortfall:
                     worst[cell] = found
