@@ -68,12 +68,6 @@ class _Terms:
         """The number of terms of each column."""
         return np.bincount(self.column, minlength=self.columns)
 
-    def sums(self, value: IntArray) -> IntArray:
-        """The sums of the relations, modulo 2⁶⁴."""
-        total = np.zeros(self.rows, dtype=np.int64)
-        np.add.at(total, self.row, self.sign.astype(np.int64) * value[self.column])
-        return total
-
 
 def _without_pinned(terms: _Terms) -> tuple[_Terms, BoolArray]:
     """The terms without columns that are alone in a relation, again and again, and these pinned columns."""
@@ -154,8 +148,8 @@ def _pieces_of_basis(terms: _Terms) -> _Pieces | None:
         arcs = None if pieces is None else _arcs(pieces)
         if pieces is None or arcs is None:
             return None
-        # A random circulation satisfies the relations that the kept ones imply, and others only with negligible probability.
-        left &= ~kept & (terms.sums(_random_circulation(*arcs)) != 0)
+        left &= ~kept
+        left &= ~_implied(terms.only(left[terms.row]), *arcs)
         remaining, single = (kept | left)[terms.row], left[terms.row]
         single[kept[terms.row]] = pieces.single
     return pieces
@@ -194,31 +188,36 @@ def _arcs(pieces: _Pieces) -> tuple[IntArray, IntArray, int] | None:
     return ends[: len(tail)], ends[len(tail) :], len(names)
 
 
-def _random_circulation(tail: IntArray, head: IntArray, nodes: int) -> IntArray:
-    """Random flows on the arcs outside a spanning tree, and on the tree the flows that balance every node."""
-    flow = np.random.default_rng(0).integers(-(2**62), 2**62, len(tail))
+def _implied(terms: _Terms, tail: IntArray, head: IntArray, nodes: int) -> BoolArray:
+    """The relations that a network implies: each weight is the difference between the potentials of the ends of its arc.
+
+    Potentials are sums of weights along a spanning tree. Everything is in integers, because a relation that is left out by
+    mistake could make an exposed cell look safe.
+    """
+    implied = np.ones(terms.rows, dtype=bool)
+    implied[terms.row[(tail == head)[terms.column]]] = False  # the ends of a loop have the same potential
+    terms = terms.only(implied[terms.row])
     _, label = _joined(tail, head, nodes)
-    # An arc from each connected component to a common root, which carries no flow, makes one tree.
+    # An arc from each connected component to a common root, which is in no relation, makes one tree.
     tops = np.unique(label, return_index=True)[1]
-    tail, head, flow = np.r_[tail, tops], np.r_[head, np.full(len(tops), nodes)], np.r_[flow, np.zeros_like(tops)]
-    _, parent = csgraph.breadth_first_order(_graph(tail, head, nodes + 1), nodes, directed=False)
+    above, below = np.r_[tail, tops], np.r_[head, np.full(len(tops), nodes)]
+    _, parent = csgraph.breadth_first_order(_graph(above, below, nodes + 1), nodes, directed=False)
     # One of several parallel arcs to the parent is in the tree.
-    tree_arc = np.zeros(nodes, dtype=np.int64)
-    for lower, upper in ((tail, head), (head, tail)):
+    tree_arc, sign = np.zeros((2, nodes), dtype=np.int64)
+    for upper, lower, direction in ((above, below, 1), (below, above, -1)):
         found = np.flatnonzero(parent[lower] == upper)
-        tree_arc[lower[found]] = found
-    flow[tree_arc] = 0
-    balance = np.zeros(nodes + 1, dtype=np.int64)
-    np.add.at(balance, head, flow)
-    np.subtract.at(balance, tail, flow)
-    # Sums over subtrees, of twice the height in each round.
-    parent[nodes] = nodes
-    while np.any(parent < nodes):
-        balance, below = balance.copy(), balance[:nodes]
-        np.add.at(balance, parent[:nodes], below)
-        parent = parent[parent]
-    flow[tree_arc] = np.where(tail[tree_arc] == np.arange(nodes), balance[:nodes], -balance[:nodes])
-    return np.asarray(flow[: len(flow) - len(tops)])
+        tree_arc[lower[found]], sign[lower[found]] = found, direction
+    weights = terms.sign.astype(np.int64), (terms.row, terms.column)
+    weight = sparse.csr_array(weights, shape=(terms.rows, len(above)))
+    inner = np.flatnonzero(parent[:nodes] < nodes)
+    descent = sparse.csr_array((np.ones_like(inner), (parent[inner], inner)), shape=(nodes, nodes))
+    potential = sparse.csr_array(weight[:, tree_arc] * sign)
+    while descent.nnz:  # sums over paths of twice the length in each round
+        potential = potential + potential @ descent
+        descent = descent @ descent
+    wrong = potential[:, head] - potential[:, tail] - weight[:, : len(tail)]
+    implied[wrong.nonzero()[0]] = False
+    return implied
 
 
 def _graph(tail: IntArray, head: IntArray, nodes: int) -> sparse.csr_array:
