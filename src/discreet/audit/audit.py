@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from operator import call
 
 import numpy as np
 import pandas as pd
@@ -79,8 +80,8 @@ class Audit:
     protection: str  # digest of the protection
     attackers: tuple[str, ...]
     knowledge: tuple[str, ...]  # digests of the attackers
-    attacker: NDArray[np.int64]
-    cell: NDArray[np.int64]
+    attacker: IntArray
+    cell: IntArray
     lower: FloatArray
     upper: FloatArray
     required: FloatArray  # (3, entries): lower, upper and sliding level against the attacker
@@ -131,7 +132,8 @@ class Audit:
         )
 
     @cached_property
-    def _row(self) -> dict[tuple[int, int], int]:
+    def rows(self) -> dict[tuple[int, int], int]:
+        """The row of each attacker and cell."""
         return {(int(a), int(c)): row for row, (a, c) in enumerate(zip(self.attacker, self.cell, strict=True))}
 
     def interval(self, label: str | Sequence[str], attacker: str | None = None) -> tuple[float, float]:
@@ -140,11 +142,11 @@ class Audit:
             raise InputError(f"The audit has no attacker {attacker!r}; it has {some(self.attackers)}.", [attacker])
         number = 0 if attacker is None else self.attackers.index(attacker)
         cell = self.problem.table.index(label)
-        if (number, cell) not in self._row:
+        if (number, cell) not in self.rows:
             name = self.problem.table.label(cell)
             against = "" if len(self.attackers) == 1 else f" against {self.attackers[number]!r}"
             raise TableError(f"Cell {name!r} was not audited{against}; pass it in cells=.", [label])
-        row = self._row[number, cell]
+        row = self.rows[number, cell]
         return float(self.lower[row]), float(self.upper[row])
 
     def frame(self) -> pd.DataFrame:
@@ -178,12 +180,7 @@ def linear_audit(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Audit:
-    """Audit a protection against readers who do not know whether cells are integers.
-
-    ``cells`` defaults to all that must be protected from the attacker in question: primaries, and suppressed ones with levels.
-    With ``intervals=False`` only the verdict is computed, which is faster. With ``certify`` the congruent tables that prove
-    it are kept for a certificate. Work is spread over an ``executor``, if there is one; the result is exactly the same.
-    """
+    """Audit a protection against readers who do not know whether cells are integers; see :func:`discreet.audit.audit`."""
     progress = progress or Silent()
     if protection.problem.digest != problem.digest:
         raise TableError("The protection belongs to another problem. Audit it with the problem it was made for.")
@@ -342,8 +339,11 @@ class _Auditor:
         surveyed, left = [], []
         protection = self.protection
         mostly_exact = protection.only_suppresses or bool(np.mean(protection.lower < protection.upper) < 0.5)
-        work = [(c, self._from_neighbourhoods(c) if needs_neighbourhoods(c, mostly_exact) else None) for c in searched]
-        for component, found in zip(searched, in_order(self.executor, _survey, work), strict=True):
+        work = [
+            partial(survey, c, self._from_neighbourhoods(c) if needs_neighbourhoods(c, mostly_exact) else None)
+            for c in searched
+        ]
+        for component, found in zip(searched, in_order(self.executor, call, work), strict=True):
             surveyed.append(found)
             left.append(open_targets(component, found))
             self._advance(len(component.targets) - len(left[-1]))
@@ -353,9 +353,9 @@ class _Auditor:
             for i in range(0, len(chosen), TARGETS_PER_CHUNK)
         ]
         # Each chunk starts from the survey alone, so that their order has no effect.
-        to_settle = [(searched[k], surveyed[k], chosen) for k, chosen in chunks]
+        to_settle = [partial(settle, searched[k], surveyed[k], chosen) for k, chosen in chunks]
         findings = [found.copy() for found in surveyed]
-        for (k, chosen), settled in zip(chunks, in_order(self.executor, _settle, to_settle), strict=True):
+        for (k, chosen), settled in zip(chunks, in_order(self.executor, call, to_settle), strict=True):
             _merge(findings[k], settled, np.unique(searched[k].targets[chosen]), len(surveyed[k].tables))
             self._advance(len(chosen))
         return findings
@@ -475,14 +475,6 @@ def _numbers(problem: Problem, cells: Sequence[int] | NDArray[np.integer]) -> In
     if len(numbers) and (numbers.dtype.kind not in "iu" or numbers.min() < 0 or numbers.max() >= len(problem)):
         raise InputError(f"cells= takes numbers of cells from 0 to {len(problem) - 1}; np.flatnonzero converts a mask.")
     return numbers.astype(np.int64)
-
-
-def _survey(work: tuple[Component, ComponentFindings | None]) -> ComponentFindings:
-    return survey(*work)
-
-
-def _settle(work: tuple[Component, ComponentFindings, IntArray]) -> ComponentFindings:
-    return settle(*work)
 
 
 def _merge(found: ComponentFindings, settled: ComponentFindings, columns: IntArray, surveyed: int) -> None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from scipy import sparse
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.inference.congruent_tables import components, solver_time_limit
+from discreet.inference.congruent_tables import components, deviation_model, solver_time_limit, typical_size
 from discreet.inference.exact_numbers import Bound
-from discreet.solvers import Model, new_model
+from discreet.solvers import Model
 
 Primal = tuple[Sequence[int], FloatArray]  # cells and their deviations
 Dual = tuple[Sequence[int], FloatArray]  # relations and their multipliers
@@ -51,35 +50,23 @@ class _Component:
         self.rows, index = np.unique(columns.indices, return_inverse=True)
         shape = (len(self.rows), len(cells))
         self.relations = sparse.csr_array(sparse.csc_array((columns.data, index, columns.indptr), shape=shape))
-        slack = np.concatenate([-low, high])
-        slack = slack[np.isfinite(slack) & (slack > 0)]
-        self.unit = float(np.median(slack)) if len(slack) else 1.0
+        self.unit = typical_size(np.concatenate([-low, high]))
         self._objective_column = 0
-
-    @cached_property
-    def _column_of(self) -> dict[int, int]:
-        return {cell: k for k, cell in enumerate(self.cells.tolist())}
 
     @cached_property
     def _model(self) -> Model:
         """One model for all cells, because the last solution is a good start for the next one."""
-        return self._load(self.unit, "primal")
-
-    def _load(self, unit: float, simplex: Literal["primal", "dual"]) -> Model:
-        model = new_model(simplex)
-        zero = np.zeros(len(self.rows))
-        model.load(np.zeros(len(self.cells)), self.low / unit, self.high / unit, self.relations, zero, zero)
-        model.maximize(True)
-        return model
+        return deviation_model("primal", self.relations, self.low / self.unit, self.high / self.unit)
 
     def solutions(self, cell: int, sign: int, stake: float) -> Iterator[tuple[Primal, Dual]]:
-        column = self._column_of[cell]
+        column = int(np.searchsorted(self.cells, cell))
         self._model.set_cost(np.array([self._objective_column]), np.zeros(1))
         self._objective_column = column
         yield from self._solve(self._model, column, sign, self.unit)
         # If slacks are of very different size, a program in units of the protection level may be more accurate.
         if stake > 0:
-            yield from self._solve(self._load(stake, "dual"), column, sign, stake)
+            model = deviation_model("dual", self.relations, self.low / stake, self.high / stake)
+            yield from self._solve(model, column, sign, stake)
 
     def _solve(self, model: Model, column: int, sign: int, unit: float) -> Iterator[tuple[Primal, Dual]]:
         model.set_cost(np.array([column]), np.array([float(sign)]))

@@ -9,18 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
+from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray, SmallIntArray
 from discreet.inference import tolerances
 from discreet.inference.deviations import ComponentFindings, Deviation
 from discreet.inference.integer_system import SLACK_ROUNDING_TOLERANCE, slacks_in_units
+from discreet.inference.max_flow_kernel import FlowTask, maximize_flows
 
-MAX_BOUND_RATIO = (
-    1e9  # between bounds that are not round: beyond it rounding to units would take too much off small ones
-)
+MAX_BOUND_RATIO = 1e9  # of bounds that are not round: beyond it rounding to units takes too much off small ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +104,7 @@ def _pieces(terms: _Terms) -> _Pieces | None:
         # Each relation is two nodes, itself and its negative: nodes that must have the same sign are joined.
         like = (terms.sign[a] == terms.sign[b]) * m
         here, there = terms.row[a], terms.row[b]
-        _, label = _joined(np.r_[here, here + m], np.r_[there + like, there + m - like], 2 * m)
+        _, label = joined(np.r_[here, here + m], np.r_[there + like, there + m - like], 2 * m)
         if np.any(label[:m] == label[m:]):
             return None
         block = np.minimum(label[:m], label[m:])
@@ -139,7 +137,9 @@ def _pieces_of_basis(terms: _Terms) -> _Pieces | None:
     while left.any():
         singles = terms.only(single).per_column()
         choices = (terms.only(remaining).per_column() <= 2, singles == 2, singles == 1)
-        candidates = (_relations_with(terms, columns) & left for columns in choices)
+        candidates = (
+            (np.bincount(terms.row[columns[terms.column]], minlength=terms.rows) > 0) & left for columns in choices
+        )
         new = next((rows for rows in candidates if rows.any()), None)
         if new is None:
             return None
@@ -153,13 +153,6 @@ def _pieces_of_basis(terms: _Terms) -> _Pieces | None:
         remaining, single = (kept | left)[terms.row], left[terms.row]
         single[kept[terms.row]] = pieces.single
     return pieces
-
-
-def _relations_with(terms: _Terms, columns: BoolArray) -> BoolArray:
-    """The relations that contain one of these columns."""
-    found = np.zeros(terms.rows, dtype=bool)
-    found[terms.row[columns[terms.column]]] = True
-    return found
 
 
 def _arcs(pieces: _Pieces) -> tuple[IntArray, IntArray, int] | None:
@@ -179,10 +172,10 @@ def _arcs(pieces: _Pieces) -> tuple[IntArray, IntArray, int] | None:
     if len(rest):
         shared = np.isin(column, column[rest])
         size = pieces.nodes + pieces.columns
-        parts, _ = _joined(pieces.block[shared], pieces.nodes + column[shared], size)
+        parts, _ = joined(pieces.block[shared], pieces.nodes + column[shared], size)
         if size - parts < shared.sum():
             return None
-        _, node = _joined(pieces.tail[rest], pieces.head[following[rest]], pieces.nodes)
+        _, node = joined(pieces.tail[rest], pieces.head[following[rest]], pieces.nodes)
         tail, head = node[tail], node[head]
     names, ends = np.unique(np.concatenate([tail, head]), return_inverse=True)
     return ends[: len(tail)], ends[len(tail) :], len(names)
@@ -197,7 +190,7 @@ def _implied(terms: _Terms, tail: IntArray, head: IntArray, nodes: int) -> BoolA
     implied = np.ones(terms.rows, dtype=bool)
     implied[terms.row[(tail == head)[terms.column]]] = False  # the ends of a loop have the same potential
     terms = terms.only(implied[terms.row])
-    _, label = _joined(tail, head, nodes)
+    _, label = joined(tail, head, nodes)
     # An arc from each connected component to a common root, which is in no relation, makes one tree.
     tops = np.unique(label, return_index=True)[1]
     above, below = np.r_[tail, tops], np.r_[head, np.full(len(tops), nodes)]
@@ -224,7 +217,7 @@ def _graph(tail: IntArray, head: IntArray, nodes: int) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(tail)), (tail, head)), shape=(nodes, nodes))
 
 
-def _joined(tail: IntArray, head: IntArray, nodes: int) -> tuple[int, IntArray]:
+def joined(tail: IntArray, head: IntArray, nodes: int) -> tuple[int, IntArray]:
     """The number of connected components of a graph, and the component of each node."""
     count, label = csgraph.connected_components(_graph(tail, head, nodes), directed=False)
     return int(count), label.astype(np.int64)
@@ -263,8 +256,6 @@ def search_network(
 
     If a level cannot be reached, the farthest deviation is computed. Without ``certify`` no tables are returned.
     """
-    from discreet.inference.max_flow_kernel import FlowTask, maximize_flows  # here, because loading takes half a second
-
     slack = np.stack([-low, high])
     slack[:, net.pinned] = 0.0
     bound, scale = slacks_in_units(slack)
@@ -296,7 +287,7 @@ def search_network(
     return ComponentFindings(reach, limit, tables, number[shown.by])
 
 
-def _unbounded_components(net: Network, bound: FloatArray) -> NDArray[np.int32]:
+def _unbounded_components(net: Network, bound: FloatArray) -> SmallIntArray:
     """The strongly connected component of each node in the graph of unbounded arcs."""
     down, up = np.isinf(bound)
     ends = np.r_[net.tail[up], net.head[down]], np.r_[net.head[up], net.tail[down]]

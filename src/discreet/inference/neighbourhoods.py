@@ -12,15 +12,11 @@ from discreet.inference.deviations import ComponentFindings, Deviation
 from discreet.inference.nearest_columns import NearestColumns
 
 LARGE_COMPONENT_COLUMNS = 10_000  # above it, one program for a verdict takes longer than neighbourhoods
-LARGE_INTERVAL_COMPONENT_COLUMNS = (
-    1_000  # the same if most cells are published as intervals, where programs take longer
-)
+LARGE_INTERVAL_COMPONENT_COLUMNS = 1_000  # the same if most cells are published as intervals: programs take longer
 NEIGHBOURHOOD_SIZES = (300, 1_500, 6_000, 24_000)  # columns; larger neighbourhoods are tried for what is still open
 MIN_SIZE_RATIO = 4  # smallest quotient of component and neighbourhood for which neighbourhoods can be faster
 TRIAL_TARGETS = 12  # targets on which a size is tried; fewer would say little about the others
-SHARING_DIVISOR = (
-    8  # the nearest eighth of a smallest neighbourhood shares it: farther columns can seldom deviate in it
-)
+SHARING_DIVISOR = 8  # the nearest eighth of a smallest neighbourhood shares it: farther columns seldom deviate in it
 
 
 @dataclass(frozen=True, eq=False, repr=False)
