@@ -23,7 +23,6 @@ from discreet.inference import tolerances
 from discreet.inference.component_search import (
     TARGETS_PER_CHUNK,
     Component,
-    initial_findings,
     open_targets,
     reaches_level,
     settle,
@@ -32,17 +31,7 @@ from discreet.inference.component_search import (
 from discreet.inference.congruent_tables import components
 from discreet.inference.deviations import ComponentFindings, Deviation, Evidence
 from discreet.inference.exact_reach import ExactReach
-from discreet.inference.neighbourhoods import (
-    LARGE_COMPONENT_COLUMNS,
-    MIN_SIZE_RATIO,
-    NEIGHBOURHOOD_SIZES,
-    SHARING_DIVISOR,
-    TRIAL_TARGETS,
-    Neighbourhood,
-    add_findings,
-    needs_neighbourhoods,
-    neighbourhoods_of,
-)
+from discreet.inference.neighbourhoods import findings_around_targets, needs_neighbourhoods
 from discreet.inference.presolve import PresolvedSystem, presolve
 from discreet.inference.requirements import (
     cells_to_protect,
@@ -98,12 +87,10 @@ class Audit:
         return f"Audit({len(self.attackers)} attacker(s), {verdict})"
 
     def _repr_html_(self) -> str:
-        cells = len(np.unique(self.cell))
-        exposed = len(self._exposed)
         facts = {
             "verdict": "safe" if self.passed else "exposed",
-            "audited cells": f"{cells:,}",
-            "exposed cells": f"{exposed:,}",
+            "audited cells": f"{len(np.unique(self.cell)):,}",
+            "exposed cells": f"{len(self._exposed):,}",
             "attackers": f"{len(self.attackers):,}",
             "intervals": "exact" if self.exact else "as far as the verdict needs",
         }
@@ -340,7 +327,7 @@ class _Auditor:
         protection = self.protection
         mostly_exact = protection.only_suppresses or bool(np.mean(protection.lower < protection.upper) < 0.5)
         work = [
-            partial(survey, c, self._from_neighbourhoods(c) if needs_neighbourhoods(c, mostly_exact) else None)
+            partial(survey, c, self._around_targets(c) if needs_neighbourhoods(c, mostly_exact) else None)
             for c in searched
         ]
         for component, found in zip(searched, in_order(self.executor, call, work), strict=True):
@@ -360,36 +347,8 @@ class _Auditor:
             self._advance(len(chosen))
         return findings
 
-    def _from_neighbourhoods(self, component: Component) -> ComponentFindings:
-        """The findings from larger and larger neighbourhoods of the targets that are still open.
-
-        If one program for the component is feasible, a size is used only if it is much smaller than the component and settles
-        at least half of some targets on which it is tried.
-        """
-        found = initial_findings(component)
-        is_large = len(component.low) > LARGE_COMPONENT_COLUMNS
-        for size in (size for size in NEIGHBOURHOOD_SIZES if is_large or MIN_SIZE_RATIO * size <= len(component.low)):
-            left = open_targets(component, found)
-            if not is_large and len(left) > TRIAL_TARGETS:
-                tried = left[np.linspace(0, len(left) - 1, TRIAL_TARGETS).astype(np.int64)]
-                self._settle_around(component, found, tried, size, size)
-                left = open_targets(component, found)
-                if 2 * np.isin(tried, left).sum() > TRIAL_TARGETS:
-                    continue
-            divisor = SHARING_DIVISOR if size == NEIGHBOURHOOD_SIZES[0] else size
-            self._settle_around(component, found, left, size, divisor)
-        return found
-
-    def _settle_around(
-        self, component: Component, found: ComponentFindings, chosen: IntArray, size: int, divisor: int
-    ) -> None:
-        """Add to the findings what neighbourhoods of the chosen targets show."""
-        done = self.done + len(component.targets) - len(open_targets(component, found))
-        parts = neighbourhoods_of(component, chosen, size, divisor)
-        for part, settled in zip(parts, in_order(self.executor, Neighbourhood.settle, parts), strict=True):
-            add_findings(found, part, settled)
-            done += len(part.component.targets)
-            self.progress.update(done)
+    def _around_targets(self, component: Component) -> ComponentFindings:
+        return findings_around_targets(component, self.executor, lambda done: self.progress.update(self.done + done))
 
     def _advance(self, targets: int) -> None:
         self.done += targets

@@ -219,7 +219,6 @@ class _IntegerSearch:
     def __init__(self, relations: sparse.csr_array, low: FloatArray, high: FloatArray) -> None:
         self.relations, self.low, self.high = relations, low, high
         self.reach = np.zeros((2, len(low)))
-        self._objective_cell = 0
 
     @cached_property
     def _linear(self) -> Model:
@@ -233,10 +232,9 @@ class _IntegerSearch:
     def maximize(self, cell: int, side: int, limit: float) -> None:
         """Find the farthest deviation of a cell, which is at most ``limit``."""
         at = np.array([cell])
-        self._linear.set_cost(np.array([self._objective_cell]), np.zeros(1))
         self._linear.set_cost(at, np.array([SIGN[side]]))
-        self._objective_cell = cell
         solution = self._linear.solve()
+        self._linear.set_cost(at, np.zeros(1))
         if solution.optimal:
             limit = min(limit, float(np.floor(solution.objective + INTEGER_TOLERANCE)))
             self._credit(solution.primal)

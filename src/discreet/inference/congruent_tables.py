@@ -114,9 +114,9 @@ class CongruentTables:
         candidates = self.maximize_sum(np.array([cell]), sign, np.array([goal]), np.ones(1), steps)
         last = next(candidates)
         candidates.close()
-        return (
-            last if last.optimal or last.proven else CandidateDeviation(np.zeros(len(self.low)), True, False, last.dual)
-        )
+        if last.optimal or last.proven:
+            return last
+        return CandidateDeviation(np.zeros(len(self.low)), True, False, last.dual)
 
     def nearest_reaching(self, cell: int, sign: float, goal: float) -> CandidateDeviation:
         """The deviation of least absolute sum that takes ``cell`` at least to ``goal``; zero if none is found.

@@ -51,7 +51,6 @@ class _Component:
         shape = (len(self.rows), len(cells))
         self.relations = sparse.csr_array(sparse.csc_array((columns.data, index, columns.indptr), shape=shape))
         self.unit = typical_size(np.concatenate([-low, high]))
-        self._objective_column = 0
 
     @cached_property
     def _model(self) -> Model:
@@ -60,8 +59,6 @@ class _Component:
 
     def solutions(self, cell: int, sign: int, stake: float) -> Iterator[tuple[Primal, Dual]]:
         column = int(np.searchsorted(self.cells, cell))
-        self._model.set_cost(np.array([self._objective_column]), np.zeros(1))
-        self._objective_column = column
         yield from self._solve(self._model, column, sign, self.unit)
         # If slacks are of very different size, a program in units of the protection level may be more accurate.
         if stake > 0:
@@ -71,6 +68,7 @@ class _Component:
     def _solve(self, model: Model, column: int, sign: int, unit: float) -> Iterator[tuple[Primal, Dual]]:
         model.set_cost(np.array([column]), np.array([float(sign)]))
         solution = model.solve(solver_time_limit(self.relations))
+        model.set_cost(np.array([column]), np.zeros(1))
         deviation = solution.primal * unit if solution.optimal else solution.ray
         if deviation is not None:
             support = np.flatnonzero(deviation)

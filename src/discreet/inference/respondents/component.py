@@ -129,17 +129,15 @@ class AggregationProgram:
         rows = relations[:, cells]
         self.rows, bound = np.flatnonzero(np.diff(rows.indptr) > 0), np.full(len(cells), np.inf)
         self._model = deviation_model("dual", rows[self.rows], -bound, bound, np.zeros(len(cells)))
-        self._objective_cell = np.zeros(1, dtype=np.int64)
 
     def multipliers(self, cell: int, level: float, slack: FloatArray) -> dict[int, Fraction]:
         """The multiplier of each relation in the sum that bounds a cell most; empty if the cell can deviate by its level."""
         slack, at = slack / level, np.searchsorted(self.cells, [cell])
         slack[at] = 2.0
         self._model.set_bounds(np.arange(len(slack)), -slack, slack)
-        self._model.set_cost(self._objective_cell, np.zeros(1))
         self._model.set_cost(at, -np.ones(1))
-        self._objective_cell = at
         solution = self._model.solve(5.0)
+        self._model.set_cost(at, np.zeros(1))
         if not solution.optimal or solution.objective <= -1.0:
             return {}
         used = np.flatnonzero(np.abs(solution.row_dual) > MULTIPLIER_ZERO_TOLERANCE)
