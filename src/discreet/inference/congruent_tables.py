@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import SIGN, BoolArray, FloatArray, IntArray
 from discreet.inference.deviations import StartingVertex
 from discreet.inference.integer_system import Correction, IntegerSystem
 from discreet.solvers import Model, Outcome, Solution, new_model
@@ -257,8 +257,10 @@ def unbounded_directions(
     found = np.zeros((2, len(low)), dtype=bool)
     model = deviation_model("primal", grid.relations, *slack)
 
-    def new_direction(objective: FloatArray) -> FloatArray | None:
-        """A direction that maximizes the objective; None if it contains no further cell or side."""
+    def new_direction(chosen: IntArray, sign: float) -> FloatArray | None:
+        """A direction that takes the chosen cells farthest in sum; None if it contains no further cell or side."""
+        objective = np.zeros(len(low))
+        objective[chosen] = sign
         model.set_cost(np.arange(len(low)), objective)
         solution = model.solve(solver_time_limit(relations))
         direction = grid.congruent(solution.primal) if solution.optimal else None
@@ -269,23 +271,20 @@ def unbounded_directions(
         found[1] |= direction > 0
         return direction if found.sum() > before else None
 
-    for side, sign in enumerate((-1.0, 1.0)):
+    for side, sign in enumerate(SIGN):
         open_cells = cells[slack[side, cells] != 0]
-        while True:  # many cells in one objective, as long as a further cell is found
-            objective = np.zeros(len(low))
-            objective[open_cells[~found[side, open_cells]]] = sign
-            direction = new_direction(objective) if objective.any() else None
+        # Many cells in one objective, as long as a further cell is found.
+        while len(left := open_cells[~found[side, open_cells]]):
+            direction = new_direction(left, sign)
             if direction is None:
                 break
             yield direction
         if slack[1 - side, open_cells].any():  # cells unbounded on both sides may cancel out in a sum
-            for i in open_cells:
-                if not found[side, i]:
-                    objective = np.zeros(len(low))
-                    objective[i] = sign
-                    direction = new_direction(objective)
-                    if direction is not None:
-                        yield direction
+            for i in range(len(open_cells)):
+                at = open_cells[i : i + 1]
+                direction = None if found[side, at].all() else new_direction(at, sign)
+                if direction is not None:
+                    yield direction
 
 
 def _representable(bound: FloatArray, scale: float) -> FloatArray:
