@@ -394,17 +394,14 @@ class RespondentSearch:
         # A further column represents the target: all its cells deviate with it by what they need, and each may deviate more.
         needed = [-rest[cell] for cell in cells]
         unit, target = max(needed), len(inside) + len(cells)
-        column = {int(cell): k for k, cell in enumerate(inside)}
+        columns = np.searchsorted(inside, cells).tolist()
         low, high = [-bound for bound in slack], slack.copy()
-        for cell, sign in zip(cells, signs, strict=True):
-            low[column[cell]], high[column[cell]] = -np.inf, np.inf
+        for column, sign in zip(columns, signs, strict=True):
+            low[column], high[column] = -np.inf, np.inf
             low.append(Fraction(0) if sign > 0 else -np.inf)
             high.append(np.inf if sign > 0 else Fraction(0))
-        joint = with_joint_deviation(
-            relations,
-            [column[cell] for cell in cells],
-            [s * float(n / unit) for s, n in zip(signs, needed, strict=True)],
-        )
+        weights = [s * float(n / unit) for s, n in zip(signs, needed, strict=True)]
+        joint = with_joint_deviation(relations, columns, weights)
         stake = np.zeros(target + 1)
         stake[target] = float(unit)
         exact = ExactReach(joint, [*low, -unit], [*high, unit], stake)
@@ -428,13 +425,7 @@ def with_joint_deviation(relations: sparse.csr_array, columns: list[int], weight
 
     The rests are columns too, before the last. The given relations are unchanged, so those that imply others still do.
     """
-    k, (m, n) = len(columns), relations.shape
-    joint = sparse.coo_array(
-        (
-            np.concatenate([np.ones(k), -np.ones(k), -np.array(weights)]),
-            (np.tile(np.arange(k), 3), np.concatenate([columns, n + np.arange(k), np.full(k, n + k)])),
-        ),
-        shape=(k, n + k + 1),
-    )
-    widened = sparse.csr_array((relations.data, relations.indices, relations.indptr), shape=(m, n + k + 1))
-    return sparse.csr_array(sparse.vstack([widened, joint], format="csr"))
+    k = len(columns)
+    chosen = sparse.csr_array((np.ones(k), (np.arange(k), columns)), shape=(k, relations.shape[1]))
+    rests, last = -sparse.eye_array(k), -sparse.csr_array(np.array(weights)[:, np.newaxis])
+    return sparse.csr_array(sparse.block_array([[relations, None, None], [chosen, rests, last]], format="csr"))
