@@ -25,7 +25,7 @@ from discreet.errors import FormatError, InputError, TableError
 from discreet.inference import exact_simplex
 from discreet.inference.deviations import Deviation, Evidence
 from discreet.inference.exact_numbers import format_number, parse_number
-from discreet.inference.extreme_points import ExtremePoints
+from discreet.inference.exact_reach import ExtremePoints
 from discreet.io import write_problem
 from discreet.io.pattern import write_pattern
 from discreet.methods import protect

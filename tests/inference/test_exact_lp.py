@@ -24,8 +24,8 @@ from discreet.inference.exact_numbers import (
     parse_number,
     simple_fraction,
 )
+from discreet.inference.exact_reach import ExtremePoints
 from discreet.inference.exact_simplex import maximize_exactly
-from discreet.inference.extreme_points import ExtremePoints
 from discreet.inference.rational_reconstruction import (
     exact_combinations,
     exact_deviations,

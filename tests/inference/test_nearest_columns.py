@@ -30,13 +30,12 @@ def test_verdicts_from_parts_are_those_from_the_whole(kind, monkeypatch):
         pattern = suppress(problem, suppressed)
         whole = audit(problem, pattern, intervals=False)
         with monkeypatch.context() as patched:
-            patched.setattr(parts, "LARGE_COMPONENT_COLUMNS", 0)
+            patched.setattr(audits, "needs_neighbourhoods", lambda *_: True)
             patched.setattr(component_search, "MIN_NETWORK_WORK", 10**9)
-            patched.setattr(audits, "NEIGHBOURHOOD_SIZES", (4, 10))
-            patched.setattr(audits, "TRIAL_TARGETS", 2)
-            patched.setattr(
-                audits, "LARGE_COMPONENT_COLUMNS", 0 if seed % 2 else 20_000
-            )  # too large for one program, or not
+            patched.setattr(parts, "NEIGHBOURHOOD_SIZES", (4, 10))
+            patched.setattr(parts, "TRIAL_TARGETS", 2)
+            # Too large for one program, or not.
+            patched.setattr(parts, "LARGE_COMPONENT_COLUMNS", 0 if seed % 2 else 20_000)
             cut = audit(problem, pattern, intervals=False)
         assert np.array_equal(whole.safe, cut.safe)
         verdicts += cut.safe.tolist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -20,7 +19,6 @@ from discreet.methods.suppress.deviation_search import deviation_programs
 from discreet.problem import Problem, Status
 
 KINDS = [kind for kind in TABLES if kind != "linked"]  # of which some are too small
-audits: Any = sys.modules["discreet.audit.audit"]
 
 
 @pytest.fixture(autouse=True)
@@ -36,8 +34,7 @@ def near(monkeypatch) -> None:
     monkeypatch.setattr(eliminate, "MIN_CELLS_FOR_LOCAL_SEARCH", 0)
     monkeypatch.setattr(eliminate, "LOCAL_SEARCH_CELLS", (6, 15))
     monkeypatch.setattr(parts, "LARGE_COMPONENT_COLUMNS", 0)
-    monkeypatch.setattr(audits, "LARGE_COMPONENT_COLUMNS", 0)
-    monkeypatch.setattr(audits, "NEIGHBOURHOOD_SIZES", (5, 12))
+    monkeypatch.setattr(parts, "NEIGHBOURHOOD_SIZES", (5, 12))
 
 
 @pytest.mark.parametrize("kind", TABLES)

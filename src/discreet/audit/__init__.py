@@ -5,17 +5,14 @@ from discreet.audit.certificate import CertificateError, certificate, read_certi
 from discreet.audit.exposure import Exposure, exposure
 from discreet.audit.integer_audit import audit, integer_bounds, narrowed
 from discreet.audit.verification import Verification, verify
-from discreet.inference.congruent_tables import CongruentTables, components
 
 __all__ = [
     "Audit",
     "CertificateError",
-    "CongruentTables",
     "Exposure",
     "Verification",
     "audit",
     "certificate",
-    "components",
     "exposure",
     "integer_bounds",
     "narrowed",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from operator import call
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,6 @@ from discreet.inference import tolerances
 from discreet.inference.component_search import (
     TARGETS_PER_CHUNK,
     Component,
-    initial_findings,
     open_targets,
     reaches_level,
     settle,
@@ -31,17 +31,7 @@ from discreet.inference.component_search import (
 from discreet.inference.congruent_tables import components
 from discreet.inference.deviations import ComponentFindings, Deviation, Evidence
 from discreet.inference.exact_reach import ExactReach
-from discreet.inference.neighbourhoods import (
-    LARGE_COMPONENT_COLUMNS,
-    MIN_SIZE_RATIO,
-    NEIGHBOURHOOD_SIZES,
-    SHARING_DIVISOR,
-    TRIAL_TARGETS,
-    Neighbourhood,
-    add_findings,
-    needs_neighbourhoods,
-    neighbourhoods_of,
-)
+from discreet.inference.neighbourhoods import findings_around_targets, needs_neighbourhoods
 from discreet.inference.presolve import PresolvedSystem, presolve
 from discreet.inference.requirements import (
     cells_to_protect,
@@ -79,8 +69,8 @@ class Audit:
     protection: str  # digest of the protection
     attackers: tuple[str, ...]
     knowledge: tuple[str, ...]  # digests of the attackers
-    attacker: NDArray[np.int64]
-    cell: NDArray[np.int64]
+    attacker: IntArray
+    cell: IntArray
     lower: FloatArray
     upper: FloatArray
     required: FloatArray  # (3, entries): lower, upper and sliding level against the attacker
@@ -97,12 +87,10 @@ class Audit:
         return f"Audit({len(self.attackers)} attacker(s), {verdict})"
 
     def _repr_html_(self) -> str:
-        cells = len(np.unique(self.cell))
-        exposed = len(self._exposed)
         facts = {
             "verdict": "safe" if self.passed else "exposed",
-            "audited cells": f"{cells:,}",
-            "exposed cells": f"{exposed:,}",
+            "audited cells": f"{len(np.unique(self.cell)):,}",
+            "exposed cells": f"{len(self._exposed):,}",
             "attackers": f"{len(self.attackers):,}",
             "intervals": "exact" if self.exact else "as far as the verdict needs",
         }
@@ -131,7 +119,8 @@ class Audit:
         )
 
     @cached_property
-    def _row(self) -> dict[tuple[int, int], int]:
+    def rows(self) -> dict[tuple[int, int], int]:
+        """The row of each attacker and cell."""
         return {(int(a), int(c)): row for row, (a, c) in enumerate(zip(self.attacker, self.cell, strict=True))}
 
     def interval(self, label: str | Sequence[str], attacker: str | None = None) -> tuple[float, float]:
@@ -140,11 +129,11 @@ class Audit:
             raise InputError(f"The audit has no attacker {attacker!r}; it has {some(self.attackers)}.", [attacker])
         number = 0 if attacker is None else self.attackers.index(attacker)
         cell = self.problem.table.index(label)
-        if (number, cell) not in self._row:
+        if (number, cell) not in self.rows:
             name = self.problem.table.label(cell)
             against = "" if len(self.attackers) == 1 else f" against {self.attackers[number]!r}"
             raise TableError(f"Cell {name!r} was not audited{against}; pass it in cells=.", [label])
-        row = self._row[number, cell]
+        row = self.rows[number, cell]
         return float(self.lower[row]), float(self.upper[row])
 
     def frame(self) -> pd.DataFrame:
@@ -178,13 +167,7 @@ def linear_audit(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Audit:
-    """Audit a protection against readers who do not know whether cells are integers.
-
-    ``cells`` defaults to all that must be protected from each attacker, see
-    :func:`~discreet.inference.requirements.cells_to_protect`. With ``intervals=False`` only the verdict is computed, which is
-    faster. With ``certify`` the congruent tables that prove the verdict are kept for a certificate. Work is spread over an
-    ``executor``, if there is one; the result is exactly the same.
-    """
+    """Audit a protection against readers who do not know whether cells are integers; see :func:`discreet.audit.audit`."""
     progress = progress or Silent()
     if protection.problem.digest != problem.digest:
         raise TableError("The protection belongs to another problem. Audit it with the problem it was made for.")
@@ -343,8 +326,11 @@ class _Auditor:
         surveyed, left = [], []
         protection = self.protection
         mostly_exact = protection.only_suppresses or bool(np.mean(protection.lower < protection.upper) < 0.5)
-        work = [(c, self._from_neighbourhoods(c) if needs_neighbourhoods(c, mostly_exact) else None) for c in searched]
-        for component, found in zip(searched, in_order(self.executor, _survey, work), strict=True):
+        work = [
+            partial(survey, c, self._around_targets(c) if needs_neighbourhoods(c, mostly_exact) else None)
+            for c in searched
+        ]
+        for component, found in zip(searched, in_order(self.executor, call, work), strict=True):
             surveyed.append(found)
             left.append(open_targets(component, found))
             self._advance(len(component.targets) - len(left[-1]))
@@ -353,44 +339,16 @@ class _Auditor:
             for k, chosen in enumerate(left)
             for i in range(0, len(chosen), TARGETS_PER_CHUNK)
         ]
-        # Each chunk starts from the survey alone, so that the order of the chunks has no effect.
-        to_settle = [(searched[k], surveyed[k], chosen) for k, chosen in chunks]
+        # Each chunk starts from the survey alone, so that their order has no effect.
+        to_settle = [partial(settle, searched[k], surveyed[k], chosen) for k, chosen in chunks]
         findings = [found.copy() for found in surveyed]
-        for (k, chosen), settled in zip(chunks, in_order(self.executor, _settle, to_settle), strict=True):
+        for (k, chosen), settled in zip(chunks, in_order(self.executor, call, to_settle), strict=True):
             _merge(findings[k], settled, np.unique(searched[k].targets[chosen]), len(surveyed[k].tables))
             self._advance(len(chosen))
         return findings
 
-    def _from_neighbourhoods(self, component: Component) -> ComponentFindings:
-        """The findings from larger and larger neighbourhoods of the targets that are still open.
-
-        If the component is small enough for a single program, a size is used only if it is much smaller than the component and
-        settles at least half of some targets on which it is tried.
-        """
-        found = initial_findings(component)
-        is_large = len(component.low) > LARGE_COMPONENT_COLUMNS
-        for size in (size for size in NEIGHBOURHOOD_SIZES if is_large or MIN_SIZE_RATIO * size <= len(component.low)):
-            left = open_targets(component, found)
-            if not is_large and len(left) > TRIAL_TARGETS:
-                tried = left[np.linspace(0, len(left) - 1, TRIAL_TARGETS).astype(np.int64)]
-                self._settle_around(component, found, tried, size, size)
-                left = open_targets(component, found)
-                if 2 * np.isin(tried, left).sum() > TRIAL_TARGETS:
-                    continue
-            divisor = SHARING_DIVISOR if size == NEIGHBOURHOOD_SIZES[0] else size
-            self._settle_around(component, found, left, size, divisor)
-        return found
-
-    def _settle_around(
-        self, component: Component, found: ComponentFindings, chosen: IntArray, size: int, divisor: int
-    ) -> None:
-        """Add to the findings what neighbourhoods of the chosen targets show."""
-        done = self.done + len(component.targets) - len(open_targets(component, found))
-        parts = neighbourhoods_of(component, chosen, size, divisor)
-        for part, settled in zip(parts, in_order(self.executor, Neighbourhood.settle, parts), strict=True):
-            add_findings(found, part, settled)
-            done += len(part.component.targets)
-            self.progress.update(done)
+    def _around_targets(self, component: Component) -> ComponentFindings:
+        return findings_around_targets(component, self.executor, lambda done: self.progress.update(self.done + done))
 
     def _advance(self, targets: int) -> None:
         self.done += targets
@@ -476,14 +434,6 @@ def _numbers(problem: Problem, cells: Sequence[int] | NDArray[np.integer]) -> In
     if len(numbers) and (numbers.dtype.kind not in "iu" or numbers.min() < 0 or numbers.max() >= len(problem)):
         raise InputError(f"cells= takes numbers of cells from 0 to {len(problem) - 1}; np.flatnonzero converts a mask.")
     return numbers.astype(np.int64)
-
-
-def _survey(work: tuple[Component, ComponentFindings | None]) -> ComponentFindings:
-    return survey(*work)
-
-
-def _settle(work: tuple[Component, ComponentFindings, IntArray]) -> ComponentFindings:
-    return settle(*work)
 
 
 def _merge(found: ComponentFindings, settled: ComponentFindings, columns: IntArray, surveyed: int) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import BoolArray
 from discreet.attackers import Attacker
 from discreet.audit.audit import Audit
 from discreet.audit.proof import (
@@ -97,16 +97,15 @@ def certificate(
 
 def _compare(checked: Audit, found: Json) -> None:
     """Raise if the verdicts or the intervals of the audit differ from what is proven."""
-    row = {(int(a), int(c)): k for k, (a, c) in enumerate(zip(checked.attacker, checked.cell, strict=True))}
     verdicts, ends = [], []
     for attacker, part in enumerate(found["attackers"]):
         for entry in part["cells"]:
             cell = entry["cell"]
-            if (attacker, cell) not in row:
+            if (attacker, cell) not in checked.rows:
                 if entry["safe"] == (cell in checked.computable):
                     verdicts.append(entry["label"])
                 continue
-            k = row[attacker, cell]
+            k = checked.rows[attacker, cell]
             if entry["safe"] != checked.safe[k]:
                 verdicts.append(entry["label"])
             elif checked.exact and not _agrees(checked, k, float(checked.problem.table.value[cell]), entry):
@@ -148,7 +147,7 @@ class _Prover:
         attacker: Attacker,
         evidence: Evidence,
         cells: Sequence[int],
-        exact: NDArray[np.bool_],
+        exact: BoolArray,
     ) -> None:
         self.evidence, self.exact = evidence, exact
         self.cells = [int(cell) for cell in cells]

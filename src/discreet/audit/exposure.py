@@ -8,15 +8,13 @@ attacker to attacker.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.arrays import BoolArray, FloatArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
 from discreet.audit.audit import Audit
 from discreet.audit.audit import linear_audit as audit
@@ -66,10 +64,10 @@ class Exposure:
 
     problem: Problem
     protection: str  # digest of the protection
-    cell: NDArray[np.int64]
+    cell: IntArray
     exposed: BoolArray
     fully: BoolArray
-    round: NDArray[np.int64]
+    round: IntArray
     initially: BoolArray
     alone: BoolArray
     k_pl: BoolArray
@@ -174,6 +172,11 @@ def exposure(
     # Rounding error may contradict the audit if a level is just reached; the audit decides.
     round_ = np.where(exposed & (first < MAX_UNPICKING_ROUNDS), first, NEVER_UNPICKED)
     p = np.flatnonzero(protected.any(axis=0))
+    flags = {
+        flag: np.any([getattr(one, flag) for one in found], axis=0)[p]
+        for flag in ("initially", "alone", "k_pl", "k_nv", "k_s")
+    }
+    flags["initially"] &= round_[p] != NEVER_UNPICKED
     return Exposure(
         problem=problem,
         protection=protection.digest,
@@ -181,18 +184,10 @@ def exposure(
         exposed=exposed[p],
         fully=fully[p],
         round=round_[p],
-        initially=(_any([one.initially for one in found]) & (round_ != NEVER_UNPICKED))[p],
-        alone=_any([one.alone for one in found])[p],
-        k_pl=_any([one.k_pl for one in found])[p],
-        k_nv=_any([one.k_nv for one in found])[p],
-        k_s=_any([one.k_s for one in found])[p],
+        **flags,
         assured_lower=(problem.table.value - np.min([one.down for one in found], axis=0))[p],
         assured_upper=(problem.table.value + np.min([one.up for one in found], axis=0))[p],
     )
-
-
-def _any(masks: Sequence[BoolArray]) -> BoolArray:
-    return np.asarray(np.any(masks, axis=0))
 
 
 def _by_all_relations(
@@ -224,7 +219,7 @@ def _by_all_relations(
 class _SingleRelations:
     """What one attacker infers from single relations, one entry per cell."""
 
-    round: NDArray[np.int64]
+    round: IntArray
     initially: BoolArray
     alone: BoolArray
     k_pl: BoolArray
@@ -281,7 +276,7 @@ def _is_violated(low: FloatArray, high: FloatArray, need: FloatArray) -> BoolArr
 
 def _unpick(
     relations: sparse.csr_array, low: FloatArray, high: FloatArray, need: FloatArray, through_exposed: bool
-) -> NDArray[np.int64]:
+) -> IntArray:
     """The round in which bounds from single relations expose each cell.
 
     Without ``through_exposed`` an exposed cell keeps its earlier bounds, so that no other cell is exposed through it.
@@ -299,9 +294,7 @@ def _unpick(
     return rounds
 
 
-def _assured(
-    row: NDArray[np.int64], cell: NDArray[np.int64], weight: FloatArray, slack: FloatArray, own_slack: FloatArray
-) -> FloatArray:
+def _assured(row: IntArray, cell: IntArray, weight: FloatArray, slack: FloatArray, own_slack: FloatArray) -> FloatArray:
     """The farthest deviation of each cell, down and up, if in one relation the others stay within ``slack``: (6) and (7)."""
     relations = int(row.max(initial=-1)) + 1
     size = np.abs(weight)

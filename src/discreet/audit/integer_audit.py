@@ -6,24 +6,25 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.arrays import DOWN, SIGN, UP, FloatArray
+from discreet.arrays import DOWN, SIGN, UP, FloatArray, IntArray
 from discreet.attackers import Attacker
 from discreet.audit.audit import INTEGER_TOLERANCE, Audit, linear_audit
 from discreet.errors import TableError, some
 from discreet.inference.bound_propagation import propagate
 from discreet.inference.component_search import reaches_level
-from discreet.inference.congruent_tables import components
+from discreet.inference.congruent_tables import components, deviation_model
 from discreet.inference.max_flow import network
 from discreet.inference.requirements import chosen_attackers, published_primaries, required_levels, value_limits
 from discreet.problem import Problem
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection
-from discreet.solvers import Model, Outcome, new_model
+from discreet.solvers import Model, Outcome
 
 MAX_ROUNDING_PASSES = 30  # bounds that still become tighter after this many are left to the programs
 
@@ -88,20 +89,16 @@ def narrowed(
         labels = problem.table.labels(nonintegral)
         raise TableError(f"{len(labels)} cells are not whole numbers, e.g. {some(labels)}.", labels)
     progress.stage("whole", len(checked.cell))
-    done = 0
-
-    def tick() -> None:
-        nonlocal done
-        done += 1
-        progress.update(done)
-
+    done = count(1)
     deviations = np.zeros((2, len(checked.cell)))
     for a, attacker in enumerate(audited):
         rows = checked.attacker == a
         cells, required = checked.cell[rows], checked.required[:, rows]
         linear = np.stack([value[cells] - checked.lower[rows], checked.upper[rows] - value[cells]])
         levels = None if checked.exact else required
-        deviations[:, rows] = _integer_deviations(problem, protection, attacker, cells, linear, levels, tick)
+        deviations[:, rows] = _integer_deviations(
+            problem, protection, attacker, cells, linear, levels, lambda: progress.update(next(done))
+        )
     progress.update(len(checked.cell))
     down, up = deviations
     reached = [reaches_level(*one) for one in zip((down, up, down + up), checked.required, strict=True)]
@@ -115,7 +112,7 @@ def narrowed(
     )
 
 
-def _computable(checked: Audit, protection: Protection, outsider: Attacker) -> NDArray[np.int64]:
+def _computable(checked: Audit, protection: Protection, outsider: Attacker) -> IntArray:
     """The other suppressed cells that are exactly computable by a reader who knows that cells are integers."""
     cells = np.setdiff1d(checked.others, checked.computable)
     required = required_levels(checked.problem, protection, outsider)[:, cells]
@@ -128,7 +125,7 @@ def _integer_deviations(
     problem: Problem,
     protection: Protection,
     attacker: Attacker,
-    audited: NDArray[np.int64],
+    audited: IntArray,
     linear: FloatArray,
     levels: FloatArray | None,
     tick: Callable[[], None],
@@ -149,12 +146,12 @@ def _integer_deviations(
         if not len(targets):
             continue
         target_cells, bounds = cells[targets], (low[cells], high[cells])
-        if _has_integer_vertices(relations, *bounds, reach[:, target_cells] if levels is None else np.zeros(0)):
+        farthest = reach[:, target_cells] if levels is None else np.full((2, len(targets)), np.inf)
+        if _has_integer_vertices(relations, *bounds, farthest):
             found[:, target_cells] = np.ceil(reach[:, target_cells] - INTEGER_TOLERANCE)
             for _ in targets:
                 tick()
         else:
-            farthest = reach[:, target_cells] if levels is None else np.full((2, len(targets)), np.inf)
             found[:, target_cells] = integer_bounds(
                 relations, *bounds, targets, farthest, required[:, target_cells], tick
             )
@@ -165,7 +162,7 @@ def integer_bounds(
     relations: sparse.csr_array,
     low: FloatArray,
     high: FloatArray,
-    targets: NDArray[np.int64],
+    targets: IntArray,
     reach: FloatArray,
     need: FloatArray | None = None,
     tick: Callable[[], None] = lambda: None,
@@ -187,9 +184,8 @@ def integer_bounds(
             required = max(np.ceil(need[side, k] - INTEGER_TOLERANCE), missing)
             goal = min(limit[side, i], required)
             if np.isinf(goal):
-                search.reach[side, i] = (
-                    np.inf
-                )  # weights are rational, so a multiple of an unbounded direction is integer
+                # Weights are rational, so a multiple of an unbounded direction is integer.
+                search.reach[side, i] = np.inf
             elif search.reach[side, i] < goal:
                 search.maximize(i, side, goal)
         tick()
@@ -223,30 +219,22 @@ class _IntegerSearch:
     def __init__(self, relations: sparse.csr_array, low: FloatArray, high: FloatArray) -> None:
         self.relations, self.low, self.high = relations, low, high
         self.reach = np.zeros((2, len(low)))
-        self._objective_cell = 0
 
     @cached_property
     def _linear(self) -> Model:
-        return self._model(None)
+        return deviation_model("primal", self.relations, self.low, self.high)
 
     @cached_property
     def _integer(self) -> Model:
-        return self._model(np.ones(len(self.low), dtype=bool))
-
-    def _model(self, integer: NDArray[np.bool_] | None) -> Model:
-        model = new_model("primal" if integer is None else "dual")
-        zero = np.zeros(self.relations.shape[0])
-        model.load(np.zeros(len(self.low)), self.low, self.high, self.relations, zero, zero, integer)
-        model.maximize(True)
-        return model
+        integer = np.ones(len(self.low), dtype=bool)
+        return deviation_model("dual", self.relations, self.low, self.high, integer=integer)
 
     def maximize(self, cell: int, side: int, limit: float) -> None:
         """Find the farthest deviation of a cell, which is at most ``limit``."""
         at = np.array([cell])
-        self._linear.set_cost(np.array([self._objective_cell]), np.zeros(1))
         self._linear.set_cost(at, np.array([SIGN[side]]))
-        self._objective_cell = cell
         solution = self._linear.solve()
+        self._linear.set_cost(at, np.zeros(1))
         if solution.optimal:
             limit = min(limit, float(np.floor(solution.objective + INTEGER_TOLERANCE)))
             self._credit(solution.primal)

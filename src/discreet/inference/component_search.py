@@ -13,6 +13,7 @@ from discreet.inference.congruent_tables import (
     CandidateDeviation,
     CongruentTables,
     largest_multiple,
+    typical_size,
     unbounded_directions,
 )
 from discreet.inference.deviations import ComponentFindings, Deviation
@@ -78,7 +79,8 @@ def as_network(c: Component) -> Network | None:
 
 def initial_findings(component: Component) -> ComponentFindings:
     """What is known before any search."""
-    return _ComponentSearch(component).findings()
+    limit = np.stack([-component.low, component.high])
+    return ComponentFindings(np.zeros(limit.shape), limit, [], np.full(limit.shape, -1))
 
 
 def open_targets(component: Component, found: ComponentFindings) -> IntArray:
@@ -112,13 +114,12 @@ class _ComponentSearch:
 
     def __init__(self, component: Component, before: ComponentFindings | None = None) -> None:
         self.component = c = component
-        self.limit = np.stack([-c.low, c.high]) if before is None else before.limit.copy()
-        self.reach = np.zeros((2, len(c.low))) if before is None else before.reach.copy()
-        self.shown = np.full((2, len(c.low)), -1) if before is None else before.shown.copy()
-        self.tables = [] if before is None else list(before.tables)
-        self.starts = [] if before is None else list(before.starts)
+        found = before.copy() if before else initial_findings(c)
+        self.reach, self.limit, self.shown = found.reach, found.limit, found.shown
+        self.tables, self.starts = found.tables, list(found.starts)
         self.needed = np.maximum(c.level.max(axis=0, initial=0.0), c.sliding / 2)
-        self.unit = _typical_size(self.needed, c.low, c.high)
+        # The median level, or if no level is required the median slack.
+        self.unit = typical_size(self.needed if np.any(self.needed > 0) else np.concatenate([-c.low, c.high]))
         self.vertices_are_hard = False  # whether vertices take many steps to find, or cannot be proven
 
     def open(self) -> BoolArray:
@@ -298,10 +299,3 @@ def _units_and_slacks(stake: float, limit: float) -> list[tuple[float, float]]:
     """
     at_limit = [(limit, np.inf)] if 0 < limit < np.inf else []
     return [*at_limit, (stake, np.inf), (stake, 1e9 * stake), (stake, 1e6 * stake)] if stake > 0 else at_limit
-
-
-def _typical_size(needed: FloatArray, low: FloatArray, high: FloatArray) -> float:
-    """The median level, or if no level is required the median slack; it is the unit of the program."""
-    sizes = needed if np.any(needed > 0) else np.concatenate([-low, high])
-    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
-    return float(np.median(sizes)) if len(sizes) else 1.0

@@ -6,13 +6,13 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import SIGN, BoolArray, FloatArray, IntArray
 from discreet.inference.deviations import StartingVertex
 from discreet.inference.integer_system import Correction, IntegerSystem
 from discreet.solvers import Model, Outcome, Solution, new_model
@@ -22,9 +22,7 @@ MIN_SOLVER_SECONDS = 2.0  # time limit of the smallest program
 MAX_ROUNDS_WITHOUT_GAIN = 20  # rounds of simplex steps without a better objective after which a search ends
 
 
-def components(
-    relations: sparse.csr_array, uncertain: NDArray[np.bool_]
-) -> Iterator[tuple[IntArray, sparse.csr_array]]:
+def components(relations: sparse.csr_array, uncertain: BoolArray) -> Iterator[tuple[IntArray, sparse.csr_array]]:
     """The connected components of the uncertain cells: the cells of each, and its relations."""
     cells = np.flatnonzero(uncertain)
     if not len(cells):
@@ -80,12 +78,8 @@ class CongruentTables:
         # The unit of the program is a power of two times that of the grid, so that conversion is exact.
         self._unit = 2.0 ** np.rint(np.log2(scale * self.grid.scale))
         self._lower, self._upper = self.grid.low / self._unit, self.grid.high / self._unit
-        rows = sparse.csr_array(self.grid.relations, dtype=float)
-        self._model = new_model("primal")
-        zero = np.zeros(rows.shape[0])
-        self._model.load(np.zeros(len(low)), self._lower, self._upper, rows, zero, zero)
-        self._model.maximize(True)
-        self._time_limit = solver_time_limit(rows)
+        self._model = deviation_model("primal", self.grid.relations, self._lower, self._upper)
+        self._time_limit = solver_time_limit(relations)
         self._objective_cells = np.zeros(0, dtype=np.int64)
 
     @contextmanager
@@ -122,9 +116,9 @@ class CongruentTables:
         candidates = self.maximize_sum(np.array([cell]), sign, np.array([goal]), np.ones(1), steps)
         last = next(candidates)
         candidates.close()
-        return (
-            last if last.optimal or last.proven else CandidateDeviation(np.zeros(len(self.low)), True, False, last.dual)
-        )
+        if last.optimal or last.proven:
+            return last
+        return CandidateDeviation(np.zeros(len(self.low)), True, False, last.dual)
 
     def nearest_reaching(self, cell: int, sign: float, goal: float) -> CandidateDeviation:
         """The deviation of least absolute sum that takes ``cell`` at least to ``goal``; zero if none is found.
@@ -161,21 +155,12 @@ class CongruentTables:
     @cached_property
     def _distance_model(self) -> Model:
         """A program with the deviations up and down of each cell as separate variables, all at cost 1."""
-        rows = sparse.csr_array(self.grid.relations, dtype=float)
-        model = new_model("dual")
-        zero, slack = np.zeros(rows.shape[0]), self._slack
-        both = sparse.csr_array(sparse.hstack([rows, -rows], format="csr"))
-        model.load(np.ones(len(slack)), np.zeros(len(slack)), slack, both, zero, zero)
-        return model
+        both = sparse.hstack([self.grid.relations, -self.grid.relations], format="csr")
+        return deviation_model("dual", both, np.zeros(len(self._slack)), self._slack, np.ones(len(self._slack)))
 
     def starting_vertex(self, candidate: CandidateDeviation) -> StartingVertex:
         """The last vertex that the solver visited; the candidate is its deviation."""
         return StartingVertex(candidate.difference, self._model.basis())
-
-    def maximize_all(self, cells: IntArray, signs: FloatArray, goals: FloatArray) -> CandidateDeviation:
-        """The largest sum of the deviations of some cells, each in its direction and none beyond its goal."""
-        *_, last = self.maximize_sum(cells, signs, goals, np.ones(len(cells)))
-        return last
 
     def maximize_sum(
         self, cells: IntArray, sign: float | FloatArray, goal: FloatArray, weight: FloatArray, steps: int | None = None
@@ -227,6 +212,28 @@ def largest_multiple(deviation: FloatArray, low: FloatArray, high: FloatArray) -
     return float(multiples.min(initial=np.inf))
 
 
+def deviation_model(
+    simplex: Literal["primal", "dual"],
+    relations: sparse.csr_array,
+    low: FloatArray,
+    high: FloatArray,
+    cost: FloatArray | None = None,
+    integer: BoolArray | None = None,
+) -> Model:
+    """A model of all deviations within bounds: it minimizes their cost, or without one maximizes an objective set later."""
+    model = new_model(simplex)
+    rows, zero = sparse.csr_array(relations, dtype=float), np.zeros(relations.shape[0])
+    model.load(np.zeros(len(low)) if cost is None else cost, low, high, rows, zero, zero, integer)
+    model.maximize(cost is None)
+    return model
+
+
+def typical_size(sizes: FloatArray) -> float:
+    """The median of the positive finite sizes, 1 if there are none; it is the unit of a program."""
+    sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
+    return float(np.median(sizes)) if len(sizes) else 1.0
+
+
 def solver_time_limit(rows: sparse.csr_array) -> float:
     """Seconds after which a solver is taken to cycle.
 
@@ -250,13 +257,12 @@ def unbounded_directions(
     if not grid.is_integral:
         return
     found = np.zeros((2, len(low)), dtype=bool)
-    model = new_model("primal")
-    zero = np.zeros(relations.shape[0])
-    model.load(np.zeros(len(low)), slack[0], slack[1], sparse.csr_array(grid.relations, dtype=float), zero, zero)
-    model.maximize(True)
+    model = deviation_model("primal", grid.relations, *slack)
 
-    def new_direction(objective: FloatArray) -> FloatArray | None:
-        """A direction that maximizes the objective; None if it contains no further cell or side."""
+    def new_direction(chosen: IntArray, sign: float) -> FloatArray | None:
+        """A direction that takes the chosen cells farthest in sum; None if it contains no further cell or side."""
+        objective = np.zeros(len(low))
+        objective[chosen] = sign
         model.set_cost(np.arange(len(low)), objective)
         solution = model.solve(solver_time_limit(relations))
         direction = grid.congruent(solution.primal) if solution.optimal else None
@@ -267,23 +273,20 @@ def unbounded_directions(
         found[1] |= direction > 0
         return direction if found.sum() > before else None
 
-    for side, sign in enumerate((-1.0, 1.0)):
+    for side, sign in enumerate(SIGN):
         open_cells = cells[slack[side, cells] != 0]
-        while True:  # many cells in one objective, as long as a further cell is found
-            objective = np.zeros(len(low))
-            objective[open_cells[~found[side, open_cells]]] = sign
-            direction = new_direction(objective) if objective.any() else None
+        # Many cells in one objective, as long as a further cell is found.
+        while len(left := open_cells[~found[side, open_cells]]):
+            direction = new_direction(left, sign)
             if direction is None:
                 break
             yield direction
         if slack[1 - side, open_cells].any():  # cells unbounded on both sides may cancel out in a sum
-            for i in open_cells:
-                if not found[side, i]:
-                    objective = np.zeros(len(low))
-                    objective[i] = sign
-                    direction = new_direction(objective)
-                    if direction is not None:
-                        yield direction
+            for i in range(len(open_cells)):
+                at = open_cells[i : i + 1]
+                direction = None if found[side, at].all() else new_direction(at, sign)
+                if direction is not None:
+                    yield direction
 
 
 def _representable(bound: FloatArray, scale: float) -> FloatArray:

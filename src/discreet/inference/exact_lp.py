@@ -69,7 +69,10 @@ class ExactProgram:
         ]
         # Bounds are stored as integer multiples of 1/unit, which is much faster than fractions; None: no bound.
         self.unit = math.lcm(*{bound.denominator for side in slacks for bound in side if isinstance(bound, Fraction)})
-        self.low, self.high = ([_in_units(bound, self.unit) for bound in side] for side in slacks)
+        self.low, self.high = (
+            [b.numerator * (self.unit // b.denominator) if isinstance(b, Fraction) else None for b in side]
+            for side in slacks
+        )
         self._rows, self._columns = sparse.csr_array(relations), sparse.csc_array(relations)
         self._row_weights, self._column_weights = (_weights(matrix.data) for matrix in (self._rows, self._columns))
         self._relations_of: dict[int, list[tuple[int, Rational]]] = {}
@@ -142,10 +145,6 @@ class ExactProgram:
             total = None if slack is None or total is None else total + left[i] * slack
         bound = math.inf if total is None else Fraction(total) / (denominator * self.unit)
         return Combination(dict(multipliers), remaining, bound)
-
-
-def _in_units(bound: Bound, unit: int) -> int | None:
-    return bound.numerator * (unit // bound.denominator) if isinstance(bound, Fraction) else None
 
 
 def _weights(data: FloatArray) -> NDArray[np.object_]:

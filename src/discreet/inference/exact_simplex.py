@@ -54,9 +54,8 @@ class _Tableau:
             self.x |= {i: factor * numerator / start.denominator for i, numerator in start.by_cell.items()}
         self.ray: dict[int, Rational] = {}  # an unbounded direction, if one was found
         self.rows: dict[int, dict[int, Rational]] = {}  # by basic cell
-        self.basic_of: defaultdict[int, set[int]] = defaultdict(
-            set
-        )  # by nonbasic cell: the basic cells whose rows have it
+        # By nonbasic cell: the basic cells whose rows have it.
+        self.basic_of: defaultdict[int, set[int]] = defaultdict(set)
         self.steps = 0
         for relation in relations.values():
             self._add_relation(dict(relation))
@@ -66,10 +65,7 @@ class _Tableau:
         for basic in [i for i in row if i in self.rows]:
             subtract(row, {basic: 1, **self.rows[basic]}, row[basic])
         if row:
-            self._make_basic(min(row, key=lambda i: (self._at_bound(i), len(self.basic_of[i]))), row)
-
-    def _at_bound(self, i: int) -> bool:
-        return self.x[i] in self.program.slack(i)
+            self._make_basic(min(row, key=lambda i: (self.x[i] in self.program.slack(i), len(self.basic_of[i]))), row)
 
     def _make_basic(self, i: int, row: dict[int, Rational]) -> None:
         weight = row.pop(i)
@@ -99,7 +95,10 @@ class _Tableau:
         for i, rate in rates.items():
             self.x[i] += length * rate
         if leaving != entering:
-            self._swap(leaving, entering)
+            row = self.rows.pop(leaving)
+            for other in row:
+                self.basic_of[other].discard(leaving)
+            self._make_basic(entering, {leaving: 1, **row})
         return True
 
     def _reduced_costs(self) -> dict[int, Rational]:
@@ -121,12 +120,6 @@ class _Tableau:
             length = slack if isinstance(slack, float) else slack / abs(Fraction(rate))
             best = min(best, (length, basic))
         return best
-
-    def _swap(self, leaving: int, entering: int) -> None:
-        row = self.rows.pop(leaving)
-        for other in row:
-            self.basic_of[other].discard(leaving)
-        self._make_basic(entering, {leaving: 1, **row})
 
     def multipliers(self) -> dict[int, Fraction]:
         """The multipliers of the relations for which the basic cells cancel out."""

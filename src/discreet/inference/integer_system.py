@@ -9,10 +9,9 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.inference import tolerances
 from discreet.inference.exact_numbers import simple_fraction
 
@@ -96,15 +95,12 @@ class IntegerSystem:
     @cached_property
     def _largest_row_sum(self) -> float:
         """The largest sum of absolute weights in a relation."""
-        return self._largest_sum(1)
+        return float(abs(self.relations).sum(axis=1).max(initial=1))
 
     @cached_property
     def largest_column_sum(self) -> float:
         """The largest sum of absolute weights of a column."""
-        return self._largest_sum(0)
-
-    def _largest_sum(self, axis: int) -> float:
-        return float(abs(self.relations).sum(axis=axis).max(initial=1))
+        return float(abs(self.relations).sum(axis=0).max(initial=1))
 
 
 def _common_denominators(near: FloatArray) -> Iterator[int]:
@@ -189,7 +185,7 @@ def integer_weights(relations: sparse.csr_array) -> sparse.csr_array:
     return rows
 
 
-def nonintegral_relations(rows: sparse.csr_array) -> NDArray[np.bool_]:
+def nonintegral_relations(rows: sparse.csr_array) -> BoolArray:
     """The relations with a weight that is not an integer, or is too large."""
     nonintegral = (rows.data != np.rint(rows.data)) | (np.abs(rows.data) > MAX_INTEGER_WEIGHT)
     return np.asarray(np.bincount(_row_of(rows)[nonintegral], minlength=rows.shape[0]) > 0)

@@ -9,18 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
+from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray, SmallIntArray
 from discreet.inference import tolerances
 from discreet.inference.deviations import ComponentFindings, Deviation
 from discreet.inference.integer_system import SLACK_ROUNDING_TOLERANCE, slacks_in_units
+from discreet.inference.max_flow_kernel import FlowTask, maximize_flows
 
-MAX_BOUND_RATIO = (
-    1e9  # between bounds that are not round: beyond it rounding to units would take too much off small ones
-)
+MAX_BOUND_RATIO = 1e9  # of bounds that are not round: beyond it rounding to units takes too much off small ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +66,6 @@ class _Terms:
         """The number of terms of each column."""
         return np.bincount(self.column, minlength=self.columns)
 
-    def sums(self, value: IntArray) -> IntArray:
-        """The sums of the relations, modulo 2⁶⁴."""
-        total = np.zeros(self.rows, dtype=np.int64)
-        np.add.at(total, self.row, self.sign.astype(np.int64) * value[self.column])
-        return total
-
 
 def _without_pinned(terms: _Terms) -> tuple[_Terms, BoolArray]:
     """The terms without columns that are alone in a relation, again and again, and these pinned columns."""
@@ -112,7 +104,7 @@ def _pieces(terms: _Terms) -> _Pieces | None:
         # Each relation is two nodes, itself and its negative: nodes that must have the same sign are joined.
         like = (terms.sign[a] == terms.sign[b]) * m
         here, there = terms.row[a], terms.row[b]
-        _, label = _joined(np.r_[here, here + m], np.r_[there + like, there + m - like], 2 * m)
+        _, label = joined(np.r_[here, here + m], np.r_[there + like, there + m - like], 2 * m)
         if np.any(label[:m] == label[m:]):
             return None
         block = np.minimum(label[:m], label[m:])
@@ -145,7 +137,9 @@ def _pieces_of_basis(terms: _Terms) -> _Pieces | None:
     while left.any():
         singles = terms.only(single).per_column()
         choices = (terms.only(remaining).per_column() <= 2, singles == 2, singles == 1)
-        candidates = (_relations_with(terms, columns) & left for columns in choices)
+        candidates = (
+            (np.bincount(terms.row[columns[terms.column]], minlength=terms.rows) > 0) & left for columns in choices
+        )
         new = next((rows for rows in candidates if rows.any()), None)
         if new is None:
             return None
@@ -154,18 +148,11 @@ def _pieces_of_basis(terms: _Terms) -> _Pieces | None:
         arcs = None if pieces is None else _arcs(pieces)
         if pieces is None or arcs is None:
             return None
-        # A random circulation satisfies the relations that the kept ones imply, and others only with negligible probability.
-        left &= ~kept & (terms.sums(_random_circulation(*arcs)) != 0)
+        left &= ~kept
+        left &= ~_implied(terms.only(left[terms.row]), *arcs)
         remaining, single = (kept | left)[terms.row], left[terms.row]
         single[kept[terms.row]] = pieces.single
     return pieces
-
-
-def _relations_with(terms: _Terms, columns: BoolArray) -> BoolArray:
-    """The relations that contain one of these columns."""
-    found = np.zeros(terms.rows, dtype=bool)
-    found[terms.row[columns[terms.column]]] = True
-    return found
 
 
 def _arcs(pieces: _Pieces) -> tuple[IntArray, IntArray, int] | None:
@@ -185,47 +172,52 @@ def _arcs(pieces: _Pieces) -> tuple[IntArray, IntArray, int] | None:
     if len(rest):
         shared = np.isin(column, column[rest])
         size = pieces.nodes + pieces.columns
-        parts, _ = _joined(pieces.block[shared], pieces.nodes + column[shared], size)
+        parts, _ = joined(pieces.block[shared], pieces.nodes + column[shared], size)
         if size - parts < shared.sum():
             return None
-        _, node = _joined(pieces.tail[rest], pieces.head[following[rest]], pieces.nodes)
+        _, node = joined(pieces.tail[rest], pieces.head[following[rest]], pieces.nodes)
         tail, head = node[tail], node[head]
     names, ends = np.unique(np.concatenate([tail, head]), return_inverse=True)
     return ends[: len(tail)], ends[len(tail) :], len(names)
 
 
-def _random_circulation(tail: IntArray, head: IntArray, nodes: int) -> IntArray:
-    """Random flows on the arcs outside a spanning tree, and on the tree the flows that balance every node."""
-    flow = np.random.default_rng(0).integers(-(2**62), 2**62, len(tail))
-    _, label = _joined(tail, head, nodes)
-    # An arc from each connected component to a common root, which carries no flow, makes one tree.
+def _implied(terms: _Terms, tail: IntArray, head: IntArray, nodes: int) -> BoolArray:
+    """The relations that a network implies: each weight is the difference between the potentials of the ends of its arc.
+
+    Potentials are sums of weights along a spanning tree. Everything is in integers, because a relation that is left out by
+    mistake could make an exposed cell look safe.
+    """
+    implied = np.ones(terms.rows, dtype=bool)
+    implied[terms.row[(tail == head)[terms.column]]] = False  # the ends of a loop have the same potential
+    terms = terms.only(implied[terms.row])
+    _, label = joined(tail, head, nodes)
+    # An arc from each connected component to a common root, which is in no relation, makes one tree.
     tops = np.unique(label, return_index=True)[1]
-    tail, head, flow = np.r_[tail, tops], np.r_[head, np.full(len(tops), nodes)], np.r_[flow, np.zeros_like(tops)]
-    _, parent = csgraph.breadth_first_order(_graph(tail, head, nodes + 1), nodes, directed=False)
+    above, below = np.r_[tail, tops], np.r_[head, np.full(len(tops), nodes)]
+    _, parent = csgraph.breadth_first_order(_graph(above, below, nodes + 1), nodes, directed=False)
     # One of several parallel arcs to the parent is in the tree.
-    tree_arc = np.zeros(nodes, dtype=np.int64)
-    for lower, upper in ((tail, head), (head, tail)):
+    tree_arc, sign = np.zeros((2, nodes), dtype=np.int64)
+    for upper, lower, direction in ((above, below, 1), (below, above, -1)):
         found = np.flatnonzero(parent[lower] == upper)
-        tree_arc[lower[found]] = found
-    flow[tree_arc] = 0
-    balance = np.zeros(nodes + 1, dtype=np.int64)
-    np.add.at(balance, head, flow)
-    np.subtract.at(balance, tail, flow)
-    # Sums over subtrees, of twice the height in each round.
-    parent[nodes] = nodes
-    while np.any(parent < nodes):
-        balance, below = balance.copy(), balance[:nodes]
-        np.add.at(balance, parent[:nodes], below)
-        parent = parent[parent]
-    flow[tree_arc] = np.where(tail[tree_arc] == np.arange(nodes), balance[:nodes], -balance[:nodes])
-    return np.asarray(flow[: len(flow) - len(tops)])
+        tree_arc[lower[found]], sign[lower[found]] = found, direction
+    weights = terms.sign.astype(np.int64), (terms.row, terms.column)
+    weight = sparse.csr_array(weights, shape=(terms.rows, len(above)))
+    inner = np.flatnonzero(parent[:nodes] < nodes)
+    descent = sparse.csr_array((np.ones_like(inner), (parent[inner], inner)), shape=(nodes, nodes))
+    potential = sparse.csr_array(weight[:, tree_arc] * sign)
+    while descent.nnz:  # sums over paths of twice the length in each round
+        potential = potential + potential @ descent
+        descent = descent @ descent
+    wrong = potential[:, head] - potential[:, tail] - weight[:, : len(tail)]
+    implied[wrong.nonzero()[0]] = False
+    return implied
 
 
 def _graph(tail: IntArray, head: IntArray, nodes: int) -> sparse.csr_array:
     return sparse.csr_array((np.ones(len(tail)), (tail, head)), shape=(nodes, nodes))
 
 
-def _joined(tail: IntArray, head: IntArray, nodes: int) -> tuple[int, IntArray]:
+def joined(tail: IntArray, head: IntArray, nodes: int) -> tuple[int, IntArray]:
     """The number of connected components of a graph, and the component of each node."""
     count, label = csgraph.connected_components(_graph(tail, head, nodes), directed=False)
     return int(count), label.astype(np.int64)
@@ -264,8 +256,6 @@ def search_network(
 
     If a level cannot be reached, the farthest deviation is computed. Without ``certify`` no tables are returned.
     """
-    from discreet.inference.max_flow_kernel import FlowTask, maximize_flows  # here, because loading takes half a second
-
     slack = np.stack([-low, high])
     slack[:, net.pinned] = 0.0
     bound, scale = slacks_in_units(slack)
@@ -297,7 +287,7 @@ def search_network(
     return ComponentFindings(reach, limit, tables, number[shown.by])
 
 
-def _unbounded_components(net: Network, bound: FloatArray) -> NDArray[np.int32]:
+def _unbounded_components(net: Network, bound: FloatArray) -> SmallIntArray:
     """The strongly connected component of each node in the graph of unbounded arcs."""
     down, up = np.isinf(bound)
     ends = np.r_[net.tail[up], net.head[down]], np.r_[net.head[up], net.tail[down]]

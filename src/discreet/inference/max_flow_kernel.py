@@ -69,18 +69,13 @@ class FlowResults(NamedTuple):
     by: IntArray  # (2, arcs): number of the circulation that reaches it; -1: no circulation
 
 
-class Circulations(NamedTuple):
-    """The arcs and flows of all circulations, one after the other; circulation ``k`` begins at ``begin[k]``."""
-
-    begin: IntArray
-    arc: IntArray
-    flow: FloatArray
-
-
 def maximize_flows(
     tail: IntArray, head: IntArray, nodes: int, task: FlowTask, keep: bool
-) -> tuple[FlowResults, Circulations]:
-    """Deviations of all targets by their levels, or the farthest ones; ``keep`` keeps the circulations, maybe gigabytes."""
+) -> tuple[FlowResults, tuple[IntArray, IntArray, FloatArray]]:
+    """Deviations of all targets by their levels, or the farthest ones; ``keep`` keeps the circulations, maybe gigabytes.
+
+    Circulations are returned as their beginnings, and their arcs and flows one after the other.
+    """
     n = len(tail)
     residual, state = _residual_network(tail, head, nodes, task.bound), _new_state(nodes, n)
     shape = task.bound.shape
@@ -98,7 +93,7 @@ def maximize_flows(
             kept.append((np.diff(begin[: tables + 1]), arc[:used].copy(), flow[:used].copy()))
             number += tables
     lengths, arcs, flows = (np.concatenate(part) for part in zip(*kept, strict=True))
-    return shown, Circulations(np.r_[0, np.cumsum(lengths)], arcs, flows)
+    return shown, (np.r_[0, np.cumsum(lengths)], arcs, flows)
 
 
 def _residual_network(tail: IntArray, head: IntArray, nodes: int, bound: FloatArray) -> ResidualNetwork:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse import csgraph
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.data.table import digits_of
 from discreet.inference.bound_propagation import propagate
 from discreet.inference.integer_system import integer_weights, nonintegral_relations
+from discreet.inference.max_flow import joined
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,9 +25,7 @@ class PresolvedSystem:
     high: FloatArray
 
 
-def presolve(
-    relations: sparse.csr_array, low: FloatArray, high: FloatArray, uncertain: NDArray[np.bool_]
-) -> PresolvedSystem:
+def presolve(relations: sparse.csr_array, low: FloatArray, high: FloatArray, uncertain: BoolArray) -> PresolvedSystem:
     """Reduce ``low <= d <= high, relations @ d == 0`` by single relations.
 
     A relation with one uncertain cell fixes it; one with two cells of equal absolute weight merges them. Both shorten other
@@ -73,7 +70,7 @@ def _nonempty(rows: sparse.csr_array) -> sparse.csr_array:
     return rows if nonempty.all() else rows[nonempty]
 
 
-def _merged(rows: sparse.csr_array) -> tuple[IntArray, FloatArray, NDArray[np.bool_]]:
+def _merged(rows: sparse.csr_array) -> tuple[IntArray, FloatArray, BoolArray]:
     """The group of each column, its sign within the group, and whether the group must be zero.
 
     Relations with two entries of equal size, x = y or x = −y, merge columns. In a graph with two nodes per column, itself and
@@ -92,8 +89,7 @@ def _merged(rows: sparse.csr_array) -> tuple[IntArray, FloatArray, NDArray[np.bo
     a, b = rows.indices[first].astype(np.int64), rows.indices[first + 1].astype(np.int64)
     opposite = (rows.data[first] * rows.data[first + 1] > 0) * n  # x + y = 0: x is the negative of y
     ends = np.concatenate([a, a + n]), np.concatenate([b + opposite, b + n - opposite])
-    graph = sparse.csr_array((np.ones(len(ends[0])), ends), shape=(2 * n, 2 * n))
-    _, label = csgraph.connected_components(graph, directed=False)
+    _, label = joined(*ends, 2 * n)
     itself, negative = label[:n], label[n:]
     _, group = np.unique(np.minimum(itself, negative), return_inverse=True)
     is_zero = np.zeros(group.max() + 1, dtype=bool)

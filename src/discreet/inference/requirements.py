@@ -88,34 +88,26 @@ def release_floor(protection: Protection) -> FloatArray:
 
 
 def exact_slacks(problem: Problem, protection: Protection, attacker: Attacker) -> tuple[list[Bound], list[Bound]]:
-    """The exact slack of each cell for an attacker: down as a negative number or 0, and up as a positive number or 0."""
-    value = problem.table.value
-    slacks: tuple[list[Bound], list[Bound]] = ([Fraction(0)] * len(value), [Fraction(0)] * len(value))
-    for slack, (end, beyond) in zip(slacks, _ends(problem, protection, attacker), strict=True):
-        for i in beyond.tolist():
-            slack[i] = exact_difference(float(end[i]), float(value[i]))
-    return slacks
+    """The exact slack of each cell down (not positive) and up for an attacker."""
+    value = problem.table.value.tolist()
+    lower, upper = (limit.tolist() for limit in value_limits(protection, attacker))
+    return (
+        [exact_difference(end, v) if end < v else Fraction(0) for end, v in zip(lower, value, strict=True)],
+        [exact_difference(end, v) if end > v else Fraction(0) for end, v in zip(upper, value, strict=True)],
+    )
 
 
 def slacks(problem: Problem, protection: Protection, attacker: Attacker) -> tuple[FloatArray, FloatArray]:
     """:func:`exact_slacks` as floats, so that audits and certificates start from the same numbers."""
     value = problem.table.value
-    slacks = np.zeros((2, len(value)))
-    for slack, (end, beyond) in zip(slacks, _ends(problem, protection, attacker), strict=True):
+    lower, upper = value_limits(protection, attacker)
+    low, high = np.zeros((2, len(value)))
+    for slack, end, beyond in ((low, lower, lower < value), (high, upper, upper > value)):
         slack[beyond] = exact_differences(end[beyond], value[beyond])
-    return slacks[0], slacks[1]
+    return low, high
 
 
 def value_limits(protection: Protection, attacker: Attacker) -> tuple[FloatArray, FloatArray]:
     """The lowest and the highest value of each cell according to the publication and the prior bounds."""
     lower = np.maximum(np.maximum(protection.lower, attacker.lower), release_floor(protection))
     return lower, np.minimum(protection.upper, attacker.upper)
-
-
-def _ends(
-    problem: Problem, protection: Protection, attacker: Attacker
-) -> tuple[tuple[FloatArray, IntArray], tuple[FloatArray, IntArray]]:
-    """Lower limits, and which cells have slack down; then upper limits, and which cells have slack up."""
-    value = problem.table.value
-    lower, upper = value_limits(protection, attacker)
-    return (lower, np.flatnonzero(lower < value)), (upper, np.flatnonzero(upper > value))

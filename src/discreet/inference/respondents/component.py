@@ -1,18 +1,32 @@
-"""A component of suppressed cells with its linear programs, and the neighbourhood of one of its columns."""
+"""The linear programs of one component of suppressed cells: deviations for most insiders, and sums that disclose a cell."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
-from discreet.arrays import FloatArray, IntArray
-from discreet.inference.congruent_tables import CongruentTables
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.inference.congruent_tables import CongruentTables, deviation_model, typical_size
 from discreet.inference.nearest_columns import NearestColumns
-from discreet.inference.respondents.robust_deviations import RobustDeviation
+from discreet.solvers import Model
 
 NEIGHBOURHOOD_COLUMNS = 400  # most deviations exist within so many columns, and programs of this size take milliseconds
+PRICED_USE_TOLERANCE = 1e-7  # share of what insiders know that counts as unused, because solvers are not exact
+MAX_MULTIPLIER_DENOMINATOR = 64  # multipliers are simple fractions
+MULTIPLIER_ZERO_TOLERANCE = 1e-9  # smaller multipliers are rounding error
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DeviationGoals:
+    """Required deviations of columns: position, sign and level."""
+
+    at: IntArray
+    sign: FloatArray
+    level: FloatArray
 
 
 class RespondentComponent:
@@ -20,9 +34,8 @@ class RespondentComponent:
 
     def __init__(self, members: IntArray, relations: sparse.csr_array, low: FloatArray, high: FloatArray) -> None:
         self.members, self.relations, self.low, self.high = members, relations, low, high
-        sizes = np.concatenate([-low, high])
-        self.scale = float(np.median(sizes[np.isfinite(sizes) & (sizes > 0)]))
-        self.robust = RobustDeviation(relations, self.scale)
+        self.scale = typical_size(np.concatenate([-low, high]))
+        self._priced_model: Model | None = None
         self._neighbourhoods: dict[int, RespondentComponent | None] = {}
 
     @cached_property
@@ -50,14 +63,10 @@ class RespondentComponent:
             self._neighbourhoods[column] = part
         return self._neighbourhoods[column]
 
-    def places(self, columns: IntArray) -> IntArray:
-        """The positions of columns in ``members``."""
-        return np.searchsorted(self.members, columns)
-
     def least_slack(self, column: IntArray, slack: FloatArray) -> FloatArray:
         """The slack of each column of this component, from the columns and the slacks of cells: the least of its cells."""
         least = np.full(len(self.members), np.inf)
-        at = self.places(column)
+        at = np.searchsorted(self.members, column)
         inside = (at < len(self.members)) & (column >= 0)
         inside[inside] = self.members[at[inside]] == column[inside]
         np.minimum.at(least, at[inside], slack[inside])
@@ -68,3 +77,71 @@ class RespondentComponent:
         least = self.least_slack(column, slack)
         narrower = np.flatnonzero((least < self.high) | (-least > self.low))
         return narrower, -least[narrower], least[narrower]
+
+    def columns_beyond(
+        self, goals: DeviationGoals, spared: FloatArray, robust: FloatArray, full: FloatArray
+    ) -> BoolArray | None:
+        """The columns that deviate beyond their slack ``robust``; None if the goals are infeasible even with slack ``full``.
+
+        They are few: a column deviates at no cost within what its largest insiders leave of it, and at a price beyond that.
+        The price of all they know is 1. Only the insiders of those columns may need a deviation of their own.
+        ``spared`` is what insiders know of the columns with goals: at a deviation beyond the goal by that much, the insiders
+        need no deviation of their own.
+        """
+        free = np.minimum(robust, full)
+        known = np.where(np.isinf(full), 0.0, full) - np.where(np.isinf(full), 0.0, free)
+        low, high = -free, free.copy()
+        less, more = known.copy(), known.copy()
+        at, up, goal = goals.at, goals.sign > 0, goals.level + spared
+        farthest = np.maximum(full[at], goal)
+        low[at], high[at] = np.where(up, goal, -farthest), np.where(up, farthest, -goal)
+        less[at], more[at] = np.where(up, spared, 0.0), np.where(up, 0.0, spared)
+        n = len(self.members)
+        bounds = [np.concatenate(part) / self.scale for part in ((low, 0 * more, 0 * less), (high, more, less))]
+        price = np.concatenate([np.zeros(n), *(_price(part / self.scale) for part in (more, less))])
+        if self._priced_model is None:
+            rows = sparse.hstack([self.relations, self.relations, -self.relations], format="csr")
+            self._priced_model = deviation_model("dual", rows, bounds[0], bounds[1], price)
+        every = np.arange(3 * n)
+        self._priced_model.set_bounds(every, *bounds)
+        self._priced_model.set_cost(every, price)
+        solution = self._priced_model.solve(5.0)
+        if not solution.optimal:
+            return None
+        used = solution.primal[n:].reshape(2, -1) * self.scale
+        found = np.asarray(np.any(used > PRICED_USE_TOLERANCE * np.stack([more, less]), axis=0))
+        found[at] |= goal > robust[at]  # cells that were merged with a target
+        return found
+
+
+def _price(known: FloatArray) -> FloatArray:
+    return np.divide(1.0, known, out=np.zeros(len(known)), where=known > 0)
+
+
+class AggregationProgram:
+    """A linear program for the sums that disclose most about a cell of one component.
+
+    Its dual values are multipliers of relations, proposed by a solver and checked exactly elsewhere.
+    """
+
+    def __init__(self, relations: sparse.csr_array, cells: IntArray) -> None:
+        self.cells = cells
+        rows = relations[:, cells]
+        self.rows, bound = np.flatnonzero(np.diff(rows.indptr) > 0), np.full(len(cells), np.inf)
+        self._model = deviation_model("dual", rows[self.rows], -bound, bound, np.zeros(len(cells)))
+
+    def multipliers(self, cell: int, level: float, slack: FloatArray) -> dict[int, Fraction]:
+        """The multiplier of each relation in the sum that bounds a cell most; empty if the cell can deviate by its level."""
+        slack, at = slack / level, np.searchsorted(self.cells, [cell])
+        slack[at] = 2.0
+        self._model.set_bounds(np.arange(len(slack)), -slack, slack)
+        self._model.set_cost(at, -np.ones(1))
+        solution = self._model.solve(5.0)
+        self._model.set_cost(at, np.zeros(1))
+        if not solution.optimal or solution.objective <= -1.0:
+            return {}
+        used = np.flatnonzero(np.abs(solution.row_dual) > MULTIPLIER_ZERO_TOLERANCE)
+        return {
+            int(self.rows[k]): Fraction(float(solution.row_dual[k])).limit_denominator(MAX_MULTIPLIER_DENOMINATOR)
+            for k in used
+        }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -20,10 +19,8 @@ from discreet.inference.exact_reach import ExactReach
 from discreet.inference.presolve import presolve
 from discreet.inference.rational_reconstruction import reach_of
 from discreet.inference.respondents.aggregation import Aggregation
-from discreet.inference.respondents.aggregation_proposals import AggregationProgram
-from discreet.inference.respondents.component import RespondentComponent
+from discreet.inference.respondents.component import AggregationProgram, DeviationGoals, RespondentComponent
 from discreet.inference.respondents.insiders import Insiders, TargetGroup
-from discreet.inference.respondents.robust_deviations import DeviationGoals
 from discreet.inference.respondents.sensitivity import SensitivityMeasure
 from discreet.problem import Problem, Status
 
@@ -86,6 +83,7 @@ class RespondentSearch:
         self.place = np.full(len(table), -1)
         self.place[self.base] = np.arange(len(self.base))
         self.in_play = self.place >= 0
+        self.noise = self.insiders.noise[self.base]
         slack = np.where(suppressed, np.inf, 0.0)
         slack[self.base] = table.magnitude[self.base]
         self.reduced = presolve(table.relations, -slack, slack, slack > 0)
@@ -162,9 +160,8 @@ class RespondentSearch:
         rest = self.insiders.rest(group, self.base)
         sensitive = self.problem.status[self.base] == Status.PRIMARY
         at = np.flatnonzero((rest < 0) & sensitive)
-        rest = np.where(
-            sensitive, rest, np.maximum(rest, 0.0)
-        )  # a cell whose respondents gave waivers needs no protection
+        # A cell whose respondents gave waivers needs no protection.
+        rest = np.where(sensitive, rest, np.maximum(rest, 0.0))
         cells = [int(cell) for cell in self.base[at]]
         for cell in self.insiders.cells_of(group).tolist():
             if not self.in_play[cell] and self._makes_sensitive(group, cell):
@@ -217,13 +214,9 @@ class RespondentSearch:
         else:
             return False
         enough = deviation >= -rest[at] * (1 - tolerances.LEVEL_TOLERANCE)
-        within = np.abs(amount) <= rest + self._noise
+        within = np.abs(amount) <= rest + self.noise
         within[at] = True
         return bool(enough.all() and within.all())
-
-    @cached_property
-    def _noise(self) -> FloatArray:
-        return np.asarray(self.insiders.noise[self.base])
 
     def _critical(self, group: TargetGroup, safe: _SafeDeviation, more: int) -> list[int]:
         """Further insiders who may make a deviation of this group infeasible."""
@@ -242,7 +235,9 @@ class RespondentSearch:
     ) -> _SafeDeviation | Aggregation | None:
         """A deviation that shows the target safe from the insiders, or an aggregation that shows that it is not, if found."""
         total = np.zeros(len(self.base))
-        for chosen in self._by_component(cells):
+        numbers = self._component_number[cells]
+        for number in np.unique(numbers):
+            chosen = np.flatnonzero(numbers == number)
             selected = at[chosen]
             selected_rest = np.maximum(rest, 0.0)
             selected_rest[selected] = rest[selected]
@@ -254,12 +249,6 @@ class RespondentSearch:
             return _SafeDeviation(total)
         aggregation = self._proposed_aggregation(group, cells[0], rest) if len(cells) == 1 else None
         return aggregation if aggregation is not None else self._decide_exactly(group, cells, signs)
-
-    def _by_component(self, cells: list[int]) -> Iterator[IntArray]:
-        """The positions of the cells, component by component."""
-        numbers = self._component_number[cells]
-        for number in np.unique(numbers):
-            yield np.flatnonzero(numbers == number)
 
     def _find(self, group: TargetGroup, at: IntArray, signs: FloatArray, rest: FloatArray) -> _SafeDeviation | None:
         """A deviation of some cells with these signs by as much as they need, if possible feasible for most insiders."""
@@ -302,9 +291,8 @@ class RespondentSearch:
         """Levels of the cells and slacks of the others: first feasible for all insiders, then for most, then for this group."""
         others = self._largest_others(group)
         if others.any():
-            if (
-                not group.insiders
-            ):  # for larger groups, a deviation that is feasible for all insiders is known not to exist
+            # For larger groups, a deviation that is feasible for all insiders is known not to exist.
+            if not group.insiders:
                 yield (others - rest)[at], np.maximum(rest - others, 0.0)
             beyond = self._cells_beyond(at, signs, others, rest, component)
             if beyond is not None:
@@ -323,9 +311,9 @@ class RespondentSearch:
         if goals is None:
             return None
         spared = np.zeros(len(component.members))
-        np.maximum.at(spared, component.places(column[at]), others[at])
+        np.maximum.at(spared, np.searchsorted(component.members, column[at]), others[at])
         slacks = (component.least_slack(column, np.maximum(slack, 0.0)) for slack in (robust, full))
-        found = component.robust.columns_beyond(goals, spared[goals.at], *slacks)
+        found = component.columns_beyond(goals, spared[goals.at], *slacks)
         self.programs += 1
         if found is None:
             return None
@@ -338,7 +326,7 @@ class RespondentSearch:
     ) -> DeviationGoals | None:
         """The deviations of columns that these levels require; None if merged cells require opposite ones."""
         cells = self.base[at]
-        places = component.places(self.reduced.column[cells])
+        places = np.searchsorted(component.members, self.reduced.column[cells])
         needed = signs * self.reduced.sign[cells] * levels
         first, of = np.unique(places, return_inverse=True)
         low, high = np.zeros(len(first)), np.zeros(len(first))
@@ -361,7 +349,7 @@ class RespondentSearch:
         columns, low, high = component.narrower_bounds(column, slack)
         self.programs += 1
         with component.tables.narrowed(columns, low, high):
-            candidate = component.tables.maximize_all(goals.at, goals.sign, goals.level)
+            *_, candidate = component.tables.maximize_sum(goals.at, goals.sign, goals.level, np.ones(len(goals.at)))
         if not candidate.proven:
             return None
         deviation = np.zeros(len(self.reduced.low) + 1)
@@ -406,17 +394,14 @@ class RespondentSearch:
         # A further column represents the target: all its cells deviate with it by what they need, and each may deviate more.
         needed = [-rest[cell] for cell in cells]
         unit, target = max(needed), len(inside) + len(cells)
-        column = {int(cell): k for k, cell in enumerate(inside)}
+        columns = np.searchsorted(inside, cells).tolist()
         low, high = [-bound for bound in slack], slack.copy()
-        for cell, sign in zip(cells, signs, strict=True):
-            low[column[cell]], high[column[cell]] = -np.inf, np.inf
+        for column, sign in zip(columns, signs, strict=True):
+            low[column], high[column] = -np.inf, np.inf
             low.append(Fraction(0) if sign > 0 else -np.inf)
             high.append(np.inf if sign > 0 else Fraction(0))
-        joint = with_joint_deviation(
-            relations,
-            [column[cell] for cell in cells],
-            [s * float(n / unit) for s, n in zip(signs, needed, strict=True)],
-        )
+        weights = [s * float(n / unit) for s, n in zip(signs, needed, strict=True)]
+        joint = with_joint_deviation(relations, columns, weights)
         stake = np.zeros(target + 1)
         stake[target] = float(unit)
         exact = ExactReach(joint, [*low, -unit], [*high, unit], stake)
@@ -440,13 +425,7 @@ def with_joint_deviation(relations: sparse.csr_array, columns: list[int], weight
 
     The rests are columns too, before the last. The given relations are unchanged, so those that imply others still do.
     """
-    k, (m, n) = len(columns), relations.shape
-    joint = sparse.coo_array(
-        (
-            np.concatenate([np.ones(k), -np.ones(k), -np.array(weights)]),
-            (np.tile(np.arange(k), 3), np.concatenate([columns, n + np.arange(k), np.full(k, n + k)])),
-        ),
-        shape=(k, n + k + 1),
-    )
-    widened = sparse.csr_array((relations.data, relations.indices, relations.indptr), shape=(m, n + k + 1))
-    return sparse.csr_array(sparse.vstack([widened, joint], format="csr"))
+    k = len(columns)
+    chosen = sparse.csr_array((np.ones(k), (np.arange(k), columns)), shape=(k, relations.shape[1]))
+    rests, last = -sparse.eye_array(k), -sparse.csr_array(np.array(weights)[:, np.newaxis])
+    return sparse.csr_array(sparse.block_array([[relations, None, None], [chosen, rests, last]], format="csr"))
