@@ -52,14 +52,10 @@ from discreet.jobs.job import read_statuses, read_waivers
 def assess_command(
     table: Path,
     rules: tuple[str, ...],
-    cost: str,
-    boundary: Any,
-    prior: float | None,
-    margin: float,
     statuses: Path | None,
     waivers: Path | None,
-    zeros: Any,
     out: Path,
+    **options: Any,
 ) -> None:
     """Find the sensitive cells of a tabulated table."""
     if not rules and not statuses:
@@ -67,13 +63,9 @@ def assess_command(
     problem = assess(
         bundle.read_table(table),
         rules,
-        cost=cost,
-        boundary=boundary,
-        prior=prior,
-        margin=margin,
         statuses=read_statuses(statuses) if statuses else None,
         waivers=read_waivers(waivers) if waivers else (),
-        zeros=zeros,
+        **options,
     )
     write_new_problem(problem, out)
     console.print(f"{len(problem.primaries):,} of {problem.table.n_listed:,} cells are sensitive")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from discreet.compare.page import COMPARISON_TITLE
 from discreet.executors import spread
 from discreet.io.attackers import with_attackers
 from discreet.jobs.job import make_problem, make_table, write_together
-from discreet.jobs.job_file import Job, read_job
+from discreet.jobs.job_file import read_job
 from discreet.level import level_of
 from discreet.methods import SUPPRESSION
 from discreet.methods.method import Method
@@ -110,20 +110,19 @@ def compare_command(
             progress=progress,
             say=_print_outcome,
         )
-    files: dict[Path, Callable[[Path], None]] = {
-        out: lambda draft: write_comparison(found, draft, title=given.title, settings=given.settings)
-    }
-    if csv:
-        files[csv] = lambda draft: found.frame().to_csv(draft, index=False)
-    if risks:
-        files[risks] = lambda draft: found.risks().to_csv(draft, index=False)
-    write_together(files)
+    written = write_together(
+        {
+            out: lambda draft: write_comparison(found, draft, title=given.title, settings=given.settings),
+            csv: lambda draft: found.frame().to_csv(draft, index=False),
+            risks: lambda draft: found.risks().to_csv(draft, index=False),
+        }
+    )
     _show(found)
     if given.problem.overrides:
         cells = words.plural(len(given.problem.overrides), "sensitive cell")
         console.print(f"\nNot protected unless suppressed: {cells}, by decision", markup=False)
     console.print()
-    show_written(files)
+    show_written(written)
     return 0 if found.complete else 1
 
 
@@ -132,12 +131,8 @@ def _read(path: Path, attackers: Path | None, outputs: tuple[Path | None, ...]) 
         return _Input(problem_with_attackers(path, attackers), settings={"Problem": path.name})
     job = read_job(path)
     check_job_is_kept(job, *outputs)
-    problem = make_problem(job, make_table(job))
-    return _input_of_job(job, with_attackers(problem, attackers) if attackers else problem)
-
-
-def _input_of_job(job: Job, problem: Problem) -> _Input:
-    options = job.protect
+    problem, options = make_problem(job, make_table(job)), job.protect
+    problem = with_attackers(problem, attackers) if attackers else problem
     settings = {"Job": job.path.name, "Cost": options.cost, "Boundary": job.rules.boundary}
     if level_of(problem, options.method in SUPPRESSION, job.level).covers_respondents:
         settings["Level"] = "cells: the safety of respondents, which the job protects, is not compared"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
@@ -60,19 +60,10 @@ from discreet.jobs.job import hierarchy_file
 def tabulate_command(
     data: Path,
     dimensions: tuple[str, ...],
-    response: str | None,
-    contributor: str | None,
-    holding: str | None,
-    weight: str | None,
-    weights: Weights,
-    request: str | None,
     extra: tuple[str, ...],
-    top: int,
-    contributions: bool | None,
-    store_empty: bool,
     ignore_zeros: bool,
-    unknown: str,
     out: Path,
+    **options: Any,
 ) -> None:
     """Tabulate records into cells with all their totals."""
     columns = [text.partition("=")[0] for text in dimensions]
@@ -82,18 +73,9 @@ def tabulate_command(
     table = tabulate(
         data,
         dict(_dimension(data, text) for text in dimensions),
-        response,
-        contributor=contributor,
-        holding=holding,
-        weight=weight,
-        weights=weights,
-        top=top,
-        request=request,
         extra=list(extra),
         count_zeros=not ignore_zeros,
-        unknown=unknown,
-        contributions=contributions,
-        store_empty=store_empty,
+        **options,
     )
     with writing(out) as draft:
         bundle.write_table(table, draft)
