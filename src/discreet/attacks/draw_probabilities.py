@@ -6,10 +6,11 @@ Only for tables with one sensitive cell: of several that add up, some are publis
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from functools import partial
+from typing import cast
 
 import numpy as np
 
@@ -90,78 +91,52 @@ def _prescribed(numbers: Sequence[FloatArray]) -> np.random.Generator:
 
 def drawing_model(method: Method) -> DrawingModel | None:
     """The draws of a method as a function of the problem; None if they are not known, for this method or this problem."""
-    made = DRAWING_MODELS.get(type(method))
-    return None if made is None else made(method)
+    if type(method) is Perturbation and method.floor is None and method.at_most is None:
+        return partial(_drawing, method, _drawn_by_perturbation)
+    if type(method) is Adjustment and not method.exact:
+        return partial(_drawing, method, _drawn_by_adjustment)
+    return None
 
 
-def _perturbation(method: Perturbation) -> DrawingModel | None:
+def _drawn_by_perturbation(windows: Windows, public: Public) -> Drawing:
     """The sensitive cell is published as drawn; draws that are changed afterwards to be additive are left out."""
-    if method.floor is not None or method.at_most is not None:
-        return None
-
-    def drawn(matching: _MatchingAnnouncement, public: Public) -> Drawing:
-        windows = matching.windows
-        cells = np.repeat(windows.problem.primaries, SIMULATED_DRAWS)
-        rng, wanted = np.random.default_rng(0), _change(windows, public)[cells]
-        numbers = rng.random((3, SIMULATED_DRAWS))
-        first_try, last_try = (
-            Draws(windows, source).within(cells, windows.low[cells], windows.high[cells]) == wanted
-            for source in (_prescribed((numbers,)), rng)
-        )
-        if not (last_try.any() and first_try.any()):
-            return IMPOSSIBLE_DRAWING
-        one = (numbers[..., np.argmax(first_try)][..., None],)
-        return Drawing(float(last_try.mean()), float(last_try.sum()), [one])
-
-    return lambda problem, public: _drawing(method, problem, public, drawn)
+    cells = np.repeat(windows.problem.primaries, SIMULATED_DRAWS)
+    rng, wanted = np.random.default_rng(0), _change(windows, public)[cells]
+    numbers = rng.random((3, SIMULATED_DRAWS))
+    first_try, last_try = (
+        Draws(windows, source).within(cells, windows.low[cells], windows.high[cells]) == wanted
+        for source in (_prescribed((numbers,)), rng)
+    )
+    if not (last_try.any() and first_try.any()):
+        return IMPOSSIBLE_DRAWING
+    one = (numbers[..., np.argmax(first_try)][..., None],)
+    return Drawing(float(last_try.mean()), float(last_try.sum()), [one])
 
 
-def _adjustment(method: Adjustment) -> DrawingModel | None:
+def _drawn_by_adjustment(windows: Windows, public: Public) -> Drawing:
     """The sensitive cell deviates exactly as far as drawn. Its direction depends on the distance drawn for the other one.
 
     The farther that is, the less likely it is taken. Tables of equal cost, between which a solver may choose either, are decided
     as the solver decides at the largest distance in the other direction.
     """
-    if method.exact:
-        return None
-
-    def drawn(matching: _MatchingAnnouncement, public: Public) -> Drawing:
-        windows = matching.windows
-        change = _change(windows, public)[windows.problem.primaries]
-        least, more = distances(windows)
-        taken = np.stack([change < 0, change > 0])
-        step = np.where(taken, np.abs(change) - least, 0.0)
-        if np.any(change == 0) or np.any((step < 0) | (step > more)):
-            return IMPOSSIBLE_DRAWING
-        choices = more + 1
-        steps = int(min(choices[~taken][0], MAX_OPPOSITE_DISTANCES))
-        opposite = [(k + 0.5) / steps for k in reversed(range(steps))]
-        numbers = [(np.where(taken, (step + 0.5) / choices, other),) for other in opposite]
-        return Drawing(float(1 / choices[taken][0]), SIMULATED_DRAWS, numbers)
-
-    return lambda problem, public: _drawing(method, problem, public, drawn)
-
-
-DRAWING_MODELS: Mapping[type[Any], Callable[[Any], DrawingModel | None]] = {
-    Perturbation: _perturbation,
-    Adjustment: _adjustment,
-}
-
-
-@dataclass(frozen=True, eq=False)
-class _MatchingAnnouncement:
-    """Windows of the announcement that was made, its probability, and a random number from which it is drawn."""
-
-    windows: Windows
-    probability: float
-    number: float
+    change = _change(windows, public)[windows.problem.primaries]
+    least, more = distances(windows)
+    taken = np.stack([change < 0, change > 0])
+    step = np.where(taken, np.abs(change) - least, 0.0)
+    if np.any(change == 0) or np.any((step < 0) | (step > more)):
+        return IMPOSSIBLE_DRAWING
+    choices = more + 1
+    steps = int(min(choices[~taken][0], MAX_OPPOSITE_DISTANCES))
+    opposite = [(k + 0.5) / steps for k in reversed(range(steps))]
+    numbers = [(np.where(taken, (step + 0.5) / choices, other),) for other in opposite]
+    return Drawing(float(1 / choices[taken][0]), SIMULATED_DRAWS, numbers)
 
 
 def _drawing(
     method: Perturbation | Adjustment,
+    drawn: Callable[[Windows, Public], Drawing],
     problem: Problem,
     public: Public,
-    drawn: Callable[[_MatchingAnnouncement, Public], Drawing],
 ) -> Drawing | None:
     """The announcement and the draw of the only sensitive cell, which are independent; None if there is not exactly one."""
     posed = problem.posed(suppresses=False, lists_zeros=False)
@@ -170,14 +145,18 @@ def _drawing(
     matching = _matching_announcement(method, posed, public)
     if matching is None:
         return IMPOSSIBLE_DRAWING
-    found = drawn(matching, public)
-    return replace(found, probability=matching.probability * found.probability, announced=matching.number)
+    windows, probability, number = matching
+    found = drawn(windows, public)
+    return replace(found, probability=probability * found.probability, announced=number)
 
 
 def _matching_announcement(
     method: Perturbation | Adjustment, problem: Problem, public: Public
-) -> _MatchingAnnouncement | None:
-    """The announcement under which the values of a table may be published as they were; None if there is none."""
+) -> tuple[Windows, float, float] | None:
+    """The windows under which the values of a table may be published as they were; None if there are none.
+
+    With the probability of their announcement, and a random number from which it is drawn.
+    """
     numbers_of = defaultdict[Announcement, list[float]](list)
     for number in (np.arange(ANNOUNCEMENT_QUANTILES) + 0.5) / ANNOUNCEMENT_QUANTILES:
         for one in announcements(problem, method.percent, method.margin, multiple_at(float(number))):
@@ -186,8 +165,7 @@ def _matching_announcement(
         with suppress(NoSlackError):
             windows = Windows.announced(problem, one)
             if _within(windows, public):
-                probability = len(numbers) / ANNOUNCEMENT_QUANTILES
-                return _MatchingAnnouncement(windows, probability, numbers[len(numbers) // 2])
+                return windows, len(numbers) / ANNOUNCEMENT_QUANTILES, numbers[len(numbers) // 2]
     return None
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -11,9 +11,9 @@ from discreet.arrays import BoolArray, FloatArray
 from discreet.attacks.public import Public
 from discreet.data.table import Table
 from discreet.methods.counts.cell_key import CellKey
-from discreet.methods.counts.ptable import perturbation_table
+from discreet.methods.counts.ptable import PTable, perturbation_table
 from discreet.methods.method import Method
-from discreet.methods.rounding.grid import Multiples, bases
+from discreet.methods.rounding.grid import Base, Multiples, bases
 from discreet.methods.rounding.simple import RandomRounding
 from discreet.problem import Problem, Status
 
@@ -22,44 +22,30 @@ Likelihood = Callable[[Problem, Public], float]
 
 def likelihood_of(method: Method) -> Likelihood | None:
     """The probability of a publication as a function of the problem; None if it is not known for this method."""
-    made = LIKELIHOODS.get(type(method))
-    return None if made is None else made(method)
+    if type(method) is RandomRounding:
+        return partial(_random_rounding, method.base)
+    if type(method) is CellKey and not method.restore:
+        return partial(_cell_key, perturbation_table(method.deviation, method.variance, method.skip))
+    return None
 
 
-def _random_rounding(method: RandomRounding) -> Likelihood:
+def _random_rounding(base: float | Base, problem: Problem, public: Public) -> float:
     """Each cell is rounded up with probability (value − multiple below)/base, independently of all others."""
-
-    def likelihood(problem: Problem, public: Public) -> float:
-        multiples = Multiples.of(problem.table.value, bases(method.base, len(problem)))
-        down, up = (_equals(multiples.amount(np.full(len(problem), steps), 0.0), public) for steps in (0.0, 1.0))
-        probability = np.where(up & ~down, multiples.part, np.where(down, 1 - multiples.part, 0.0))
-        return _product(probability, problem, public)
-
-    return likelihood
+    multiples = Multiples.of(problem.table.value, bases(base, len(problem)))
+    down, up = (_equals(multiples.amount(np.full(len(problem), steps), 0.0), public) for steps in (0.0, 1.0))
+    probability = np.where(up & ~down, multiples.part, np.where(down, 1 - multiples.part, 0.0))
+    return _product(probability, problem, public)
 
 
-def _cell_key(method: CellKey) -> Likelihood | None:
+def _cell_key(table: PTable, problem: Problem, public: Public) -> float:
     """By the perturbation table. A total of a single nonzero cell has the key of that cell; other keys count as independent."""
-    if method.restore:
-        return None
-    table = perturbation_table(method.deviation, method.variance, method.skip)
-
-    def likelihood(problem: Problem, public: Public) -> float:
-        count = np.rint(problem.table.value).astype(np.int64)
-        change = np.nan_to_num(public.published).astype(np.int64) - count
-        row = np.minimum(count, len(table.probability) - 1)
-        column = np.clip(change + table.deviation, 0, 2 * table.deviation)
-        probability = np.where(np.abs(change) <= table.deviation, table.probability[row, column], 0.0)
-        probability[_copies(problem.table)] = 1.0
-        return _product(probability, problem, public)
-
-    return likelihood
-
-
-LIKELIHOODS: Mapping[type[Any], Callable[[Any], Likelihood | None]] = {
-    RandomRounding: _random_rounding,
-    CellKey: _cell_key,
-}
+    count = np.rint(problem.table.value).astype(np.int64)
+    change = np.nan_to_num(public.published).astype(np.int64) - count
+    row = np.minimum(count, len(table.probability) - 1)
+    column = np.clip(change + table.deviation, 0, 2 * table.deviation)
+    probability = np.where(np.abs(change) <= table.deviation, table.probability[row, column], 0.0)
+    probability[_copies(problem.table)] = 1.0
+    return _product(probability, problem, public)
 
 
 def _product(probability: FloatArray, problem: Problem, public: Public) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 
 import numpy as np
@@ -63,12 +64,7 @@ class Recipe:
         method = with_options(method) if isinstance(method, str) else method
         rules = parse_rules(problem.rules)
         cost = _cost(problem)
-        pose: Callable[[Table], Problem] = lambda table: assess(  # noqa: E731
-            table,
-            rules,
-            cost=cost,
-            boundary=problem.boundary,  # type: ignore[arg-type]
-        )
+        pose: Callable[[Table], Problem] = partial(assess, rules=rules, cost=cost, boundary=problem.boundary)  # type: ignore[arg-type]
         depth = max((rule.depth for rule in rules), default=0)
         if not rules or not _leads_to(pose, problem):
             pose, depth = _as_given(problem, cost), 0

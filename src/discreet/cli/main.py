@@ -25,7 +25,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "demo": ("run", "Run the whole job on a built-in synthetic survey."),
     "run": ("run", "Run a job file: from records to release, reproducibly."),
     "tabulate": ("tabulate", "Tabulate records into cells with all their totals."),
-    "assess": ("assess", "Find the sensitive cells of a tabulated table."),
+    "assess": ("tabulate", "Find the sensitive cells of a tabulated table."),
     "protect": ("protect", "Protect the sensitive cells, and audit the result."),
     "publish": ("publish", "Write the release, if the pattern passes the audit and withstands the quick attacks."),
     "view": ("view", "Show a release (.csv, .parquet), a problem or a table in the terminal."),

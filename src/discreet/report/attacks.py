@@ -12,7 +12,10 @@ from discreet.report.words import percent, plural
 
 def attacks(lab: LabReport) -> list[dict[str, Any]]:
     """One row per attack: those that were run, then those that were not."""
-    run = [_row(one.finding.attack, _outcome(one), withstood=not _succeeds(one)) for one in lab.scores]
+    run = [
+        _row(one.finding.attack, _outcome(one), withstood=not (one.finding.certain and one.compromised.any()))
+        for one in lab.scores
+    ]
     return run + [_row(name, f"Not run: {reason}.", withstood=None) for name, reason in lab.skipped.items()]
 
 
@@ -24,10 +27,6 @@ def _row(attack: str, outcome: str, withstood: bool | None) -> dict[str, Any]:
         "verdict": "–" if withstood is None else "✓ yes" if withstood else "✕ no",
         "withstood": withstood is not False,
     }
-
-
-def _succeeds(one: Score) -> bool:
-    return one.finding.certain and bool(one.compromised.any())
 
 
 def _outcome(one: Score) -> str:
