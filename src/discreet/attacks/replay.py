@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.attacks.draw_probabilities import Drawing, drawing_model
 from discreet.attacks.exact import ExactIntervals, exact
 from discreet.attacks.finding import Finding
 from discreet.attacks.lattice import Lattice
-from discreet.attacks.likelihoods import likelihood_of
+from discreet.attacks.likelihoods import Drawing, drawing_model, likelihood_of
 from discreet.attacks.public import Public
 from discreet.attacks.recipe import Recipe
 from discreet.attacks.sample import CHAINS, agreement, walks
