@@ -63,15 +63,13 @@ def recover(public: Public, *, tolerance: float = 1e-9) -> Recovered:
         rhs = system.rhs[here] - relations @ value
         fits[cells] = _is_feasible(relations[:, others], rhs, slack, lower[members][others], upper[members][others])
         checks[cells] = relations.shape[0]
-    return Recovered(
-        attack="symmetric",
-        assumes="intervals follow from symmetric prior bounds",
-        public=public,
-        cell=system.cells[claimed],
-        lower=np.where(fits, middle, low)[claimed],
-        upper=np.where(fits, middle, high)[claimed],
-        estimate=middle[claimed],
-        certain=True,
+    return Recovered.certain_intervals(
+        "symmetric",
+        "intervals follow from symmetric prior bounds",
+        public,
+        system.cells[claimed],
+        np.where(fits, middle, low)[claimed],
+        np.where(fits, middle, high)[claimed],
         parameters={"q": _q(low[fits], high[fits])},
         fits=fits[claimed],
         checks=checks[claimed],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.markup import escape
@@ -82,15 +83,14 @@ class _Input:
 def compare_command(
     job: Path,
     methods: str | None,
-    time_limit: float,
     seed: int | None,
-    sample: int,
     attackers: Path | None,
     out: Path,
     csv: Path | None,
     risks: Path | None,
     workers: int,
     quiet: bool,
+    **options: Any,
 ) -> int:
     """Compare methods on the table of a JOB (.toml) or on a problem (.discreet, .jj): loss, risk and time."""
     check_distinct(job, attackers, out, csv, risks)
@@ -102,13 +102,12 @@ def compare_command(
         found = compare(
             given.problem,
             chosen,
-            time_limit=time_limit,
             gap=given.gap,
             seed=given.seed if seed is None else seed,
-            sample=sample,
             executor=executor,
             progress=progress,
             say=_print_outcome,
+            **options,
         )
     written = write_together(
         {

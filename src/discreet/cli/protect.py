@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -72,9 +73,6 @@ def protect_command(
     problem: Path,
     method: str,
     level: Level | None,
-    time_limit: float | None,
-    gap: float,
-    seed: int,
     secret: Path | None,
     options: tuple[tuple[str, str], ...],
     attackers: Path | None,
@@ -83,6 +81,7 @@ def protect_command(
     checkpoint: Path | None,
     workers: int,
     quiet: bool,
+    **limits: Any,
 ) -> int:
     """Protect the sensitive cells, and audit the result."""
     check_distinct(problem, attackers, secret, out, report, checkpoint)
@@ -96,15 +95,13 @@ def protect_command(
             found = protect(
                 given,
                 chosen,
-                seed=seed,
-                time_limit=time_limit,
-                gap=gap,
                 progress=progress,
                 executor=executor,
                 start=kept and kept.start,
                 keep=kept and kept.keep,
                 level=level,
                 secret=None if secret is None else Secret.read(secret),
+                **limits,
             )
             checked, in_force, respondents = audited(
                 given, found, level, intervals=False, executor=executor, progress=progress

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -50,13 +51,12 @@ def publish_command(
     pattern: Path,
     level: Level | None,
     attackers: Path | None,
-    symbol: str,
-    decimals: int | None,
     method: str | None,
     no_attacks: bool,
     accept_symmetric: bool,
     out: Path,
     quiet: bool,
+    **appearance: Any,
 ) -> None:
     """Write the release, if the pattern passes the audit and withstands the quick attacks."""
     started = Budget()
@@ -66,14 +66,7 @@ def publish_command(
     with on_terminal(quiet) as progress:
         checked, in_force, respondents = audited(given, found, level, intervals=False, progress=progress)
         release = publish(
-            given,
-            found,
-            checked,
-            respondents,
-            symbol=symbol,
-            decimals=decimals,
-            level=level,
-            accept_symmetric=accept_symmetric,
+            given, found, checked, respondents, level=level, accept_symmetric=accept_symmetric, **appearance
         )
         report = None if no_attacks else run_quick_attacks(found, method, accept_symmetric, started.spent, progress)
     write_release(release, out)

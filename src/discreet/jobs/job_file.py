@@ -350,28 +350,25 @@ def _check_files(job: Job) -> None:
         if "\0" in name:
             raise JobError(f"{entry} has a NUL character, which no file name can have.", [entry])
     written = [(job.folder / name).resolve() for name in job.writes()]
-    for file, entry in job.reads().items():
-        if not job.resolve(file).is_file():
-            raise JobError(f"there is no file {file!r} for {entry}.", [file])
-        if job.resolve(file).resolve() in written:
-            raise JobError(f"the job would overwrite {file!r}, its {entry}. Choose another output folder.")
+    for name, entry in job.reads().items():
+        if not job.resolve(name).is_file():
+            raise JobError(f"there is no file {name!r} for {entry}.", [name])
+        if job.resolve(name).resolve() in written:
+            raise JobError(f"the job would overwrite {name!r}, its {entry}. Choose another output folder.")
     folders = [file.name for file in written if file.is_dir()]
     if folders:
         raise JobError(f"there is a folder {folders[0]!r} in {job.folder} in place of a file.", folders)
     if job.protect.checkpoint is not None:
-        _check_checkpoint(job, job.resolve(job.protect.checkpoint).resolve(), written)
+        file = job.resolve(job.protect.checkpoint).resolve()
+        taken = [job.path, *written, *(job.resolve(name).resolve() for name in job.reads())]
+        if file in taken or file.is_dir():
+            raise JobError("protect.checkpoint must be a file of its own.", [job.protect.checkpoint])
+        if not file.parent.is_dir() and file.parent != job.folder.resolve():
+            raise JobError(f"there is no folder {str(file.parent)!r} for protect.checkpoint.", [file.parent])
     try:
         job.folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise JobError(f"cannot make the output folder {job.folder}: {error.strerror}.") from None
-
-
-def _check_checkpoint(job: Job, file: Path, written: list[Path]) -> None:
-    taken = [job.path, *written, *(job.resolve(name).resolve() for name in job.reads())]
-    if file in taken or file.is_dir():
-        raise JobError("protect.checkpoint must be a file of its own.", [job.protect.checkpoint])
-    if not file.parent.is_dir() and file.parent != job.folder.resolve():
-        raise JobError(f"there is no folder {str(file.parent)!r} for protect.checkpoint.", [file.parent])
 
 
 def _check_separate(job: Job) -> None:

@@ -14,9 +14,8 @@ DASHES = ("", "9 4", "3 3", "12 3 3 3", "1 4", "6 2")
 PIXELS_PER_PERCENT = 6.2
 LEFT_MARGIN, TOP_MARGIN, BOTTOM_MARGIN = 58, 44, 56
 MAX_LABELLED_DOTS = 1000  # labels of more dots would make the file too large
-Dot = tuple[
-    float, float, bool, int, str
-]  # two shares, whether sensitive by a rule, number of cells, label of one of them
+# Two shares, whether sensitive by a rule, number of cells, label of one of them.
+Dot = tuple[float, float, bool, int, str]
 
 STYLE = """
 svg { background: #fff; font: 13px system-ui, "Segoe UI", "Liberation Sans", Arial, sans-serif; }
@@ -71,21 +70,22 @@ def _axes() -> list[str]:
     return [*found, f'<text x="{x - 38:.1f}" y="{y:.1f}" text-anchor="middle" {turned}>second largest, %</text>']
 
 
-def _look(i: int) -> tuple[str, str]:
-    return COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)]
+def _stroke(i: int) -> str:
+    """The attributes of the lines of a region."""
+    dash = DASHES[i % len(DASHES)]
+    dashed = f' stroke-dasharray="{dash}"' if dash else ""
+    return f'stroke="{COLOURS[i % len(COLOURS)]}" stroke-width="2.2"{dashed}'
 
 
 def _region(region: Region, i: int, strength: float) -> str:
-    colour, dash = _look(i)
     shape, edges = "", ""
     for (a, b, c), part in zip(region.lines, region.parts(), strict=True):
         on = [point for point in part if abs(a * point[0] + b * point[1] - c) < 1e-6]
         shape += _path(part) if part else ""
         edges += _path(on).rstrip("Z") if len(on) > 1 else ""
-    dashed = f' stroke-dasharray="{dash}"' if dash else ""
     return (
-        f'<path d="{shape}" fill="{colour}" fill-opacity="{strength:.2f}"/>'
-        f'<path d="{edges}" fill="none" stroke="{colour}" stroke-width="2.2"{dashed}/>'
+        f'<path d="{shape}" fill="{COLOURS[i % len(COLOURS)]}" fill-opacity="{strength:.2f}"/>'
+        f'<path d="{edges}" fill="none" {_stroke(i)}/>'
     )
 
 
@@ -111,10 +111,8 @@ def _dots(dots: Sequence[Dot]) -> list[str]:
 def _legend(regions: Sequence[Region], dots: Sequence[Dot]) -> list[str]:
     found, y = [], TOP_MARGIN + 6
     for i, region in enumerate(regions):
-        colour, dash = _look(i)
-        dashed = f' stroke-dasharray="{dash}"' if dash else ""
         found.append(
-            f'<path d="M{LEFT_MARGIN + 12} {y}h30" stroke="{colour}" stroke-width="2.2"{dashed}/>'
+            f'<path d="M{LEFT_MARGIN + 12} {y}h30" {_stroke(i)}/>'
             f'<text x="{LEFT_MARGIN + 50}" y="{y + 4.5}">{escape(str(region))}</text>'
         )
         y += 20
