@@ -161,10 +161,6 @@ class Counts(Finding):
 
     how: IntArray
 
-    def pinned_by(self, reason: str) -> list[str]:
-        """Labels of the cells that are pinned for one of the ``PINNING_REASONS``."""
-        return [label for label, k in zip(self.labels, self.how, strict=True) if k == PINNING_REASONS.index(reason)]
-
     def _extra_columns(self) -> dict[str, object]:
         return {"pinned_by": pd.Series([PINNING_REASONS[k] for k in self.how], dtype=object)}
 

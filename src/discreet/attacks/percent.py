@@ -93,16 +93,9 @@ def bound_p(public: Public, *, progress: Progress | None = None) -> PercentBound
     rows = np.flatnonzero(small & np.isfinite(intervals.upper) & (intervals.upper > 0))
     lower, upper = intervals.lower[rows], intervals.upper[rows]
     percent = np.minimum(100 * (upper - lower) / (upper + lower) / largest_share[rows], 100.0)
-    return PercentBound.certain_intervals(
-        "bound-p",
-        P_RULE_ASSUMPTION,
-        public,
-        intervals.cell[rows],
-        lower,
-        upper,
-        percent=percent,
-        parameters={"p_at_most": float(percent.min(initial=100.0))},
-    )
+    found = (P_RULE_ASSUMPTION, public, intervals.cell[rows], lower, upper)
+    parameters = {"p_at_most": float(percent.min(initial=100.0))}
+    return PercentBound.certain_intervals("bound-p", *found, percent=percent, parameters=parameters)
 
 
 def bisect_p(

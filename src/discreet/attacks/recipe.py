@@ -12,7 +12,7 @@ from scipy import sparse
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.assess import assess
-from discreet.attacks.public import Public
+from discreet.attacks.public import Public, code_indices
 from discreet.costs import COSTS, cost_of
 from discreet.data.contributions import Contributions
 from discreet.data.hierarchy import Hierarchy
@@ -130,10 +130,9 @@ class Recipe:
         return self.unpublished_input
 
     def _table(self, public: Public, value: FloatArray) -> Table:
-        codes = [[hierarchy.index(code) for code in public.codes[name]] for name, hierarchy in self.dimensions.items()]
         return Table(
             dict(self.dimensions),
-            np.array(codes, dtype=np.int32).reshape(len(self.dimensions), len(public)),
+            code_indices(self.dimensions, public.codes, len(public)),
             value,
             public.relations,
             response=self.response,

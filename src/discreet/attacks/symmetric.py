@@ -63,16 +63,11 @@ def recover(public: Public, *, tolerance: float = 1e-9) -> Recovered:
         rhs = system.rhs[here] - relations @ value
         fits[cells] = _is_feasible(relations[:, others], rhs, slack, lower[members][others], upper[members][others])
         checks[cells] = relations.shape[0]
+    ends = (np.where(fits, middle, end)[claimed] for end in (low, high))
+    found = ("intervals follow from symmetric prior bounds", public, system.cells[claimed], *ends)
+    parameters = {"q": _q(low[fits], high[fits])}
     return Recovered.certain_intervals(
-        "symmetric",
-        "intervals follow from symmetric prior bounds",
-        public,
-        system.cells[claimed],
-        np.where(fits, middle, low)[claimed],
-        np.where(fits, middle, high)[claimed],
-        parameters={"q": _q(low[fits], high[fits])},
-        fits=fits[claimed],
-        checks=checks[claimed],
+        "symmetric", *found, parameters=parameters, fits=fits[claimed], checks=checks[claimed]
     )
 
 

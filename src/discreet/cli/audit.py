@@ -115,10 +115,8 @@ def show_respondents(checked: RespondentAudit, protection: Protection) -> None:
         return
     n_exposed_respondents = f"{len(checked.respondents):,} of {checked.targets:,} respondents"
     console.print(f"exposed: {n_exposed_respondents} can be estimated too closely")
-    smallest_coalition: dict[str, int] = {}
-    for one in checked.exposed:
-        size = len(one.insiders)
-        smallest_coalition[one.respondent] = min(size, smallest_coalition.get(one.respondent, size))
+    largest_first = sorted(checked.exposed, key=lambda one: -len(one.insiders))
+    smallest_coalition = {one.respondent: len(one.insiders) for one in largest_first}
     for size, n_exposed in sorted(Counter(smallest_coalition.values()).items()):
         attacker = (
             f"{size:,} other respondents together" if size > 1 else "one other respondent" if size else "any reader"

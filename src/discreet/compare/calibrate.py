@@ -47,11 +47,7 @@ class Calibration:
         rows = []
         for region in self.regions:
             related = neighbours(region.rules[0]) if len(region.rules) == 1 else {}
-            row = {
-                "rule": str(region),
-                "covers": related.get("covers", ""),
-                "covered by": related.get("covered by", ""),
-            }
+            row = {"rule": str(region), **{name: related.get(name, "") for name in ("covers", "covered by")}}
             row["notes"] = "; ".join(f"{k} {v}" for k, v in related.items() if not k.startswith("cover"))
             rows.append(row | ({"sensitive cells": counted[str(region)]} if counted else {}))
         return pd.DataFrame(rows)

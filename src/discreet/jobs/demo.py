@@ -44,11 +44,8 @@ def write_demo(folder: Path, seed: int = 1) -> Path:
     survey = business_survey(seed)
     with writing(folder / "survey.csv", public=True) as draft:  # the data are synthetic
         survey.records.to_csv(draft, index=False)
-    for name, text in (
-        ("industry.hrc", survey.industry.to_hrc()),
-        ("region.hrc", survey.region.to_hrc()),
-        ("job.toml", JOB),
-    ):
+    texts = {"industry.hrc": survey.industry.to_hrc(), "region.hrc": survey.region.to_hrc(), "job.toml": JOB}
+    for name, text in texts.items():
         with writing(folder / name, public=True) as draft:
             draft.write_text(text, encoding="utf-8")
     return folder / "job.toml"

@@ -203,8 +203,7 @@ def read_job(path: str | Path) -> Job:
         _check_dimensions(job)
         _check_choices(job)
         _check_rules(job)
-        _check_method(job)
-        _check_level(job)
+        _check_protection(job)
         _check_outputs(job)
         _check_numbers(job)
         _check_files(job)
@@ -295,7 +294,7 @@ def _check_rules(job: Job) -> None:
         raise JobError("rule ZERO is about contributors of zero: leave out count_zeros = false.")
 
 
-def _check_method(job: Job) -> None:
+def _check_protection(job: Job) -> None:
     if job.protect.method not in METHODS:
         raise JobError(f"there is no method {job.protect.method!r}. Choose from {some(list(METHODS), 20)}.")
     job.method()  # refuses wrong options
@@ -303,17 +302,13 @@ def _check_method(job: Job) -> None:
         for entry, is_set in (("checkpoint", job.protect.checkpoint), ("level", job.level == "contributions")):
             if is_set:
                 raise JobError(f"{entry} is for suppression; the method {job.protect.method!r} suppresses no cells.")
-
-
-def _check_level(job: Job) -> None:
-    if job.level != "contributions":
-        return
-    measures_of_rules(job.rules.sensitive)  # refuses rules without such a measure
-    if not job.has_finest_table:
-        raise JobError(
-            "at the level of contributions one of 'tables' must have all dimensions of the others. Otherwise the "
-            "contributions in different tables cannot be matched."
-        )
+    if job.level == "contributions":
+        measures_of_rules(job.rules.sensitive)  # refuses rules without such a measure
+        if not job.has_finest_table:
+            raise JobError(
+                "at the level of contributions one of 'tables' must have all dimensions of the others. Otherwise the "
+                "contributions in different tables cannot be matched."
+            )
 
 
 def _check_choices(job: Job) -> None:
