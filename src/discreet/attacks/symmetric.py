@@ -63,9 +63,10 @@ def recover(public: Public, *, tolerance: float = 1e-9) -> Recovered:
         rhs = system.rhs[here] - relations @ value
         fits[cells] = _is_feasible(relations[:, others], rhs, slack, lower[members][others], upper[members][others])
         checks[cells] = relations.shape[0]
-    ends = (np.where(fits, middle, end)[claimed] for end in (low, high))
-    found = ("intervals follow from symmetric prior bounds", public, system.cells[claimed], *ends)
     parameters = {"q": _q(low[fits], high[fits])}
+    low, high = (np.where(fits, middle, end) for end in (low, high))
+    assumes = "intervals follow from symmetric prior bounds"
+    found = (assumes, public, system.cells[claimed], low[claimed], high[claimed])
     return Recovered.certain_intervals(
         "symmetric", *found, parameters=parameters, fits=fits[claimed], checks=checks[claimed]
     )
