@@ -146,7 +146,8 @@ class _Polytope:
     ) -> _Polytope:
         width = upper - lower
         # The relations of the cells as shares of their intervals, which are fulfilled up to a tolerance.
-        rows, left, tolerance = relations * width, rhs - relations @ lower, 1e-9 * (abs(relations) @ width)
+        rows, left = sparse.csr_array(relations * width), rhs - relations @ lower
+        tolerance = 1e-9 * (abs(relations) @ width)
         centre = lower + width * _centre(rows, left, tolerance)
         basis = null_space(relations.toarray() * width) * width[:, None]
         vertices = lower + width * _random_vertices(rows, left, tolerance, rng)
