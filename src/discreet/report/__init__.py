@@ -112,11 +112,12 @@ def render_shareable(
     )
 
 
-def _writer(render: Callable[P, str], *, private: bool) -> Callable[Concatenate[str | Path, P], None]:
-    """A function that writes the page of ``render`` to the path that is its first argument."""
+def _writer(rendered: Callable[P, str], *, private: bool) -> Callable[Concatenate[str | Path, P], None]:
+    """A function that writes a page to the path that is its first argument."""
 
     def write(path: str | Path, *results: P.args, **options: P.kwargs) -> None:
-        page = render(*results, **options)
+        """Write the page to a path; the other parameters are those of ``render_report`` or ``render_shareable``."""
+        page = rendered(*results, **options)
         if private:
             create_private(path)
         Path(path).write_text(page, encoding="utf-8")
