@@ -143,7 +143,14 @@ ATTACKS: Mapping[str, Attack] = {
 QUICK = ("exact", "counts", "symmetric", "fit", "midpoint-fit", "replay")
 
 
-COUNTED = ("exact", "sensitive", "near", "compromised", "wrong", "narrower")  # columns of a score that reports count
+COUNTED_COLUMNS = (
+    "exact",
+    "sensitive",
+    "near",
+    "compromised",
+    "wrong",
+    "narrower",
+)  # columns of a score that reports count
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -182,7 +189,7 @@ class LabReport:
                 "assumes": one.finding.assumes,
                 "certain": one.finding.certain,
                 "cells": len(one.row),
-                **{name: int(getattr(one, name).sum()) for name in COUNTED},
+                **{name: int(getattr(one, name).sum()) for name in COUNTED_COLUMNS},
                 "typical_error": one.typical,
                 "bias": one.bias,
                 "parameters": dict(one.finding.parameters),

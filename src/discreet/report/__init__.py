@@ -26,7 +26,7 @@ from discreet.report.templates import render
 
 __all__ = ["render_report", "render_shareable", "write_report", "write_shareable"]
 
-P = ParamSpec("P")
+_Content = ParamSpec("_Content")
 
 REPORT_TITLE = "Disclosure control report"
 
@@ -112,10 +112,10 @@ def render_shareable(
     )
 
 
-def _writer(rendered: Callable[P, str], *, private: bool) -> Callable[Concatenate[str | Path, P], None]:
+def _writer(rendered: Callable[_Content, str], *, private: bool) -> Callable[Concatenate[str | Path, _Content], None]:
     """A function that writes a page to the path that is its first argument."""
 
-    def write(path: str | Path, *results: P.args, **options: P.kwargs) -> None:
+    def write(path: str | Path, *results: _Content.args, **options: _Content.kwargs) -> None:
         """Write the page to a path; the other parameters are those of ``render_report`` or ``render_shareable``."""
         page = rendered(*results, **options)
         if private:
