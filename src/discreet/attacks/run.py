@@ -143,14 +143,8 @@ ATTACKS: Mapping[str, Attack] = {
 QUICK = ("exact", "counts", "symmetric", "fit", "midpoint-fit", "replay")
 
 
-COUNTED_COLUMNS = (
-    "exact",
-    "sensitive",
-    "near",
-    "compromised",
-    "wrong",
-    "narrower",
-)  # columns of a score that reports count
+# Columns of a score that reports count.
+COUNTED_COLUMNS = ("exact", "sensitive", "near", "compromised", "wrong", "narrower")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
