@@ -19,7 +19,7 @@ def test_only_whole_numbers_pin_a_cell():
     assert attacks.exact(view).range("z") == (0, 2)
     seen = attacks.counts(view)
     assert seen.range("z") == (1, 1)
-    assert seen.pinned_by("whole numbers only") == ["z"]
+    assert seen.frame().query("pinned_by == 'whole numbers only'").cell.tolist() == ["z"]
 
 
 @pytest.mark.parametrize("seed", range(8))

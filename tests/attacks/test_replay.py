@@ -12,10 +12,9 @@ import pytest
 
 from discreet import Problem, Protection, assess, attacks, protect, suppress, tabulate
 from discreet.arrays import FloatArray
-from discreet.attacks.draw_probabilities import PrescribedSecret, drawing_model
 from discreet.attacks.exact import exact
 from discreet.attacks.lattice import Lattice
-from discreet.attacks.likelihoods import likelihood_of
+from discreet.attacks.likelihoods import PrescribedSecret, drawing_model, likelihood_of
 from discreet.attacks.limitations import NO_ATTACK_TRIED, limitations, replay_counts
 from discreet.attacks.recipe import Recipe, _DrawnContributions
 from discreet.data.table import Table

@@ -753,9 +753,7 @@ def test_a_certificate_of_some_cells_only_is_no_success(files, capsys):
 
 def test_a_contradiction_on_the_command_line_says_what_to_do(files, capsys, monkeypatch):
     """There the certificate that comes with the error is out of reach."""
-    monkeypatch.setattr(
-        "discreet.cli.audit.audit", lambda *a, **k: (lambda c: replace(c, safe=~c.safe))(audit(*a, **k))
-    )
+    monkeypatch.setattr("discreet.jobs.job.audit", lambda *a, **k: (lambda c: replace(c, safe=~c.safe))(audit(*a, **k)))
     problem, pattern = files["problem.discreet"], files["safe.csv"]
     assert discreet("audit", problem, "--pattern", pattern, "--certificate", files["c.json"]) == 1
     said = capsys.readouterr().err

@@ -3,10 +3,9 @@
 An attack sees a :class:`Public` view and returns a :class:`Finding`; only :func:`score` compares it with the :class:`Truth`.
 """
 
-from discreet.attacks.counts import Counts, counts
 from discreet.attacks.cycles import Cycle, Cycles, cycles
 from discreet.attacks.difference import Differenced, difference, join, merged
-from discreet.attacks.exact import Contradiction, ExactIntervals, congruent, exact
+from discreet.attacks.exact import Contradiction, Counts, ExactIntervals, congruent, counts, exact
 from discreet.attacks.finding import Finding, Score, Truth, score
 from discreet.attacks.fit import Fitted, fit
 from discreet.attacks.percent import PercentBound, Shrunk, bisect_p, bound_p, shrink

@@ -103,13 +103,11 @@ def cycles(public: Public, cells: Sequence[str] | None = None, *, progress: Prog
     chosen = public.unknown if cells is None else np.array([public.index(label) for label in cells], dtype=np.int64)
     chosen = chosen[np.isin(chosen, public.unknown)]
     place = np.searchsorted(public.unknown, chosen)
-    lower, upper = intervals.lower[place], intervals.upper[place]
     system = ReducedSystem.of(public)
     rows = sparse.csr_array(system.rows)
     # Right-hand sides come from a congruent table, because published sums may be off: then every program is feasible.
     rhs = rows @ congruent(public, progress=progress)[system.cells]
-    sides: dict[int, tuple[CycleSide, CycleSide]] = {}
-    companions: dict[int, tuple[str, ...]] = {}
+    found: dict[int, Cycle] = {}
     progress.stage("cycles", len(chosen))
     for members, relations in components(rows, np.ones(len(system.cells), dtype=bool)):
         columns = np.flatnonzero(np.isin(members, place))
@@ -119,17 +117,16 @@ def cycles(public: Public, cells: Sequence[str] | None = None, *, progress: Prog
         component_rhs = np.asarray(rhs[np.diff(sparse.csr_array(rows[:, members]).indptr) > 0])
         program = _ComponentProgram(public, system.cells[members], relations, component_rhs)
         group = proportional_groups(relations)
-        for k in columns.tolist():
-            sides[int(members[k])] = program.side(k, -1.0, names), program.side(k, 1.0, names)
-            in_proportion = np.flatnonzero((group == group[k]) & (group >= 0))
-            companions[int(members[k])] = tuple(names[i] for i in in_proportion if i != k)
-            progress.update(len(sides))
-    found = tuple(
-        Cycle(public.labels[c], float(lo), float(up), *sides[int(p)], companions[int(p)])
-        for c, p, lo, up in zip(chosen, place, lower, upper, strict=True)
-    )
+        for k, p in zip(columns.tolist(), members[columns].tolist(), strict=True):
+            ends = float(intervals.lower[p]), float(intervals.upper[p])
+            sides = program.side(k, -1.0, names), program.side(k, 1.0, names)
+            companions = tuple(names[i] for i in np.flatnonzero((group == group[k]) & (group >= 0)) if i != k)
+            found[p] = Cycle(names[k], *ends, *sides, companions)
+            progress.update(len(found))
+    ends_of_chosen = intervals.lower[place], intervals.upper[place]
+    of_chosen = tuple(found[p] for p in place.tolist())
     assumes = "linear programs over the published data"
-    return Cycles.certain_intervals("cycles", assumes, public, chosen, lower, upper, cycles=found)
+    return Cycles.certain_intervals("cycles", assumes, public, chosen, *ends_of_chosen, cycles=of_chosen)
 
 
 class _ComponentProgram:

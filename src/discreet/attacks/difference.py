@@ -87,16 +87,9 @@ def difference(
     place = np.searchsorted(both.cell, cell[unknown])
     lower[unknown], upper[unknown] = both.lower[place], both.upper[place]
     noise = 1e-9 * np.maximum(np.abs(np.where(np.isfinite(alone.upper), alone.upper, alone.lower)), 1e-300)
-    return Differenced.certain_intervals(
-        "difference",
-        "another publication has the same cells, not revised",
-        joint,
-        cell,
-        lower,
-        upper,
-        alone=alone,
-        narrower=(lower > alone.lower + noise) | (upper < alone.upper - noise),
-    )
+    narrower = (lower > alone.lower + noise) | (upper < alone.upper - noise)
+    found = ("another publication has the same cells, not revised", joint, cell, lower, upper)
+    return Differenced.certain_intervals("difference", *found, alone=alone, narrower=narrower)
 
 
 def _joined(first: Public, second: Public) -> Public:

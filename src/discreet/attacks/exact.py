@@ -1,18 +1,24 @@
-"""The exact interval of every unknown cell from public data alone, with its midpoint as estimate."""
+"""The exact interval of every unknown cell from public data alone, with its midpoint as estimate.
+
+Of tables of counts also by the knowledge that counts are integers.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.attacks.finding import Finding
 from discreet.attacks.public import Public
 from discreet.audit import Audit, audit
+from discreet.audit.integer_audit import narrowed
 from discreet.data.table import TABLE_ADDITIVITY_TOLERANCE, Table, digits_of
 from discreet.errors import InputError, some
+from discreet.inference.bound_propagation import propagate
 from discreet.problem import Problem, Status
 from discreet.progress import OutOfTime, Progress, Timed
 from discreet.protection import Protection, publish_intervals
@@ -25,6 +31,7 @@ CONTRADICTION_MESSAGE = (
 # Shares of the published numbers in a relation by which it may be violated. The smallest that has a solution is taken, because
 # the inferred intervals are inaccurate by as much.
 RELATION_TOLERANCES = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, TABLE_ADDITIVITY_TOLERANCE)
+PINNING_REASONS = ("", "one relation after the other", "several relations at once", "whole numbers only")
 
 
 class Contradiction(InputError):
@@ -146,3 +153,27 @@ def exact(public: Public, *, progress: Progress | None = None) -> ExactIntervals
     audited, _ = infer_intervals(public, progress=progress)
     assumes = "linear programs over the published data"
     return ExactIntervals.certain_intervals("exact", assumes, public, public.unknown, audited.lower, audited.upper)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Counts(Finding):
+    """Intervals over tables of integers; ``how`` is the index into ``PINNING_REASONS`` for each cell, 0 if it is not pinned."""
+
+    how: IntArray
+
+    def _extra_columns(self) -> dict[str, object]:
+        return {"pinned_by": pd.Series([PINNING_REASONS[k] for k in self.how], dtype=object)}
+
+
+def counts(public: Public, *, progress: Progress | None = None) -> Counts:
+    """The smallest and the largest count of every unknown cell in any congruent table of integers."""
+    linear, protection = infer_intervals(public, integer=True, progress=progress)
+    table, cells = linear.problem.table.value, public.unknown
+    integral = narrowed(linear, protection, progress=progress)
+    rows = ReducedSystem.of(public).rows
+    low, high = propagate(rows, public.lower[cells] - table[cells], public.upper[cells] - table[cells])
+    widths = (high - low, linear.upper - linear.lower, integral.upper - integral.lower)
+    how = np.select([width < 1e-6 for width in widths], [1, 2, 3], default=0)  # intervals of integers: 0 or at least 1
+    return Counts.certain_intervals(
+        "counts", "cells are whole numbers", public, cells, integral.lower, integral.upper, how=how
+    )

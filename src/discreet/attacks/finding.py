@@ -23,7 +23,7 @@ RELATIVE_WIDTH_OF_EXACT_CLAIMS = 1e-9
 ADDITIVITY_ERROR_FACTOR = 10
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Finding:
     """Claims about cells of a public view: an interval per cell, which may be NaN, and a best estimate.
 
@@ -38,7 +38,8 @@ class Finding:
     upper: FloatArray
     estimate: FloatArray
     certain: bool
-    parameters: Mapping[str, float] = field(default_factory=dict)  # of the rule, if the attack estimates them
+    # Of the rule, if the attack estimates them.
+    parameters: Mapping[str, float] = field(default_factory=dict, kw_only=True)
 
     @classmethod
     def certain_intervals(
@@ -52,17 +53,7 @@ class Finding:
         **fields: Any,
     ) -> Self:
         """A certain finding with the midpoints of its intervals as estimates."""
-        return cls(
-            attack=attack,
-            assumes=assumes,
-            public=public,
-            cell=cell,
-            lower=lower,
-            upper=upper,
-            estimate=midpoint(lower, upper),
-            certain=True,
-            **fields,
-        )
+        return cls(attack, assumes, public, cell, lower, upper, midpoint(lower, upper), certain=True, **fields)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.attack}: {len(self.cell):,} cells, {int(self.pinned.sum()):,} exactly)"

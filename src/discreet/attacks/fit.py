@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.arrays import FloatArray, IntArray
@@ -17,9 +16,9 @@ from discreet.errors import InputError
 from discreet.progress import Progress, Silent
 
 Start = Literal["equal", "midpoint"]
-FIT_ASSUMPTIONS = {
-    "equal": "suppressed cells are in proportion to their margins",
-    "midpoint": "midpoints are nearly right",
+FIT_ATTACKS = {  # by start: the name of the attack, and what it assumes
+    "equal": ("fit", "suppressed cells are in proportion to their margins"),
+    "midpoint": ("midpoint-fit", "midpoints are nearly right"),
 }
 
 
@@ -62,29 +61,20 @@ def fit(
     # The amount above the lower bound, which is usually zero, is scaled.
     value = np.where(np.isnan(first), base + 1.0, first) - base
     rhs = system.rhs - system.rows @ base
-    blocks = [_Block.of(system.rows, rhs, rows) for rows in disjoint_blocks(system.rows)]
+    blocks = [(sparse.csr_array(system.rows[block]).tocoo(), rhs[block]) for block in disjoint_blocks(system.rows)]
     size, residual, done = abs(system.rows), np.inf, 0
     progress.stage("fit", sweeps)
     while done < sweeps and residual > tolerance:
-        for block in blocks:
-            block.scale(value)
+        for entries, rhs_of_block in blocks:
+            _scale(value, entries, rhs_of_block)
         scale = np.maximum(np.maximum(np.abs(rhs), size @ value), 1e-300)
         residual = float((np.abs(system.rows @ value - rhs) / scale).max(initial=0.0))
         done += 1
         progress.update(done)
     unclaimed = np.full(len(system.cells), np.nan)
-    return Fitted(
-        attack="fit" if start == "equal" else "midpoint-fit",
-        assumes=FIT_ASSUMPTIONS[start],
-        public=public,
-        cell=system.cells,
-        lower=unclaimed,
-        upper=unclaimed,
-        estimate=value + base,
-        certain=False,
-        sweeps=done,
-        residual=residual,
-    )
+    found = (system.cells, unclaimed, unclaimed, value + base)
+    attack, assumes = FIT_ATTACKS[start]
+    return Fitted(attack, assumes, public, *found, certain=False, sweeps=done, residual=residual)
 
 
 def disjoint_blocks(rows: sparse.csr_array) -> list[IntArray]:
@@ -101,31 +91,17 @@ def disjoint_blocks(rows: sparse.csr_array) -> list[IntArray]:
     return [np.flatnonzero(block == b) for b in range(block.max(initial=-1) + 1)]
 
 
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """Relations without common columns: row, column and weight of each entry."""
-
-    row: NDArray[np.integer]
-    column: NDArray[np.integer]
-    weight: FloatArray
-    rhs: FloatArray
-
-    @classmethod
-    def of(cls, rows: sparse.csr_array, rhs: FloatArray, chosen: IntArray) -> _Block:
-        entries = sparse.csr_array(rows[chosen]).tocoo()
-        return cls(entries.row, entries.col, entries.data, rhs[chosen])
-
-    def scale(self, value: FloatArray) -> None:
-        """Make all relations of the block hold; with weights other than ±1 approximately, and better in each sweep."""
-        m = len(self.rhs)
-        term = self.weight * value[self.column]
-        plus = np.bincount(self.row, np.maximum(term, 0.0), m)
-        minus = np.bincount(self.row, np.maximum(-term, 0.0), m)
-        root = np.sqrt(self.rhs**2 + 4 * plus * minus)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            # Two forms of the same root: each is accurate where the other cancels.
-            factor = np.where(self.rhs >= 0, (self.rhs + root) / (2 * plus), 2 * minus / (root - self.rhs))
-        factor = np.where(np.isfinite(factor), factor, 1.0)[self.row]
-        with np.errstate(divide="ignore"):
-            by = np.where(self.weight > 0, factor, 1.0 / factor)
-        value[self.column] *= np.where(np.isfinite(by), by, 1.0)
+def _scale(value: FloatArray, entries: sparse.coo_array, rhs: FloatArray) -> None:
+    """Make all relations of a block hold; with weights other than ±1 approximately, and better in each sweep."""
+    m = len(rhs)
+    term = entries.data * value[entries.col]
+    plus = np.bincount(entries.row, np.maximum(term, 0.0), m)
+    minus = np.bincount(entries.row, np.maximum(-term, 0.0), m)
+    root = np.sqrt(rhs**2 + 4 * plus * minus)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Two forms of the same root: each is accurate where the other cancels.
+        factor = np.where(rhs >= 0, (rhs + root) / (2 * plus), 2 * minus / (root - rhs))
+    factor = np.where(np.isfinite(factor), factor, 1.0)[entries.row]
+    with np.errstate(divide="ignore"):
+        by = np.where(entries.data > 0, factor, 1.0 / factor)
+    value[entries.col] *= np.where(np.isfinite(by), by, 1.0)

@@ -56,7 +56,9 @@ def shrink(
     One of the two, whose ``own`` contribution w is in the cell, knows that x₁ is at least w and at least x − w:
     w + (l − w)/(1 − p) and l + p·w ≤ x ≤ w + (u − w)/(1 + p) and u − p·w. The intervals of other cells shrink accordingly.
     """
-    share = _share(p)
+    if not 0 < p < 100:
+        raise InputError(f"p is a percentage between 0 and 100, not {p:g}.")
+    share = p / 100
     before = exact(public, progress=progress)
     lower, upper = before.lower.copy(), before.upper.copy()
     small, largest_share = _small_cells(public, before)
@@ -91,16 +93,9 @@ def bound_p(public: Public, *, progress: Progress | None = None) -> PercentBound
     rows = np.flatnonzero(small & np.isfinite(intervals.upper) & (intervals.upper > 0))
     lower, upper = intervals.lower[rows], intervals.upper[rows]
     percent = np.minimum(100 * (upper - lower) / (upper + lower) / largest_share[rows], 100.0)
-    return PercentBound.certain_intervals(
-        "bound-p",
-        P_RULE_ASSUMPTION,
-        public,
-        intervals.cell[rows],
-        lower,
-        upper,
-        percent=percent,
-        parameters={"p_at_most": float(percent.min(initial=100.0))},
-    )
+    found = (P_RULE_ASSUMPTION, public, intervals.cell[rows], lower, upper)
+    parameters = {"p_at_most": float(percent.min(initial=100.0))}
+    return PercentBound.certain_intervals("bound-p", *found, percent=percent, parameters=parameters)
 
 
 def bisect_p(
@@ -160,12 +155,6 @@ def _with_p(surrogate: Problem, primary: BoolArray, p: float) -> Problem:
     status = np.where(primary, Status.PRIMARY, Status.FREE).astype(np.int8)
     lowest, unbounded = np.minimum(value, 0.0), np.full(len(value), np.inf)
     return surrogate.with_columns(status=status, lower=level, upper=level, prior_lower=lowest, prior_upper=unbounded)
-
-
-def _share(p: float) -> float:
-    if not 0 < p < 100:
-        raise InputError(f"p is a percentage between 0 and 100, not {p:g}.")
-    return p / 100
 
 
 def _small_cells(public: Public, intervals: ExactIntervals) -> tuple[BoolArray, FloatArray]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from discreet.arrays import FloatArray, IntArray
@@ -18,6 +19,14 @@ from discreet.errors import InputError, some
 from discreet.inference.requirements import value_limits
 from discreet.protection import Protection
 from discreet.release import Release
+
+
+def code_indices(
+    dimensions: Mapping[str, Hierarchy], codes: Mapping[str, Sequence[str]], cells: int
+) -> NDArray[np.int32]:
+    """The codes of cells as indices into the hierarchies, one row per dimension."""
+    rows = [[hierarchy.index(code) for code in codes[name]] for name, hierarchy in dimensions.items()]
+    return np.array(rows, dtype=np.int32).reshape(len(dimensions), cells)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,17 +98,12 @@ class Public:
             raise InputError(
                 "Cells that are not listed in the release need not be zero, so its relations are not known."
             )
-        number = {name: {code: i for i, code in enumerate(h.codes)} for name, h in dimensions.items()}
-        rows = [[number[name].get(code, -1) for code in release.codes[name]] for name in dimensions]
-        codes = np.array(rows, dtype=np.int32).reshape(len(rows), len(release))
-        if np.any(codes < 0):
-            unknown = [
-                release.codes[name][i]
-                for name, row in zip(dimensions, codes, strict=True)
-                for i in np.where(row < 0)[0]
-            ]
+        unknown = [
+            code for name, hierarchy in dimensions.items() for code in release.codes[name] if code not in hierarchy
+        ]
+        if unknown:
             raise InputError(f"{len(unknown)} codes are not in the hierarchies, e.g. {some(unknown)}.", unknown)
-        relations, _ = additive(list(dimensions.values()), codes)
+        relations, _ = additive(list(dimensions.values()), code_indices(dimensions, release.codes, len(release)))
         ends = [release.value if end is None else np.asarray(end) for end in (release.lower, release.upper)]
         low, high = np.nan_to_num(ends[0], nan=-np.inf), np.nan_to_num(ends[1], nan=np.inf)
         exact = ~release.suppressed & (low == high)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import sparse
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.assess import assess
-from discreet.attacks.public import Public
+from discreet.attacks.public import Public, code_indices
 from discreet.costs import COSTS, cost_of
 from discreet.data.contributions import Contributions
 from discreet.data.hierarchy import Hierarchy
@@ -63,12 +64,7 @@ class Recipe:
         method = with_options(method) if isinstance(method, str) else method
         rules = parse_rules(problem.rules)
         cost = _cost(problem)
-        pose: Callable[[Table], Problem] = lambda table: assess(  # noqa: E731
-            table,
-            rules,
-            cost=cost,
-            boundary=problem.boundary,  # type: ignore[arg-type]
-        )
+        pose: Callable[[Table], Problem] = partial(assess, rules=rules, cost=cost, boundary=problem.boundary)  # type: ignore[arg-type]
         depth = max((rule.depth for rule in rules), default=0)
         if not rules or not _leads_to(pose, problem):
             pose, depth = _as_given(problem, cost), 0
@@ -134,10 +130,9 @@ class Recipe:
         return self.unpublished_input
 
     def _table(self, public: Public, value: FloatArray) -> Table:
-        codes = [[hierarchy.index(code) for code in public.codes[name]] for name, hierarchy in self.dimensions.items()]
         return Table(
             dict(self.dimensions),
-            np.array(codes, dtype=np.int32).reshape(len(self.dimensions), len(public)),
+            code_indices(self.dimensions, public.codes, len(public)),
             value,
             public.relations,
             response=self.response,

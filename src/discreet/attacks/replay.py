@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.attacks.draw_probabilities import Drawing, DrawingModel, drawing_model
 from discreet.attacks.exact import ExactIntervals, exact
 from discreet.attacks.finding import Finding
 from discreet.attacks.lattice import Lattice
-from discreet.attacks.likelihoods import Likelihood, likelihood_of
+from discreet.attacks.likelihoods import Drawing, drawing_model, likelihood_of
 from discreet.attacks.public import Public
 from discreet.attacks.recipe import Recipe
 from discreet.attacks.sample import CHAINS, agreement, walks
@@ -170,9 +170,9 @@ class _Trial:
     def __init__(self, public: Public, recipe: Recipe, budget: Budget, rng: np.random.Generator) -> None:
         self.public, self.recipe, self.budget, self.rng = public, recipe, budget, rng
         secret = recipe.draws_in_secret
-        self.likelihood: Likelihood | None = likelihood_of(recipe.method) if secret else None
+        self.likelihood = likelihood_of(recipe.method) if secret else None
         self.estimates = secret and self.likelihood is None
-        self.drawing_model: DrawingModel | None = drawing_model(recipe.method) if self.estimates else None
+        self.drawing_model = drawing_model(recipe.method) if self.estimates else None
         self.runs_per_table = MAX_RUNS_PER_TABLE if self.estimates and self.drawing_model is None else 1
         self._cache: dict[bytes, tuple[float, float]] = {}
         self._value = np.where(public.lower < public.upper, 0.0, public.lower)
@@ -220,14 +220,7 @@ class _Trial:
             return 0.0
         if draws == 1 or self._draw_leads(problem, drawn, draws - 1):
             return 1.0
-        leading, undecided = 1, draws  # the first ``leading`` lead to it, those from ``undecided`` on do not
-        while undecided - leading > 1:
-            middle = (leading + undecided) // 2
-            if self._draw_leads(problem, drawn, middle - 1):
-                leading = middle
-            else:
-                undecided = middle
-        return leading / draws
+        return bisect(range(draws), False, 1, draws - 1, key=lambda k: not self._draw_leads(problem, drawn, k)) / draws
 
     def _draw_leads(self, problem: Problem, drawn: Drawing, place: int) -> bool:
         return self._leads_to_publication(problem, self.recipe.seed, drawn.secret(place))

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from discreet.attacks.counts import counts
 from discreet.attacks.cycles import cycles
 from discreet.attacks.difference import difference
-from discreet.attacks.exact import Contradiction, exact
+from discreet.attacks.exact import Contradiction, counts, exact
 from discreet.attacks.finding import Finding, Score, Truth, score
 from discreet.attacks.fit import fit
 from discreet.attacks.percent import bisect_p, bound_p, shrink
@@ -144,6 +143,10 @@ ATTACKS: Mapping[str, Attack] = {
 QUICK = ("exact", "counts", "symmetric", "fit", "midpoint-fit", "replay")
 
 
+# Columns of a score that reports count.
+COUNTED_COLUMNS = ("exact", "sensitive", "near", "compromised", "wrong", "narrower")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LabReport:
     """The scores of all attacks that were run, and the reasons why others were not. Confidential."""
@@ -180,12 +183,7 @@ class LabReport:
                 "assumes": one.finding.assumes,
                 "certain": one.finding.certain,
                 "cells": len(one.row),
-                "exact": int(one.exact.sum()),
-                "sensitive": int(one.sensitive.sum()),
-                "near": int(one.near.sum()),
-                "compromised": int(one.compromised.sum()),
-                "wrong": int(one.wrong.sum()),
-                "narrower": int(one.narrower.sum()),
+                **{name: int(getattr(one, name).sum()) for name in COUNTED_COLUMNS},
                 "typical_error": one.typical,
                 "bias": one.bias,
                 "parameters": dict(one.finding.parameters),

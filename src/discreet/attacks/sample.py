@@ -144,9 +144,13 @@ class _Polytope:
         upper: FloatArray,
         rng: np.random.Generator,
     ) -> _Polytope:
-        centre = _centre(relations, rhs, lower, upper)
-        basis = null_space(relations.toarray() * (upper - lower)) * (upper - lower)[:, None]
-        vertices = _random_vertices(relations, rhs, lower, upper, rng)
+        width = upper - lower
+        # The relations of the cells as shares of their intervals, which are fulfilled up to a tolerance.
+        rows, left = sparse.csr_array(relations * width), rhs - relations @ lower
+        tolerance = 1e-9 * (abs(relations) @ width)
+        centre = lower + width * _centre(rows, left, tolerance)
+        basis = null_space(relations.toarray() * width) * width[:, None]
+        vertices = lower + width * _random_vertices(rows, left, tolerance, rng)
         coordinates = np.linalg.lstsq(basis, (vertices - centre).T, rcond=None)[0].T
         spread = np.atleast_2d(np.cov(coordinates, rowvar=False))
         ridge = 0.05 * np.trace(spread) / len(spread) * np.eye(len(spread))
@@ -183,36 +187,31 @@ class _Polytope:
         return np.asarray(np.clip(at + step[:, None] * direction, self.low, self.high))
 
 
-def _centre(relations: sparse.csr_array, rhs: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
-    """The table with the largest minimum distance from all bounds, in proportion to the intervals."""
-    n, width = len(lower), upper - lower
-    # Columns: cells as shares of their intervals, and last the minimum distance from the ends.
+def _centre(rows: sparse.csr_array, left: FloatArray, tolerance: FloatArray) -> FloatArray:
+    """The table with the largest minimum distance from all bounds, as shares of the intervals."""
+    n = rows.shape[1]
+    # Columns: the shares, and last the minimum distance from the ends.
     eye, one = sparse.eye_array(n), np.ones((n, 1))
-    rows = sparse.csr_array(sparse.block_array([[relations * width, None], [eye, -one], [eye, one]], format="csr"))
-    left = rhs - relations @ lower
-    tolerance = 1e-9 * (abs(relations) @ width)
+    rows = sparse.csr_array(sparse.block_array([[rows, None], [eye, -one], [eye, one]], format="csr"))
     row_lower = np.r_[left - tolerance, np.zeros(n), np.full(n, -np.inf)]
     row_upper = np.r_[left + tolerance, np.full(n, np.inf), np.ones(n)]
     model = new_model("dual")
     model.load(np.r_[np.zeros(n), 1.0], np.zeros(n + 1), np.r_[np.ones(n), 0.5], rows, row_lower, row_upper)
     model.maximize(True)
-    return np.asarray(lower + width * model.solve().primal[:n])
+    return np.asarray(model.solve().primal[:n])
 
 
 def _random_vertices(
-    relations: sparse.csr_array, rhs: FloatArray, lower: FloatArray, upper: FloatArray, rng: np.random.Generator
+    rows: sparse.csr_array, left: FloatArray, tolerance: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
-    """Vertices of the polytope in random directions."""
-    n, width = len(lower), upper - lower
-    tolerance = 1e-9 * (abs(relations) @ width)
+    """Vertices of the polytope in random directions, as shares of the intervals."""
+    n = rows.shape[1]
     model = new_model("primal")
-    left = rhs - relations @ lower
-    rows = sparse.csr_array(relations * width)
     model.load(np.zeros(n), np.zeros(n), np.ones(n), rows, left - tolerance, left + tolerance)
     vertices = []
     for _ in range(SHAPE_VERTICES):
         model.set_cost(np.arange(n), rng.standard_normal(n))
-        vertices.append(lower + width * model.solve().primal)
+        vertices.append(model.solve().primal)
     return np.array(vertices)
 
 

@@ -63,18 +63,12 @@ def recover(public: Public, *, tolerance: float = 1e-9) -> Recovered:
         rhs = system.rhs[here] - relations @ value
         fits[cells] = _is_feasible(relations[:, others], rhs, slack, lower[members][others], upper[members][others])
         checks[cells] = relations.shape[0]
-    return Recovered(
-        attack="symmetric",
-        assumes="intervals follow from symmetric prior bounds",
-        public=public,
-        cell=system.cells[claimed],
-        lower=np.where(fits, middle, low)[claimed],
-        upper=np.where(fits, middle, high)[claimed],
-        estimate=middle[claimed],
-        certain=True,
-        parameters={"q": _q(low[fits], high[fits])},
-        fits=fits[claimed],
-        checks=checks[claimed],
+    parameters = {"q": _q(low[fits], high[fits])}
+    low, high = (np.where(fits, middle, end) for end in (low, high))
+    assumes = "intervals follow from symmetric prior bounds"
+    found = (assumes, public, system.cells[claimed], low[claimed], high[claimed])
+    return Recovered.certain_intervals(
+        "symmetric", *found, parameters=parameters, fits=fits[claimed], checks=checks[claimed]
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -11,8 +12,8 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from discreet.cli.common import ExistingFile, NewFile, check_job_is_kept, console, quiet_option, show_written
-from discreet.errors import InputError
 from discreet.jobs.advise import Advice, Step, apply
+from discreet.jobs.demo import make_folder
 from discreet.jobs.job import write_together
 from discreet.jobs.job_file import read_job
 from discreet.jobs.redesign import advise_job, job_files
@@ -69,18 +70,20 @@ def advise_command(
         steps = max(steps, steps_applied or 0)
         advice = advise_job(given, keep=_kept_codes(keep), ordered=ordered, steps=steps, progress=progress)
     _show(advice)
-    files: dict[Path, Callable[[Path], None]] = {}
+    texts: dict[Path, str] = {}
     if hierarchies:
         design = apply(advice, steps_applied, single=single_applied)
-        texts = job_files(given, advice.design, design, _folder(hierarchies))
-        files |= {path: _writer(text) for path, text in texts.items()}
-    if out:
-        both = [advice.frame(which).assign(list=which) for which in ("sequence", "single")]
-        files[out] = lambda draft: pd.concat(both).to_csv(draft, index=False)
-    write_together(files)
-    if files:
+        texts = job_files(given, advice.design, design, make_folder(hierarchies))
+    both = [advice.frame(which).assign(list=which) for which in ("sequence", "single")]
+    written = write_together(
+        {
+            **{path: partial(_write_text, text) for path, text in texts.items()},
+            out: lambda draft: pd.concat(both).to_csv(draft, index=False),
+        }
+    )
+    if written:
         console.print()
-        show_written(files)
+        show_written(written)
     if hierarchies:
         console.print(f"\nRun it with: discreet run {escape(str(hierarchies / given.path.name))}")
 
@@ -98,19 +101,8 @@ def _kept_codes(keep: Sequence[str]) -> dict[str, list[str] | None]:
     return kept
 
 
-def _folder(path: Path) -> Path:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"Cannot make the folder {path}: {error.strerror}.") from None
-    return path
-
-
-def _writer(text: str) -> Callable[[Path], None]:
-    def write(draft: Path) -> None:
-        draft.write_text(text, encoding="utf-8")
-
-    return write
+def _write_text(text: str, draft: Path) -> None:
+    draft.write_text(text, encoding="utf-8")
 
 
 def _show(advice: Advice) -> None:

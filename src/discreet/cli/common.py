@@ -158,13 +158,6 @@ def verdict(checked: Audit, protection: Protection) -> str:
     return f"exposed: {', and '.join(reasons)}"
 
 
-def respondents_verdict(checked: RespondentAudit, protection: Protection) -> str:
-    """The verdict of an audit of respondents in one line."""
-    if checked.passed:
-        return f"{safe(protection)}: {checked.targets:,} respondents keep their protection"
-    return f"exposed: {len(checked.respondents):,} of {checked.targets:,} respondents can be estimated too closely"
-
-
 def show_promise(protection: Protection, level: LevelInForce, respondents: RespondentAudit | None = None) -> None:
     """Print the conditions of the verdict."""
     for sentence in promise(protection, respondents, level):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.markup import escape
@@ -29,30 +28,13 @@ from discreet.compare.page import COMPARISON_TITLE
 from discreet.executors import spread
 from discreet.io.attackers import with_attackers
 from discreet.jobs.job import make_problem, make_table, write_together
-from discreet.jobs.job_file import Job, read_job
+from discreet.jobs.job_file import Job, Protect, read_job
 from discreet.level import level_of
 from discreet.methods import SUPPRESSION
 from discreet.methods.method import Method
 from discreet.problem import Problem
 from discreet.progress import on_terminal
 from discreet.report import words
-
-
-@dataclass(frozen=True)
-class _Input:
-    """The problem on which methods are compared, and the settings of its job."""
-
-    problem: Problem
-    title: str = COMPARISON_TITLE
-    seed: int = 0
-    gap: float = 0.0
-    method: Method | None = None
-    settings: Mapping[str, str] = field(default_factory=dict)
-
-    def methods(self) -> dict[str, Method]:
-        """The method of the job first, then one of each kind."""
-        first = {} if self.method is None else {notation_of(self.method): self.method}
-        return {**first, **read_methods(name for name in standard(self.problem) if name not in first)}
 
 
 @click.command("compare")
@@ -82,67 +64,73 @@ class _Input:
 def compare_command(
     job: Path,
     methods: str | None,
-    time_limit: float,
     seed: int | None,
-    sample: int,
     attackers: Path | None,
     out: Path,
     csv: Path | None,
     risks: Path | None,
     workers: int,
     quiet: bool,
+    **options: Any,
 ) -> int:
     """Compare methods on the table of a JOB (.toml) or on a problem (.discreet, .jj): loss, risk and time."""
     check_distinct(job, attackers, out, csv, risks)
     chosen = None if methods is None else read_methods(methods)  # errors are found before any work is done
-    given = _read(job, attackers, (out, csv, risks))
-    chosen = chosen or given.methods()
-    console.print(f"{given.problem!r}, {words.plural(len(chosen), 'method')}", markup=False)
+    problem, given = _read(job, attackers, (out, csv, risks))
+    title, settings = COMPARISON_TITLE, {"Problem": job.name}
+    if given:
+        title, settings = f"{given.title}: methods compared", _settings(problem, given)
+    chosen = chosen or _default_methods(problem, given)
+    protect = given.protect if given else Protect()
+    console.print(f"{problem!r}, {words.plural(len(chosen), 'method')}", markup=False)
     with on_terminal(quiet) as progress, spread(workers) as executor:
         found = compare(
-            given.problem,
+            problem,
             chosen,
-            time_limit=time_limit,
-            gap=given.gap,
-            seed=given.seed if seed is None else seed,
-            sample=sample,
+            gap=protect.gap,
+            seed=protect.seed if seed is None else seed,
             executor=executor,
             progress=progress,
             say=_print_outcome,
+            **options,
         )
-    files: dict[Path, Callable[[Path], None]] = {
-        out: lambda draft: write_comparison(found, draft, title=given.title, settings=given.settings)
-    }
-    if csv:
-        files[csv] = lambda draft: found.frame().to_csv(draft, index=False)
-    if risks:
-        files[risks] = lambda draft: found.risks().to_csv(draft, index=False)
-    write_together(files)
+    written = write_together(
+        {
+            out: lambda draft: write_comparison(found, draft, title=title, settings=settings),
+            csv: lambda draft: found.frame().to_csv(draft, index=False),
+            risks: lambda draft: found.risks().to_csv(draft, index=False),
+        }
+    )
     _show(found)
-    if given.problem.overrides:
-        cells = words.plural(len(given.problem.overrides), "sensitive cell")
+    if problem.overrides:
+        cells = words.plural(len(problem.overrides), "sensitive cell")
         console.print(f"\nNot protected unless suppressed: {cells}, by decision", markup=False)
     console.print()
-    show_written(files)
+    show_written(written)
     return 0 if found.complete else 1
 
 
-def _read(path: Path, attackers: Path | None, outputs: tuple[Path | None, ...]) -> _Input:
+def _read(path: Path, attackers: Path | None, outputs: tuple[Path | None, ...]) -> tuple[Problem, Job | None]:
+    """The problem of a file; for a job file, that of the job, and the job."""
     if path.suffix.lower() != ".toml":
-        return _Input(problem_with_attackers(path, attackers), settings={"Problem": path.name})
+        return problem_with_attackers(path, attackers), None
     job = read_job(path)
     check_job_is_kept(job, *outputs)
     problem = make_problem(job, make_table(job))
-    return _input_of_job(job, with_attackers(problem, attackers) if attackers else problem)
+    return with_attackers(problem, attackers) if attackers else problem, job
 
 
-def _input_of_job(job: Job, problem: Problem) -> _Input:
-    options = job.protect
-    settings = {"Job": job.path.name, "Cost": options.cost, "Boundary": job.rules.boundary}
-    if level_of(problem, options.method in SUPPRESSION, job.level).covers_respondents:
+def _default_methods(problem: Problem, job: Job | None) -> dict[str, Method]:
+    """The method of the job first, then one of each kind."""
+    first = {} if job is None else {notation_of(job.method()): job.method()}
+    return {**first, **read_methods(name for name in standard(problem) if name not in first)}
+
+
+def _settings(problem: Problem, job: Job) -> dict[str, str]:
+    settings = {"Job": job.path.name, "Cost": job.protect.cost, "Boundary": job.rules.boundary}
+    if level_of(problem, job.protect.method in SUPPRESSION, job.level).covers_respondents:
         settings["Level"] = "cells: the safety of respondents, which the job protects, is not compared"
-    title = f"{job.title}: methods compared"
-    return _Input(problem, title, options.seed, options.gap, job.method(), settings)
+    return settings
 
 
 def _print_outcome(one: MethodOutcome) -> None:

@@ -73,14 +73,11 @@ def edit_command(
     columns: tuple[str, ...],
     by: tuple[str, ...],
     donors: Donors | None,
-    rate: float,
-    small: float | None,
-    small_area: int,
-    risk: float,
     tables: tuple[str, ...],
     secret: Path | None,
     out: Path,
     report: Path | None,
+    **rates: Any,
 ) -> int:
     """Edit records before they are tabulated, so that small counts leave doubt: swap them, or blank and impute."""
     check_distinct(data, secret, out, report)
@@ -90,10 +87,7 @@ def edit_command(
         if given:
             raise click.UsageError(f"{option} is not for --method {method}: leave it out.")
     common: dict[str, Any] = {
-        "rate": rate,
-        "small": small,
-        "small_area": small_area,
-        "risk": risk,
+        **rates,
         "tables": [text.split(",") for text in tables] or None,
         "secret": None if secret is None else Secret.read(secret),
     }
@@ -103,12 +97,14 @@ def edit_command(
         edited, result = blank_and_impute(
             data, columns, areas=areas, keys=keys, by=by, donors=donors or "exchange", **common
         )
-    files = {out: lambda draft: write_records(edited, draft)}
-    if report:
-        files[report] = lambda draft: write_json(result.as_dict(), draft)
-    write_together(files)
+    written = write_together(
+        {
+            out: lambda draft: write_records(edited, draft),
+            report: lambda draft: write_json(result.as_dict(), draft),
+        }
+    )
     _show_edit(result)
-    show_written(files)
+    show_written(written)
     return 0 if result.kept else 1
 
 

@@ -13,7 +13,7 @@ from typing import NoReturn
 import click
 
 from discreet import __version__
-from discreet.cli.messages import print_message
+from discreet.cli import print_message
 from discreet.errors import DiscreetError
 from discreet.printable import printable_lines
 
@@ -25,7 +25,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "demo": ("run", "Run the whole job on a built-in synthetic survey."),
     "run": ("run", "Run a job file: from records to release, reproducibly."),
     "tabulate": ("tabulate", "Tabulate records into cells with all their totals."),
-    "assess": ("assess", "Find the sensitive cells of a tabulated table."),
+    "assess": ("tabulate", "Find the sensitive cells of a tabulated table."),
     "protect": ("protect", "Protect the sensitive cells, and audit the result."),
     "publish": ("publish", "Write the release, if the pattern passes the audit and withstands the quick attacks."),
     "view": ("view", "Show a release (.csv, .parquet), a problem or a table in the terminal."),
@@ -34,14 +34,14 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "methods": ("lists", "List the methods with their options, and the file formats."),
     "audit": ("audit", "Check whether a pattern is safe."),
     "verify": ("audit", "Check a certificate in exact arithmetic, without a solver."),
-    "attack": ("audit", "Attack a pattern as a reader would."),
+    "attack": ("attack", "Attack a pattern as a reader would."),
     "keys": ("keys", "Give every record a key, for cell-key perturbation."),
     "secret": ("keys", "Draw a secret for randomness that protects, and write it into a file that only you can read."),
     "edit": ("edit", "Edit records before they are tabulated."),
     "advise": ("advise", "Advise which categories to combine, so that fewer cells of a job's table are sensitive."),
     "compare": ("compare", "Compare methods on the table of a JOB (.toml) or on a problem (.discreet, .jj)."),
     "calibrate": ("calibrate", "Compare rules P, PQ, NK(1,k) and NK(2,k)."),
-    "report": ("report", "Audit a pattern and write the report."),
+    "report": ("publish", "Audit a pattern and write the report."),
 }
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import click
 
-from discreet.audit import audit
-from discreet.audit.respondents import audit_respondents
+from discreet.cli import print_message
 from discreet.cli.audit import show_respondents
 from discreet.cli.common import (
     NewFile,
@@ -27,13 +26,12 @@ from discreet.cli.common import (
     verdict,
     workers_option,
 )
-from discreet.cli.messages import print_message
 from discreet.errors import InputError
 from discreet.executors import spread
 from discreet.io.pattern import write_pattern
 from discreet.jobs.checkpoint import Checkpoint
-from discreet.jobs.job import all_passed, protect_report, write_json, write_together
-from discreet.level import Level, level_of
+from discreet.jobs.job import all_passed, audited, protect_report, write_json, write_together
+from discreet.level import Level
 from discreet.methods import METHODS, SUPPRESSION, protect, with_options
 from discreet.progress import on_terminal
 from discreet.secret import Secret
@@ -75,9 +73,6 @@ def protect_command(
     problem: Path,
     method: str,
     level: Level | None,
-    time_limit: float | None,
-    gap: float,
-    seed: int,
     secret: Path | None,
     options: tuple[tuple[str, str], ...],
     attackers: Path | None,
@@ -86,6 +81,7 @@ def protect_command(
     checkpoint: Path | None,
     workers: int,
     quiet: bool,
+    **limits: Any,
 ) -> int:
     """Protect the sensitive cells, and audit the result."""
     check_distinct(problem, attackers, secret, out, report, checkpoint)
@@ -99,26 +95,24 @@ def protect_command(
             found = protect(
                 given,
                 chosen,
-                seed=seed,
-                time_limit=time_limit,
-                gap=gap,
                 progress=progress,
                 executor=executor,
                 start=kept and kept.start,
                 keep=kept and kept.keep,
                 level=level,
                 secret=None if secret is None else Secret.read(secret),
+                **limits,
             )
-            checked = audit(given, found, intervals=False, executor=executor, progress=progress)
-            respondents = None
-            in_force = level_of(given, found.only_suppresses, level)
-            if in_force.covers_respondents:
-                respondents = audit_respondents(given, found, executor=executor, progress=progress)
+            checked, in_force, respondents = audited(
+                given, found, level, intervals=False, executor=executor, progress=progress
+            )
         passed = all_passed(checked, respondents)
-        files: dict[Path, Callable[[Path], None]] = {out: lambda draft: write_pattern(found, draft)}
-        if report:
-            files[report] = lambda draft: write_json(protect_report(found, checked, in_force, respondents), draft)
-        write_together(files)
+        write_together(
+            {
+                out: lambda draft: write_pattern(found, draft),
+                report: lambda draft: write_json(protect_report(found, checked, in_force, respondents), draft),
+            }
+        )
         if kept and passed:
             kept.finish(found.report.status)
     # Without the cost: it is confidential if it is the suppressed value.

@@ -1,13 +1,12 @@
-"""The command publish, which writes the release of a safe pattern."""
+"""The commands publish and report, which audit a pattern and write its release and its reports."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from discreet.audit import audit
-from discreet.audit.respondents import audit_respondents
 from discreet.cli.attack import method_option, run_quick_attacks, show_limitations
 from discreet.cli.common import (
     RELEASES,
@@ -22,14 +21,17 @@ from discreet.cli.common import (
     problem_with_attackers,
     quiet_option,
     show_promise,
+    verdict,
 )
-from discreet.io import write_release
+from discreet.io import write_release, writing
 from discreet.io.pattern import read_pattern
+from discreet.jobs.job import all_passed, audited
 from discreet.jobs.job_file import MAX_DECIMALS
-from discreet.level import Level, level_of
+from discreet.level import Level
 from discreet.progress import Budget, on_terminal
 from discreet.promise import safe
 from discreet.release import SYMBOL, publish
+from discreet.report import REPORT_TITLE, write_report, write_shareable
 
 
 @click.command("publish")
@@ -49,13 +51,12 @@ def publish_command(
     pattern: Path,
     level: Level | None,
     attackers: Path | None,
-    symbol: str,
-    decimals: int | None,
     method: str | None,
     no_attacks: bool,
     accept_symmetric: bool,
     out: Path,
     quiet: bool,
+    **appearance: Any,
 ) -> None:
     """Write the release, if the pattern passes the audit and withstands the quick attacks."""
     started = Budget()
@@ -63,21 +64,54 @@ def publish_command(
     given = problem_with_attackers(problem, attackers)
     found = read_pattern(given, pattern)
     with on_terminal(quiet) as progress:
-        checked = audit(given, found, intervals=False, progress=progress)
-        in_force = level_of(given, found.only_suppresses, level)
-        respondents = audit_respondents(given, found, progress=progress) if in_force.covers_respondents else None
+        checked, in_force, respondents = audited(given, found, level, intervals=False, progress=progress)
         release = publish(
-            given,
-            found,
-            checked,
-            respondents,
-            symbol=symbol,
-            decimals=decimals,
-            level=level,
-            accept_symmetric=accept_symmetric,
+            given, found, checked, respondents, level=level, accept_symmetric=accept_symmetric, **appearance
         )
         report = None if no_attacks else run_quick_attacks(found, method, accept_symmetric, started.spent, progress)
     write_release(release, out)
     console.print(f"{release!r}, {safe(found)}", markup=False)
     show_promise(found, in_force, respondents)
     show_limitations(report)
+
+
+@click.command("report")
+@problem_argument
+@pattern_option
+@level_option
+@attackers_option
+@click.option(
+    "--share", is_flag=True, help="The report that may be published with the release; only if the audit passes."
+)
+@accept_symmetric_option
+@click.option("--title", default=REPORT_TITLE, show_default=True, help="Heading of the report.")
+@click.option(
+    "--out", type=NewFile(".html"), required=True, help="Report to write (.html). Confidential unless --share."
+)
+@quiet_option
+def report_command(
+    problem: Path,
+    pattern: Path,
+    level: Level | None,
+    attackers: Path | None,
+    share: bool,
+    accept_symmetric: bool,
+    title: str,
+    out: Path,
+    quiet: bool,
+) -> int:
+    """Audit a pattern and write the report."""
+    check_distinct(problem, pattern, attackers, out)
+    given = problem_with_attackers(problem, attackers)
+    found = read_pattern(given, pattern)
+    with on_terminal(quiet) as progress:
+        checked, in_force, respondents = audited(given, found, level, intervals=not share, progress=progress)
+    results = given, found, checked, respondents
+    with writing(out, public=share) as draft:
+        if share:
+            write_shareable(draft, *results, title=title, level=level, accept_symmetric=accept_symmetric)
+        else:
+            write_report(draft, *results, title=title)
+    console.print(f"{verdict(checked, found)}; written {out}", markup=False)
+    show_promise(found, in_force, respondents)
+    return 0 if all_passed(checked, respondents) else 1

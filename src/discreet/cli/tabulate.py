@@ -1,20 +1,29 @@
-"""The command tabulate, which makes a table from records."""
+"""The commands tabulate and assess, which make a table from records, and a problem from a table."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
-from discreet.cli.common import ExistingFile, NewFile, console
+from discreet.assess import Zeros, assess
+from discreet.cli.common import (
+    PROBLEMS,
+    ExistingFile,
+    NewFile,
+    Number,
+    boundary_option,
+    console,
+    write_new_problem,
+)
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.records import distinct_codes
 from discreet.data.table import Weights
 from discreet.data.tabulate import tabulate
 from discreet.errors import InputError
 from discreet.io import bundle, writing
-from discreet.jobs.job import hierarchy_file
+from discreet.jobs.job import hierarchy_file, read_statuses, read_waivers
 
 
 @click.command("tabulate")
@@ -60,19 +69,10 @@ from discreet.jobs.job import hierarchy_file
 def tabulate_command(
     data: Path,
     dimensions: tuple[str, ...],
-    response: str | None,
-    contributor: str | None,
-    holding: str | None,
-    weight: str | None,
-    weights: Weights,
-    request: str | None,
     extra: tuple[str, ...],
-    top: int,
-    contributions: bool | None,
-    store_empty: bool,
     ignore_zeros: bool,
-    unknown: str,
     out: Path,
+    **options: Any,
 ) -> None:
     """Tabulate records into cells with all their totals."""
     columns = [text.partition("=")[0] for text in dimensions]
@@ -82,18 +82,9 @@ def tabulate_command(
     table = tabulate(
         data,
         dict(_dimension(data, text) for text in dimensions),
-        response,
-        contributor=contributor,
-        holding=holding,
-        weight=weight,
-        weights=weights,
-        top=top,
-        request=request,
         extra=list(extra),
         count_zeros=not ignore_zeros,
-        unknown=unknown,
-        contributions=contributions,
-        store_empty=store_empty,
+        **options,
     )
     with writing(out) as draft:
         bundle.write_table(table, draft)
@@ -112,3 +103,53 @@ def _dimension(data: Path, text: str) -> tuple[str, Hierarchy | None]:
             raise InputError(f"--by {text}: write the widths of the levels as digits:3,1,1.") from None
         return column, Hierarchy.from_levels(sorted(distinct_codes(data, [column])[column]), widths)
     return column, hierarchy_file(Path(source))
+
+
+@click.command("assess")
+@click.argument("table", type=ExistingFile)
+@click.option("--rule", "rules", multiple=True, metavar="RULE", help="E.g. P(10); repeat for more.")
+@click.option("--cost", default="value", show_default=True, help="Cost of suppressing a cell; see `discreet rules`.")
+@boundary_option
+@click.option(
+    "--prior",
+    type=Number(0, 100, min_open=True),
+    metavar="PERCENT",
+    help="Every reader knows each value of the tables to within this; default: only that it is not negative.",
+)
+@click.option(
+    "--margin",
+    type=Number(0),
+    default=20.0,
+    show_default=True,
+    help="Protection of cells made primary by hand, in percent.",
+)
+@click.option(
+    "--statuses", type=ExistingFile, help="CSV cell,status[,reason]: primary, free, published or suppressed by hand."
+)
+@click.option("--waivers", type=ExistingFile, help="CSV respondent or respondent,cell: consents to publication.")
+@click.option(
+    "--zeros",
+    type=click.Choice(get_args(Zeros)),
+    help="Whether zeros stay published, or may be suppressed to protect others.",
+)
+@click.option("--out", type=NewFile(*PROBLEMS), required=True, help="Problem to write (.discreet, .jj or .jj.gz).")
+def assess_command(
+    table: Path,
+    rules: tuple[str, ...],
+    statuses: Path | None,
+    waivers: Path | None,
+    out: Path,
+    **options: Any,
+) -> None:
+    """Find the sensitive cells of a tabulated table."""
+    if not rules and not statuses:
+        raise click.UsageError("No cell would be sensitive: give --rule, --statuses or both.")
+    problem = assess(
+        bundle.read_table(table),
+        rules,
+        statuses=read_statuses(statuses) if statuses else None,
+        waivers=read_waivers(waivers) if waivers else (),
+        **options,
+    )
+    write_new_problem(problem, out)
+    console.print(f"{len(problem.primaries):,} of {problem.table.n_listed:,} cells are sensitive")

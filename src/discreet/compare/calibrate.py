@@ -12,7 +12,8 @@ import pandas as pd
 
 from discreet.data.table import Table
 from discreet.errors import InputError, RuleError
-from discreet.report.triangle import Dot, draw, page
+from discreet.report.templates import render
+from discreet.report.triangle import Dot, draw
 from discreet.rules import Boundary, Rule, combine
 from discreet.rules.regions import Region, neighbours
 
@@ -46,11 +47,7 @@ class Calibration:
         rows = []
         for region in self.regions:
             related = neighbours(region.rules[0]) if len(region.rules) == 1 else {}
-            row = {
-                "rule": str(region),
-                "covers": related.get("covers", ""),
-                "covered by": related.get("covered by", ""),
-            }
+            row = {"rule": str(region), **{name: related.get(name, "") for name in ("covers", "covered by")}}
             row["notes"] = "; ".join(f"{k} {v}" for k, v in related.items() if not k.startswith("cover"))
             rows.append(row | ({"sensitive cells": counted[str(region)]} if counted else {}))
         return pd.DataFrame(rows)
@@ -61,7 +58,15 @@ class Calibration:
 
     def html(self, title: str = "Rules compared") -> str:
         """The triangle and tables of the rules as one page."""
-        return page(title, self.svg(), self.frame(), self.covers(), self.cells is not None)
+        return render(
+            "calibrate.html.j2",
+            room="compare",
+            title=title,
+            svg=self.svg(),
+            covers=self.covers(),
+            rows=self.frame().to_dict("records"),
+            cells=self.cells is not None,
+        )
 
     def write(self, path: str | Path, title: str = "") -> None:
         """Write the drawing (``.svg``) or the page (``.html``)."""

@@ -23,6 +23,12 @@ from discreet.rules import Boundary, Rule
 # Share of the sensitive cells below which a change is ranked last: it changes the table for too little.
 MIN_REMOVED_SHARE = 0.02
 
+# Columns of advice that are members of a step.
+EFFECTS = (
+    *("sensitive_before", "sensitive_after", "removed", "cells_before", "cells_after"),
+    *("detail_lost", "detail_lost_so_far"),
+)
+
 # Called with by= and recode=, e.g. partial(tabulate, "survey.csv", response="turnover").
 Tabulation = Callable[..., Table]
 
@@ -69,7 +75,7 @@ class Advice:
             raise InputError(f"There is a 'sequence' and a list of 'single' changes, not {which!r}.")
         steps: tuple[Step, ...] = getattr(self, which)
         rows = [_row(i, step) for i, step in enumerate(steps, start=1)]
-        return pd.DataFrame(rows, columns=list(_row(0, _EMPTY_STEP)))
+        return pd.DataFrame(rows, columns=["step", "dimension", "kind", "codes", "into", *EFFECTS])
 
 
 def apply(advice: Advice, steps: int | None = None, *, single: int | None = None) -> Design:
@@ -215,17 +221,8 @@ def _row(number: int, step: Step) -> dict[str, Any]:
         "kind": change.kind,
         "codes": ", ".join(change.into),
         "into": ", ".join(dict.fromkeys(change.into.values())),
-        "sensitive_before": step.sensitive_before,
-        "sensitive_after": step.sensitive_after,
-        "removed": step.removed,
-        "cells_before": step.cells_before,
-        "cells_after": step.cells_after,
-        "detail_lost": step.detail_lost,
-        "detail_lost_so_far": step.detail_lost_so_far,
+        **{name: getattr(step, name) for name in EFFECTS},
     }
-
-
-_EMPTY_STEP = Step(Change("", "", {}, ""), 0, 0, 0, 0, 0.0, 0.0)
 
 
 def _kept_codes(table: Table, keep: Mapping[str, Collection[str] | None], cells: Iterable[Any]) -> dict[str, set[str]]:

@@ -18,9 +18,8 @@ from discreet.protection import Protection
 from discreet.report.words import plural
 from discreet.rules import parse_rules
 
-ATTACK_TIME_SHARE = (
-    0.1  # of the time spent so far, for the quick attacks together, so that they do not dominate the job
-)
+# Of the time spent so far, for the quick attacks together, so that they do not dominate the job.
+ATTACK_TIME_SHARE = 0.1
 MIN_ATTACK_SECONDS = 2.0  # for the quick attacks together; most finish in this time on small tables
 
 

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from math import inf
 from pathlib import Path
-from types import TracebackType
 from typing import final
 
 import numpy as np
@@ -61,7 +60,7 @@ class Checkpoint:
     def __enter__(self) -> Checkpoint:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, at: object) -> None:
         self._write()
         if error is not None and self._written:
             self.say(f"the latest pattern is in {self.path}; another run can continue from it")

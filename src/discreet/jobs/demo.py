@@ -40,18 +40,20 @@ formats = ["csv", "xlsx", "parquet"]
 
 def write_demo(folder: Path, seed: int = 1) -> Path:
     """Write survey, hierarchies and job file; return the job file."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"Cannot make the folder {folder}: {error.strerror}.") from None
+    make_folder(folder)
     survey = business_survey(seed)
     with writing(folder / "survey.csv", public=True) as draft:  # the data are synthetic
         survey.records.to_csv(draft, index=False)
-    for name, text in (
-        ("industry.hrc", survey.industry.to_hrc()),
-        ("region.hrc", survey.region.to_hrc()),
-        ("job.toml", JOB),
-    ):
+    texts = {"industry.hrc": survey.industry.to_hrc(), "region.hrc": survey.region.to_hrc(), "job.toml": JOB}
+    for name, text in texts.items():
         with writing(folder / name, public=True) as draft:
             draft.write_text(text, encoding="utf-8")
     return folder / "job.toml"
+
+
+def make_folder(path: Path) -> Path:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"Cannot make the folder {path}: {error.strerror}.") from None
+    return path

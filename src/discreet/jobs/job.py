@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Executor
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -36,7 +37,7 @@ from discreet.jobs.attacks import try_attacks
 from discreet.jobs.checkpoint import Checkpoint
 from discreet.jobs.job_file import SHAREABLE, Dimension, Job, is_public
 from discreet.jobs.job_file import read_job as read_job
-from discreet.level import LevelInForce, level_of
+from discreet.level import Level, LevelInForce, level_of
 from discreet.methods import protect
 from discreet.problem import Problem
 from discreet.progress import Budget, Progress, Silent
@@ -139,6 +140,23 @@ def _protect(
         found = "safe" if respondents.passed else f"{len(respondents.respondents):,} exposed"
         say(f"audited {respondents.targets:,} respondents who need protection: {found}")
     return protection, checked, respondents
+
+
+def audited(
+    problem: Problem,
+    protection: Protection,
+    level: Level | None,
+    *,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    **options: bool | None,
+) -> tuple[Audit, LevelInForce, RespondentAudit | None]:
+    """The audit with its ``options``, the level in force, and the audit of respondents, None at the level of cells."""
+    checked = audit(problem, protection, executor=executor, progress=progress, **options)  # type: ignore[arg-type]
+    in_force, respondents = level_of(problem, protection.only_suppresses, level), None
+    if in_force.covers_respondents:
+        respondents = audit_respondents(problem, protection, executor=executor, progress=progress)
+    return checked, in_force, respondents
 
 
 def make_table(
@@ -425,16 +443,19 @@ def write_json(content: Mapping[str, Any], path: Path) -> None:
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def write_together(files: Mapping[Path, Callable[[Path], None]], public: Collection[Path] = ()) -> None:
+def write_together(files: Mapping[Path | None, Callable[[Path], None]], public: Collection[Path] = ()) -> list[Path]:
     """Write all files or none: all drafts are complete before the first replaces a file, which Ctrl-C cannot interrupt.
 
-    Only their owner can read them, except those that are ``public``.
+    Only their owner can read them, except those that are ``public``. A path that is None, of an output that was not
+    requested, is left out. Returns the paths written.
     """
+    requested = {path: write for path, write in files.items() if path is not None}
     with ExitStack() as drafts:
-        for path, write in files.items():
+        for path, write in requested.items():
             write(drafts.enter_context(writing(path, public=path in public)))
         with signals_ignored():
             drafts.close()
+    return list(requested)
 
 
 def _write(job: Job, result: Result) -> Result:
@@ -458,6 +479,8 @@ def _write(job: Job, result: Result) -> Result:
             draft, problem, protection, checked, respondents, title=job.title, **_release_options(job)
         )
         writers |= {name: lambda draft: write_release(release, draft) for name in job.writes() if name not in writers}
-    files = {job.folder / name: writers[name] for name in job.writes() if name in writers}
-    write_together(files, public=[file for file in files if is_public(file)])
-    return replace(result, files=tuple(files))
+    files: dict[Path | None, Callable[[Path], None]] = {
+        job.folder / name: writers[name] for name in job.writes() if name in writers
+    }
+    written = write_together(files, public=[job.folder / name for name in writers if is_public(Path(name))])
+    return replace(result, files=tuple(written))

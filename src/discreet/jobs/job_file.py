@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
 from math import inf
@@ -196,29 +197,50 @@ def read_job(path: str | Path) -> Job:
     """The job described in a TOML file. All entries are checked before any data are read."""
     path = Path(path)
     raw = _toml(path)
+    with _naming(path):
+        job = _job(path, raw)
+    with _naming(job.path):  # all errors that can be found without reading the data
+        _check_dimensions(job)
+        _check_choices(job)
+        _check_rules(job)
+        _check_protection(job)
+        _check_outputs(job)
+        _check_numbers(job)
+        _check_files(job)
+    return job
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Errors about entries begin with the name of the job file."""
+    try:
+        yield
+    except (JobError, RuleError) as error:
+        raise JobError(f"{path}: {error}", error.offenders) from None
+
+
+def _job(path: Path, raw: Mapping[str, Any]) -> Job:
     known = ["title", "data", "table", "dimensions", "tables", "rules", "protect", "output"]
-    _check_keys(path, "the file", raw, known)
+    _check_keys("the file", raw, known)
     if ("data" in raw) == ("table" in raw):
-        raise JobError(f"{path}: give either [data] (records to tabulate) or [table] (a finished table).")
-    dimensions = _section(path, raw, "dimensions")
+        raise JobError("give either [data] (records to tabulate) or [table] (a finished table).")
+    dimensions = _section(raw, "dimensions")
     if not dimensions:
-        raise JobError(f"{path}: list at least one dimension, e.g. [dimensions.region].")
+        raise JobError("list at least one dimension, e.g. [dimensions.region].")
     for name, entry in dimensions.items():
         if not isinstance(entry, dict):
-            raise JobError(f"{path}: dimension {name!r} is a section: write [dimensions.{name}].")
-    job = Job(
+            raise JobError(f"dimension {name!r} is a section: write [dimensions.{name}].")
+    return Job(
         path=path.resolve(),
-        title=_typed(path, "title", raw.get("title", path.stem), str),
-        dimensions={name: _build(path, f"dimensions.{name}", entry, Dimension) for name, entry in dimensions.items()},
-        rules=_build(path, "rules", _section(path, raw, "rules"), Rules),
-        data=_build(path, "data", _section(path, raw, "data"), Data) if "data" in raw else None,
-        table=_build(path, "table", _section(path, raw, "table"), Finished) if "table" in raw else None,
-        tables=_typed(path, "tables", raw["tables"], list[list[str]]) if "tables" in raw else None,
-        protect=_build(path, "protect", _section(path, raw, "protect"), Protect),
-        output=_build(path, "output", _section(path, raw, "output"), Output),
+        title=_typed("title", raw.get("title", path.stem), str),
+        dimensions={name: _build(f"dimensions.{name}", entry, Dimension) for name, entry in dimensions.items()},
+        rules=_build("rules", _section(raw, "rules"), Rules),
+        data=_build("data", _section(raw, "data"), Data) if "data" in raw else None,
+        table=_build("table", _section(raw, "table"), Finished) if "table" in raw else None,
+        tables=_typed("tables", raw["tables"], list[list[str]]) if "tables" in raw else None,
+        protect=_build("protect", _section(raw, "protect"), Protect),
+        output=_build("output", _section(raw, "output"), Output),
     )
-    _check(job)
-    return job
 
 
 def _toml(path: Path) -> dict[str, Any]:
@@ -240,88 +262,53 @@ def _toml(path: Path) -> dict[str, Any]:
         raise JobError(f"{path} has entries that are nested too deeply to be read.") from None
 
 
-def _check(job: Job) -> None:
-    """Refuse all errors that can be found without reading the data."""
-    _check_dimensions(job)
-    _check_choices(job)
-    _check_rules(job)
-    _check_method(job)
-    _check_level(job)
-    _check_outputs(job)
-    _check_numbers(job)
-    _check_files(job)
-
-
 def _check_dimensions(job: Job) -> None:
-    path = job.path
     for name, dimension in job.dimensions.items():
         sources = [entry for entry in ("hierarchy", "levels", "columns") if getattr(dimension, entry) is not None]
         if len(sources) > 1:
-            raise JobError(f"{path}: dimension {name!r} has both {sources[0]} and {sources[1]}: give one.")
+            raise JobError(f"dimension {name!r} has both {sources[0]} and {sources[1]}: give one.")
         if dimension.also and not dimension.hierarchy:
-            raise JobError(f"{path}: dimension {name!r} has further groupings (also) but no hierarchy.")
+            raise JobError(f"dimension {name!r} has further groupings (also) but no hierarchy.")
         if job.table is not None and (dimension.levels or dimension.columns):
-            raise JobError(f"{path}: dimension {name!r} of a finished table needs a hierarchy file.")
+            raise JobError(f"dimension {name!r} of a finished table needs a hierarchy file.")
         if dimension.recode is not None and (dimension.hierarchy is None or job.table is not None):
-            raise JobError(
-                f"{path}: dimension {name!r}: 'recode' goes with [data] and a hierarchy file of the new codes."
-            )
+            raise JobError(f"dimension {name!r}: 'recode' goes with [data] and a hierarchy file of the new codes.")
     _check_separate(job)
     for by in job.tables or []:
         unknown = [name for name in by if name not in job.dimensions]
         if unknown:
-            raise JobError(f"{path}: 'tables' names dimensions that are not listed: {some(unknown)}.", unknown)
+            raise JobError(f"'tables' names dimensions that are not listed: {some(unknown)}.", unknown)
         if not by or len(set(by)) < len(by):
-            raise JobError(f"{path}: each of 'tables' names one or more dimensions, each of them once.")
+            raise JobError("each of 'tables' names one or more dimensions, each of them once.")
     if job.tables and job.table is not None:
-        raise JobError(f"{path}: 'tables' goes with [data].")
+        raise JobError("'tables' goes with [data].")
 
 
 def _check_rules(job: Job) -> None:
-    path = job.path
     if not job.rules.sensitive and not job.rules.statuses:
-        raise JobError(
-            f"{path}: nothing would be protected. List rules under 'sensitive', or statuses of single cells."
-        )
-    try:
-        rules = parse_rules(job.rules.sensitive)
-        if any(rule.depth > MAX_RULE_DEPTH for rule in rules):
-            raise RuleError(f"a rule uses more than {MAX_RULE_DEPTH} contributions to a cell.")
-        if job.data is not None and not job.data.count_zeros and any(isinstance(rule, Zero) for rule in rules):
-            raise RuleError("rule ZERO is about contributors of zero: leave out count_zeros = false.")
-    except RuleError as error:
-        raise JobError(f"{path}: {error}", error.offenders) from None
+        raise JobError("nothing would be protected. List rules under 'sensitive', or statuses of single cells.")
+    rules = parse_rules(job.rules.sensitive)
+    if any(rule.depth > MAX_RULE_DEPTH for rule in rules):
+        raise JobError(f"a rule uses more than {MAX_RULE_DEPTH} contributions to a cell.")
+    if job.data is not None and not job.data.count_zeros and any(isinstance(rule, Zero) for rule in rules):
+        raise JobError("rule ZERO is about contributors of zero: leave out count_zeros = false.")
 
 
-def _check_method(job: Job) -> None:
-    path = job.path
+def _check_protection(job: Job) -> None:
     if job.protect.method not in METHODS:
-        raise JobError(f"{path}: there is no method {job.protect.method!r}. Choose from {some(list(METHODS), 20)}.")
-    try:
-        job.method()
-    except RuleError as error:
-        raise JobError(f"{path}: {error}", error.offenders) from None
+        raise JobError(f"there is no method {job.protect.method!r}. Choose from {some(list(METHODS), 20)}.")
+    job.method()  # refuses wrong options
     if job.protect.method not in SUPPRESSION:
         for entry, is_set in (("checkpoint", job.protect.checkpoint), ("level", job.level == "contributions")):
             if is_set:
-                raise JobError(
-                    f"{path}: {entry} is for suppression; the method {job.protect.method!r} suppresses no cells."
-                )
-
-
-def _check_level(job: Job) -> None:
-    path = job.path
-    if job.level != "contributions":
-        return
-    try:
-        measures_of_rules(job.rules.sensitive)
-    except RuleError as error:
-        raise JobError(f"{path}: {error}", error.offenders) from None
-    if not job.has_finest_table:
-        raise JobError(
-            f"{path}: at the level of contributions one of 'tables' must have all dimensions of the others. Otherwise the "
-            "contributions in different tables cannot be matched."
-        )
+                raise JobError(f"{entry} is for suppression; the method {job.protect.method!r} suppresses no cells.")
+    if job.level == "contributions":
+        measures_of_rules(job.rules.sensitive)  # refuses rules without such a measure
+        if not job.has_finest_table:
+            raise JobError(
+                "at the level of contributions one of 'tables' must have all dimensions of the others. Otherwise the "
+                "contributions in different tables cannot be matched."
+            )
 
 
 def _check_choices(job: Job) -> None:
@@ -335,73 +322,66 @@ def _check_choices(job: Job) -> None:
     ]
     for entry, value, allowed in choices:
         if value is not None and value not in allowed:
-            raise JobError(f"{job.path}: {entry} is {' or '.join(map(repr, allowed))}, not {value!r}.")
+            raise JobError(f"{entry} is {' or '.join(map(repr, allowed))}, not {value!r}.")
 
 
 def _check_outputs(job: Job) -> None:
-    path = job.path
     writable = [suffix[1:] for suffix, module in FORMATS.items() if hasattr(module, "write_release")]
     unknown = [name for name in job.output.formats if name not in writable]
     if unknown:
-        raise JobError(f"{path}: cannot write releases as {some(unknown)}. Choose from {some(writable, 9)}.", unknown)
+        raise JobError(f"cannot write releases as {some(unknown)}. Choose from {some(writable, 9)}.", unknown)
     attacks, known = job.output.attacks, [*ATTACK_SETS, *ATTACKS]
     unknown = [name for name in attacks if name not in known]
     if unknown:
-        raise JobError(f"{path}: there is no attack {some(unknown)}. Choose from {some(known, 20)}.", unknown)
+        raise JobError(f"there is no attack {some(unknown)}. Choose from {some(known, 20)}.", unknown)
     if len(attacks) > 1 and not set(attacks).isdisjoint(ATTACK_SETS):
-        raise JobError(f"{path}: attacks are a list of names, or one of {some(ATTACK_SETS)} alone.", attacks)
+        raise JobError(f"attacks are a list of names, or one of {some(ATTACK_SETS)} alone.", attacks)
 
 
 def _check_files(job: Job) -> None:
-    path = job.path
     reads = {entry: file for file, entry in job.reads().items()}
     others = {"output.folder": job.output.folder, "protect.checkpoint": job.protect.checkpoint or ""}
     for entry, name in {**reads, **others}.items():
         if "\0" in name:
-            raise JobError(f"{path}: {entry} has a NUL character, which no file name can have.", [entry])
+            raise JobError(f"{entry} has a NUL character, which no file name can have.", [entry])
     written = [(job.folder / name).resolve() for name in job.writes()]
-    for file, entry in job.reads().items():
-        if not job.resolve(file).is_file():
-            raise JobError(f"{path}: there is no file {file!r} for {entry}.", [file])
-        if job.resolve(file).resolve() in written:
-            raise JobError(f"{path}: the job would overwrite {file!r}, its {entry}. Choose another output folder.")
+    for name, entry in job.reads().items():
+        if not job.resolve(name).is_file():
+            raise JobError(f"there is no file {name!r} for {entry}.", [name])
+        if job.resolve(name).resolve() in written:
+            raise JobError(f"the job would overwrite {name!r}, its {entry}. Choose another output folder.")
     folders = [file.name for file in written if file.is_dir()]
     if folders:
-        raise JobError(f"{path}: there is a folder {folders[0]!r} in {job.folder} in place of a file.", folders)
+        raise JobError(f"there is a folder {folders[0]!r} in {job.folder} in place of a file.", folders)
     if job.protect.checkpoint is not None:
-        _check_checkpoint(job, job.resolve(job.protect.checkpoint).resolve(), written)
+        file = job.resolve(job.protect.checkpoint).resolve()
+        taken = [job.path, *written, *(job.resolve(name).resolve() for name in job.reads())]
+        if file in taken or file.is_dir():
+            raise JobError("protect.checkpoint must be a file of its own.", [job.protect.checkpoint])
+        if not file.parent.is_dir() and file.parent != job.folder.resolve():
+            raise JobError(f"there is no folder {str(file.parent)!r} for protect.checkpoint.", [file.parent])
     try:
         job.folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise JobError(f"{path}: cannot make the output folder {job.folder}: {error.strerror}.") from None
-
-
-def _check_checkpoint(job: Job, file: Path, written: list[Path]) -> None:
-    taken = [job.path, *written, *(job.resolve(name).resolve() for name in job.reads())]
-    if file in taken or file.is_dir():
-        raise JobError(f"{job.path}: protect.checkpoint must be a file of its own.", [job.protect.checkpoint])
-    if not file.parent.is_dir() and file.parent != job.folder.resolve():
-        raise JobError(f"{job.path}: there is no folder {str(file.parent)!r} for protect.checkpoint.", [file.parent])
+        raise JobError(f"cannot make the output folder {job.folder}: {error.strerror}.") from None
 
 
 def _check_separate(job: Job) -> None:
     names = [name for name, dimension in job.dimensions.items() if dimension.separate]
     if names and job.table is not None:
         raise JobError(
-            f"{job.path}: 'separate' goes with [data]. In a finished table leave the totals out and set unpublished_totals."
+            "'separate' goes with [data]. In a finished table leave the totals out and set unpublished_totals."
         )
     if len(names) > 1 and job.tables:
-        raise JobError(f"{job.path}: of linked tables, one dimension can be separate, not {some(names)}.", names)
+        raise JobError(f"of linked tables, one dimension can be separate, not {some(names)}.", names)
     if len(names) == len(job.dimensions):
-        raise JobError(f"{job.path}: all dimensions are separate, so that nothing adds up. Leave one of them together.")
+        raise JobError("all dimensions are separate, so that nothing adds up. Leave one of them together.")
 
 
 def _check_numbers(job: Job) -> None:
     def require(holds: bool, entry: str, condition: str) -> None:
         if not holds:
-            raise JobError(
-                f"{job.path}: {entry} must be {condition}.", [entry]
-            )  # without its value: prior is confidential
+            raise JobError(f"{entry} must be {condition}.", [entry])  # without its value: prior is confidential
 
     require(job.rules.prior is None or 0 < job.rules.prior <= 100, "rules.prior", "a percentage above 0 and up to 100")
     require(0 <= job.rules.margin < inf, "rules.margin", "a percentage, 0 or more")
@@ -413,34 +393,34 @@ def _check_numbers(job: Job) -> None:
     require(abs(job.output.decimals or 0) <= MAX_DECIMALS, "output.decimals", f"{MAX_DECIMALS} at most")
 
 
-def _section(path: Path, raw: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _section(raw: Mapping[str, Any], name: str) -> dict[str, Any]:
     entry = raw.get(name, {})
     if not isinstance(entry, dict):
-        raise JobError(f"{path}: {name!r} is a section: write [{name}].")
+        raise JobError(f"{name!r} is a section: write [{name}].")
     return entry
 
 
-def _check_keys(path: Path, where: str, entry: Mapping[str, Any], known: list[str]) -> None:
+def _check_keys(where: str, entry: Mapping[str, Any], known: list[str]) -> None:
     for key in entry:
         if key not in known:
             similar = get_close_matches(key, known, n=1)
             hint = f" Did you mean {similar[0]!r}?" if similar else f" Known are {some(known, 12)}."
-            raise JobError(f"{path}: {where} has an unknown entry {key!r}.{hint}", [key])
+            raise JobError(f"{where} has an unknown entry {key!r}.{hint}", [key])
 
 
-def _build(path: Path, where: str, entry: Mapping[str, Any], cls: type[Any]) -> Any:
+def _build(where: str, entry: Mapping[str, Any], cls: type[Any]) -> Any:
     """An object of a section, after a check of its keys and of the types of its values."""
     hints = get_type_hints(cls)
-    _check_keys(path, f"[{where}]", entry, list(hints))
+    _check_keys(f"[{where}]", entry, list(hints))
     missing = [
         f.name for f in fields(cls) if f.name not in entry and f.default is MISSING and f.default_factory is MISSING
     ]
     if missing:
-        raise JobError(f"{path}: [{where}] needs an entry {missing[0]!r}.", missing)
-    return cls(**{key: _typed(path, f"{where}.{key}", value, hints[key]) for key, value in entry.items()})
+        raise JobError(f"[{where}] needs an entry {missing[0]!r}.", missing)
+    return cls(**{key: _typed(f"{where}.{key}", value, hints[key]) for key, value in entry.items()})
 
 
-def _typed(path: Path, where: str, value: Any, hint: Any, list_hint: Any = None) -> Any:
+def _typed(where: str, value: Any, hint: Any, list_hint: Any = None) -> Any:
     """The value if it has the type ``hint``; ``list_hint`` is the type of the list that it is in, for the message."""
     if isinstance(hint, UnionType):
         hint = next(option for option in get_args(hint) if option is not NoneType)
@@ -448,10 +428,10 @@ def _typed(path: Path, where: str, value: Any, hint: Any, list_hint: Any = None)
         hint = dict  # values of any type
     if get_origin(hint) is list:
         if isinstance(value, list):
-            return [_typed(path, where, item, get_args(hint)[0], hint) for item in value]
+            return [_typed(where, item, get_args(hint)[0], hint) for item in value]
         hint = list_hint or hint
     elif isinstance(value, int) and abs(value) >= INTEGER_LIMIT:
-        raise JobError(f"{path}: {where} is too large a number.", [where])
+        raise JobError(f"{where} is too large a number.", [where])
     elif hint is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     elif isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
@@ -460,4 +440,4 @@ def _typed(path: Path, where: str, value: Any, hint: Any, list_hint: Any = None)
     expected = names.get(hint, "")
     if get_args(hint):
         expected = "a list like " + ('[["a", "b"]]' if get_origin(get_args(hint)[0]) else "[…]")
-    raise JobError(f"{path}: {where} must be {expected}.", [where])
+    raise JobError(f"{where} must be {expected}.", [where])

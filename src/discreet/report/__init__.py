@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Concatenate, ParamSpec
 
 from discreet.attacks import LabReport
 from discreet.attacks.limitations import limitations
@@ -25,24 +26,9 @@ from discreet.report.templates import render
 
 __all__ = ["render_report", "render_shareable", "write_report", "write_shareable"]
 
+_Content = ParamSpec("_Content")
+
 REPORT_TITLE = "Disclosure control report"
-
-
-def write_report(
-    path: str | Path,
-    problem: Problem,
-    protection: Protection,
-    audit: Audit,
-    respondents: RespondentAudit | None = None,
-    *,
-    title: str = REPORT_TITLE,
-    settings: Mapping[str, str] = {},
-    lab: LabReport | None = None,
-) -> None:
-    """Write the internal report. Confidential: it shows true values and protection levels."""
-    page = render_report(problem, protection, audit, respondents, title=title, settings=settings, lab=lab)
-    create_private(path)
-    Path(path).write_text(page, encoding="utf-8")
 
 
 def render_report(
@@ -55,7 +41,10 @@ def render_report(
     settings: Mapping[str, str] = {},
     lab: LabReport | None = None,
 ) -> str:
-    """The internal report as HTML, with the ``settings`` of the job by name and the results of attacks in ``lab``."""
+    """The internal report as HTML, with the ``settings`` of the job by name and the results of attacks in ``lab``.
+
+    Confidential: it shows true values and protection levels.
+    """
     _check(problem, protection, audit, respondents)
     closest, listed = tightest(audit), protection.listed
     return render(
@@ -85,34 +74,6 @@ def render_report(
     )
 
 
-def write_shareable(
-    path: str | Path,
-    problem: Problem,
-    protection: Protection,
-    audit: Audit,
-    respondents: RespondentAudit | None = None,
-    *,
-    title: str = REPORT_TITLE,
-    symbol: str = SYMBOL,
-    decimals: int | None = None,
-    level: Level | None = None,
-    accept_symmetric: bool = False,
-) -> None:
-    """Write the shareable report, which may be published with the release."""
-    page = render_shareable(
-        problem,
-        protection,
-        audit,
-        respondents,
-        title=title,
-        symbol=symbol,
-        decimals=decimals,
-        level=level,
-        accept_symmetric=accept_symmetric,
-    )
-    Path(path).write_text(page, encoding="utf-8")
-
-
 def render_shareable(
     problem: Problem,
     protection: Protection,
@@ -127,8 +88,8 @@ def render_shareable(
 ) -> str:
     """The shareable report as HTML. Raises NotSafeError unless the release may be published.
 
-    It is made from the release, which holds no suppressed values, and does not distinguish sensitive cells from others. The
-    conditions of the verdict are those of :func:`~discreet.promise.shareable_promise`.
+    It may be published with the release, and is made from that, which holds no suppressed values; it does not distinguish
+    sensitive cells from others. The conditions of the verdict are those of :func:`~discreet.promise.shareable_promise`.
     """
     _check(problem, protection, audit, respondents)
     release = publish(
@@ -149,6 +110,23 @@ def render_shareable(
         promise=shareable_promise(protection, respondents),
         **shareable_content(release, problem.table.dimensions, problem.rules, method, respondents is not None),
     )
+
+
+def _writer(rendered: Callable[_Content, str], *, private: bool) -> Callable[Concatenate[str | Path, _Content], None]:
+    """A function that writes a page to the path that is its first argument."""
+
+    def write(path: str | Path, *results: _Content.args, **options: _Content.kwargs) -> None:
+        """Write the page to a path; the other parameters are those of ``render_report`` or ``render_shareable``."""
+        page = rendered(*results, **options)
+        if private:
+            create_private(path)
+        Path(path).write_text(page, encoding="utf-8")
+
+    return write  # type: ignore[return-value]  # the path may also be given by name
+
+
+write_report = _writer(render_report, private=True)
+write_shareable = _writer(render_shareable, private=False)
 
 
 def _check(problem: Problem, protection: Protection, audit: Audit, respondents: RespondentAudit | None) -> None:

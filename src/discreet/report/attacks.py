@@ -12,7 +12,10 @@ from discreet.report.words import percent, plural
 
 def attacks(lab: LabReport) -> list[dict[str, Any]]:
     """One row per attack: those that were run, then those that were not."""
-    run = [_row(one.finding.attack, _outcome(one), withstood=not _succeeds(one)) for one in lab.scores]
+    run = [
+        _row(one.finding.attack, _outcome(one), withstood=not (one.finding.certain and one.compromised.any()))
+        for one in lab.scores
+    ]
     return run + [_row(name, f"Not run: {reason}.", withstood=None) for name, reason in lab.skipped.items()]
 
 
@@ -26,10 +29,6 @@ def _row(attack: str, outcome: str, withstood: bool | None) -> dict[str, Any]:
     }
 
 
-def _succeeds(one: Score) -> bool:
-    return one.finding.certain and bool(one.compromised.any())
-
-
 def _outcome(one: Score) -> str:
     exact = int(one.exact.sum())
     sentences = [f"Of {plural(len(one.row), 'cell')}, {f'{exact:,}' if exact else 'none'} found exactly."]
@@ -41,7 +40,12 @@ def _outcome(one: Score) -> str:
     elif one.sensitive.any():
         sentences.append("No sensitive cell inferred more closely than allowed.")
     if isinstance(one.finding, Replayed):
-        sentences.append(_replay_sentence(one, one.finding))
+        # For how many cells the posterior interval is narrower than required, and for how many without knowing the method.
+        before = score(one.finding.baseline(), one.truth).narrower.sum()
+        sentences.append(
+            f"The 95 % interval does not cover the required one for {one.narrower.sum():,} of {one.sensitive.sum():,} "
+            f"sensitive cells, without knowing the method for {before:,}: {one.finding.basis()}."
+        )
     if not np.isnan(one.typical):
         sentences.append(f"The median error of the estimates is {percent(one.typical)}.")
     if one.near.any():
@@ -50,13 +54,3 @@ def _outcome(one: Score) -> str:
     if one.wrong.any():
         sentences.append(f"{plural(int(one.wrong.sum()), 'claim')} wrong.")
     return " ".join(sentences)
-
-
-def _replay_sentence(one: Score, found: Replayed) -> str:
-    """For how many cells the posterior interval is narrower than required, and for how many without knowing the method."""
-    narrower, before = int(one.narrower.sum()), int(score(found.baseline(), one.truth).narrower.sum())
-    cells = f"{narrower:,} of {int(one.sensitive.sum()):,} sensitive cells"
-    return (
-        f"The 95 % interval does not cover the required one for {cells}, without knowing the method for {before:,}: "
-        f"{found.basis()}."
-    )

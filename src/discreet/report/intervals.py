@@ -22,7 +22,7 @@ BAR_RANGE_IN_LEVELS = 2.2  # bars show this multiple of the largest protection l
 
 def exposed(audit: Audit) -> Row:
     """The exposed cells, one row per cell and attacker."""
-    return _intervals(audit, np.flatnonzero(~audit.safe), MAX_EXPOSED)
+    return intervals(audit, np.flatnonzero(~audit.safe), MAX_EXPOSED)
 
 
 def tightest(audit: Audit) -> NDArray[np.intp]:
@@ -33,13 +33,8 @@ def tightest(audit: Audit) -> NDArray[np.intp]:
     return np.asarray(rows[np.lexsort((slack[rows], audit.safe[rows]))])
 
 
-def intervals(audit: Audit, closest: NDArray[np.intp]) -> Row:
-    """The audited cells, one row per cell, for the attacker with the least slack."""
-    return _intervals(audit, closest, MAX_INTERVALS)
-
-
-def _intervals(audit: Audit, rows: NDArray[np.intp], limit: int) -> Row:
-    """The rows in ascending order of slack, up to a limit."""
+def intervals(audit: Audit, rows: NDArray[np.intp], limit: int = MAX_INTERVALS) -> Row:
+    """These rows of the audit in ascending order of slack, up to a limit."""
     slack = slacks(audit)
     rows = rows[np.lexsort((slack[rows], audit.safe[rows]))]
     return {

@@ -18,11 +18,8 @@ from discreet.report.view import MARKS
 
 Row = dict[str, Any]
 
-MAX_PRIMARIES, MAX_BUSIEST, MAX_NAMES = (
-    60,
-    20,
-    6,
-)  # sensitive cells, other cells, and cells per relation that are listed
+# Sensitive cells, other cells, and cells per relation that are listed.
+MAX_PRIMARIES, MAX_BUSIEST, MAX_NAMES = 60, 20, 6
 
 
 def protecting_cells(protection: Protection, listed: list[int]) -> Row | None:

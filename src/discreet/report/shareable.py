@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.attacks.public import code_indices
 from discreet.data.hierarchy import Hierarchy
 from discreet.io.csv import release_text
 from discreet.methods import METHODS
@@ -40,9 +41,7 @@ def shareable_content(
     release: Release, dimensions: Mapping[str, Hierarchy], rules: tuple[str, ...], method: str, respondents: bool
 ) -> Row:
     """The content of the template. Of the ``rules`` it has the kinds, without parameters."""
-    codes = np.array(
-        [[hierarchy.index(code) for code in release.codes[name]] for name, hierarchy in dimensions.items()], dtype=int
-    ).reshape(len(dimensions), len(release))
+    codes = code_indices(dimensions, release.codes, len(release))
     suppressed, interval = release.suppressed, _intervals(release)
     adjusted = interval & ~suppressed
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-import pandas as pd
-
 from discreet.rules.regions import TRIANGLE, Point, Region
 
 # The hues differ for colour-blind readers, the dashes on black-and-white paper.
@@ -16,9 +14,8 @@ DASHES = ("", "9 4", "3 3", "12 3 3 3", "1 4", "6 2")
 PIXELS_PER_PERCENT = 6.2
 LEFT_MARGIN, TOP_MARGIN, BOTTOM_MARGIN = 58, 44, 56
 MAX_LABELLED_DOTS = 1000  # labels of more dots would make the file too large
-Dot = tuple[
-    float, float, bool, int, str
-]  # two shares, whether sensitive by a rule, number of cells, label of one of them
+# Two shares, whether sensitive by a rule, number of cells, label of one of them.
+Dot = tuple[float, float, bool, int, str]
 
 STYLE = """
 svg { background: #fff; font: 13px system-ui, "Segoe UI", "Liberation Sans", Arial, sans-serif; }
@@ -27,21 +24,6 @@ text { fill: #1d2733; } .soft { fill: #5a6775; } .title { font-size: 15px; font-
 .dot { fill: #5a6775; fill-opacity: .55; } .hit { fill: #000; fill-opacity: .75; }
 .many-dot { stroke: #5a6775; stroke-opacity: .55; stroke-linecap: round; }
 .many-hit { stroke: #000; stroke-opacity: .75; stroke-linecap: round; }
-"""
-
-PAGE_STYLE = """
-body {
-  margin: 0 auto; max-width: 900px; padding: 0 32px 48px; color: #1d2733;
-  font: 15px/1.5 system-ui, "Segoe UI", "Liberation Sans", Arial, sans-serif;
-}
-.banner { margin: 0 -32px 24px; padding: 9px 32px; background: #1d2733; color: #fff; font-size: 13px; }
-h1 { font-size: 26px; } svg { width: 100%; height: auto; }
-table { border-collapse: collapse; width: 100%; font-size: 13.5px; margin: 12px 0; }
-td, th { text-align: left; padding: 5px 12px 5px 0; border-bottom: 1px solid #d5dbe1; vertical-align: top; }
-td.n, th.n { text-align: right; }
-@media print {
-  body { padding: 0; } .banner { background: none; color: inherit; border: 1.5pt solid; margin: 0; padding: 4px 10px; }
-}
 """
 
 
@@ -88,21 +70,22 @@ def _axes() -> list[str]:
     return [*found, f'<text x="{x - 38:.1f}" y="{y:.1f}" text-anchor="middle" {turned}>second largest, %</text>']
 
 
-def _look(i: int) -> tuple[str, str]:
-    return COLOURS[i % len(COLOURS)], DASHES[i % len(DASHES)]
+def _stroke(i: int) -> str:
+    """The attributes of the lines of a region."""
+    dash = DASHES[i % len(DASHES)]
+    dashed = f' stroke-dasharray="{dash}"' if dash else ""
+    return f'stroke="{COLOURS[i % len(COLOURS)]}" stroke-width="2.2"{dashed}'
 
 
 def _region(region: Region, i: int, strength: float) -> str:
-    colour, dash = _look(i)
     shape, edges = "", ""
     for (a, b, c), part in zip(region.lines, region.parts(), strict=True):
         on = [point for point in part if abs(a * point[0] + b * point[1] - c) < 1e-6]
         shape += _path(part) if part else ""
         edges += _path(on).rstrip("Z") if len(on) > 1 else ""
-    dashed = f' stroke-dasharray="{dash}"' if dash else ""
     return (
-        f'<path d="{shape}" fill="{colour}" fill-opacity="{strength:.2f}"/>'
-        f'<path d="{edges}" fill="none" stroke="{colour}" stroke-width="2.2"{dashed}/>'
+        f'<path d="{shape}" fill="{COLOURS[i % len(COLOURS)]}" fill-opacity="{strength:.2f}"/>'
+        f'<path d="{edges}" fill="none" {_stroke(i)}/>'
     )
 
 
@@ -128,10 +111,8 @@ def _dots(dots: Sequence[Dot]) -> list[str]:
 def _legend(regions: Sequence[Region], dots: Sequence[Dot]) -> list[str]:
     found, y = [], TOP_MARGIN + 6
     for i, region in enumerate(regions):
-        colour, dash = _look(i)
-        dashed = f' stroke-dasharray="{dash}"' if dash else ""
         found.append(
-            f'<path d="M{LEFT_MARGIN + 12} {y}h30" stroke="{colour}" stroke-width="2.2"{dashed}/>'
+            f'<path d="M{LEFT_MARGIN + 12} {y}h30" {_stroke(i)}/>'
             f'<text x="{LEFT_MARGIN + 50}" y="{y + 4.5}">{escape(str(region))}</text>'
         )
         y += 20
@@ -144,25 +125,3 @@ def _legend(regions: Sequence[Region], dots: Sequence[Dot]) -> list[str]:
         )
         y += 20
     return found
-
-
-def page(title: str, svg: str, frame: pd.DataFrame, covers: Sequence[tuple[str, str]], cells: bool) -> str:
-    """The page with the drawing, the neighbours of every rule, and the pairs of rules of which one covers the other."""
-    content = "parameters of rules and shares of respondents" if cells else "parameters of rules"
-    head = "".join(f"<th{_right(name)}>{escape(name)}</th>" for name in frame)
-    rows = "".join(
-        "<tr>" + "".join(f"<td{_right(n)}>{escape(str(v))}</td>" for n, v in zip(frame, row, strict=True)) + "</tr>"
-        for row in frame.itertuples(index=False)
-    )
-    pairs = "".join(f"<li>{escape(a)} covers {escape(b)}" for a, b in covers) or "<li>no rule covers another"
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)} (confidential)</title>'
-        f'<style>{PAGE_STYLE}</style></head><body><div class="banner"><b>CONFIDENTIAL</b> This page shows {content}.</div>'
-        f"<h1>{escape(title)}</h1>\n{svg}<p>Cells to the right of the line of a rule are sensitive by it. One rule covers "
-        f"another if all cells that are sensitive by the other are sensitive by it.</p><ul>{pairs}</ul>\n"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></body></html>\n"
-    )
-
-
-def _right(name: str) -> str:
-    return ' class="n"' if name == "sensitive cells" else ""

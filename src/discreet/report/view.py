@@ -188,20 +188,18 @@ def suppressed_by_code(
         def sums(cells: NDArray[np.bool_], weight: FloatArray, group: NDArray[np.int64] = group) -> FloatArray:
             return np.asarray(np.bincount(group[cells], weight[cells], len(hierarchy)), dtype=np.float64)
 
-        one = np.ones(len(group))
-        n_cells, n_suppressed = sums(inside, one), sums(inside & suppressed, one)
+        weights = (np.ones(len(group)), np.zeros(len(group)) if value is None else value)
+        n_cells, total = (sums(inside, weight) for weight in weights)
+        n_suppressed, lost = (sums(inside & suppressed, weight) for weight in weights)
         for c in np.flatnonzero(n_cells).tolist():
             row = {
                 "code": hierarchy.codes[c],
                 "cells": int(n_cells[c]),
                 "suppressed": int(n_suppressed[c]),
                 "share": n_suppressed[c] / n_cells[c],
+                "value": lost[c] / total[c] if total[c] > 0 else None,
             }
             rows.setdefault(c, row)
-        if value is not None:
-            total, lost = sums(inside, value), sums(inside & suppressed, value)
-            for c in np.flatnonzero(n_cells).tolist():
-                rows[c].setdefault("value", lost[c] / total[c] if total[c] > 0 else None)
     # If not all codes can be listed, those with the largest share of cells suppressed are.
     order = sorted(rows.values(), key=lambda row: -row["share"])[:MAX_LOSSES]
     return {"dimension": name, "rows": order if len(rows) > MAX_LOSSES else list(rows.values()), "of": len(rows)}
