@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Executor
@@ -31,6 +30,7 @@ from discreet.inference.exact_numbers import format_number
 from discreet.inference.respondents.exposure_search import RespondentExposure
 from discreet.io import write_release, writing
 from discreet.io.attackers import with_attackers
+from discreet.io.csv import numbered_lines
 from discreet.io.pattern import write_pattern
 from discreet.io.rda import read_microdata
 from discreet.jobs.attacks import try_attacks
@@ -328,14 +328,7 @@ def read_recodes(job: Job) -> dict[str, dict[str, str]]:
 
 def _small_csv(path: Path, *headers: list[str]) -> list[tuple[int, list[str]]]:
     """The line number and the fields of each line after the header, which must be one of ``headers``."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file)
-            rows = [(reader.line_num, row) for row in reader if row]
-    except FileNotFoundError:
-        raise InputError(f"{path} does not exist.") from None
-    except (ValueError, csv.Error, OSError) as error:
-        raise InputError(f"{path} cannot be read: {error}.") from None
+    rows = numbered_lines(path)
     header = [name.strip() for name in rows[0][1]] if rows else []
     if header not in headers:
         raise InputError(f"{path}: the first line must be {' or '.join(repr(','.join(h)) for h in headers)}.")

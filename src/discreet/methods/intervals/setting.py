@@ -7,7 +7,6 @@ from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.data.table import digits_of
@@ -136,8 +135,7 @@ class IntervalSetting:
         self.settled, self.primary = settled[self.cells], primary[self.cells]
         self.suppressible = (treatment.suppressible & ~suppressed)[self.cells]
         self._cover = np.where(settled, 0.0, placement.cover)[:, self.cells] / self.unit
-        relations = sparse.csr_array(problem.table.relations[:, self.cells])
-        self.relations = sparse.csr_array(relations[np.diff(relations.indptr) > 0])
+        self.relations = problem.table.relations_of(self.cells)
         self.true_weight = np.where(settled, 0.0, sides.weights(problem))
         weight = self.true_weight[:, self.cells]
         weights = np.r_[weight.ravel(), problem.cost[self.cells][self.suppressible] / self.unit]
