@@ -87,9 +87,10 @@ class Problem:
             raise TableError(f"The table has {n} cells, but the columns {some(wrong)} have other lengths.", wrong)
         self._refuse(~np.isin(self.status, list(Status)), "have an unknown status")
         self._refuse(~np.isfinite(self.cost) | (self.cost < 0), "have a cost that is negative or not a number")
-        for name in _DISTANCES:
+        for name in ("lower", "upper", "sliding", "least", "smallest"):
+            kind = f"value of {name!r}" if name in ("least", "smallest") else f"{name} protection level"
             level = getattr(self, name)
-            self._refuse(~np.isfinite(level) | (level < 0), f"have a negative or infinite {_DISTANCES[name]}")
+            self._refuse(~np.isfinite(level) | (level < 0), f"have a negative or infinite {kind}")
         value = self.table.value
         tolerance = 1e-9 * np.maximum(np.abs(value), 1e-9)  # for rounding errors of bounds
         outside = ~(self.prior_lower <= value + tolerance) | ~(value - tolerance <= self.prior_upper)
@@ -258,13 +259,6 @@ class Problem:
         return replace(self, table=table, **columns, others=others)
 
 
-_DISTANCES = {
-    "lower": "lower protection level",
-    "upper": "upper protection level",
-    "sliding": "sliding protection level",
-    "least": "least width of the audit interval",
-    "smallest": "smallest possible value",
-}
 _COLUMNS = ("status", "cost", "lower", "upper", "sliding", "prior_lower", "prior_upper", "least", "smallest")
 
 
