@@ -3,59 +3,34 @@
 An attack sees a :class:`Public` view and returns a :class:`Finding`; only :func:`score` compares it with the :class:`Truth`.
 """
 
-from discreet.attacks.cycles import Cycle, Cycles, cycles
-from discreet.attacks.difference import Differenced, difference, join, merged
-from discreet.attacks.exact import Contradiction, Counts, ExactIntervals, congruent, counts, exact
-from discreet.attacks.finding import Finding, Score, Truth, score
-from discreet.attacks.fit import Fitted, fit
-from discreet.attacks.percent import PercentBound, Shrunk, bisect_p, bound_p, shrink
-from discreet.attacks.public import Public
-from discreet.attacks.recipe import Recipe
-from discreet.attacks.replay import Replayed, replay
-from discreet.attacks.run import ATTACKS, QUICK, Attack, Knowledge, LabReport, run
-from discreet.attacks.sample import Posterior, sample
-from discreet.attacks.symmetric import Recovered, recover
-from discreet.methods.safe_intervals import draw_bounds, safe_intervals
-
-__all__ = [
-    "ATTACKS",
-    "QUICK",
-    "Attack",
-    "Contradiction",
-    "Counts",
-    "Cycle",
-    "Cycles",
-    "Differenced",
-    "ExactIntervals",
-    "Finding",
-    "Fitted",
-    "Knowledge",
-    "LabReport",
-    "PercentBound",
-    "Posterior",
-    "Public",
-    "Recipe",
-    "Recovered",
-    "Replayed",
-    "Score",
-    "Shrunk",
-    "Truth",
-    "bisect_p",
-    "bound_p",
-    "congruent",
-    "counts",
-    "cycles",
-    "difference",
-    "draw_bounds",
-    "exact",
-    "fit",
-    "join",
-    "merged",
-    "recover",
-    "replay",
-    "run",
-    "safe_intervals",
-    "sample",
-    "score",
-    "shrink",
-]
+from discreet.attacks.cycles import Cycle as Cycle
+from discreet.attacks.cycles import Cycles as Cycles
+from discreet.attacks.cycles import cycles as cycles
+from discreet.attacks.difference import difference as difference
+from discreet.attacks.difference import join as join
+from discreet.attacks.difference import merged as merged
+from discreet.attacks.exact import Contradiction as Contradiction
+from discreet.attacks.exact import counts as counts
+from discreet.attacks.exact import exact as exact
+from discreet.attacks.finding import Finding as Finding
+from discreet.attacks.finding import Score as Score
+from discreet.attacks.finding import Truth as Truth
+from discreet.attacks.finding import score as score
+from discreet.attacks.fit import fit as fit
+from discreet.attacks.percent import PercentBound as PercentBound
+from discreet.attacks.percent import bisect_p as bisect_p
+from discreet.attacks.percent import bound_p as bound_p
+from discreet.attacks.percent import shrink as shrink
+from discreet.attacks.public import Public as Public
+from discreet.attacks.recipe import Recipe as Recipe
+from discreet.attacks.replay import Replayed as Replayed
+from discreet.attacks.replay import replay as replay
+from discreet.attacks.run import ATTACKS as ATTACKS
+from discreet.attacks.run import QUICK as QUICK
+from discreet.attacks.run import Knowledge as Knowledge
+from discreet.attacks.run import LabReport as LabReport
+from discreet.attacks.run import run as run
+from discreet.attacks.sample import sample as sample
+from discreet.attacks.symmetric import recover as recover
+from discreet.methods.safe_intervals import draw_bounds as draw_bounds
+from discreet.methods.safe_intervals import safe_intervals as safe_intervals
