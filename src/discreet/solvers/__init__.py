@@ -11,7 +11,8 @@ from discreet.solvers.base import Basis as Basis
 from discreet.solvers.base import Model as Model
 from discreet.solvers.base import Outcome as Outcome
 from discreet.solvers.base import Solution as Solution
-from discreet.solvers.bound import lagrangian_bound as lagrangian_bound
+from discreet.solvers.base import SolverSettings
+from discreet.solvers.base import lagrangian_bound as lagrangian_bound
 
 # The class of each solver. It is in the module with the name of the solver, which is imported when it is used.
 SOLVERS: Mapping[str, str] = {"highs": "HighsModel", "scip": "ScipModel"}
@@ -33,7 +34,7 @@ def new_model(
     ``interior``, linear programs are solved by an interior-point method without crossover: faster for large programs if no
     vertex is needed. Integer programs stop after ``solutions`` improving solutions.
     """
-    return _solver(solver)(simplex, tolerance=tolerance, seed=seed, interior=interior, solutions=solutions)
+    return _solver(solver)(SolverSettings(simplex, tolerance, seed, interior, solutions))
 
 
 def solver_name(solver: str = DEFAULT_SOLVER) -> str:

@@ -14,6 +14,8 @@ from discreet.arrays import BoolArray, FloatArray
 
 ColumnIndices = NDArray[np.integer]
 
+NEGLIGIBLE_REDUCED_COST = 1e-7  # smaller reduced costs of unbounded columns are rounding errors
+
 
 class Outcome(Enum):
     OPTIMAL = "optimal"
@@ -21,6 +23,17 @@ class Outcome(Enum):
     UNBOUNDED = "unbounded"
     STOPPED = "stopped"  # by a limit or an interrupt; primal is the best point found, if any
     FAILED = "failed"  # nothing in the solution is reliable
+
+
+@dataclass(frozen=True)
+class SolverSettings:
+    """The settings of a model, see :func:`discreet.solvers.new_model`."""
+
+    simplex: Literal["primal", "dual"]
+    tolerance: float
+    seed: int
+    interior: bool
+    solutions: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,16 +69,8 @@ class Model(Protocol):
 
     name: str
 
-    def __init__(
-        self,
-        simplex: Literal["primal", "dual"],
-        *,
-        tolerance: float,
-        seed: int,
-        interior: bool,
-        solutions: int | None,
-    ) -> None:
-        """An empty model; see :func:`discreet.solvers.new_model`."""
+    def __init__(self, settings: SolverSettings) -> None:
+        """An empty model."""
 
     def load(
         self,
@@ -107,14 +112,38 @@ class Model(Protocol):
         """Start the next solve from a basis of the same model."""
 
     def solve(
-        self,
-        time_limit: float | None = None,
-        steps: int | None = None,
-        gap: float = 0.0,
-        nodes: int | None = None,
+        self, time_limit: float | None = None, steps: int | None = None, gap: float = 0.0, nodes: int | None = None
     ) -> Solution:
         """Solve from the last basis, within limits of seconds, simplex iterations (``steps``) and branches (``nodes``) if given.
 
         An integer program counts as solved if the relative difference between its best solution and its bound is at most
         ``gap``.
         """
+
+
+def lagrangian_bound(
+    cost: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    rows: sparse.csr_array,
+    row_lower: FloatArray,
+    row_upper: FloatArray,
+    dual: FloatArray,
+) -> float:
+    """A lower bound on a program from multipliers of its rows of either sign, valid whatever the tolerance of the solver.
+
+    It is the minimum of the Lagrangian of ``cost·x``.
+    """
+    best = -np.inf
+    for multiplier in (dual, -dual):
+        least, most = np.where(np.isinf(row_upper), 0.0, -np.inf), np.where(np.isinf(row_lower), 0.0, np.inf)
+        multiplier = np.clip(multiplier, least, most)
+        reduced = cost - rows.T @ multiplier
+        end = np.where(reduced > 0, lower, upper)
+        unbounded = np.isinf(end)
+        if np.any(np.abs(reduced[unbounded]) > NEGLIGIBLE_REDUCED_COST):
+            continue
+        used = multiplier != 0
+        side = np.where(multiplier > 0, row_lower, row_upper)[used]
+        best = max(best, float(reduced[~unbounded] @ end[~unbounded]) + float(multiplier[used] @ side))
+    return best

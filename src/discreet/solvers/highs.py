@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from threading import current_thread, main_thread
-from typing import Any, Literal
+from typing import Any
 
 import highspy
 import numpy as np
 from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet.solvers.base import Basis, ColumnIndices, Outcome, Solution
+from discreet.solvers.base import Basis, ColumnIndices, Outcome, Solution, SolverSettings
 
 _STATUS = {
     highspy.HighsModelStatus.kOptimal: Outcome.OPTIMAL,
@@ -36,28 +36,19 @@ class HighsModel:
 
     name = f"HiGHS {highspy.Highs().version()}"  # type: ignore[no-untyped-call]
 
-    def __init__(
-        self,
-        simplex: Literal["primal", "dual"] = "dual",
-        *,
-        tolerance: float = 1e-9,
-        seed: int = 0,
-        interior: bool = False,
-        solutions: int | None = None,
-    ) -> None:
+    def __init__(self, settings: SolverSettings) -> None:
         self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]  # its stubs are incomplete
-        self._simplex = simplex
+        self._settings = settings
         options: dict[str, bool | int | float | str] = {
             "output_flag": False,
             "threads": 1,
-            "simplex_strategy": _STRATEGY[simplex],
-            "primal_feasibility_tolerance": tolerance,
-            "dual_feasibility_tolerance": tolerance,
-            "random_seed": seed,
-            "mip_max_improving_sols": _NO_LIMIT if solutions is None else solutions,
+            "simplex_strategy": _STRATEGY[settings.simplex],
+            "primal_feasibility_tolerance": settings.tolerance,
+            "dual_feasibility_tolerance": settings.tolerance,
+            "random_seed": settings.seed,
+            "mip_max_improving_sols": _NO_LIMIT if settings.solutions is None else settings.solutions,
         }
-        self._interior = interior
-        if interior:
+        if settings.interior:
             options |= {"solver": "ipm", "run_crossover": "off"}
         for option, setting in options.items():
             self._highs.setOptionValue(option, setting)
@@ -86,7 +77,7 @@ class HighsModel:
         self._cost, self._lower, self._upper = (np.array(column, dtype=float) for column in (cost, lower, upper))
         self._sense = 1.0
         self._is_mip = integer is not None and bool(integer.any())
-        self._highs.setOptionValue("presolve", "on" if self._is_mip or self._interior else "off")
+        self._highs.setOptionValue("presolve", "on" if self._is_mip or self._settings.interior else "off")
         self._check(self._highs.passModel(lp), "load the model")
 
     def add_rows(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
@@ -140,11 +131,7 @@ class HighsModel:
         self._check(self._highs.setBasis(start), "start from a basis")
 
     def solve(
-        self,
-        time_limit: float | None = None,
-        steps: int | None = None,
-        gap: float = 0.0,
-        nodes: int | None = None,
+        self, time_limit: float | None = None, steps: int | None = None, gap: float = 0.0, nodes: int | None = None
     ) -> Solution:
         # The time limit of HiGHS is for all solves of a model together.
         limit = np.inf if time_limit is None else self._highs.getRunTime() + max(time_limit, 0.01)
@@ -157,9 +144,11 @@ class HighsModel:
             # Solve again from scratch by the other simplex method: the usual cause is a bad basis. With bounds of 1e7 and more,
             # primal simplex sometimes reports a bounded program as unbounded.
             self._highs.clearSolver()
-            self._highs.setOptionValue("simplex_strategy", _STRATEGY["dual" if self._simplex == "primal" else "primal"])
+            self._highs.setOptionValue(
+                "simplex_strategy", _STRATEGY["dual" if self._settings.simplex == "primal" else "primal"]
+            )
             outcome, ray = self._run()
-            self._highs.setOptionValue("simplex_strategy", _STRATEGY[self._simplex])
+            self._highs.setOptionValue("simplex_strategy", _STRATEGY[self._settings.simplex])
             if outcome is Outcome.UNBOUNDED and ray is None:
                 outcome = Outcome.FAILED
         solution, info = self._highs.getSolution(), self._highs.getInfo()

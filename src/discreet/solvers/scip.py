@@ -9,7 +9,7 @@ from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import InputError
-from discreet.solvers.base import Basis, ColumnIndices, Outcome, Solution
+from discreet.solvers.base import Basis, ColumnIndices, Outcome, Solution, SolverSettings
 
 try:
     import pyscipopt
@@ -39,24 +39,16 @@ class ScipModel:
 
     name = f"SCIP {pyscipopt.Model().version()}"
 
-    def __init__(
-        self,
-        simplex: Literal["primal", "dual"] = "dual",
-        *,
-        tolerance: float = 1e-9,
-        seed: int = 0,
-        interior: bool = False,
-        solutions: int | None = None,
-    ) -> None:
+    def __init__(self, settings: SolverSettings) -> None:
         self._settings: dict[str, Any] = {
-            "randomization/randomseedshift": seed % _SEED_MODULUS,
-            "lp/initalgorithm": "b" if interior else simplex[0],
-            "numerics/feastol": max(tolerance, 1e-9),
-            "numerics/dualfeastol": max(tolerance, 1e-9),
+            "randomization/randomseedshift": settings.seed % _SEED_MODULUS,
+            "lp/initalgorithm": "b" if settings.interior else settings.simplex[0],
+            "numerics/feastol": max(settings.tolerance, 1e-9),
+            "numerics/dualfeastol": max(settings.tolerance, 1e-9),
             "parallel/maxnthreads": 1,
         }
-        if solutions is not None:
-            self._settings["limits/bestsol"] = solutions
+        if settings.solutions is not None:
+            self._settings["limits/bestsol"] = settings.solutions
         self._start: FloatArray | None = None
 
     def load(
@@ -105,11 +97,7 @@ class ScipModel:
         _no_basis()
 
     def solve(
-        self,
-        time_limit: float | None = None,
-        steps: int | None = None,
-        gap: float = 0.0,
-        nodes: int | None = None,
+        self, time_limit: float | None = None, steps: int | None = None, gap: float = 0.0, nodes: int | None = None
     ) -> Solution:
         if np.any(self._lower > self._upper) or np.any(self._row_lower > self._row_upper):
             return self._without_solution(Outcome.INFEASIBLE)
