@@ -159,16 +159,14 @@ class Audit:
 def linear_audit(
     problem: Problem,
     protection: Protection,
-    *,
-    attackers: Sequence[Attacker] | None = None,
-    cells: Sequence[int] | NDArray[np.integer] | None = None,
-    intervals: bool = True,
-    certify: bool = False,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
+    attackers: Sequence[Attacker] | None,
+    cells: Sequence[int] | NDArray[np.integer] | None,
+    intervals: bool,
+    certify: bool,
+    executor: Executor | None,
+    progress: Progress,
 ) -> Audit:
     """Audit a protection against readers who do not know whether cells are integers; see :func:`discreet.audit.audit`."""
-    progress = progress or Silent()
     if protection.problem.digest != problem.digest:
         raise TableError("The protection belongs to another problem. Audit it with the problem it was made for.")
     value = problem.table.value

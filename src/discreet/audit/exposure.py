@@ -17,7 +17,7 @@ from scipy import sparse
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
 from discreet.audit.audit import Audit
-from discreet.audit.audit import linear_audit as audit
+from discreet.audit.integer_audit import audit
 from discreet.errors import TableError
 from discreet.inference import tolerances
 from discreet.inference.bound_propagation import propagate
@@ -167,16 +167,14 @@ def exposure(
         _by_single_relations(problem, protection, attacker, row)
         for attacker, row in zip(attackers, protected, strict=True)
     ]
-    rounds = np.stack([one.round for one in found])
+    rounds = np.stack([of_attacker for of_attacker, _, _ in found])
     first = np.where(rounds == NEVER_UNPICKED, MAX_UNPICKING_ROUNDS, rounds).min(axis=0)
     # Rounding error may contradict the audit if a level is just reached; the audit decides.
     round_ = np.where(exposed & (first < MAX_UNPICKING_ROUNDS), first, NEVER_UNPICKED)
     p = np.flatnonzero(protected.any(axis=0))
-    flags = {
-        flag: np.any([getattr(one, flag) for one in found], axis=0)[p]
-        for flag in ("initially", "alone", "k_pl", "k_nv", "k_s")
-    }
+    flags = {flag: np.any([sets[flag] for _, sets, _ in found], axis=0)[p] for flag in found[0][1]}
     flags["initially"] &= round_[p] != NEVER_UNPICKED
+    down, up = np.min([assured for _, _, assured in found], axis=0)
     return Exposure(
         problem=problem,
         protection=protection.digest,
@@ -185,8 +183,8 @@ def exposure(
         fully=fully[p],
         round=round_[p],
         **flags,
-        assured_lower=(problem.table.value - np.min([one.down for one in found], axis=0))[p],
-        assured_upper=(problem.table.value + np.min([one.up for one in found], axis=0))[p],
+        assured_lower=(problem.table.value - down)[p],
+        assured_upper=(problem.table.value + up)[p],
     )
 
 
@@ -195,8 +193,9 @@ def _by_all_relations(
 ) -> tuple[BoolArray, BoolArray]:
     """E and E_f as masks of all cells, by linear programs."""
     if checked is None:
-        quick = audit(problem, protection, intervals=False, progress=progress)
-        checked = audit(problem, protection, cells=np.unique(quick.cell[~quick.safe]), progress=progress)
+        quick = audit(problem, protection, intervals=False, whole=False, progress=progress)
+        exposed_cells = np.unique(quick.cell[~quick.safe])
+        checked = audit(problem, protection, cells=exposed_cells, whole=False, progress=progress)
     else:
         fits = checked.protection == protection.digest and checked.exact
         fits = fits and checked.knowledge == tuple(attacker.digest for attacker in problem.attackers())
@@ -215,23 +214,13 @@ def _by_all_relations(
     return exposed, fully
 
 
-@dataclass(frozen=True, eq=False)
-class _SingleRelations:
-    """What one attacker infers from single relations, one entry per cell."""
-
-    round: IntArray
-    initially: BoolArray
-    alone: BoolArray
-    k_pl: BoolArray
-    k_nv: BoolArray
-    k_s: BoolArray
-    down: FloatArray  # assured deviation of a cell that is protected from this attacker; else infinite
-    up: FloatArray
-
-
 def _by_single_relations(
     problem: Problem, protection: Protection, attacker: Attacker, protected: BoolArray
-) -> _SingleRelations:
+) -> tuple[IntArray, dict[str, BoolArray], FloatArray]:
+    """What one attacker infers from single relations: the round and the sets of each cell, and its assured deviations.
+
+    The deviations down and up of cells that are not protected from this attacker are infinite.
+    """
     value = problem.table.value
     need = required_levels(problem, protection, attacker) * protected
     low, high = slacks(problem, protection, attacker)
@@ -249,23 +238,20 @@ def _by_single_relations(
     row, cell, weight = entries.row, suppressed[entries.col], entries.data
     alone = np.zeros(len(value), dtype=bool)
     alone[cell[np.bincount(row, minlength=relations.shape[0])[row] == 1]] = True
-    slack = np.minimum(need[:2], np.stack([-low, high]))
-    down, up = _assured(row, cell, weight, slack, np.stack([-low, high]))
+    assured = _assured(row, cell, weight, need[:2], np.stack([-low, high]))
     # The sum over the other protected cells of a relation, in units of the cell; the least of its relations.
     amount = np.abs(weight) * (np.abs(value) * protected)[cell]
     others = np.full(len(value), np.inf)
     np.minimum.at(others, cell, (np.bincount(row, amount, relations.shape[0])[row] - amount) / np.abs(weight))
     protection_range = np.maximum(need[0] + need[1], need[2])
-    return _SingleRelations(
-        round=round_,
-        initially=initially,
-        alone=alone & protected,
-        k_pl=_is_violated(-down, up, need) | published,
-        k_nv=protected & (np.abs(value) + need.max(axis=0) > others),
-        k_s=protected & (np.maximum(protection_range, np.abs(value)) > K_S_FACTOR * others),
-        down=np.where(protected, down, np.inf),
-        up=np.where(protected, up, np.inf),
-    )
+    flags = {
+        "initially": initially,
+        "alone": alone & protected,
+        "k_pl": _is_violated(-assured[0], assured[1], need) | published,
+        "k_nv": protected & (np.abs(value) + need.max(axis=0) > others),
+        "k_s": protected & (np.maximum(protection_range, np.abs(value)) > K_S_FACTOR * others),
+    }
+    return round_, flags, np.where(protected, assured, np.inf)
 
 
 def _is_violated(low: FloatArray, high: FloatArray, need: FloatArray) -> BoolArray:
@@ -294,10 +280,12 @@ def _unpick(
     return rounds
 
 
-def _assured(row: IntArray, cell: IntArray, weight: FloatArray, slack: FloatArray, own_slack: FloatArray) -> FloatArray:
-    """The farthest deviation of each cell, down and up, if in one relation the others stay within ``slack``: (6) and (7)."""
+def _assured(
+    row: IntArray, cell: IntArray, weight: FloatArray, levels: FloatArray, own_slack: FloatArray
+) -> FloatArray:
+    """The farthest deviation of each cell, down and up, if in one relation the others stay within levels: (6) and (7)."""
     relations = int(row.max(initial=-1)) + 1
-    size = np.abs(weight)
+    size, slack = np.abs(weight), np.minimum(levels, own_slack)
     # Cells with the same sign deviate in the opposite direction, those with the opposite sign in the same.
     terms = np.where(weight > 0, slack[:, cell], slack[::-1, cell]) * size
     sums = np.stack([np.bincount(row, side, relations)[row] for side in terms])

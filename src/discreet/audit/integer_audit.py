@@ -49,16 +49,8 @@ def audit(
     whether readers know that all cells are integers, by default true for tables of counts. Work is spread over an
     ``executor``, if there is one; the result is exactly the same.
     """
-    checked = linear_audit(
-        problem,
-        protection,
-        attackers=attackers,
-        cells=cells,
-        intervals=intervals,
-        certify=certify,
-        executor=executor,
-        progress=progress,
-    )
+    progress = progress or Silent()
+    checked = linear_audit(problem, protection, attackers, cells, intervals, certify, executor, progress)
     known = readers_know_integers(problem) if whole is None else whole
     return narrowed(checked, protection, attackers=attackers, progress=progress) if known else checked
 
