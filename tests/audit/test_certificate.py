@@ -25,7 +25,7 @@ from discreet.errors import FormatError, InputError, TableError
 from discreet.inference import exact_simplex
 from discreet.inference.deviations import Deviation, Evidence
 from discreet.inference.exact_numbers import format_number, parse_number
-from discreet.inference.exact_reach import ExtremePoints
+from discreet.inference.exact_reach import ExactReach
 from discreet.io import write_problem
 from discreet.io.pattern import write_pattern
 from discreet.methods import protect
@@ -561,7 +561,7 @@ def test_certificates_nested_without_end_are_damaged(tmp_path):
 
 def give_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """No solver finds anything, and no table is small enough for exact arithmetic."""
-    monkeypatch.setattr(ExtremePoints, "solutions", lambda *_: iter(()))
+    monkeypatch.setattr(ExactReach, "solutions", lambda *_: iter(()))
     monkeypatch.setattr(exact_simplex, "MAX_EXACT_RELATIONS", 0)
 
 
@@ -569,7 +569,7 @@ def give_up(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_where_the_solver_gives_up_exact_arithmetic_goes_on(kind, monkeypatch):
     problem, protection = case(kind, "mixed", seed=2)
     checked = audit(problem, protection)
-    monkeypatch.setattr(ExtremePoints, "solutions", lambda *_: iter(()))
+    monkeypatch.setattr(ExactReach, "solutions", lambda *_: iter(()))
     nothing = Evidence((), np.full((2, len(checked.cell)), -1))
     found = certificate(replace(checked, evidence=(nothing,)), protection)
     assert verify(found, problem, protection).passed

@@ -24,14 +24,13 @@ from discreet.inference.exact_numbers import (
     parse_number,
     simple_fraction,
 )
-from discreet.inference.exact_reach import ExtremePoints
+from discreet.inference.exact_reach import ExactReach
 from discreet.inference.exact_simplex import maximize_exactly
 from discreet.inference.rational_reconstruction import (
     exact_combinations,
     exact_deviations,
     reach_of,
     reconstruct_extreme,
-    simplest_exact_deviation,
     single_relation_bound,
 )
 from discreet.inference.rational_systems import solve
@@ -325,6 +324,10 @@ def test_what_is_no_difference_at_all_is_left_alone():
     assert simplest_exact_deviation(program, [0], np.array([1.0])) is None  # cannot move alone
 
 
+def simplest_exact_deviation(program, cells, amount):
+    return next(exact_deviations(program, cells, amount), None)
+
+
 def stake(problem: Problem) -> FloatArray:
     return np.max([problem.lower, problem.upper, problem.sliding], axis=0)
 
@@ -337,7 +340,7 @@ def test_optimal_solutions_become_exact_from_both_sides(kind, prior):
     low, high = exact_slacks(problem, protection, problem.attackers()[0])
     program, pushes = (
         ExactProgram(problem.table.relations, low, high),
-        ExtremePoints(problem.table.relations, low, high, stake(problem)),
+        ExactReach(problem.table.relations, low, high, stake(problem)),
     )
     for cell in problem.primaries.tolist():
         ends = infer(protection, cell)
@@ -362,7 +365,7 @@ def test_numbers_of_very_different_size(spread):
         low, high = exact_slacks(problem, protection, problem.attackers()[0])
         program, pushes = (
             ExactProgram(problem.table.relations, low, high),
-            ExtremePoints(problem.table.relations, low, high, stake(problem)),
+            ExactReach(problem.table.relations, low, high, stake(problem)),
         )
         for cell in problem.primaries.tolist():
             for sign in (-1, 1):
@@ -410,10 +413,10 @@ def test_weights_other_than_one():
     low, high = exact_slacks(problem, protection, problem.attackers()[0])
     program = ExactProgram(table.relations, low, high)
     for sign, end in ((-1, Fraction(4)), (1, Fraction(3, 2))):
-        primal, dual = next(iter(ExtremePoints(problem.table.relations, low, high, stake(problem)).solutions(0, sign)))
+        primal, dual = next(iter(ExactReach(problem.table.relations, low, high, stake(problem)).solutions(0, sign)))
         shown, limit = reconstruct_extreme(program, 0, sign, primal, dual)
         assert reach_of(program, shown, 0, sign) == limit.bound == end
-    _, dual = next(iter(ExtremePoints(problem.table.relations, low, high, stake(problem)).solutions(0, 1)))
+    _, dual = next(iter(ExactReach(problem.table.relations, low, high, stake(problem)).solutions(0, 1)))
     assert min(one.bound for one in exact_combinations(program, 0, 1, *dual)) == Fraction(3, 2)
 
 

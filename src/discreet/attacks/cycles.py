@@ -161,10 +161,7 @@ class _ComponentProgram:
 
 
 def proportional_groups(relations: sparse.csr_array) -> IntArray:
-    """A number per column, equal for columns in proportion in every solution of ``relations @ d == 0``; −1 if always zero.
-
-    Columns are compared in a few random solutions: those in proportion in all of them are so in every solution.
-    """
+    """A number per column, equal for columns in proportion in every solution of ``relations @ d == 0``; −1 if always zero."""
     rng = np.random.default_rng(0)
     n = relations.shape[1]
     deviations = np.zeros((n, RANDOM_DEVIATIONS))

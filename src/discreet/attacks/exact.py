@@ -1,7 +1,4 @@
-"""The exact interval of every unknown cell from public data alone, with its midpoint as estimate.
-
-Of tables of counts also by the knowledge that counts are integers.
-"""
+"""The exact interval of every unknown cell from public data alone; in tables of counts also over integer tables only."""
 
 from __future__ import annotations
 
@@ -63,10 +60,7 @@ class ReducedSystem:
         return cls(cells, rows[keep], rhs, size, digits)
 
     def solution(self, public: Public, *, integer: bool = False, progress: Progress | None = None) -> FloatArray | None:
-        """The unknown cells of some congruent table; None if no table is congruent.
-
-        Relations hold to float precision, unless the published numbers themselves do not add up as exactly.
-        """
+        """The unknown cells of some table that is congruent as exactly as published numbers add up; None if no table is."""
         n = len(self.cells)
         low, high = public.lower[self.cells], public.upper[self.cells]
         unit = 1.0 if integer else solver_unit(self.rhs, self.size, low, high)

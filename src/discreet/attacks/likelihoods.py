@@ -118,10 +118,7 @@ IMPOSSIBLE_DRAWING = Drawing(0.0, 0.0, ())
 
 @dataclass(frozen=True, repr=False)
 class PrescribedSecret(Secret):
-    """A secret that yields these numbers, one array per request of the method, and then zeros.
-
-    The announcement is drawn from ``announced`` alone.
-    """
+    """A secret that yields these numbers, one array per request, and then zeros; announcements are drawn from ``announced``."""
 
     digits: str = UNUSED_DIGITS
     numbers: tuple[FloatArray, ...] = field(default=())
@@ -215,10 +212,7 @@ def _drawing(
 def _matching_announcement(
     method: Perturbation | Adjustment, problem: Problem, public: Public
 ) -> tuple[Windows, float, float] | None:
-    """The windows under which the values of a table may be published as they were; None if there are none.
-
-    With the probability of their announcement, and a random number from which it is drawn.
-    """
+    """Windows under which values may be published as they were; the probability and a random number of their announcement."""
     numbers_of = defaultdict[Announcement, list[float]](list)
     for number in (np.arange(ANNOUNCEMENT_QUANTILES) + 0.5) / ANNOUNCEMENT_QUANTILES:
         for one in announcements(problem, method.percent, method.margin, multiple_at(float(number))):

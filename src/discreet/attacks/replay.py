@@ -182,10 +182,7 @@ class _Trial:
         self.drawing_model, self.runs_per_table, self._cache = None, MAX_RUNS_PER_TABLE, {}
 
     def probability(self, table: FloatArray) -> tuple[float, float]:
-        """The probability that a table leads to the publication, and the number of draws behind it.
-
-        Raises :class:`OutOfTime`.
-        """
+        """The probability that a table leads to the publication, and the number of draws behind it; may raise OutOfTime."""
         key = table.tobytes()
         if self.runs_per_table > 1 or self.recipe.draws_contributions or key not in self._cache:
             value = self._value.copy()

@@ -34,7 +34,7 @@ from discreet.inference.deviations import Evidence
 from discreet.inference.exact_lp import DIRECTIONS, Combination, ExactDeviation
 from discreet.inference.exact_numbers import decimal_fraction, parse_number
 from discreet.inference.exact_reach import ExactReach
-from discreet.inference.rational_reconstruction import reach_of, simplest_exact_deviation
+from discreet.inference.rational_reconstruction import exact_deviations, reach_of
 from discreet.inference.requirements import chosen_attackers, published_primaries, required_levels
 from discreet.problem import Problem
 from discreet.progress import Progress, Silent
@@ -194,8 +194,8 @@ class _Prover:
         """Table ``n`` of the evidence in exact numbers."""
         if n not in self._exact_tables:
             table = self.evidence.tables[n]
-            exact = simplest_exact_deviation(self.program, table.cells.tolist(), table.amount)
-            self._exact_tables[n] = _normalized(exact)
+            simplest_first = exact_deviations(self.program, table.cells.tolist(), table.amount)
+            self._exact_tables[n] = _normalized(next(simplest_first, None))
         return self._exact_tables[n]
 
     def _violated(self, cell: int, shown: Sequence[ExactDeviation | None]) -> list[str]:

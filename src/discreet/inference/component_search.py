@@ -16,7 +16,7 @@ from discreet.inference.congruent_tables import (
     typical_size,
     unbounded_directions,
 )
-from discreet.inference.deviations import ComponentFindings, Deviation
+from discreet.inference.deviations import ComponentFindings, Deviation, tables_in_use
 from discreet.inference.integer_system import MAX_INTEGER_SUM, IntegerSystem
 from discreet.inference.max_flow import Network, fits_integers, network, search_network
 
@@ -170,12 +170,8 @@ class _ComponentSearch:
         """The findings, with only those deviations that prove the reach of a target."""
         is_target = np.zeros(self.shown.shape, dtype=bool)
         is_target[:, self.component.targets] = True
-        shown = np.where(is_target, self.shown, -1)
-        used = np.unique(shown[shown >= 0])
-        new_number = np.full(len(self.tables) + 1, -1)  # the last entry belongs to -1
-        new_number[used] = np.arange(len(used))
-        tables = [self.tables[k] for k in used]
-        return ComponentFindings(self.reach, self.limit, tables, new_number[shown], self.starts)
+        used, shown = tables_in_use(np.where(is_target, self.shown, -1))
+        return ComponentFindings(self.reach, self.limit, [self.tables[k] for k in used], shown, self.starts)
 
     # -- many targets in one program ---------------------------------------------------------------------------
 
@@ -270,10 +266,7 @@ class _ComponentSearch:
                 self.credit(tables.nearest_reaching(column, SIGN[side], least))
 
     def _tighten_limit(self, column: int, side: int, grid: IntegerSystem, dual: FloatArray) -> None:
-        """Bound the deviation of a column by the relations times their dual values.
-
-        Any multipliers give a valid bound. They are rounded to multiples of a fraction, so that columns cancel out exactly.
-        """
+        """Bound the deviation of a column by relations times dual values, rounded to fractions so that columns cancel out."""
         c = self.component
         for denominator in MULTIPLIER_DENOMINATORS:
             multipliers = np.rint(dual * denominator)
@@ -293,9 +286,6 @@ class _ComponentSearch:
 
 
 def _units_and_slacks(stake: float, limit: float) -> list[tuple[float, float]]:
-    """Further units of the program, each with the largest slack of other cells, in the order in which they are tried.
-
-    Slacks far larger than the required deviation make the program inaccurate.
-    """
+    """Further units of the program, each with a largest slack of other cells, because far larger slacks make it inaccurate."""
     at_limit = [(limit, np.inf)] if 0 < limit < np.inf else []
     return [*at_limit, (stake, np.inf), (stake, 1e9 * stake), (stake, 1e6 * stake)] if stake > 0 else at_limit

@@ -121,10 +121,7 @@ class CongruentTables:
         return CandidateDeviation(np.zeros(len(self.low)), True, False, last.dual)
 
     def nearest_reaching(self, cell: int, sign: float, goal: float) -> CandidateDeviation:
-        """The deviation of least absolute sum that takes ``cell`` at least to ``goal``; zero if none is found.
-
-        It has few cells and simple fractions, so it can often be proven where vertices with many cells cannot.
-        """
+        """The deviation of least absolute sum that takes ``cell`` to ``goal``, mostly of few cells and easy to prove; or zero."""
         n, at = len(self.low), cell if sign > 0 else len(self.low) + cell
         slack, least = self._slack[at], np.ceil(goal * self.grid.scale) / self._unit
         zero = CandidateDeviation(np.zeros(n), True, False, np.zeros(0))
@@ -235,10 +232,7 @@ def typical_size(sizes: FloatArray) -> float:
 
 
 def solver_time_limit(rows: sparse.csr_array) -> float:
-    """Seconds after which a solver is taken to cycle.
-
-    The result is then computed in exact arithmetic instead, so it does not depend on the speed of the machine.
-    """
+    """Seconds after which a solver is taken to cycle; the result, then by exact arithmetic, does not depend on the machine."""
     return MIN_SOLVER_SECONDS + 0.005 * float(sum(rows.shape))
 
 

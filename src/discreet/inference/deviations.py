@@ -34,6 +34,12 @@ class Evidence:
         return Evidence((*self.tables, *other.tables), np.concatenate([self.shown, more], axis=1))
 
 
+def tables_in_use(shown: IntArray) -> tuple[list[int], IntArray]:
+    """The numbers of the deviations that are used, and ``shown`` with these numbered from 0."""
+    used = np.unique(shown[shown >= 0])
+    return used.tolist(), np.where(shown >= 0, np.searchsorted(used, shown), -1)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class StartingVertex:
     """A vertex that a solver visited: the deviation of the columns of one component, and the basis to restart from."""

@@ -32,7 +32,8 @@ class ExactReach:
         self, relations: sparse.csr_array, low: Sequence[Bound], high: Sequence[Bound], stake: FloatArray
     ) -> None:
         self.program = ExactProgram(relations, low, high)
-        self._extreme_points = ExtremePoints(relations, low, high, stake)
+        self.relations, self.stake = relations, stake
+        self.low, self.high = (np.array([float(bound) for bound in side]) for side in (low, high))
 
     @classmethod
     def against(cls, problem: Problem, protection: Protection, attacker: Attacker) -> ExactReach:
@@ -50,7 +51,7 @@ class ExactReach:
         """
         best = single_relation_bound(self.program, cell, sign)
         if reach_of(self.program, shown, cell, sign) < best.bound:
-            for primal, dual in self._extreme_points.solutions(cell, sign):
+            for primal, dual in self.solutions(cell, sign):
                 shown, limit = reconstruct_extreme(self.program, cell, sign, primal, dual, shown)
                 best = min(best, limit, key=lambda one: one.bound)
                 if reach_of(self.program, shown, cell, sign) >= best.bound:
@@ -72,19 +73,6 @@ class ExactReach:
                 tables.append(Deviation(np.array(list(amounts), dtype=np.int64), np.array(list(amounts.values()))))
         return reach, tables
 
-
-class ExtremePoints:
-    """Linear programs that maximize the deviation of one cell, with the multipliers that bound it: one per component.
-
-    ``stake`` is the largest protection level of each cell.
-    """
-
-    def __init__(
-        self, relations: sparse.csr_array, low: Sequence[Bound], high: Sequence[Bound], stake: FloatArray
-    ) -> None:
-        self.relations, self.stake = relations, stake
-        self.low, self.high = (np.array([float(bound) for bound in side]) for side in (low, high))
-
     @cached_property
     def _components(self) -> dict[int, _Component]:
         """The component of each cell."""
@@ -103,6 +91,8 @@ class ExtremePoints:
 
 
 class _Component:
+    """Linear programs that maximize the deviation of one cell of a component, with the multipliers that bound it."""
+
     def __init__(self, relations: sparse.csc_array, cells: IntArray, low: FloatArray, high: FloatArray) -> None:
         columns = sparse.csc_array(relations[:, cells])
         self.cells, self.low, self.high = cells, low, high

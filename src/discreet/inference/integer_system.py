@@ -61,9 +61,9 @@ class IntegerSystem:
         from small numbers only, and its result is checked: the relations must hold exactly.
         """
         largest = float(np.abs(near).max(initial=0.0))
-        if not self.is_integral or not largest * self._largest_row_sum < MAX_INTEGER_SUM:
-            return None
-        if largest >= MAX_EXACT_FLOAT_SUM:
+        if not (
+            self.is_integral and largest * self._largest_row_sum < MAX_INTEGER_SUM and largest < MAX_EXACT_FLOAT_SUM
+        ):
             return None
         rounded = np.clip(np.rint(near), self.low, self.high)
         residual = self.relations @ rounded.astype(np.int64)
@@ -104,10 +104,7 @@ class IntegerSystem:
 
 
 def _common_denominators(near: FloatArray) -> Iterator[int]:
-    """Denominators that all these numbers may have in common, for each assumed numerical error.
-
-    Vertices are fractions of the bounds that they touch, mostly simple ones.
-    """
+    """Denominators that all these numbers may have in common, mostly simple ones, for each assumed numerical error."""
     tried = [1]
     yield 1
     largest = max(1.0, float(np.abs(near).max(initial=0.0)))
@@ -162,10 +159,7 @@ def slacks_in_units(slack: FloatArray, max_unit: float | None = None) -> tuple[F
 
 
 def integer_weights(relations: sparse.csr_array) -> sparse.csr_array:
-    """The same relations with integer weights in lowest terms; those whose weights would be too large are left as they are.
-
-    Weights are read as simple fractions, so the conversion is exact.
-    """
+    """The same relations with integer weights in lowest terms, exactly; those whose weights would be too large are unchanged."""
     if np.all(np.abs(relations.data) == 1):
         return relations
     rows = sparse.csr_array(relations, copy=True)

@@ -14,7 +14,7 @@ from scipy.sparse import csgraph
 
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray, SmallIntArray
 from discreet.inference import tolerances
-from discreet.inference.deviations import ComponentFindings, Deviation
+from discreet.inference.deviations import ComponentFindings, Deviation, tables_in_use
 from discreet.inference.integer_system import SLACK_ROUNDING_TOLERANCE, slacks_in_units
 from discreet.inference.max_flow_kernel import FlowTask, maximize_flows
 
@@ -279,12 +279,9 @@ def search_network(
     share = _rounding_share(slack, bound / scale)
     unrounded = np.minimum(reach / (1 - share), slack) if share < 1 else slack
     limit = np.where(shown.farthest | (shown.reach >= bound), unrounded, slack)
-    used = np.unique(shown.by[shown.by >= 0]) if certify else np.zeros(0, dtype=np.int64)
-    number = np.full(shown.by.max(initial=-1) + 2, -1)  # the last entry belongs to -1
-    number[used] = np.arange(len(used))
-    ends = zip(begin[used].tolist(), begin[used + 1].tolist(), strict=True)
-    tables = [Deviation(column[first:end], amount[first:end]) for first, end in ends]
-    return ComponentFindings(reach, limit, tables, number[shown.by])
+    used, by = tables_in_use(shown.by if certify else np.full(shown.by.shape, -1))
+    parts = [slice(begin[k], begin[k + 1]) for k in used]
+    return ComponentFindings(reach, limit, [Deviation(column[part], amount[part]) for part in parts], by)
 
 
 def _unbounded_components(net: Network, bound: FloatArray) -> SmallIntArray:

@@ -10,9 +10,8 @@ from discreet.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
 from discreet.compiled import compiled
 
 MIN_BUFFER_SIZE = 1 << 16  # entries, so that small networks return all circulations at once
-SMALL_NETWORK = (
-    1_200  # arcs: there buffers are so small that plain Python may do the work, see :mod:`discreet.compiled`
-)
+# Arcs: up to so many, buffers are so small that plain Python may do the work, see :mod:`discreet.compiled`.
+SMALL_NETWORK = 1_200
 
 
 class ResidualNetwork(NamedTuple):
@@ -181,10 +180,7 @@ def _search_targets(
 def _deviate(
     residual: ResidualNetwork, state: FlowSearchState, task: FlowTask, k: int, side: int, aim: float
 ) -> tuple[float, bool]:
-    """A deviation of one arc by ``aim``, or the farthest one: its size, and whether it is the farthest.
-
-    It is a flow through the other arcs, from the node that the arc enters to the node that it leaves.
-    """
+    """A flow through other arcs that lets an arc deviate by ``aim``, or farthest: its size, and whether it is the farthest."""
     bound = task.bound[side, k]
     if residual.of[side, k] < 0:  # a loop deviates alone
         return bound, True

@@ -53,10 +53,7 @@ class NearestColumns:
 
 @compiled
 def _nearest(incidence: Incidence, length: FloatArray, at: int, size: int) -> IntArray:
-    """At most ``size`` columns, the nearest first (Dijkstra's algorithm).
-
-    A step from a column to another one in the same relation adds the ``length`` of the latter to the distance.
-    """
+    """At most ``size`` columns, the nearest first, by Dijkstra's algorithm; steps lead to columns in the same relation."""
     is_in = np.zeros(len(incidence.column_start) - 1, dtype=np.uint8)
     is_scanned = np.zeros(len(incidence.row_start) - 1, dtype=np.uint8)
     found = np.empty(size, dtype=np.int64)

@@ -77,10 +77,7 @@ class _Neighbourhood:
 
 
 def _neighbourhoods_of(component: Component, chosen: IntArray, size: int, divisor: int) -> list[_Neighbourhood]:
-    """Neighbourhoods of ``size`` columns that cover the chosen targets.
-
-    A neighbourhood is also used for the targets among the first 1/``divisor`` of its columns, the nearest ones.
-    """
+    """Neighbourhoods of ``size`` columns of chosen targets, also used for targets in the nearest 1/``divisor`` of the columns."""
     c, columns_near, found = component, NearestColumns(component.relations), []
     steps = np.ones(len(c.low))
     left = np.zeros(len(c.targets), dtype=bool)

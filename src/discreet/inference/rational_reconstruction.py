@@ -22,11 +22,6 @@ BOUND_VIOLATION_TOLERANCE = 1e-6  # share of a deviation that may exceed the bou
 MULTIPLIER_TOLERANCE = 1e-6  # about the accuracy of the dual values of a solver
 
 
-def simplest_exact_deviation(program: ExactProgram, cells: Sequence[int], amount: FloatArray) -> ExactDeviation | None:
-    """The simplest exact deviation near one that a solver found; None if none is found."""
-    return next(exact_deviations(program, cells, amount), None)
-
-
 def exact_deviations(program: ExactProgram, cells: Sequence[int], amount: FloatArray) -> Iterator[ExactDeviation]:
     """Exact deviations near one that a solver found, those with simple numbers first.
 

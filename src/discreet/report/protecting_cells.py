@@ -23,10 +23,7 @@ MAX_PRIMARIES, MAX_BUSIEST, MAX_NAMES = 60, 20, 6
 
 
 def protecting_cells(protection: Protection, listed: list[int]) -> Row | None:
-    """For each sensitive cell the other cells without exact value, per relation; None if there is no sensitive cell.
-
-    Two such cells protect each other if they are in the same relation. Cells that no chain of relations connects do not.
-    """
+    """For each sensitive cell the other cells without exact value, per relation; None if there is no sensitive cell."""
     problem = protection.problem
     unpublished = withheld(protection)
     primary = (problem.status == Status.PRIMARY) & unpublished

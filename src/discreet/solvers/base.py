@@ -130,10 +130,7 @@ def lagrangian_bound(
     row_upper: FloatArray,
     dual: FloatArray,
 ) -> float:
-    """A lower bound on a program from multipliers of its rows of either sign, valid whatever the tolerance of the solver.
-
-    It is the minimum of the Lagrangian of ``cost·x``.
-    """
+    """The minimum of the Lagrangian at multipliers of either sign: a bound that is valid whatever the tolerance of the solver."""
     best = -np.inf
     for multiplier in (dual, -dual):
         least, most = np.where(np.isinf(row_upper), 0.0, -np.inf), np.where(np.isinf(row_lower), 0.0, np.inf)

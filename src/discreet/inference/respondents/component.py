@@ -119,10 +119,7 @@ def _price(known: FloatArray) -> FloatArray:
 
 
 class AggregationProgram:
-    """A linear program for the sums that disclose most about a cell of one component.
-
-    Its dual values are multipliers of relations, proposed by a solver and checked exactly elsewhere.
-    """
+    """A linear program whose dual values propose the sum that discloses most about a cell; they are checked exactly elsewhere."""
 
     def __init__(self, relations: sparse.csr_array, cells: IntArray) -> None:
         self.cells = cells
