@@ -63,7 +63,9 @@ def recover(public: Public, *, tolerance: float = 1e-9) -> Recovered:
         rhs = system.rhs[here] - relations @ value
         fits[cells] = _is_feasible(relations[:, others], rhs, slack, lower[members][others], upper[members][others])
         checks[cells] = relations.shape[0]
-    parameters = {"q": _q(low[fits], high[fits])}
+    symmetric = fits & (middle != 0)
+    radius = (high - low)[symmetric] / 2 / np.abs(middle[symmetric])
+    parameters = {"q": float(radius.max()) if len(radius) else np.nan}
     low, high = (np.where(fits, middle, end) for end in (low, high))
     assumes = "intervals follow from symmetric prior bounds"
     found = (assumes, public, system.cells[claimed], low[claimed], high[claimed])
@@ -83,9 +85,3 @@ def _is_feasible(
     ends = (rhs - slack) / unit, (rhs + slack) / unit
     model.load(np.zeros(rows.shape[1]), lower / unit, upper / unit, sparse.csr_array(rows), *ends)
     return model.solve().optimal
-
-
-def _q(low: FloatArray, high: FloatArray) -> float:
-    middle = (low + high) / 2
-    nonzero = middle != 0
-    return float(((high - low)[nonzero] / 2 / np.abs(middle[nonzero])).max()) if nonzero.any() else np.nan

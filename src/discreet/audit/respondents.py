@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 
 import pandas as pd
 
@@ -81,54 +82,44 @@ def audit_respondents(
     for measure in sensitivity_measures(problem):
         found = Insiders(problem, measure).targets()
         targets |= set(found)
-        chunks = in_chunks(problem, protection.suppressed, measure, found)
-        for worst, solved in search_chunks(chunks, RespondentChunk.worst, executor, progress or Silent()):
-            exposed += worst
-            programs += solved
+        task = partial(_worst_exposures, problem, protection.suppressed, measure)
+        worst, solved = search_chunks(task, found, executor, progress or Silent())
+        exposed += worst
+        programs += solved
     exposed.sort(key=lambda one: (one.precision, one.respondent))
     return RespondentAudit(problem, protection.digest, problem.rules, len(targets), programs, tuple(exposed))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class RespondentChunk:
-    """Some targets as a task, maybe for another process."""
-
-    problem: Problem
-    suppressed: BoolArray
-    measure: SensitivityMeasure
-    targets: list[int]
-
-    def worst(self) -> tuple[list[RespondentExposure], int]:
-        """For each exposed target the exposure of best precision, and the number of programs solved."""
-        search = RespondentSearch(self.problem, self.suppressed, self.measure)
-        found = [search.worst(target) for target in self.targets]
-        return [one for one in found if one is not None], search.programs
-
-    def all(self) -> tuple[list[RespondentExposure], int]:
-        """All exposures found, and the number of programs solved."""
-        search = RespondentSearch(self.problem, self.suppressed, self.measure)
-        return [one for target in self.targets for one in search.exposures(target)], search.programs
-
-
-def in_chunks(
+def _worst_exposures(
     problem: Problem, suppressed: BoolArray, measure: SensitivityMeasure, targets: list[int]
-) -> list[RespondentChunk]:
-    return [
-        RespondentChunk(problem, suppressed, measure, targets[k : k + RESPONDENTS_PER_CHUNK])
-        for k in range(0, len(targets), RESPONDENTS_PER_CHUNK)
-    ]
+) -> tuple[list[RespondentExposure], int]:
+    """For each exposed target the exposure of best precision, and the number of programs solved."""
+    search = RespondentSearch(problem, suppressed, measure)
+    found = [search.worst(target) for target in targets]
+    return [one for one in found if one is not None], search.programs
+
+
+def all_exposures(
+    problem: Problem, suppressed: BoolArray, measure: SensitivityMeasure, targets: list[int]
+) -> tuple[list[RespondentExposure], int]:
+    """All exposures found, and the number of programs solved."""
+    search = RespondentSearch(problem, suppressed, measure)
+    return [one for target in targets for one in search.exposures(target)], search.programs
 
 
 def search_chunks(
-    chunks: list[RespondentChunk],
-    at: Callable[[RespondentChunk], tuple[list[RespondentExposure], int]],
+    task: Callable[[list[int]], tuple[list[RespondentExposure], int]],
+    targets: list[int],
     executor: Executor | None,
     progress: Progress,
-) -> Iterator[tuple[list[RespondentExposure], int]]:
-    """The result of each chunk, in order."""
-    progress.stage("respondents", sum(len(chunk.targets) for chunk in chunks))
-    done = exposed = 0
-    for chunk, found in zip(chunks, in_order(executor, at, chunks), strict=True):
-        done, exposed = done + len(chunk.targets), exposed + len(found[0])
-        progress.update(done, f"{exposed:,} exposed")
-        yield found
+) -> tuple[list[RespondentExposure], int]:
+    """The exposures of all targets, and the number of programs solved, from a task for each chunk of targets."""
+    progress.stage("respondents", len(targets))
+    chunks = [targets[k : k + RESPONDENTS_PER_CHUNK] for k in range(0, len(targets), RESPONDENTS_PER_CHUNK)]
+    exposed: list[RespondentExposure] = []
+    done = programs = 0
+    for chunk, (found, solved) in zip(chunks, in_order(executor, task, chunks), strict=True):
+        exposed += found
+        done, programs = done + len(chunk), programs + solved
+        progress.update(done, f"{len(exposed):,} exposed")
+    return exposed, programs

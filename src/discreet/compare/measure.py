@@ -84,15 +84,13 @@ class Meter:
 
     def loss(self, protection: Protection) -> Loss:
         listed, table = protection.listed, self.problem.table.listed
-        all_cells, size, kinds = np.ones(len(table), dtype=bool), np.abs(table.value), _kinds(listed)
-        cells: dict[str, Any] = {kind: _share(of_kind, all_cells) for kind, of_kind in kinds.items()}
-        values: dict[str, Any] = {
-            f"value_{kind}": _share(of_kind, table.is_base, size) for kind, of_kind in kinds.items()
-        }
+        base, base_value, shares = table.is_base, np.abs(table.value[table.is_base]), dict[str, Any]()
+        for kind, cells in _kinds(listed).items():
+            shares[kind] = _share(cells, np.ones(len(table)))
+            shares[f"value_{kind}"] = _share(cells[base], base_value)
         broken, relations = _broken_relations(listed)
         return Loss(
-            **cells,
-            **values,
+            **shares,
             **_deviations(listed),
             width=self._width(protection),
             additive=not broken,
@@ -145,20 +143,18 @@ def guess_errors(value: FloatArray, lower: FloatArray, upper: FloatArray) -> Flo
 
 def _kinds(protection: Protection) -> dict[str, BoolArray]:
     """The cells of each kind of publication."""
-    bounded = np.isfinite(protection.lower) | np.isfinite(protection.upper)
     return {
         "exact": protection.decision == Decision.PUBLISHED,
         "adjusted": protection.decision == Decision.ADJUSTED,
-        "interval": protection.suppressed & bounded,
-        "suppressed": protection.suppressed & ~bounded,
+        "interval": protection.has_interval,
+        "suppressed": protection.suppressed & ~protection.has_interval,
     }
 
 
-def _share(cells: BoolArray, among: BoolArray, weight: FloatArray | None = None) -> float | None:
-    """The share of the cells in the number, or in the weight, of other cells."""
-    weight = np.ones(len(cells)) if weight is None else weight
-    total = float(weight[among].sum())
-    return float(weight[cells & among].sum()) / total if total > 0 else None
+def _share(cells: BoolArray, weight: FloatArray) -> float | None:
+    """The share of some cells in the weight of all."""
+    total = float(weight.sum())
+    return float(weight[cells].sum()) / total if total > 0 else None
 
 
 def _deviations(protection: Protection) -> dict[str, Any]:

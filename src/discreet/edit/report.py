@@ -95,18 +95,6 @@ class RecordComparison:
                 self._codes[name] = (numbered(self.before[name]),) * 2
         return self._codes[name]
 
-    def differ(self) -> BoolArray:
-        """The records that are different after the edit."""
-        different = np.zeros(len(self.before), dtype=bool)
-        for name in self.may_differ:
-            before, after = self.codes(name)
-            different |= before != after
-        return different
-
-    def untouched(self) -> tuple[str, ...]:
-        """The columns that are the same in every record; all columns are compared."""
-        return tuple(name for name in self.before.columns if self.before[name].equals(self.after[name]))
-
     def counts(
         self,
         units: pd.DataFrame,
@@ -118,6 +106,7 @@ class RecordComparison:
         edited: BoolArray,
     ) -> dict[str, Any]:
         """The numbers in a report. ``units`` has one record per unit."""
+        changed = np.any([np.not_equal(*self.codes(name)) for name in self.may_differ], axis=0)
         return {
             "records": len(self.before),
             "units": len(units),
@@ -126,9 +115,9 @@ class RecordComparison:
             "edited": int(edited.sum()),
             "unmatched": int((chosen & ~edited).sum()),
             "without_area": int((area == NO_AREA).sum()),
-            "changed_records": int(self.differ().sum()),
+            "changed_records": int(changed.sum()),
             "areas": by_area(units, areas, area, risky=risky, chosen=chosen, edited=edited),
-            "untouched": self.untouched(),
+            "untouched": tuple(name for name in self.before.columns if self.before[name].equals(self.after[name])),
         }
 
     def table(self, columns: Sequence[str], promised: bool) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from discreet.attackers import Attacker
 from discreet.audit import Audit as Audit
 from discreet.audit import audit as audit
 from discreet.audit.audit import computable_cells as computable_cells
-from discreet.audit.respondents import RespondentChunk, in_chunks, search_chunks
+from discreet.audit.respondents import all_exposures, search_chunks
 from discreet.audit.respondents import audit_respondents as audit_respondents
 from discreet.inference.respondents.exposure_search import RespondentExposure
 from discreet.inference.respondents.sensitivity import SensitivityMeasure
@@ -61,6 +62,5 @@ def exposed_respondents(
     progress: Progress,
 ) -> list[RespondentExposure]:
     """All exposures of these respondents in a pattern, by one rule."""
-    chunks = in_chunks(problem, suppressed, measure, targets)
-    found = search_chunks(chunks, RespondentChunk.all, executor, progress)
-    return [exposure for exposures, _ in found for exposure in exposures]
+    task = partial(all_exposures, problem, suppressed, measure)
+    return search_chunks(task, targets, executor, progress)[0]

@@ -58,7 +58,7 @@ def render_report(
             *view.respondents_verdict(respondents, protection),
         ],
         promise=[*promise(protection, respondents), *([] if lab is None else limitations(lab))],
-        decisions=view.decisions(problem),
+        decisions=problem.overrides,
         tiles=view.tiles(listed),
         exposed=exposed(audit),
         intervals=intervals(audit, closest),

@@ -90,14 +90,6 @@ def respondents_verdict(checked: RespondentAudit | None, protection: Protection)
     return [("safe", f"{_headline(protection)} for {targets} who need protection", sentence)]
 
 
-def decisions(problem: Problem) -> list[Row]:
-    """Sensitive cells that may be published by decision. Confidential: it shows parameters of rules."""
-    return [
-        {"cell": one.cell, "rules": ", ".join(one.rules), "status": one.status, "reason": one.reason}
-        for one in problem.overrides
-    ]
-
-
 def tiles(protection: Protection) -> list[tuple[str, str, str]]:
     """Label, figure and note of the main figures."""
     problem, report = protection.problem, protection.report
@@ -133,9 +125,8 @@ def tiles(protection: Protection) -> list[tuple[str, str, str]]:
 
 def kinds(protection: Protection) -> list[str]:
     """The classes of squares in the map besides published cells."""
-    interval = protection.suppressed & (np.isfinite(protection.lower) | np.isfinite(protection.upper))
     found = [MARKS[Decision(d)] for d in np.unique(protection.decision).tolist() if d != Decision.PUBLISHED]
-    return [*found, "i"] if interval.any() else found
+    return [*found, "i"] if protection.has_interval.any() else found
 
 
 def status_map(protection: Protection, audit: Audit) -> Row | None:
@@ -143,7 +134,7 @@ def status_map(protection: Protection, audit: Audit) -> Row | None:
     table = protection.problem.table
     unsafe = np.zeros(len(table), dtype=bool)
     unsafe[audit.cell[~audit.safe]] = True
-    interval = protection.suppressed & (np.isfinite(protection.lower) | np.isfinite(protection.upper))
+    interval = protection.has_interval
 
     def describe(i: int) -> tuple[str, str]:
         decision = Decision(protection.decision[i])
