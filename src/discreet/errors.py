@@ -81,6 +81,6 @@ def some(items: Sequence[object], limit: int = 3) -> str:
     return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"
 
 
-def plural(n: int, noun: str) -> str:
-    """``1 cell``, ``2 cells``."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+def plural(n: int, noun: str, several: str = "") -> str:
+    """``1 cell``, ``2 cells``; ``several`` is the plural if it is not the noun with an s."""
+    return f"{n:,} {noun if n == 1 else several or f'{noun}s'}"

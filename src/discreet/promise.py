@@ -91,18 +91,16 @@ def safe(protection: Protection) -> str:
 
 def _decisions(basis: VerdictBasis) -> str | None:
     n = published_by_decision(basis.protection)
-    if not n:
-        return None
-    cells = "1 sensitive cell is" if n == 1 else f"{n:,} sensitive cells are"
-    return f"By decision {cells} published against the rules; cells and reasons are in the internal report."
+    cells = plural(n, "sensitive cell is", "sensitive cells are")
+    return (
+        f"By decision {cells} published against the rules; cells and reasons are in the internal report." if n else None
+    )
 
 
 def _waivers(basis: VerdictBasis) -> str | None:
     n = basis.problem.waived
-    if not n:
-        return None
-    need = "needs" if n == 1 else "need"
-    return f"{plural(n, 'cell')} {need} less protection, or none, because respondents consent to publication."
+    cells = plural(n, "cell needs", "cells need")
+    return f"{cells} less protection, or none, because respondents consent to publication." if n else None
 
 
 # Shown whenever respondents are named: whether a consent has an effect depends on confidential values.
@@ -114,10 +112,8 @@ _waivers_if_any = _shown_if(
 
 def _dropped(basis: VerdictBasis) -> str | None:
     n = basis.problem.table.dropped
-    if not n:
-        return None
-    was = "was" if n == 1 else "were"
-    return f"{plural(n, 'record')} {was} left out of the table, because their codes are not in the hierarchies."
+    records = plural(n, "record was", "records were")
+    return f"{records} left out of the table, because their codes are not in the hierarchies." if n else None
 
 
 _some_dropped = _shown_if(
@@ -140,9 +136,7 @@ _unrecorded_in_file = _shown_if(
 
 def _signed(basis: VerdictBasis) -> str | None:
     n = int(np.isneginf(basis.problem.prior_lower).sum())
-    if not n:
-        return None
-    return f"Values may be negative: readers are assumed to know no lower bound of {plural(n, 'cell')}."
+    return f"Values may be negative: readers are assumed to know no lower bound of {plural(n, 'cell')}." if n else None
 
 
 _weights = _shown_if(
@@ -163,9 +157,7 @@ def _zeros(basis: VerdictBasis) -> str | None:
         return None
     if problem.positive:
         return f"Zeros are published: readers know that a suppressed {figure} is not zero."
-    if not problem.table.is_count:
-        return None
-    return "Zeros may be suppressed: a suppressed count may be zero."
+    return "Zeros may be suppressed: a suppressed count may be zero." if problem.table.is_count else None
 
 
 _behind = _shown_if(
@@ -234,11 +226,10 @@ def _beyond_contributions(basis: VerdictBasis) -> str | None:
     n = 0 if basis.respondents is None else cells_beyond_contributions(basis.problem)
     if not n:
         return None
-    need = "needs" if n == 1 else "need"
     return (
-        f"{plural(n, 'cell')} {need} protection, or more of it, because of other rules than P, PQ or NK. That protection holds "
-        "against readers only: a respondent who is alone in another suppressed cell, or dominates it, may infer the value of "
-        "such a cell, but no contribution more closely than P, PQ and NK allow."
+        f"{plural(n, 'cell needs', 'cells need')} protection, or more of it, because of other rules than P, PQ or NK. That "
+        "protection holds against readers only: a respondent who is alone in another suppressed cell, or dominates it, may infer "
+        "the value of such a cell, but no contribution more closely than P, PQ and NK allow."
     )
 
 

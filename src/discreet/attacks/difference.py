@@ -72,10 +72,7 @@ def merged(
 
 
 def difference(
-    first: Public,
-    *others: Public,
-    sums: Mapping[str, Sequence[str]] | None = None,
-    progress: Progress | None = None,
+    first: Public, *others: Public, sums: Mapping[str, Sequence[str]] | None = None, progress: Progress | None = None
 ) -> Differenced:
     """The exact intervals of the suppressed cells of the first publication that follow from all publications together."""
     alone = exact(first, progress=progress)

@@ -192,10 +192,7 @@ def _drawn_by_adjustment(windows: Windows, public: Public) -> Drawing:
 
 
 def _drawing(
-    method: Perturbation | Adjustment,
-    drawn: Callable[[Windows, Public], Drawing],
-    problem: Problem,
-    public: Public,
+    method: Perturbation | Adjustment, drawn: Callable[[Windows, Public], Drawing], problem: Problem, public: Public
 ) -> Drawing | None:
     """The announcement and the draw of the only sensitive cell, which are independent; None if there is not exactly one."""
     posed = problem.posed(suppresses=False, lists_zeros=False)

@@ -99,12 +99,7 @@ def bound_p(public: Public, *, progress: Progress | None = None) -> PercentBound
 
 
 def bisect_p(
-    public: Public,
-    method: str | Method = "kelly",
-    *,
-    steps: int = 7,
-    seed: int = 0,
-    progress: Progress | None = None,
+    public: Public, method: str | Method = "kelly", *, steps: int = 7, seed: int = 0, progress: Progress | None = None
 ) -> PercentBound:
     """A lower bound of p by bisection: protect a fitted table with some p; if that suppresses less, the true p is larger.
 

@@ -260,7 +260,7 @@ class _Auditor:
         if not task.intervals and not self.certify and not task.required.any():
             return self._result_without_levels(targets)
         low, high = slacks(problem, protection, attacker)
-        reduced = presolve(problem.table.relations, low, high, low < high)
+        reduced = presolve(problem.table.relations, low, high)
         found_components = list(self._components(task, reduced))
         found = self._search([component for _, component in found_components])
         reach, limit, shown, tables = self._by_cell(
@@ -323,6 +323,7 @@ class _Auditor:
         """Survey every component, then settle the targets that are left in chunks of equal size."""
         surveyed, left = [], []
         protection = self.protection
+        # Whether most cells are suppressed or published exactly, not as intervals.
         mostly_exact = protection.only_suppresses or bool(np.mean(protection.lower < protection.upper) < 0.5)
         work = [
             partial(survey, c, self._around_targets(c) if needs_neighbourhoods(c, mostly_exact) else None)

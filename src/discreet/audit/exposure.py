@@ -127,20 +127,8 @@ class Exposure:
 
 
 EXPOSURE_SETS = (
-    "exposed",
-    "fully",
-    "partially",
-    "unpicked",
-    "initially",
-    "consequently",
-    "together",
-    "alone",
-    "k_pl",
-    "k_nv",
-    "k_s",
-    "k1",
-    "k3",
-    "k5",
+    *("exposed", "fully", "partially", "unpicked", "initially", "consequently", "together", "alone"),
+    *("k_pl", "k_nv", "k_s", "k1", "k3", "k5"),
 )
 
 
@@ -217,10 +205,7 @@ def _by_all_relations(
 def _by_single_relations(
     problem: Problem, protection: Protection, attacker: Attacker, protected: BoolArray
 ) -> tuple[IntArray, dict[str, BoolArray], FloatArray]:
-    """What one attacker infers from single relations: the round and the sets of each cell, and its assured deviations.
-
-    The deviations down and up of cells that are not protected from this attacker are infinite.
-    """
+    """What one attacker infers from single relations: the round, the sets and the assured deviations of each cell."""
     value = problem.table.value
     need = required_levels(problem, protection, attacker) * protected
     low, high = slacks(problem, protection, attacker)
@@ -263,15 +248,12 @@ def _is_violated(low: FloatArray, high: FloatArray, need: FloatArray) -> BoolArr
 def _unpick(
     relations: sparse.csr_array, low: FloatArray, high: FloatArray, need: FloatArray, through_exposed: bool
 ) -> IntArray:
-    """The round in which bounds from single relations expose each cell.
-
-    Without ``through_exposed`` an exposed cell keeps its earlier bounds, so that no other cell is exposed through it.
-    """
+    """The round in which single relations expose each cell, with ``through_exposed`` also by the bounds of exposed cells."""
     rounds = np.where(_is_violated(low, high, need), 0, NEVER_UNPICKED)
     for number in range(1, MAX_UNPICKING_ROUNDS):
         new_low, new_high = propagate(relations, low, high, rounds=1)
         rounds[(rounds == NEVER_UNPICKED) & _is_violated(new_low, new_high, need)] = number
-        if not through_exposed:
+        if not through_exposed:  # exposed cells keep their earlier bounds
             new_low, new_high = np.where(rounds == NEVER_UNPICKED, (new_low, new_high), (low, high))
         gained = (new_low > low * (1 - MIN_RELATIVE_GAIN)) | (new_high < high * (1 - MIN_RELATIVE_GAIN))
         low, high = new_low, new_high

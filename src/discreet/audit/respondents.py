@@ -62,11 +62,7 @@ class RespondentAudit:
 
 
 def audit_respondents(
-    problem: Problem,
-    protection: Protection,
-    *,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
+    problem: Problem, protection: Protection, *, executor: Executor | None = None, progress: Progress | None = None
 ) -> RespondentAudit:
     """Whether other respondents, alone or in coalitions, can estimate the contribution of any respondent too closely.
 

@@ -62,8 +62,9 @@ def bars(names: Sequence[str], shares: Sequence[Sequence[float | None]], kinds: 
                 segments.append((kind, end, length, f"{name}: {words.percent(share)} {kind}".strip()))
             end += length
         figure = words.percent(of_name[0])
+        short = name if len(name) <= MAX_NAME_LETTERS else name[: MAX_NAME_LETTERS - 1] + "…"
         rows.append(
-            {"name": _short(name), "full": name, "y": k * BAR_SPACING, "parts": segments, "figure": figure, "end": end}
+            {"name": short, "full": name, "y": k * BAR_SPACING, "parts": segments, "figure": figure, "end": end}
         )
     return {"rows": rows, "begin": begin, "height": max(len(rows), 1) * BAR_SPACING, "width": BAR_CHART_WIDTH}
 
@@ -71,10 +72,6 @@ def bars(names: Sequence[str], shares: Sequence[Sequence[float | None]], kinds: 
 def round_percent(share: float) -> str:
     """A round share in percent, without needless decimals."""
     return f"{100 * share:g} %"
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= MAX_NAME_LETTERS else name[: MAX_NAME_LETTERS - 1] + "…"
 
 
 def _ticks(largest: float) -> list[float]:

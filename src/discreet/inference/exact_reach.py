@@ -15,14 +15,17 @@ from discreet.inference.deviations import Deviation
 from discreet.inference.exact_lp import DIRECTIONS, Combination, ExactDeviation, ExactProgram
 from discreet.inference.exact_numbers import Bound
 from discreet.inference.exact_simplex import maximize_exactly
-from discreet.inference.rational_reconstruction import reach_of, reconstruct_extreme, single_relation_bound
+from discreet.inference.rational_reconstruction import (
+    Dual,
+    Primal,
+    reach_of,
+    reconstruct_extreme,
+    single_relation_bound,
+)
 from discreet.inference.requirements import exact_slacks, required_levels
 from discreet.problem import Problem
 from discreet.protection import Protection
 from discreet.solvers import Model
-
-Primal = tuple[Sequence[int], FloatArray]  # cells and their deviations
-Dual = tuple[Sequence[int], FloatArray]  # relations and their multipliers
 
 
 class ExactReach:

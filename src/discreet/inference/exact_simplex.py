@@ -16,10 +16,7 @@ MAX_EXACT_RELATIONS = 1_000  # larger components mostly exceed the limit above
 def maximize_exactly(
     program: ExactProgram, cell: int, sign: int, start: ExactDeviation | None = None
 ) -> tuple[ExactDeviation | None, Combination]:
-    """The deviation that takes a cell farthest up (``sign`` 1) or down (−1), and the combination that proves it.
-
-    The search starts from ``start``, if given. If it takes too long it ends early, and the two do not meet.
-    """
+    """The farthest deviation of a cell, searched from ``start``, and the combination that proves it unless it takes too long."""
     relations = _component(program, cell)
     if len(relations) > MAX_EXACT_RELATIONS:
         return start, program.combine(cell, sign, {})

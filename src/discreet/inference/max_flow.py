@@ -252,10 +252,7 @@ def search_network(
     intervals: bool,
     certify: bool = True,
 ) -> ComponentFindings:
-    """Deviations of the targets: with ``intervals`` the farthest, else those that their levels require.
-
-    If a level cannot be reached, the farthest deviation is computed. Without ``certify`` no tables are returned.
-    """
+    """Deviations of the targets: those that their levels require or, with ``intervals`` or if out of reach, the farthest."""
     slack = np.stack([-low, high])
     slack[:, net.pinned] = 0.0
     bound, scale = slacks_in_units(slack)

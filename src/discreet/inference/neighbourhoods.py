@@ -23,10 +23,7 @@ SHARING_DIVISOR = 8  # the nearest eighth of a smallest neighbourhood shares it:
 
 
 def needs_neighbourhoods(component: Component, mostly_exact: bool) -> bool:
-    """Whether to start with neighbourhoods: for a verdict, in a large component that is not a network.
-
-    ``mostly_exact`` says that most cells are suppressed or published exactly, not as intervals.
-    """
+    """Whether to start with neighbourhoods: for a verdict, in a large component that is not a network."""
     columns = LARGE_COMPONENT_COLUMNS if mostly_exact else LARGE_INTERVAL_COMPONENT_COLUMNS
     return not component.intervals and len(component.low) > columns and as_network(component) is None
 

@@ -25,13 +25,14 @@ class PresolvedSystem:
     high: FloatArray
 
 
-def presolve(relations: sparse.csr_array, low: FloatArray, high: FloatArray, uncertain: BoolArray) -> PresolvedSystem:
+def presolve(relations: sparse.csr_array, low: FloatArray, high: FloatArray) -> PresolvedSystem:
     """Reduce ``low <= d <= high, relations @ d == 0`` by single relations.
 
     A relation with one uncertain cell fixes it; one with two cells of equal absolute weight merges them. Both shorten other
     relations, so this is repeated until nothing changes. Weights are integers, so that sums are exact; columns with weights
     that cannot be integers are not merged.
     """
+    uncertain = low < high
     column = np.where(uncertain, np.cumsum(uncertain) - 1, -1)
     sign = np.ones(len(low))
     low, high = low[uncertain], high[uncertain]

@@ -14,6 +14,9 @@ from discreet.inference.exact_lp import Combination, ExactDeviation, ExactProgra
 from discreet.inference.exact_numbers import MAX_DENOMINATOR_BITS, Bound, Rational
 from discreet.inference.rational_systems import solve
 
+Primal = tuple[Sequence[int], FloatArray]  # cells and their deviations
+Dual = tuple[Sequence[int], FloatArray]  # relations and their multipliers
+
 DENOMINATOR_FACTORS = (1, 2, 3, 4, 6, 12)  # vertices are simple fractions of the bounds they touch
 SIMPLE_DENOMINATORS = (1, 2, 3, 4, 6, 12, 60)  # multipliers are simple fractions
 MAX_ROUNDED_DECIMALS = 9  # values rarely have more decimals
@@ -66,17 +69,11 @@ def exact_combinations(
 
 
 def reconstruct_extreme(
-    program: ExactProgram,
-    cell: int,
-    sign: int,
-    primal: tuple[Sequence[int], FloatArray],
-    dual: tuple[Sequence[int], FloatArray],
-    shown: ExactDeviation | None = None,
+    program: ExactProgram, cell: int, sign: int, primal: Primal, dual: Dual, shown: ExactDeviation | None = None
 ) -> tuple[ExactDeviation | None, Combination]:
     """An exact deviation and a bound on ``sign · d[cell]`` from an optimal solution; they meet if the solution is accurate.
 
-    ``primal`` contains cells and their deviations, ``dual`` relations and their multipliers; ``shown`` is a deviation known
-    before.
+    The deviation is ``shown``, which was known before, if that takes the cell as far.
     """
     best = single_relation_bound(program, cell, sign)
     attained = reach_of(program, shown, cell, sign)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Concatenate, ParamSpec
 
+import numpy as np
+
 from discreet.attacks import LabReport
 from discreet.attacks.limitations import limitations
 from discreet.audit import Audit
@@ -19,7 +21,7 @@ from discreet.protection import Protection
 from discreet.release import SYMBOL, publish
 from discreet.report import view
 from discreet.report.attacks import attacks
-from discreet.report.intervals import exposed, intervals, published_intervals, tightest
+from discreet.report.intervals import MAX_EXPOSED, intervals, published_intervals, tightest
 from discreet.report.protecting_cells import protecting_cells
 from discreet.report.shareable import shareable_content
 from discreet.report.templates import render
@@ -41,10 +43,7 @@ def render_report(
     settings: Mapping[str, str] = {},
     lab: LabReport | None = None,
 ) -> str:
-    """The internal report as HTML, with the ``settings`` of the job by name and the results of attacks in ``lab``.
-
-    Confidential: it shows true values and protection levels.
-    """
+    """The internal report as HTML, with the ``settings`` of the job and the results of attacks in ``lab``. Confidential."""
     _check(problem, protection, audit, respondents)
     closest, listed = tightest(audit), protection.listed
     return render(
@@ -60,7 +59,7 @@ def render_report(
         promise=[*promise(protection, respondents), *([] if lab is None else limitations(lab))],
         decisions=problem.overrides,
         tiles=view.tiles(listed),
-        exposed=exposed(audit),
+        exposed=intervals(audit, np.flatnonzero(~audit.safe), MAX_EXPOSED),
         intervals=intervals(audit, closest),
         exact=audit.exact,
         published_intervals=published_intervals(listed),

@@ -20,11 +20,6 @@ MAX_EXPOSED, MAX_INTERVALS, MAX_PUBLISHED_INTERVALS = 50, 200, 50  # rows of the
 BAR_RANGE_IN_LEVELS = 2.2  # bars show this multiple of the largest protection level on either side of the value
 
 
-def exposed(audit: Audit) -> Row:
-    """The exposed cells, one row per cell and attacker."""
-    return intervals(audit, np.flatnonzero(~audit.safe), MAX_EXPOSED)
-
-
 def tightest(audit: Audit) -> NDArray[np.intp]:
     """For each audited cell the entry with the least slack of all attackers, in ascending order of slack."""
     slack = slacks(audit)

@@ -68,6 +68,11 @@ class Model(Protocol):
     """A linear or mixed-integer program: min or max cost·x, rows within bounds, columns within bounds."""
 
     name: str
+    _cost: FloatArray
+    _lower: FloatArray
+    _upper: FloatArray
+    _integer: BoolArray
+    _sense: float  # 1 to minimize, −1 to maximize
 
     def __init__(self, settings: SolverSettings) -> None:
         """An empty model."""
@@ -82,22 +87,32 @@ class Model(Protocol):
         row_upper: FloatArray,
         integer: BoolArray | None = None,
     ) -> None:
-        """Replace the whole model."""
+        """Replace the whole model by a program that is minimized."""
+        self._cost, self._lower, self._upper = (np.array(column, dtype=float) for column in (cost, lower, upper))
+        self._integer = np.zeros(len(cost), dtype=bool) if integer is None else np.array(integer, dtype=bool)
+        self._sense = 1.0
+        self._load(rows, row_lower, row_upper)
+
+    def _load(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
+        """Replace the model by the columns of this object and by these rows."""
 
     def add_rows(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
         """Append rows, keeping the basis."""
 
     def set_bounds(self, columns: ColumnIndices, lower: FloatArray, upper: FloatArray) -> None:
         """Change bounds of some columns, keeping the basis."""
+        self._lower[columns], self._upper[columns] = lower, upper
 
     def set_cost(self, columns: ColumnIndices, cost: FloatArray) -> None:
         """Change the objective of some columns, keeping the basis."""
+        self._cost[columns] = cost
 
     def suggest(self, primal: FloatArray) -> None:
         """Give a solution of the integer program, from which the next solve starts."""
 
     def maximize(self, yes: bool) -> None:
         """Choose the direction of the objective."""
+        self._sense = -1.0 if yes else 1.0
 
     def restart(self) -> None:
         """Discard the basis: the next solve starts from the slack basis."""

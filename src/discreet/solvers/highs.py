@@ -9,8 +9,8 @@ import highspy
 import numpy as np
 from scipy import sparse
 
-from discreet.arrays import BoolArray, FloatArray
-from discreet.solvers.base import Basis, ColumnIndices, Outcome, Solution, SolverSettings
+from discreet.arrays import FloatArray
+from discreet.solvers.base import Basis, ColumnIndices, Model, Outcome, Solution, SolverSettings
 
 _STATUS = {
     highspy.HighsModelStatus.kOptimal: Outcome.OPTIMAL,
@@ -31,7 +31,7 @@ _BASIS_STATUS = {int(status): status for status in highspy.HighsBasisStatus.__me
 _NO_LIMIT = 2**31 - 1
 
 
-class HighsModel:
+class HighsModel(Model):
     """One model of HiGHS, on one thread."""
 
     name = f"HiGHS {highspy.Highs().version()}"  # type: ignore[no-untyped-call]
@@ -53,30 +53,19 @@ class HighsModel:
         for option, setting in options.items():
             self._highs.setOptionValue(option, setting)
 
-    def load(
-        self,
-        cost: FloatArray,
-        lower: FloatArray,
-        upper: FloatArray,
-        rows: sparse.csr_array,
-        row_lower: FloatArray,
-        row_upper: FloatArray,
-        integer: BoolArray | None = None,
-    ) -> None:
+    def _load(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
         lp = highspy.HighsLp()
-        lp.num_col_, lp.num_row_ = len(cost), rows.shape[0]
-        lp.col_cost_, lp.col_lower_, lp.col_upper_ = cost, lower, upper
-        lp.row_lower_, lp.row_upper_ = row_lower, row_upper
+        lp.num_col_, lp.num_row_ = len(self._cost), rows.shape[0]
+        lp.col_cost_, lp.col_lower_, lp.col_upper_ = self._cost, self._lower, self._upper
+        lp.row_lower_, lp.row_upper_ = lower, upper
         lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
         lp.a_matrix_.start_, lp.a_matrix_.index_, lp.a_matrix_.value_ = rows.indptr, rows.indices, rows.data
-        if integer is not None and integer.any():
+        self._is_mip = bool(self._integer.any())
+        if self._is_mip:
             kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
-            lp.integrality_ = [kinds[int(is_integer)] for is_integer in integer]
+            lp.integrality_ = [kinds[int(is_integer)] for is_integer in self._integer]
         # Without columns HiGHS ignores the rows.
-        self._is_infeasible = not len(cost) and bool(np.any(row_lower > 0) or np.any(row_upper < 0))
-        self._cost, self._lower, self._upper = (np.array(column, dtype=float) for column in (cost, lower, upper))
-        self._sense = 1.0
-        self._is_mip = integer is not None and bool(integer.any())
+        self._is_infeasible = not len(self._cost) and bool(np.any(lower > 0) or np.any(upper < 0))
         self._highs.setOptionValue("presolve", "on" if self._is_mip or self._settings.interior else "off")
         self._check(self._highs.passModel(lp), "load the model")
 
@@ -91,17 +80,17 @@ class HighsModel:
         self._highs.setSolution(solution)
 
     def set_bounds(self, columns: ColumnIndices, lower: FloatArray, upper: FloatArray) -> None:
+        super().set_bounds(columns, lower, upper)
         at = np.asarray(columns, dtype=np.int32)
-        self._lower[at], self._upper[at] = lower, upper
         self._check(self._highs.changeColsBounds(len(at), at, lower, upper), "change bounds")
 
     def set_cost(self, columns: ColumnIndices, cost: FloatArray) -> None:
+        super().set_cost(columns, cost)
         at = np.asarray(columns, dtype=np.int32)
-        self._cost[at] = cost
         self._check(self._highs.changeColsCost(len(at), at, cost), "change the objective")
 
     def maximize(self, yes: bool) -> None:
-        self._sense = -1.0 if yes else 1.0
+        super().maximize(yes)
         sense = highspy.ObjSense.kMaximize if yes else highspy.ObjSense.kMinimize
         self._check(self._highs.changeObjectiveSense(sense), "change the direction of the objective")
 

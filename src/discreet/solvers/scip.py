@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy import sparse
 
-from discreet.arrays import BoolArray, FloatArray
+from discreet.arrays import FloatArray
 from discreet.errors import InputError
-from discreet.solvers.base import Basis, ColumnIndices, Outcome, Solution, SolverSettings
+from discreet.solvers.base import Basis, Model, Outcome, Solution, SolverSettings
 
 try:
     import pyscipopt
@@ -22,19 +22,14 @@ _STATUS = {
     "gaplimit": Outcome.OPTIMAL,
     "infeasible": Outcome.INFEASIBLE,
     "unbounded": Outcome.UNBOUNDED,
-    "timelimit": Outcome.STOPPED,
-    "nodelimit": Outcome.STOPPED,
-    "totalnodelimit": Outcome.STOPPED,
-    "bestsollimit": Outcome.STOPPED,
-    "sollimit": Outcome.STOPPED,
-    "userinterrupt": Outcome.STOPPED,
+    **dict.fromkeys(("timelimit", "nodelimit", "totalnodelimit", "bestsollimit", "sollimit"), Outcome.STOPPED),
 }
 _BOUND_TOLERANCE = 1e-7  # a value at this distance from a bound is not at the bound; above the tolerance of the solver
 _NO_LIMIT = 1e20  # infinity for SCIP
 _SEED_MODULUS = 2**31 - 1
 
 
-class ScipModel:
+class ScipModel(Model):
     """One model of SCIP. It is built anew for each solve, since SCIP transforms the model that it solves."""
 
     name = f"SCIP {pyscipopt.Model().version()}"
@@ -51,21 +46,9 @@ class ScipModel:
             self._settings["limits/bestsol"] = settings.solutions
         self._start: FloatArray | None = None
 
-    def load(
-        self,
-        cost: FloatArray,
-        lower: FloatArray,
-        upper: FloatArray,
-        rows: sparse.csr_array,
-        row_lower: FloatArray,
-        row_upper: FloatArray,
-        integer: BoolArray | None = None,
-    ) -> None:
-        self._cost, self._lower, self._upper = (np.array(column, dtype=float) for column in (cost, lower, upper))
+    def _load(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
         self._rows = sparse.csr_array(rows, copy=True)
-        self._row_lower, self._row_upper = np.array(row_lower, dtype=float), np.array(row_upper, dtype=float)
-        self._integer = np.zeros(len(self._cost), dtype=bool) if integer is None else np.array(integer, dtype=bool)
-        self._sense: Literal["minimize", "maximize"] = "minimize"
+        self._row_lower, self._row_upper = np.array(lower, dtype=float), np.array(upper, dtype=float)
         self._start = None
 
     def add_rows(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
@@ -74,15 +57,6 @@ class ScipModel:
 
     def suggest(self, primal: FloatArray) -> None:
         self._start = np.array(primal, dtype=float)
-
-    def set_bounds(self, columns: ColumnIndices, lower: FloatArray, upper: FloatArray) -> None:
-        self._lower[columns], self._upper[columns] = lower, upper
-
-    def set_cost(self, columns: ColumnIndices, cost: FloatArray) -> None:
-        self._cost[columns] = cost
-
-    def maximize(self, yes: bool) -> None:
-        self._sense = "maximize" if yes else "minimize"
 
     def restart(self) -> None:
         """Every solve starts from scratch."""
@@ -132,7 +106,7 @@ class ScipModel:
         linear = outcome is Outcome.OPTIMAL and not self._integer.any()
         dual = np.array([model.getDualsolLinear(row) for row in rows]) if linear else np.zeros(len(rows))
         if linear:
-            dual = self._with_duals_of_bounds(-dual if self._sense == "maximize" else dual, primal)
+            dual = self._with_duals_of_bounds(self._sense * dual, primal)
         return Solution(
             outcome=outcome,
             objective=float(model.getSolObjVal(best)),
@@ -158,9 +132,8 @@ class ScipModel:
                 self._lower.tolist(), self._upper.tolist(), self._integer.tolist(), strict=True
             )
         ]
-        model.setObjective(
-            pyscipopt.quicksum(c * x for c, x in zip(self._cost.tolist(), columns, strict=True) if c), self._sense
-        )
+        objective = pyscipopt.quicksum(c * x for c, x in zip(self._cost.tolist(), columns, strict=True) if c)
+        model.setObjective(objective, "minimize" if self._sense > 0 else "maximize")
         rows, pointer = [], self._rows.indptr.tolist()
         index, weight = self._rows.indices.tolist(), self._rows.data.tolist()
         for k, (low, high) in enumerate(zip(self._row_lower.tolist(), self._row_upper.tolist(), strict=True)):
@@ -173,14 +146,13 @@ class ScipModel:
 
     def _with_duals_of_bounds(self, dual: FloatArray, primal: FloatArray) -> FloatArray:
         """SCIP turns rows with one column into bounds, without a dual: such a row gets the reduced cost of its column."""
-        sign = 1.0 if self._sense == "minimize" else -1.0
         reduced = self._cost - self._rows.T @ dual
         for k in np.flatnonzero(np.diff(self._rows.indptr) == 1).tolist():
             at = self._rows.indptr[k]
             j, weight = int(self._rows.indices[at]), float(self._rows.data[at])
-            end = self._lower[j] if sign * reduced[j] > 0 else self._upper[j]
+            end = self._lower[j] if self._sense * reduced[j] > 0 else self._upper[j]
             multiplier = reduced[j] / weight
-            side = self._row_lower[k] if sign * multiplier > 0 else self._row_upper[k]
+            side = self._row_lower[k] if self._sense * multiplier > 0 else self._row_upper[k]
             at_bound = abs(primal[j] - end) <= _BOUND_TOLERANCE
             if reduced[j] and not at_bound and abs(weight * primal[j] - side) <= _BOUND_TOLERANCE:
                 dual[k] += multiplier

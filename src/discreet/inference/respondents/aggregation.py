@@ -18,10 +18,7 @@ MAX_NAMED_CELLS = 6  # cells of a sum that are named, so that a sentence stays r
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Aggregation:
-    """A sum of suppressed base cells that equals a sum of published cells, by relations times multipliers.
-
-    The amounts are contributions to the sum, in absolute value.
-    """
+    """A sum of suppressed base cells that equals a sum of published cells, by multiples of relations. Amounts are absolute."""
 
     multipliers: Mapping[int, Fraction]  # by relation
     suppressed: Mapping[int, Fraction]  # by base cell, its weight in the sum

@@ -86,7 +86,7 @@ class RespondentSearch:
         self.noise = self.insiders.noise[self.base]
         slack = np.where(suppressed, np.inf, 0.0)
         slack[self.base] = table.magnitude[self.base]
-        self.reduced = presolve(table.relations, -slack, slack, slack > 0)
+        self.reduced = presolve(table.relations, -slack, slack)
         self.programs = 0
         self._component_number = np.full(len(table), -1)
         for number, (members, _) in enumerate(components(table.relations, slack > 0)):

@@ -64,11 +64,7 @@ def contribution_measures(rules: str | Rule | Iterable[str | Rule]) -> list[Sens
 
 
 def cells_beyond_contributions(problem: Problem) -> int:
-    """The number of sensitive cells that are not sensitive, or need less protection, by rules about contributions alone.
-
-    They are sensitive by their number of respondents, by request, or by hand. Inference by respondents is measured only by
-    rules about contributions.
-    """
+    """The number of sensitive cells that are not sensitive, or need less protection, by rules about contributions alone."""
     cells = problem.primaries
     rules = parse_rules(problem.rules, "inclusive" if problem.boundary == "inclusive" else "strict")
     found = [rule(problem.table) for rule in rules if _measure(rule) is not None]
