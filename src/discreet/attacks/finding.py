@@ -25,10 +25,7 @@ ADDITIVITY_ERROR_FACTOR = 10
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Finding:
-    """Claims about cells of a public view: an interval per cell, which may be NaN, and a best estimate.
-
-    ``certain``: the intervals follow from the publication if the assumptions in ``assumes`` hold; otherwise they are guesses.
-    """
+    """Claims about cells of a public view: an interval per cell, which may be NaN, and a best estimate."""
 
     attack: str
     assumes: str
@@ -37,7 +34,7 @@ class Finding:
     lower: FloatArray
     upper: FloatArray
     estimate: FloatArray
-    certain: bool
+    certain: bool  # intervals follow from the publication if the assumptions hold; otherwise they are guesses
     # Of the rule, if the attack estimates them.
     parameters: Mapping[str, float] = field(default_factory=dict, kw_only=True)
 

@@ -31,21 +31,17 @@ def code_indices(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Public:
-    """A table as a reader has it: labels, relations, published values (NaN where suppressed), and bounds.
-
-    ``published_lower`` and ``published_upper`` are published intervals, infinite where there are none; ``lower`` and ``upper``
-    include the prior bounds of the attacker. ``count`` is the number of respondents of each cell, if it is published.
-    """
+    """A table as a reader has it: labels, relations, published values and intervals, and bounds."""
 
     labels: tuple[str, ...]
     relations: sparse.csr_array
     rhs: FloatArray
-    published: FloatArray
-    published_lower: FloatArray
+    published: FloatArray  # NaN where suppressed
+    published_lower: FloatArray  # infinite where no interval is published
     published_upper: FloatArray
-    lower: FloatArray
+    lower: FloatArray  # by the publication and the prior bounds of the attacker
     upper: FloatArray
-    count: IntArray | None = None
+    count: IntArray | None = None  # number of respondents of each cell, if it is published
     is_integer: bool = False  # readers know that cells are counts
     codes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of each cell, by dimension
 

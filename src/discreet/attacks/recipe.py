@@ -34,19 +34,15 @@ MAX_CONTRIBUTION_DRAWS = 20  # of a published cell, until it is not sensitive; i
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recipe:
-    """Rules, costs, method, options and public seed: everything that determines the release of a table except the secret.
+    """All that determines the release of a table except its values and the secret; it does not depend on true values."""
 
-    ``pose`` applies rules and costs to a table; ``depth`` is the number of largest contributions to a cell that the rules use.
-    Nothing here depends on the confidential values.
-    """
-
-    pose: Callable[[Table], Problem]
+    pose: Callable[[Table], Problem]  # applies rules and costs
     method: Method
     seed: int = 0
     gap: float = 0.0
     time_limit: float | None = None
     level: Level = "cells"
-    depth: int = 0
+    depth: int = 0  # number of largest contributions to a cell that the rules use
     dimensions: Mapping[str, Hierarchy] = field(default_factory=dict)
     response: str = "value"
     secret: bool = False  # the method draws from a secret and not from the public seed
@@ -86,7 +82,17 @@ class Recipe:
         Contributions are uniformly random shares of their cell, each by a different respondent. Those to cells that are
         published exactly must not make these sensitive: otherwise they are drawn again, up to 20 times.
         """
-        table = self._table(public, value)
+        table = Table(
+            dict(self.dimensions),
+            code_indices(self.dimensions, public.codes, len(public)),
+            value,
+            public.relations,
+            response=self.response,
+            count=np.rint(value).astype(np.int64) if public.is_integer else public.count,
+            names=None if self.dimensions else public.labels,
+            rhs=public.rhs,
+            is_count=public.is_integer,
+        )
         if not self.draws_contributions:
             return self.pose(table)
         drawn = _DrawnContributions(table, rng)
@@ -128,19 +134,6 @@ class Recipe:
         if self.draws_contributions and public.count is None:
             return "rules use contributions, and numbers of respondents are not published"
         return self.unpublished_input
-
-    def _table(self, public: Public, value: FloatArray) -> Table:
-        return Table(
-            dict(self.dimensions),
-            code_indices(self.dimensions, public.codes, len(public)),
-            value,
-            public.relations,
-            response=self.response,
-            count=np.rint(value).astype(np.int64) if public.is_integer else public.count,
-            names=None if self.dimensions else public.labels,
-            rhs=public.rhs,
-            is_count=public.is_integer,
-        )
 
 
 def unpublished_input(problem: Problem) -> str | None:

@@ -27,17 +27,13 @@ SHAPE_VERTICES = 100  # vertices of the polytope from which its spread is estima
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Posterior(Finding):
-    """Quantiles of every cell over congruent tables drawn uniformly; the interval is that of the middle ``share``.
-
-    ``settled``: the chains have converged (split R-hat and the effective number of draws). Otherwise, and for unbounded cells,
-    the quantiles are no evidence.
-    """
+    """Quantiles of every cell over congruent tables drawn uniformly; the interval is that of the middle ``share``."""
 
     share: float
     median: FloatArray
     r_hat: FloatArray
     effective: FloatArray
-    settled: BoolArray
+    settled: BoolArray  # the chains have converged, by R-hat and effective draws; otherwise quantiles are no evidence
 
     def _extra_columns(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in ("median", "r_hat", "effective", "settled")}

@@ -78,8 +78,6 @@ def _is_feasible(
     rows: sparse.csr_array, rhs: FloatArray, slack: FloatArray, lower: FloatArray, upper: FloatArray
 ) -> bool:
     """Whether values of the cells without an interval exist with which the relations hold."""
-    if not rows.shape[1]:
-        return bool(np.all(np.abs(rhs) <= slack))
     unit = solver_unit(rhs, lower, upper)
     model = new_model()
     ends = (rhs - slack) / unit, (rhs + slack) / unit

@@ -55,15 +55,7 @@ JOINED_COMPONENT_COLUMNS = 1_000  # columns at which a joint program is large en
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit:
-    """Per attacker and protected cell: the audit interval and the verdict.
-
-    With ``exact`` the bounds are those of the audit interval; otherwise they lie within it and are computed only as far as
-    the verdict needs. The audited cells and their levels may differ from attacker to attacker. ``others`` are further
-    suppressed cells, and ``computable`` those among them that are exactly computable.
-
-    If ``linear`` is given, readers know that all cells are integers: bounds and verdicts are those of integer tables, and
-    ``linear`` is the audit without that knowledge.
-    """
+    """Per attacker and protected cell: the audit interval and the verdict. Cells and levels may differ between attackers."""
 
     problem: Problem
     protection: str  # digest of the protection
@@ -75,11 +67,11 @@ class Audit:
     upper: FloatArray
     required: FloatArray  # (3, entries): lower, upper and sliding level against the attacker
     safe: BoolArray
-    exact: bool
+    exact: bool  # bounds are those of the audit interval; otherwise they lie within it, as far as the verdict needs
     evidence: tuple[Evidence, ...] | None = None  # with certify: one per attacker, then that of the others
     others: IntArray = field(default_factory=lambda: NO_CELLS)  # suppressed cells that need no protection
-    computable: IntArray = field(default_factory=lambda: NO_CELLS)
-    linear: Audit | None = None
+    computable: IntArray = field(default_factory=lambda: NO_CELLS)  # those among the others that are exactly computable
+    linear: Audit | None = None  # if readers know that cells are integers: the audit without that knowledge
 
     def __repr__(self) -> str:
         audited = len(np.unique(np.concatenate([self.cell, self.computable])))

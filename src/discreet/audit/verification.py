@@ -29,15 +29,11 @@ MAX_LISTED_FAULTS = 20  # a wrong certificate may have millions of faults
 
 @dataclass(frozen=True)
 class Verification:
-    """Whether a certificate is correct (``passed``), and what it then proves.
+    """Whether a certificate is correct, and what it then proves."""
 
-    A correct certificate of exposure has passed, but is not ``safe``. If it is not ``complete``, it does not contain some of
-    the cells that must be protected.
-    """
-
-    passed: bool
-    safe: bool
-    complete: bool
+    passed: bool  # it is correct, also if it proves that cells are exposed
+    safe: bool  # it proves that all its cells are safe
+    complete: bool  # it contains all cells that must be protected
     problems: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from discreet.report import words
-
-Row = dict[str, Any]
+from discreet.report.templates import Row
 
 AXIS_LEFT, AXIS_RIGHT, AXIS_TOP, AXIS_BOTTOM = 64, 870, 32, 332  # ends of the axes of the scatter chart
 LETTER_WIDTH, LINE_HEIGHT = 7.0, 15.0  # generous estimates of the width of a letter and the height of a line

@@ -29,16 +29,12 @@ MIN_NETWORK_WORK = 10_000  # columns × targets; with less, loading the compiled
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Component:
-    """The columns of one connected component, and the deviations required of its targets.
-
-    Several audited cells may be merged into one column, so ``targets`` may contain a column more than once, with different
-    levels.
-    """
+    """The columns of one connected component, and the deviations required of its targets."""
 
     relations: sparse.csr_array
     low: FloatArray
     high: FloatArray
-    targets: IntArray
+    targets: IntArray  # columns; more than once if several audited cells, with different levels, were merged into one
     level: FloatArray  # (2, targets): required deviation down and up
     sliding: FloatArray  # (targets,): required sum of the deviations down and up
     value_unit: float  # unit of the last digit of the values in the table; 0 if they have too many digits

@@ -50,15 +50,11 @@ class StartingVertex:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ComponentFindings:
-    """Bounds on the deviations of the columns of one connected component: row 0 down, row 1 up.
-
-    The farthest deviation of a column lies between ``reach`` and ``limit``; for a target that is settled exactly the two are
-    equal. The ``tables`` are exactly congruent; their cells are columns of the component.
-    """
+    """Bounds on the farthest deviations, down and up, of the columns of one connected component."""
 
     reach: FloatArray  # (2, columns): proven to be possible
-    limit: FloatArray  # (2, columns): cannot be exceeded
-    tables: list[Deviation]
+    limit: FloatArray  # (2, columns): cannot be exceeded; equal to the reach of a target that is settled exactly
+    tables: list[Deviation]  # exactly congruent; their cells are columns of the component
     shown: IntArray  # (2, columns): number of the deviation in ``tables`` that reaches it; -1: no deviation
     starts: list[StartingVertex] = field(default_factory=list)  # for further searches
 

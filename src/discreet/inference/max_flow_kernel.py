@@ -15,17 +15,14 @@ SMALL_NETWORK = 1_200
 
 
 class ResidualNetwork(NamedTuple):
-    """Two residual edges per arc, one per direction, ordered by the node that they leave. Loops are left out.
-
-    A flow along an edge reduces its ``slack`` and increases that of the reverse edge.
-    """
+    """Two residual edges per arc, one per direction, ordered by the node that they leave. Loops are left out."""
 
     start: SmallIntArray  # (nodes + 1): position of the first edge that leaves a node
     to: SmallIntArray
     reverse: SmallIntArray
     arc: SmallIntArray
     direction: SmallIntArray  # 1 along the arc, which is up; 0 against it, which is down
-    slack: FloatArray
+    slack: FloatArray  # a flow along an edge reduces it, and increases that of the reverse edge
     of: SmallIntArray  # (2, arcs): the edges of an arc, down and up; -1 for loops
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,8 +11,7 @@ from discreet.inference import tolerances
 from discreet.inference.requirements import withheld
 from discreet.protection import Protection
 from discreet.report import words
-
-Row = dict[str, Any]
+from discreet.report.templates import Row
 
 MAX_EXPOSED, MAX_INTERVALS, MAX_PUBLISHED_INTERVALS = 50, 200, 50  # rows of the tables, which must stay readable
 BAR_RANGE_IN_LEVELS = 2.2  # bars show this multiple of the largest protection level on either side of the value

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.hierarchy import ROOT, Hierarchy
 from discreet.report import words
+from discreet.report.templates import Row
 
-Row = dict[str, Any]
 Describe = Callable[[int], tuple[str, str]]
 
 MAX_ROWS, MAX_COLUMNS = 400, 80  # of a map; more columns would not fit on a page

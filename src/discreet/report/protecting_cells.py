@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from discreet.arrays import BoolArray, FloatArray
-from discreet.data.table import Table
+from discreet.arrays import BoolArray
 from discreet.inference.requirements import withheld
 from discreet.problem import Status
 from discreet.protection import Decision, Protection
+from discreet.report.templates import Row
 from discreet.report.view import MARKS
-
-Row = dict[str, Any]
 
 # Sensitive cells, other cells, and cells per relation that are listed.
 MAX_PRIMARIES, MAX_BUSIEST, MAX_NAMES = 60, 20, 6
@@ -39,6 +34,10 @@ def protecting_cells(protection: Protection, listed: list[int]) -> Row | None:
     protects = np.bincount(group, is_primary, minlength=n_groups)[group] > 0
     cells = [i for i in listed if primary[i]]
     columns = problem.table.relations.tocsc()
+    # The secondary cells that share most relations with sensitive ones, and the numbers of these relations.
+    n_shared[is_primary] = 0
+    order = np.argsort(-n_shared, kind="stable")[:MAX_BUSIEST]
+    busiest = zip(problem.table.labels(np.flatnonzero(unpublished)[order]), n_shared[order].tolist(), strict=True)
     return {
         "rows": [_protection_of(protection, columns, unpublished, i) for i in cells[:MAX_PRIMARIES]],
         "of": int(primary.sum()),
@@ -46,7 +45,7 @@ def protecting_cells(protection: Protection, listed: list[int]) -> Row | None:
         "largest": int(np.bincount(group).max()),
         "indirect": int((~is_primary & (n_shared == 0) & protects).sum()),
         "needless": int((~is_primary & ~protects).sum()),
-        "busiest": _busiest(problem.table, np.flatnonzero(unpublished), np.where(is_primary, 0, n_shared)),
+        "busiest": [(label, int(n)) for label, n in busiest if n > 0],
     }
 
 
@@ -59,9 +58,3 @@ def _protection_of(protection: Protection, columns: sparse.csc_array, unpublishe
         names = [(table.label(i), MARKS[Decision(protection.decision[i])]) for i in others[:MAX_NAMES]]
         sums.append((table.relation_label(row), names, max(len(others) - MAX_NAMES, 0)))
     return {"label": table.label(cell), "sums": sums}
-
-
-def _busiest(table: Table, cells: NDArray[np.int64], n_shared: FloatArray) -> list[tuple[str, int]]:
-    """The secondary cells that share most relations with sensitive ones, with the numbers of these relations."""
-    order = np.argsort(-n_shared, kind="stable")[:MAX_BUSIEST]
-    return [(table.label(int(cells[i])), int(n_shared[i])) for i in order.tolist() if n_shared[i] > 0]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -22,9 +21,8 @@ from discreet.protection import MANUAL
 from discreet.release import Release
 from discreet.report import words
 from discreet.report.maps import maps
+from discreet.report.templates import Row
 from discreet.report.view import suppressed_by_code, versions
-
-Row = dict[str, Any]
 
 RULE_DESCRIPTIONS = {
     "P": "the p-percent rule",

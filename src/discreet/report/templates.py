@@ -10,6 +10,8 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from discreet.report import words
 
+Row = dict[str, Any]  # content of a template
+
 
 def render(template: str, room: str = "report", **content: Any) -> str:
     """The page of a template in a room, with its content and the date."""

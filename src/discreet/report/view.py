@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +21,7 @@ from discreet.promise import published_by_decision, safe
 from discreet.protection import Decision, Protection
 from discreet.report import words
 from discreet.report.maps import maps
-
-Row = dict[str, Any]
+from discreet.report.templates import Row
 
 MAX_LOSSES = 60  # codes of a dimension that are listed
 

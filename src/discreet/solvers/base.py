@@ -46,15 +46,12 @@ class Basis:
 
 @dataclass(frozen=True)
 class Solution:
-    """The result of a solve. Its arrays are copies, which stay the same when the model changes.
-
-    For both directions of the objective, the row dual is the change of the objective if both sides of the row increase by one.
-    """
+    """The result of a solve. Its arrays are copies, which stay the same when the model changes."""
 
     outcome: Outcome
     objective: float
     primal: FloatArray
-    row_dual: FloatArray
+    row_dual: FloatArray  # change of the objective, in either direction, if both sides of the row increase by one
     bound: float  # on the objective; equal to it for solved linear programs
     ray: FloatArray | None  # an unbounded direction, if the program is unbounded
     iterations: int

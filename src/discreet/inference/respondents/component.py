@@ -98,7 +98,8 @@ class RespondentComponent:
         less[at], more[at] = np.where(up, spared, 0.0), np.where(up, 0.0, spared)
         n = len(self.members)
         bounds = [np.concatenate(part) / self.scale for part in ((low, 0 * more, 0 * less), (high, more, less))]
-        price = np.concatenate([np.zeros(n), *(_price(part / self.scale) for part in (more, less))])
+        extra = np.concatenate([more, less]) / self.scale
+        price = np.concatenate([np.zeros(n), np.divide(1.0, extra, out=np.zeros(2 * n), where=extra > 0)])
         if self._priced_model is None:
             rows = sparse.hstack([self.relations, self.relations, -self.relations], format="csr")
             self._priced_model = deviation_model("dual", rows, bounds[0], bounds[1], price)
@@ -112,10 +113,6 @@ class RespondentComponent:
         found = np.asarray(np.any(used > PRICED_USE_TOLERANCE * np.stack([more, less]), axis=0))
         found[at] |= goal > robust[at]  # cells that were merged with a target
         return found
-
-
-def _price(known: FloatArray) -> FloatArray:
-    return np.divide(1.0, known, out=np.zeros(len(known)), where=known > 0)
 
 
 class AggregationProgram:
