@@ -44,14 +44,8 @@ class WithFallback:
         return replace(found, report=replace(found.report, note=note))
 
     def _largest_pattern(self, problem: Problem, run: Run) -> Protection:
-        found = suppress(
-            problem,
-            problem.status != Status.PUBLISHED,
-            method=self.method.name,
-            seconds=run.budget.spent,
-            seed=run.seed,
-            note="the solver failed: all cells that may be suppressed are suppressed",
-        )
+        note = "the solver failed: all cells that may be suppressed are suppressed"
+        found = suppress(problem, problem.status != Status.PUBLISHED, **run.report(self.method.name), note=note)
         if not is_safe(problem, found) or (self.respondents and not audit_respondents(problem, found).passed):
             raise NoSafePatternError(SOLVER_FAILED, problem.table.labels(problem.primaries))
         return found

@@ -141,15 +141,6 @@ def _merged(problem: Problem, suppressed: BoolArray, reports: list[SolveReport],
     work: Counter[str] = Counter()
     for report in reports:
         work.update(report.work)
-    return suppress(
-        problem,
-        suppressed,
-        method=reports[0].method,
-        status=worst.status,
-        bound=None if None in bounds else outside + sum(bound for bound in bounds if bound is not None),
-        seconds=run.budget.spent,
-        solver=reports[0].solver,
-        seed=run.seed,
-        work=dict(work),
-        note=worst.note,
-    )
+    bound = None if None in bounds else outside + sum(bound for bound in bounds if bound is not None)
+    same = run.report(reports[0].method, worst.status, bound, reports[0].solver)
+    return suppress(problem, suppressed, **same, work=dict(work), note=worst.note)

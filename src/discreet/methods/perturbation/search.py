@@ -81,18 +81,10 @@ class TableSearch:
     ) -> Protection:
         """The protection with its report; by default the cost is the weighted sum of all changes."""
         cost = self.windows.cost(found.change) if cost is None else cost
-        return self.windows.protection(
-            found.change,
-            cost=cost,
-            method=method,
-            status=status_of(cost, bound, self.run.budget, found.finished, TABLE_GAP),
-            bound=bound,
-            seconds=self.run.budget.spent,
-            solver=solver_name(),
-            seed=self.run.seed,
-            work={"rounds": self.rounds, "cuts": len(self.cuts), "changed": int(np.count_nonzero(found.change))},
-            note=note,
-        )
+        status = status_of(cost, bound, self.run.budget, found.finished, TABLE_GAP)
+        work = {"rounds": self.rounds, "cuts": len(self.cuts), "changed": int(np.count_nonzero(found.change))}
+        report = self.run.report(method, status, bound, solver_name())
+        return self.windows.protection(found.change, cost=cost, **report, work=work, note=note)
 
 
 Offer = Callable[[], tuple[Windows, str]]

@@ -52,16 +52,8 @@ class RoundingFirstModel:
         run.progress.update(1)
         cost = grid.deviation(steps)
         status = status_of(cost, solution.bound, run.budget, solution.optimal, INTEGER_PROGRAM_GAP)
-        return protection(
-            grid,
-            steps,
-            method=self.name,
-            status=status,
-            bound=cost if status == "optimal" else min(solution.bound, cost),
-            seconds=run.budget.spent,
-            solver=solver_name(),
-            seed=run.seed,
-        )
+        bound = cost if status == "optimal" else min(solution.bound, cost)
+        return protection(grid, steps, **run.report(self.name, status, bound, solver_name()))
 
 
 def _model(grid: RoundingGrid, seed: int) -> CompactModel:

@@ -72,16 +72,8 @@ class FirstModel:
         cost = float(problem.cost[suppressed].sum())
         bound = min(max(solution.bound * model.unit, model.forced_cost), cost)
         status = status_of(cost, bound, run.budget, solution.optimal, FIRST_MODEL_GAP)
-        return suppress(
-            problem,
-            suppressed,
-            method=self.name,
-            status=status,
-            bound=cost if status == "optimal" else bound,
-            seconds=run.budget.spent,
-            solver=solver_name(self.solver),
-            seed=run.seed,
-        )
+        bound = cost if status == "optimal" else bound
+        return suppress(problem, suppressed, **run.report(self.name, status, bound, solver_name(self.solver)))
 
 
 def _refuse_infeasible(model: _PatternModel) -> None:

@@ -141,17 +141,9 @@ class PatternSearch:
             labels = self.problem.table.labels(self.problem.primaries)
             raise NoSafePatternError("The time limit ended without a safe pattern. Allow more time.", labels)
         proven = "optimal" if self.proven else "within_gap" if self.gap <= self.budget.gap else None
-        return suppress(
-            self.problem,
-            self.suppressed,
-            method=method,
-            status=proven or (self.budget.ending if self.budget.over else "heuristic"),
-            bound=self.bound,
-            seconds=self.budget.spent,
-            solver=solver_name(self.solver),
-            seed=self.seed,
-            work=self.work,
-        )
+        status = proven or (self.budget.ending if self.budget.over else "heuristic")
+        report = self.inner.report(method, status, self.bound, solver_name(self.solver))
+        return suppress(self.problem, self.suppressed, **report, work=self.work)
 
     def _rounded_up(self, cost: float) -> float:
         """The next multiple of the grain: all costs are multiples, so that a bound can be rounded up."""
