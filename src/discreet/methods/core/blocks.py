@@ -40,11 +40,14 @@ class BlockProgram:
         self.width += n
         return first
 
-    def rows(self, blocks: Sequence[Block], least: FloatArray, most: FloatArray) -> None:
+    def rows(
+        self, blocks: Sequence[Block], least: FloatArray | float = -np.inf, most: FloatArray | float = np.inf
+    ) -> None:
         """Append rows: the blocks side by side, between two bounds."""
-        self._rows.append((blocks, least, most))
+        m = blocks[0][1].shape[0]
+        self._rows.append((blocks, np.full(m, least, dtype=float), np.full(m, most, dtype=float)))
         if self._model is not None:
-            self._model.add_rows(side_by_side(blocks, self.width), least, most)
+            self._model.add_rows(side_by_side(blocks, self.width), *self._rows[-1][1:])
 
     def load(self, seed: int, solver: str = DEFAULT_SOLVER, relaxed: bool = False) -> None:
         """Hand the program to a solver; no column is integral if it is ``relaxed``."""

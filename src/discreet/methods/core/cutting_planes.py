@@ -7,7 +7,8 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from discreet.progress import Budget, OutOfTime
+from discreet.errors import NoSafePatternError
+from discreet.progress import Budget
 
 Found = TypeVar("Found")
 AnyCut = TypeVar("AnyCut")
@@ -78,16 +79,14 @@ def cutting_planes(
     violated: Callable[[Found], Sequence[AnyCut]],
     add: Callable[[Sequence[AnyCut]], object],
     budget: Budget,
+    goal: str,
 ) -> Found:
-    """Solve the master program and add the cuts that its solution violates, until it violates none.
-
-    Raises :class:`OutOfTime` if the budget ends before that.
-    """
+    """Solve the master program and add the cuts that its solution violates, until it violates none: the ``goal`` is reached."""
     while True:
         found = solve()
         cuts = violated(found)
         if not cuts:
             return found
         if budget.over:
-            raise OutOfTime
+            raise NoSafePatternError(f"The time limit ended before there was a safe {goal}. Allow more time.")
         add(cuts)

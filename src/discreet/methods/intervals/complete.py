@@ -13,9 +13,7 @@ from discreet.methods.intervals.publication import Widths
 from discreet.methods.intervals.search import WidthSearch
 from discreet.progress import Budget, OutOfTime
 
-MAX_COMPLETION_PASSES = (
-    30  # over all requirements; a choice that violates some after that is refused when its widths are computed
-)
+MAX_COMPLETION_PASSES = 30  # over all requirements; choices that violate some after that are refused later
 
 
 class Completer:

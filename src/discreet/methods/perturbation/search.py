@@ -22,7 +22,6 @@ from discreet.methods.perturbation.master import TABLE_GAP, FoundTable, TableMas
 from discreet.methods.perturbation.publication import TablePublication
 from discreet.methods.perturbation.windows import NoSlackError, Windows
 from discreet.problem import Problem, Status
-from discreet.progress import OutOfTime
 from discreet.protection import Protection, publish_intervals
 from discreet.solvers import solver_name
 
@@ -49,13 +48,11 @@ class TableSearch:
             self.cuts += cuts
             master.add(cuts)
 
-        budget, starts = self.run.budget, iter([start])
-        try:
-            return cutting_planes(
-                lambda: master.solve(budget, next(starts, None)), lambda found: self.violated(found.change), add, budget
-            )
-        except OutOfTime:
-            raise NoSafePatternError("The time limit ended before there was a safe table. Allow more time.") from None
+        def solve() -> FoundTable:
+            return master.solve(self.run.budget, next(starts, None))
+
+        starts = iter([start])
+        return cutting_planes(solve, lambda found: self.violated(found.change), add, self.run.budget, "table")
 
     def is_safe(self, change: IntArray) -> bool:
         """Whether a table is safe; if not, the cuts that it violates are kept."""

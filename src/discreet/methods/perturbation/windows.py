@@ -20,9 +20,7 @@ WINDOW_TOLERANCE = 1e-9  # of a unit: rounding errors of sums of floats
 EXTRA_INTERVAL_DIGITS = 2  # decimals of interval ends beyond those of values, so that rounding outwards adds little
 MAX_INTERVAL_DIGITS = 6  # decimals of interval ends, unless values have more: longer numbers are hard to read
 MAX_EXACT_UNITS = 2.0**53  # floats represent all integers up to this one exactly
-MIN_COST_SHARE = (
-    1e-6  # of the median cost: changes of cells without costs count this much, lest they change without need
-)
+MIN_COST_SHARE = 1e-6  # of the median cost, that changes of cells without costs count: none without need
 
 
 class NoSlackError(NoSafePatternError):

@@ -20,9 +20,7 @@ from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
 from discreet.solvers import DEFAULT_SOLVER, solver_name
 
-MAX_CELLS_FOR_PATTERNS = (
-    30_000  # in larger tables heuristic patterns take too long: the integer program finds the first one
-)
+MAX_CELLS_FOR_PATTERNS = 30_000  # in larger tables heuristic patterns take too long, even the first one
 WAIVED_COST_SHARE = 0.999  # of the cost of cells in the linear solution: not all, so that needless ones are left out
 AGREEMENT = 0.1  # a pattern and the linear solution agree about a cell if they differ by no more
 MIN_GAP_PROGRESS = 0.003  # of the gap: if a round with all requirements closes less, integer programs are more useful

@@ -31,8 +31,7 @@ class PatternSeparator:
     """The programs of one attacker over all cells that may be suppressed, and the cuts that follow from them."""
 
     def __init__(self, problem: Problem, attacker: Attacker) -> None:
-        value = problem.table.value
-        self.slack = np.stack([np.maximum(value - attacker.lower, 0.0), np.maximum(attacker.upper - value, 0.0)])
+        self.slack = problem.slack(attacker)
         self.free = problem.status == Status.FREE
         self.forced = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
         self.slack[:, problem.status == Status.PUBLISHED] = 0.0
