@@ -91,7 +91,5 @@ class _Squares(TableMaster):
         rows = np.arange(len(new))
         linear = sparse.csr_array((-slope, (rows, place)), shape=(len(new), self.n))
         square = sparse.csr_array((np.ones(len(new)), (rows, place)), shape=(len(new), self.n))
-        self.model.add_rows(
-            sparse.csr_array(sparse.hstack([linear, -linear, square])), -start, np.full(len(new), np.inf)
-        )
+        self.rows([(0, linear), (self.n, -linear), (2 * self.n, square)], -start)
         return len(new)

@@ -12,7 +12,6 @@ from discreet.data.table import unit_of
 from discreet.errors import NoSafePatternError, RuleError, some
 from discreet.inference.integer_system import integer_weights, nonintegral_relations
 from discreet.methods.perturbation.announcement import Announcement
-from discreet.methods.perturbation.rows import Senses
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, publish_intervals
 
@@ -25,6 +24,15 @@ MIN_COST_SHARE = 1e-6  # of the median cost, that changes of cells without costs
 
 class NoSlackError(NoSafePatternError):
     """The published intervals are too narrow for the protection levels of some cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class Senses:
+    """Cells that must change by at least ``up`` units up or at least ``down`` units down."""
+
+    cells: IntArray
+    up: FloatArray
+    down: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
