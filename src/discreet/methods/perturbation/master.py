@@ -14,7 +14,6 @@ from discreet.inference.integer_system import integer_weights
 from discreet.methods.core.blocks import BlockProgram, side_by_side
 from discreet.methods.core.cuts import Cut, as_rows
 from discreet.methods.core.cutting_planes import Infeasible
-from discreet.methods.perturbation.rounding import nearest
 from discreet.methods.perturbation.windows import Senses, Windows
 from discreet.problem import Status
 from discreet.progress import Budget
@@ -27,6 +26,7 @@ CHANGE_TOLERANCE = 1e-6  # of a unit: solvers are not more exact
 MAX_CUT_SHORTFALL = 5e-8  # share of a level: less than the tolerance of audits
 ROUNDED_SHARE = 0.3  # share of the fractional cells that are rounded at a time: few enough that the others can follow
 TABLE_GAP = 1e-6  # share of the cost that solvers leave open by default
+ROUNDING_GAP = 1e-4  # share of the cost that may be left open by rounding: a smaller gap is not worth the time
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +66,7 @@ class TableMaster(BlockProgram):
         self._origin[self.cells] = self.reference[self.cells]
         self.weight = weight
         self.relations = integer_weights(windows.problem.table.relations)
+        self._exact = sparse.csr_array(self.relations, dtype=np.int64)
         nothing = np.zeros(0)
         self.senses = Senses(nothing.astype(np.int64), nothing, nothing) if senses is None else senses
         self.at_most, self.seed = at_most, seed
@@ -192,28 +193,53 @@ class TableMaster(BlockProgram):
         """The solution if it is integral; else a cheap integral table near it."""
         change = self._change(solution)
         near = np.rint(change)
-        relations = sparse.csr_array(self.relations, dtype=np.int64)
-        if not np.any(relations @ near.astype(np.int64)) and all(
-            cut.shortfall(near) <= MAX_CUT_SHORTFALL for cut in self.cuts
-        ):
+        adds_up = not np.any(self._exact @ near.astype(np.int64))
+        if adds_up and all(cut.shortfall(near) <= MAX_CUT_SHORTFALL for cut in self.cuts):
             return near.astype(np.int64)
         chosen = self._chosen(solution)
-
-        def nearest_to(cells: IntArray, distance: float) -> IntArray | None:
-            low, high = np.maximum(chosen.low, near - distance), np.minimum(chosen.high, near + distance)
-            weight = self.weight / self.money
-            return nearest(self.relations, near, cells, low, high, self.reference, weight, self.cuts, budget, self.seed)
-
         fractional = np.abs(change - near) > CHANGE_TOLERANCE * np.maximum(self.scale, 1.0)
-        found = nearest_to(np.flatnonzero(fractional), 1.0)
+        found = self._nearest(near, np.flatnonzero(fractional), 1.0, chosen, budget)
         if found is None:
             found = self._dive(chosen, budget)
         for distance in ROUNDING_DISTANCES:
             if found is None:
-                found = nearest_to(self.cells, distance)
+                found = self._nearest(near, self.cells, distance, chosen, budget)
         if found is None:
             raise NoSafePatternError("The time limit ended before there was a table of round numbers. Allow more time.")
         return found
+
+    def _nearest(
+        self, near: FloatArray, cells: IntArray, distance: float, windows: Windows, budget: Budget
+    ) -> IntArray | None:
+        """The cheapest integral table that differs from ``near`` in some cells, by a distance; None if none is found."""
+        start, k, at = near.astype(np.int64), len(cells), near[cells]
+        low = np.maximum(windows.low[cells], at - distance) - at
+        high = np.minimum(windows.high[cells], at + distance) - at
+        keep = sparse.csr_array(self.relations[:, cells])
+        residual = -(self._exact @ start).astype(float)
+        used = np.diff(keep.indptr) > 0
+        if not k or np.any(low > high) or np.any(residual[~used] != 0):
+            return None
+        # The cost of one unit as long as the difference to the reference keeps its sign, which one unit hardly ever turns.
+        weight = self.weight / self.money
+        difference, slope = at - self.reference[cells], weight[cells]
+        program, cuts = BlockProgram(), as_rows(self.cuts, len(near))
+        up = np.where(difference >= 0, slope, -slope)
+        program.columns(np.maximum(low, 0.0), np.maximum(high, 0.0), up, integral=True)
+        down = np.where(difference <= 0, slope, -slope)
+        program.columns(np.maximum(-high, 0.0), np.maximum(-low, 0.0), down, integral=True)
+        # The last column is the cost of the table so far, so that gaps are shares of the total cost.
+        program.columns(np.ones(1), np.ones(1), float(weight @ np.abs(near - self.reference)))
+        program.rows([(0, keep[used]), (k, -keep[used])], residual[used], residual[used])
+        program.rows([(0, cuts[0][:, cells]), (k, -cuts[0][:, cells])], cuts[1] - cuts[0] @ near)
+        program.load(self.seed)
+        left = None if budget.left is None else max(budget.left, 1.0)
+        found = program.model.solve(left, gap=max(budget.gap, ROUNDING_GAP))
+        if len(found.primal) != program.width or found.outcome not in (Outcome.OPTIMAL, Outcome.STOPPED):
+            return None
+        change = start.copy()
+        change[cells] += np.rint(found.primal[:k] - found.primal[k : 2 * k]).astype(np.int64)
+        return None if np.any(self._exact @ change) else change
 
     def _dive(self, windows: Windows, budget: Budget) -> IntArray | None:
         """Fractional changes of the finest cells are rounded and fixed, some at a time; all others follow."""
@@ -237,7 +263,7 @@ class TableMaster(BlockProgram):
             fractional = np.flatnonzero(off > CHANGE_TOLERANCE * lp.scale)
             if not len(fractional):
                 done = rounded.astype(np.int64)
-                return None if np.any(sparse.csr_array(self.relations, dtype=np.int64) @ done) else done
+                return None if np.any(self._exact @ done) else done
             finest = fractional[base[fractional]] if base[fractional].any() else fractional
             last = finest[np.argsort(off[finest], kind="stable")[: max(1, int(share * len(finest)))]]
             difference = (rounded - self.reference)[lp.cells[last]] / lp.scale
