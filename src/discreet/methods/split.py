@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.errors import NoSafePatternError
 from discreet.executors import in_order
+from discreet.inference.max_flow import joined
 from discreet.methods.context import Run
 from discreet.methods.method import Method
 from discreet.problem import Problem, Status
@@ -108,10 +107,8 @@ def _in_time(work: tuple[Method, Problem, Run]) -> Protection | None:
 
 def bundles(problem: Problem) -> list[IntArray]:
     """The cells of each independent table with sensitive cells; small tables are joined in one bundle."""
-    relations = problem.table.relations
-    rows, cells = relations.shape
-    graph = sparse.block_array([[None, relations], [relations.T, None]], format="csr") if rows else None
-    group = csgraph.connected_components(graph, directed=False)[1][rows:] if rows else np.arange(cells)
+    entries, (rows, cells) = problem.table.relations.tocoo(), problem.table.relations.shape
+    group = joined(entries.row, rows + entries.col, rows + cells)[1][rows:]
     connected = np.flatnonzero(np.isin(group, group[problem.primaries]))
     order = connected[np.argsort(group[connected], kind="stable")]
     tables = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)

@@ -8,9 +8,9 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.inference.max_flow import joined
 from discreet.methods.core.deviations import Pulls, PullsOf, ReachProgram
 from discreet.methods.core.requirements import Requirement
 from discreet.progress import Budget, OutOfTime
@@ -164,8 +164,7 @@ def components(
         return
     entries = relations.tocoo()
     kept = deviating[entries.col]
-    graph = sparse.csr_array((np.ones(kept.sum()), (entries.row[kept], m + entries.col[kept])), shape=(m + n, m + n))
-    count, label = csgraph.connected_components(graph, directed=False)
+    count, label = joined(entries.row[kept], m + entries.col[kept], m + n)
     of_row, of_cell = label[:m], label[m:]
     chosen = np.zeros(count, dtype=bool)
     chosen[of_cell[wanted]] = True

@@ -11,7 +11,7 @@ from discreet.methods.check import is_safe, safe_cells
 from discreet.methods.context import Run
 from discreet.methods.core.cuts import Cut
 from discreet.methods.core.requirements import Requirement
-from discreet.methods.suppress.optimal.bridges import Bridges
+from discreet.methods.suppress.optimal.cuts import Bridges
 from discreet.methods.suppress.optimal.master import PatternMaster, Relaxed
 from discreet.methods.suppress.optimal.separator import PatternSeparator
 from discreet.methods.suppress.pattern import Pattern

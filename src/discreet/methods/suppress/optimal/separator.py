@@ -14,10 +14,9 @@ from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.core.cuts import Cut
 from discreet.methods.core.deviations import NEGLIGIBLE, Pulls, PullsOf, ReachProgram, limits_by_cell
 from discreet.methods.core.requirements import Requirement, requirements
-from discreet.methods.suppress.optimal.cuts import MIN_SHARE, capacity_cut, cover_cut
+from discreet.methods.suppress.optimal.cuts import MIN_SHARE, MIN_VIOLATION, capacity_cut, cover_cut
 from discreet.problem import Problem, Status
 
-MIN_VIOLATION = 1e-3  # cuts that are violated by less are not worth a row
 MIN_RELATIVE_DEVIATION = 1e-9  # share of its slack or of the largest deviation: smaller deviations are rounding errors
 MAX_FLOWS_AT_ONCE = 1000  # requirements: memory is needed for the nodes reached by each flow
 MAX_CUT_ENTRIES = 1_000_000  # cells in all cuts of a round: more make the master program slow
