@@ -29,7 +29,7 @@ class BlockProgram:
 
     def __init__(self) -> None:
         self._columns: list[tuple[FloatArray, FloatArray, FloatArray, BoolArray]] = []
-        self._rows: list[tuple[Sequence[Block], FloatArray, FloatArray]] = []
+        self.added_rows: list[tuple[Sequence[Block], FloatArray, FloatArray]] = []
         self.width = 0
         self._is_loaded = False
 
@@ -47,16 +47,16 @@ class BlockProgram:
     ) -> None:
         """Append rows: the blocks side by side, between two bounds."""
         m = blocks[0][1].shape[0]
-        self._rows.append((blocks, np.full(m, least, dtype=float), np.full(m, most, dtype=float)))
+        self.added_rows.append((blocks, np.full(m, least, dtype=float), np.full(m, most, dtype=float)))
         if self._is_loaded:
-            self.model.add_rows(side_by_side(blocks, self.width), *self._rows[-1][1:])
+            self.model.add_rows(side_by_side(blocks, self.width), *self.added_rows[-1][1:])
 
     def load(self, seed: int, solver: str = DEFAULT_SOLVER, *, relaxed: bool = False, interior: bool = False) -> None:
         """Hand the program to a solver; no column is integral if it is ``relaxed``."""
         cost, lower, upper, integral = (np.concatenate(parts) for parts in zip(*self._columns, strict=True))
-        blocks = [side_by_side(blocks, self.width) for blocks, _, _ in self._rows]
+        blocks = [side_by_side(blocks, self.width) for blocks, _, _ in self.added_rows]
         rows = sparse.vstack([sparse.csr_array((0, self.width)), *blocks], format="csr")
-        least, most = (np.concatenate([np.zeros(0), *(each[k] for each in self._rows)]) for k in (1, 2))
+        least, most = (np.concatenate([np.zeros(0), *(each[k] for each in self.added_rows)]) for k in (1, 2))
         self.model, self._is_loaded = new_model(seed=seed, solver=solver, interior=interior), True
         self.model.load(cost, lower, upper, sparse.csr_array(rows), least, most, integral & (not relaxed))
 

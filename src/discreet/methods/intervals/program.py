@@ -44,8 +44,8 @@ class ChoiceProgram(BlockProgram):
         missing = self.columns(np.zeros(k), np.full(k, np.inf), self.s.weight.min(axis=0)[choices])
         self.column_of = np.full(c, -1)  # the choice of a cell
         self.column_of[choices] = self.first + np.arange(k)
-        for rows, least, most in master.rows:
-            self.rows([(0, rows)], least, most)
+        for blocks, least, most in master.added_rows:
+            self.rows(blocks, least, most)
         required = [requirement for by_attacker in conditional for requirement in by_attacker]
         cell = sparse.eye_array(c, format="csr")
         for side, limit in zip((DOWN, UP), self._limits(required), strict=True):  # no width unless chosen

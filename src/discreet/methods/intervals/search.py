@@ -10,9 +10,8 @@ from discreet.methods.core.cutting_planes import Incumbent
 from discreet.methods.core.separator import Separator, Violation
 from discreet.methods.intervals.master import WidthMaster
 from discreet.methods.intervals.publication import WidthCut, WidthPublication, Widths
-from discreet.methods.intervals.renew import Renewal
 from discreet.methods.intervals.setting import IntervalSetting
-from discreet.methods.intervals.widen import Widener
+from discreet.methods.intervals.widen import Renewal, Widener
 from discreet.progress import Budget, OutOfTime
 
 FIRST_SHARE = 0.1  # of the time for the first widths

@@ -11,9 +11,10 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.errors import RuleError
 from discreet.methods.context import Run
 from discreet.methods.core.compact_model import CompactModel, Limits
+from discreet.methods.core.cutting_planes import INTEGER_PROGRAM_GAP
 from discreet.methods.core.requirements import requirements
 from discreet.methods.method import Traits, option
-from discreet.methods.perturbation.master import TABLE_GAP, FoundTable
+from discreet.methods.perturbation.master import FoundTable
 from discreet.methods.perturbation.perturbation import Perturbation
 from discreet.methods.perturbation.search import TableSearch, first_feasible
 from discreet.methods.perturbation.windows import Windows
@@ -95,7 +96,7 @@ def _cheapest(windows: Windows, at_most: int | None, run: Run) -> FoundTable:
     uncertain = (windows.half_width(value) > 0) | suppressed
     for attacker in problem.attackers():
         cells = np.flatnonzero(problem.protected(attacker, uncertain))
-        levels = problem.levels(attacker)[:, cells] / windows.unit * (1 - TABLE_GAP)
+        levels = problem.levels(attacker)[:, cells] / windows.unit * (1 - INTEGER_PROGRAM_GAP)
         prior = problem.slack(attacker) / windows.unit
         model.require(requirements(levels, cells.tolist()), relations, prior, limits)
     model.load(run.seed)

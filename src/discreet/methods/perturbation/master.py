@@ -25,7 +25,6 @@ ROUNDING_DISTANCES = (1.0, 3.0, np.inf)  # units around a fractional solution, s
 CHANGE_TOLERANCE = 1e-6  # of a unit: solvers are not more exact
 MAX_CUT_SHORTFALL = 5e-8  # share of a level: less than the tolerance of audits
 ROUNDED_SHARE = 0.3  # share of the fractional cells that are rounded at a time: few enough that the others can follow
-TABLE_GAP = 1e-6  # share of the cost that solvers leave open by default
 ROUNDING_GAP = 1e-4  # share of the cost that may be left open by rounding: a smaller gap is not worth the time
 
 

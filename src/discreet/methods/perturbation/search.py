@@ -14,11 +14,11 @@ from discreet.inference.integer_system import integer_weights
 from discreet.methods.check import verdicts
 from discreet.methods.context import Run
 from discreet.methods.core.cuts import Cut
-from discreet.methods.core.cutting_planes import Infeasible, cutting_planes, status_of
+from discreet.methods.core.cutting_planes import INTEGER_PROGRAM_GAP, Infeasible, cutting_planes, status_of
 from discreet.methods.core.requirements import exposed_requirements
 from discreet.methods.core.separator import Separator
 from discreet.methods.perturbation.announcement import Announcement, announcements
-from discreet.methods.perturbation.master import TABLE_GAP, FoundTable, TableMaster
+from discreet.methods.perturbation.master import FoundTable, TableMaster
 from discreet.methods.perturbation.publication import TablePublication
 from discreet.methods.perturbation.windows import NoSlackError, Windows
 from discreet.problem import Problem, Status
@@ -78,7 +78,7 @@ class TableSearch:
     ) -> Protection:
         """The protection with its report; by default the cost is the weighted sum of all changes."""
         cost = self.windows.cost(found.change) if cost is None else cost
-        status = status_of(cost, bound, self.run.budget, found.finished, TABLE_GAP)
+        status = status_of(cost, bound, self.run.budget, found.finished, INTEGER_PROGRAM_GAP)
         work = {"rounds": self.rounds, "cuts": len(self.cuts), "changed": int(np.count_nonzero(found.change))}
         report = self.run.report(method, status, bound, solver_name())
         return self.windows.protection(found.change, cost=cost, **report, work=work, note=note)

@@ -16,7 +16,7 @@ from discreet.inference.max_flow import network
 from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.context import Run
 from discreet.methods.core.compact_model import CompactModel, Limits
-from discreet.methods.core.cutting_planes import Infeasible, cutting_planes, status_of
+from discreet.methods.core.cutting_planes import INTEGER_PROGRAM_GAP, Infeasible, cutting_planes, status_of
 from discreet.methods.core.requirements import Requirement, requirements
 from discreet.methods.core.separator import Separator, Violation
 from discreet.methods.method import Traits, option
@@ -27,7 +27,6 @@ from discreet.solvers import DEFAULT_SOLVER, Solution, check_solver, solver_name
 MAX_RATIO_OF_DEVIATIONS = 100.0  # largest deviation, in levels, if relations are not those of a network: see below
 COST_RANGE = 1e6  # cells cheaper than the costliest by more than this factor count as if they cost nothing
 ADVICE = "Let more cells be suppressed, widen the prior bounds of attackers"
-FIRST_MODEL_GAP = 1e-6  # share of the cost that solvers leave open by default
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class FirstModel:
         suppressed = model.pattern(solution)
         cost = float(problem.cost[suppressed].sum())
         bound = min(max(solution.bound * model.unit, model.forced_cost), cost)
-        status = status_of(cost, bound, run.budget, solution.optimal, FIRST_MODEL_GAP)
+        status = status_of(cost, bound, run.budget, solution.optimal, INTEGER_PROGRAM_GAP)
         bound = cost if status == "optimal" else bound
         return suppress(problem, suppressed, **run.report(self.name, status, bound, solver_name(self.solver)))
 
