@@ -122,10 +122,7 @@ def bundles(problem: Problem) -> list[IntArray]:
 
 
 def _part_of_run(cells: IntArray, left: list[IntArray], run: Run) -> Run:
-    """The run for one bundle, which can be sent to another process.
-
-    Its share of the time left is that of its cells among all cells left.
-    """
+    """The run for one bundle, for any process; its share of the time left is that of its cells among all cells left."""
     budget = run.budget.share(len(cells) / sum(map(len, left)))
     return Run(run.seed, budget, start=None if run.start is None else run.start[cells], secret=run.secret)
 

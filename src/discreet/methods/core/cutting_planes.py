@@ -51,9 +51,14 @@ class Incumbent(Generic[Found]):
         """The bound to report: the cost itself if it is proven to be the least."""
         return self.cost if self.gap <= self._exact else self.bound
 
+    @property
+    def is_proven(self) -> bool:
+        """Whether the solution is proven to be the cheapest."""
+        return self.solution is not None and self.gap <= self._exact
+
     def within(self, budget: Budget) -> bool:
         """Whether the solution is proven to be the cheapest, or within the gap that the budget allows."""
-        return self.solution is not None and self.gap <= max(budget.gap, self._exact)
+        return self.is_proven or (self.solution is not None and self.gap <= budget.gap)
 
     def status(self, budget: Budget, finished: bool = False) -> str:
         """The status to report; ``finished``: neither a limit nor the user ended the search."""

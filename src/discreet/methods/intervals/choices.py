@@ -227,10 +227,7 @@ class Completer:
         self.open[choices] = self.s.suppressible[choices]
 
     def complete(self, chosen: BoolArray, z: FloatArray, price: FloatArray, budget: Budget) -> BoolArray | None:
-        """Which cells of the setting are not published exactly in the end; None if the time limit ended the search.
-
-        ``price`` is the cost of suppressing a cell, in units of the setting.
-        """
+        """The cells not published exactly in the end, if suppression has these prices; None if the time limit ended it."""
         chosen, z = chosen & self.open, np.where(self.s.settled, 0.0, z)
         try:
             for _ in range(MAX_COMPLETION_PASSES):

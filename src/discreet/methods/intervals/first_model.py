@@ -52,10 +52,7 @@ class IntervalsFirstModel:
 
 
 def _cheapest(setting: IntervalSetting, run: Run) -> tuple[FloatArray, float]:
-    """Widths down and up, and a bound on their cost.
-
-    The columns are widths, what is missing to the least width, choices of free cells, then deviations.
-    """
+    """Widths and a bound on their cost; columns are widths, what is missing to the least one, choices, then deviations."""
     c = len(setting.cells)
     conditional = setting.conditional()
     choices = np.unique([one.cell for by_attacker in conditional for one in by_attacker]).astype(np.int64)

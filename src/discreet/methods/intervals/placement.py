@@ -142,10 +142,7 @@ class Draw:
         return Placement(problem, shift, cover, drawn, known, self.beyond)
 
     def problem_with(self, levels: FloatArray, treatment: Treatment, barred: BoolArray, run: Run) -> Problem:
-        """The problem with these levels down and up, as far as relations and prior bounds allow.
-
-        Levels are never lower than those of the original problem.
-        """
+        """The problem with levels raised to these, down and up, as far as relations and prior bounds allow."""
         problem, value = self.problem, self.problem.table.value
         required = []
         for attacker in problem.attackers():

@@ -1,7 +1,4 @@
-"""The method ``kelly``: one linear program, or network flow, per sensitive cell, then a clean-up.
-
-In a hierarchy from the bottom up: cells are protected within one table, or else within the next larger part.
-"""
+"""The method ``kelly``: a deviation per sensitive cell, in hierarchies from the bottom up, then a clean-up."""
 
 from __future__ import annotations
 
