@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, replace
 
 from discreet.errors import NoSafePatternError
@@ -32,16 +33,12 @@ class WithFallback:
     def protect(self, problem: Problem, run: Run) -> Protection:
         if self.other is None:
             return protect_or_explain(self.method, problem, run)
-        try:
+        with contextlib.suppress(ArithmeticError):
             return self.method.protect(problem, run)
-        except ArithmeticError:
-            pass
-        try:
+        with contextlib.suppress(ArithmeticError):
             found = self.other.protect(problem, run)
-        except ArithmeticError:
-            return self._largest_pattern(problem, run)
-        note = "by another method, because the solver failed"
-        return replace(found, report=replace(found.report, note=note))
+            return replace(found, report=replace(found.report, note="by another method, because the solver failed"))
+        return self._largest_pattern(problem, run)
 
     def _largest_pattern(self, problem: Problem, run: Run) -> Protection:
         note = "the solver failed: all cells that may be suppressed are suppressed"

@@ -103,9 +103,8 @@ class Separator(Generic[Point, AnyCut]):
         required[list(by_cell)] = True
         required &= ~self._isolated
         for cells, rows in components(self._relations, np.asarray(slack.any(axis=0)), required):
-            program = _Component(ReachProgram(self._relations, cells, rows), slack[:, cells], float(np.median(levels)))
-            if partial is not None:
-                program.set_partial(*partial)
+            reach_program = ReachProgram(self._relations, cells, rows)
+            program = _Component(reach_program, slack[:, cells], float(np.median(levels)), partial or nothing)
             for cell in cells[required[cells]].tolist():
                 if budget is not None and budget.over:
                     raise OutOfTime
@@ -125,17 +124,15 @@ class Separator(Generic[Point, AnyCut]):
 
 
 class _Component:
-    """The program of cells that relations connect, in units of a level."""
+    """The program of cells that relations connect, in units of a level; ``partial`` cells contribute a share of it at most."""
 
-    def __init__(self, program: ReachProgram, slack: FloatArray, unit: float) -> None:
+    def __init__(
+        self, program: ReachProgram, slack: FloatArray, unit: float, partial: tuple[IntArray, FloatArray]
+    ) -> None:
         self._program, self._slack, self._unit = program, slack, unit
-        self._partial, self._share = np.zeros(0, dtype=np.int64), np.zeros(0)
+        self._partial = np.flatnonzero(np.isin(program.cells, partial[0]))
+        self._share = partial[1][program.cells[self._partial]]
         program.limit(slack / unit)
-
-    def set_partial(self, cells: IntArray, share: FloatArray) -> None:
-        """These cells contribute at most a share of each level."""
-        self._partial = np.flatnonzero(np.isin(self._program.cells, cells))
-        self._share = share[self._program.cells[self._partial]]
 
     def reach(self, requirement: Requirement) -> tuple[float, list[FloatArray]]:
         """How far a cell can deviate, the sum over the sides of the requirement, and per side the multipliers that prove it."""

@@ -213,9 +213,7 @@ class Choices:
 
 
 class Completer:
-    """Choices of cells completed so that they meet all requirements, one requirement at a time.
-
-    Each violated requirement is met at the least cost, as if cells could be suppressed in part.
+    """Choices completed one requirement at a time, each at the least cost, as if cells could be suppressed in part.
 
     The levels of a free cell count as soon as it gets an interval.
     """

@@ -122,10 +122,8 @@ class Draw:
         inside = sensitive & ~at_bounds
         cells, lower, upper = self.cells[inside], self.ends[0][inside], self.ends[1][inside]
         low, high = _limits(problem, treatment, barred, widths)
-        low[cells], high[cells] = (
-            np.maximum(low[cells], lower - value[cells]),
-            np.minimum(high[cells], upper - value[cells]),
-        )
+        low[cells] = np.maximum(low[cells], lower - value[cells])
+        high[cells] = np.minimum(high[cells], upper - value[cells])
         wanted = np.zeros(len(problem))
         wanted[cells] = np.clip((lower + upper) / 2 - value[cells], low[cells], high[cells])
         weight = sides.weights(problem).min(axis=0)

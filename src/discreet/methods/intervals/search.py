@@ -74,10 +74,7 @@ class WidthSearch:
         }
 
     def _first(self) -> FloatArray | None:
-        """The cheapest widths that satisfy all bridges; None if the time limit ended the search.
-
-        If these violate most requirements, the first incumbent is made of deviations for single requirements.
-        """
+        """The cheapest widths that satisfy all bridges, or None; if they violate most requirements, an incumbent is made, too."""
         self.run.progress.stage("intervals", 0)
         z = self._bridged(self.run.budget.share(FIRST_SHARE), 0.0, None)
         if z is not None and self._violates_most(z):

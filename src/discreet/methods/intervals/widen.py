@@ -83,10 +83,7 @@ class Widener:
 
 
 class Renewal:
-    """One deviation for each requirement and attacker; the widths are the largest of all deviations.
-
-    Deviations are chosen again as long as that makes the widths cheaper.
-    """
+    """One deviation for each requirement and attacker, chosen again as long as their maximum, the widths, gets cheaper."""
 
     def __init__(
         self,

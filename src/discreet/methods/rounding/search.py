@@ -58,9 +58,6 @@ class RoundingSearch:
         assert self.best.solution is not None
         return self.best.solution
 
-    def status(self) -> str:
-        return self.best.status(self.run.budget, finished=not self.stopped)
-
     def _annealed(self) -> FloatArray:
         """A safe rounding of a large table: the annealed one repaired, or else the first that the solver finds."""
         steps = annealed(self.grid, self.run)

@@ -7,7 +7,7 @@ import numpy as np
 from discreet.arrays import FloatArray, IntArray
 from discreet.compiled import compiled
 from discreet.errors import NoSafePatternError, RuleError, some
-from discreet.inference.max_flow import joined, network
+from discreet.inference.max_flow import joined, lanes_at_nodes, network
 from discreet.methods.context import Run
 from discreet.methods.rounding.grid import RoundingGrid
 from discreet.problem import Status
@@ -46,10 +46,8 @@ def unbiased(grid: RoundingGrid, run: Run) -> FloatArray:
     amount = np.rint(part[moving] * full).astype(np.int64)
     chance = run.random("round", problem).random(len(moving))
     tail, head = node[net.tail[moving]], node[net.head[moving]]
-    ends = np.concatenate([tail, head])
-    order = np.argsort(ends, kind="stable")
-    first = np.searchsorted(ends[order], np.arange(int(node.max(initial=-1)) + 2)).astype(np.int64)
-    _walk(tail, head, first, order % max(len(tail), 1), amount, full, chance)
+    lanes, first = lanes_at_nodes(tail, head, int(node.max(initial=-1)) + 1)
+    _walk(tail, head, first, lanes % max(len(tail), 1), amount, full, chance)
     steps = np.zeros(len(part))
     steps[moving] = amount / full
     run.progress.update(1)

@@ -9,9 +9,9 @@ import numpy as np
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
 from discreet.inference.deviations import Deviation
+from discreet.inference.nonzeros import terms
 from discreet.inference.tolerances import LEVEL_TOLERANCE, RESIDUAL_TOLERANCE
 from discreet.methods.suppress.deviation_search import DeviationSearch
-from discreet.methods.suppress.nonzeros import terms
 from discreet.problem import Problem, Status
 
 

@@ -367,10 +367,7 @@ class PatternSearch:
         return np.asarray(np.abs(self.suppressed - self.relaxed.x) > AGREEMENT)
 
     def decide(self, open_cells: BoolArray) -> None:
-        """Look for a cheaper safe pattern that differs from the incumbent in open cells alone.
-
-        The search stops after some integer programs, and if one leads to no fewer cuts than the one before.
-        """
+        """Look for a cheaper safe pattern that differs from the incumbent in open cells, while programs lead to fewer cuts."""
         assert self.suppressed is not None
         best, before = self.suppressed, MAX_CELLS_IN_CUTS
         for _ in range(MAX_PROGRAMS_PER_REGION):

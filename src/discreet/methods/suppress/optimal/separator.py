@@ -9,7 +9,7 @@ from scipy import sparse
 
 from discreet.arrays import DOWN, SIGN, UP, BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
-from discreet.inference.max_flow import Network, network
+from discreet.inference.max_flow import Network, lanes_at_nodes, network
 from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.core.cuts import Cut
 from discreet.methods.core.deviations import NEGLIGIBLE, Pulls, PullsOf, ReachProgram, limits_by_cell
@@ -51,10 +51,8 @@ class PatternSeparator:
         self._pulls = PullsOf(self.relations)
         self.net = network(self.relations)
         if self.net is not None:
-            ends = np.concatenate([self.net.tail, self.net.head])
-            order = np.argsort(ends, kind="stable")
-            self._arcs = order % len(self.cells)
-            self._first = np.searchsorted(ends[order], np.arange(self.net.nodes + 1))
+            lanes, self._first = lanes_at_nodes(self.net.tail, self.net.head, self.net.nodes)
+            self._arcs = lanes % len(self.cells)
         self._program: ReachProgram | None = None
         self._found: dict[tuple[int, int], tuple[IntArray, FloatArray]] = {}  # deviations that met a requirement
 
@@ -134,14 +132,11 @@ class PatternSeparator:
         return []
 
     def _cuts_of(self, x: FloatArray, requirement: Requirement, cells: IntArray, weight: FloatArray) -> list[Cut]:
-        """The cuts that follow from the weights of these cells, if the pattern violates one by enough.
-
-        A cover cut is often violated by more, but excludes fewer integral patterns.
-        """
+        """The cuts that follow from the weights of these cells, if the pattern violates one by enough."""
         cut = capacity_cut(cells, weight, self.free, self.forced, requirement.cell)
         if cut is None:
             return []
-        cover = cover_cut(cut, x)
+        cover = cover_cut(cut, x)  # often violated by more, but excludes fewer integral patterns
         both = [cut] if cover is None or cover.shortfall(x) <= cut.shortfall(x) else [cover, cut]
         both = both if both[0].shortfall(x) > MIN_VIOLATION * x[requirement.cell] else []
         return [one for one in both if one.shortfall(x) > MIN_SHARE]
