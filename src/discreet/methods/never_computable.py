@@ -15,7 +15,6 @@ from discreet.problem import Problem, Status
 from discreet.protection import Protection, SolveReport, publish_intervals, suppress
 
 MAX_ROUNDS_OF_RAISED_LEVELS = 8  # then all neighbours of exposed cells are suppressed, so that the search ends
-
 OWN_ENTRIES = ("cost", "n_primary", "n_secondary", "n_adjusted", "problem")  # of a report: they depend on the pattern
 
 
