@@ -146,6 +146,11 @@ class Problem:
         """Lower, upper and sliding protection levels against an attacker, one row each."""
         return np.stack([self.lower, self.upper, self.sliding]) if attacker.levels is None else attacker.levels
 
+    def slack(self, attacker: Attacker) -> FloatArray:
+        """How far each cell can lie below and above its value within the prior bounds of an attacker: rows down and up."""
+        value = self.table.value
+        return np.maximum(np.stack([value - attacker.lower, attacker.upper - value]), 0.0)
+
     @property
     def strictest(self) -> FloatArray:
         """The largest lower, upper and sliding level of each cell over all attackers, one row each."""

@@ -25,8 +25,8 @@ from discreet.methods.intervals.first_model import IntervalsFirstModel
 from discreet.methods.intervals.intervals import Intervals
 from discreet.methods.intervals.plan import _proven
 from discreet.methods.intervals.publication import WidthPublication, Widths
-from discreet.methods.intervals.renew import Renewal
 from discreet.methods.intervals.search import WidthSearch
+from discreet.methods.intervals.widen import Renewal
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection
@@ -194,7 +194,7 @@ def test_widths_made_of_what_single_demands_need(kind, seeds, renewing, monkeypa
         return z
 
     monkeypatch.setattr(Renewal, "renewed", watched)
-    monkeypatch.setattr("discreet.methods.intervals.renew.RENEWAL_SHARE", renewing)
+    monkeypatch.setattr("discreet.methods.intervals.widen.RENEWAL_SHARE", renewing)
     monkeypatch.setattr(WidthSearch, "_violates_most", lambda self, z: True)
     for seed in seeds:
         problem = draw(kind, seed)

@@ -17,8 +17,7 @@ from discreet.methods.context import Run
 from discreet.methods.core.cuts import Cut
 from discreet.methods.suppress.optimal import master as master_module
 from discreet.methods.suppress.optimal import search
-from discreet.methods.suppress.optimal.bridges import Bridges
-from discreet.methods.suppress.optimal.cuts import capacity_cut, cover_cut
+from discreet.methods.suppress.optimal.cuts import Bridges, capacity_cut, cover_cut
 from discreet.methods.suppress.optimal.master import PatternMaster
 from discreet.methods.suppress.optimal.network_kernel import largest_flows
 from discreet.methods.suppress.optimal.optimal import Optimal

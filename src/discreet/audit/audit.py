@@ -32,6 +32,7 @@ from discreet.inference.congruent_tables import components
 from discreet.inference.deviations import ComponentFindings, Deviation, Evidence
 from discreet.inference.exact_reach import ExactReach
 from discreet.inference.neighbourhoods import findings_around_targets, needs_neighbourhoods
+from discreet.inference.nonzeros import ranges
 from discreet.inference.presolve import PresolvedSystem, presolve
 from discreet.inference.requirements import (
     cells_to_protect,
@@ -295,7 +296,7 @@ class _Auditor:
         self._advance(len(task.targets) - len(uncertain))
         for members, relations in _joined_components(reduced, columns, bool(value_unit)):
             begin, end = np.searchsorted(columns, members, "left"), np.searchsorted(columns, members, "right")
-            chosen = by_column[_ranges(begin, end - begin)]
+            chosen = by_column[ranges(begin, end - begin)]
             yield (
                 members,
                 Component(
@@ -364,16 +365,11 @@ class _Auditor:
                 for table in findings.tables:
                     column = of_component[table.cells]
                     sizes = starts[column + 1] - starts[column]
-                    cells = members[_ranges(starts[column], sizes)]
+                    cells = members[ranges(starts[column], sizes)]
                     tables.append(Deviation(cells, reduced.sign[cells] * np.repeat(table.amount, sizes)))
         column = reduced.column[targets]
         side = np.where(reduced.sign[targets] > 0, [[0], [1]], [[1], [0]])
         return reach[side, column], limit[side, column], shown[side, column], tables
-
-
-def _ranges(starts: IntArray, sizes: IntArray) -> IntArray:
-    """The integers from each start on, as many as its size says, one range after the other."""
-    return np.repeat(starts - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
 
 
 def _suffices(task: _Task, reach: FloatArray) -> BoolArray:

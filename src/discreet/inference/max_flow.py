@@ -223,6 +223,13 @@ def joined(tail: IntArray, head: IntArray, nodes: int) -> tuple[int, IntArray]:
     return int(count), label.astype(np.int64)
 
 
+def lanes_at_nodes(tail: IntArray, head: IntArray, nodes: int) -> tuple[IntArray, IntArray]:
+    """Lanes by the node that they leave, and the first of each node; lanes are arcs from their tails, then from their heads."""
+    ends = np.concatenate([tail, head])
+    lanes = np.argsort(ends, kind="stable")
+    return lanes, np.searchsorted(ends[lanes], np.arange(nodes + 1))
+
+
 # -- maximum flows --------------------------------------------------------------------------------------------
 
 

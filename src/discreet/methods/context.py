@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,13 @@ class Run:
     def random(self, purpose: str, problem: Problem) -> np.random.Generator:
         """Random numbers that protect a problem; they differ between purposes, problems and secrets."""
         return self.secret.generator(f"{purpose} {problem.digest}")
+
+    def report(
+        self, method: str, status: str = "heuristic", bound: float | None = None, solver: str = ""
+    ) -> dict[str, Any]:
+        """The entries that all reports have, with the seconds so far and the seed."""
+        own = {"seconds": self.budget.spent, "seed": self.seed}
+        return {"method": method, "status": status, "bound": bound, "solver": solver, **own}
 
     def with_time_share(self, share: float) -> Run:
         """The run with a share of the time left."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, replace
 
 from discreet.errors import NoSafePatternError
@@ -32,26 +33,16 @@ class WithFallback:
     def protect(self, problem: Problem, run: Run) -> Protection:
         if self.other is None:
             return protect_or_explain(self.method, problem, run)
-        try:
+        with contextlib.suppress(ArithmeticError):
             return self.method.protect(problem, run)
-        except ArithmeticError:
-            pass
-        try:
+        with contextlib.suppress(ArithmeticError):
             found = self.other.protect(problem, run)
-        except ArithmeticError:
-            return self._largest_pattern(problem, run)
-        note = "by another method, because the solver failed"
-        return replace(found, report=replace(found.report, note=note))
+            return replace(found, report=replace(found.report, note="by another method, because the solver failed"))
+        return self._largest_pattern(problem, run)
 
     def _largest_pattern(self, problem: Problem, run: Run) -> Protection:
-        found = suppress(
-            problem,
-            problem.status != Status.PUBLISHED,
-            method=self.method.name,
-            seconds=run.budget.spent,
-            seed=run.seed,
-            note="the solver failed: all cells that may be suppressed are suppressed",
-        )
+        note = "the solver failed: all cells that may be suppressed are suppressed"
+        found = suppress(problem, problem.status != Status.PUBLISHED, **run.report(self.method.name), note=note)
         if not is_safe(problem, found) or (self.respondents and not audit_respondents(problem, found).passed):
             raise NoSafePatternError(SOLVER_FAILED, problem.table.labels(problem.primaries))
         return found

@@ -7,17 +7,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import BoolArray
 from discreet.errors import NoSafePatternError, some
 from discreet.methods.check import Audit, computable_cells, verdicts
 from discreet.methods.context import Run
 from discreet.methods.method import Method
 from discreet.problem import Problem, Status
-from discreet.protection import Protection, publish_intervals, suppress
+from discreet.protection import Protection, SolveReport, publish_intervals, suppress
 
 MAX_ROUNDS_OF_RAISED_LEVELS = 8  # then all neighbours of exposed cells are suppressed, so that the search ends
-
-COUNTS = ("n_primary", "n_secondary", "n_adjusted", "problem")  # entries of a report that depend on the pattern
+OWN_ENTRIES = ("cost", "n_primary", "n_secondary", "n_adjusted", "problem")  # of a report: they depend on the pattern
 
 
 @dataclass(frozen=True)
@@ -56,9 +54,8 @@ class NeverComputable:
 
 def restated(problem: Problem, found: Protection) -> Protection:
     """The protection found for the problem as posed to a method, restated for the original problem."""
-    report = found.report
-    made = publish_intervals(problem, found.published, found.lower, found.upper, cost=report.cost)
-    return replace(made, report=replace(report, **{name: getattr(made.report, name) for name in COUNTS}))
+    made = publish_intervals(problem, found.published, found.lower, found.upper, cost=found.report.cost)
+    return _with_report(made, found.report)
 
 
 def _published(problem: Problem, found: Protection, cells: NDArray[np.int64]) -> Protection:
@@ -67,16 +64,14 @@ def _published(problem: Problem, found: Protection, cells: NDArray[np.int64]) ->
         return found
     suppressed = found.suppressed
     suppressed[cells] = False
-    return _pattern(problem, suppressed, found)
+    return _with_report(suppress(problem, suppressed), found.report)
 
 
-def _pattern(problem: Problem, suppressed: BoolArray, found: Protection) -> Protection:
-    """A pattern with the report of another one."""
-    made = suppress(problem, suppressed)
-    cost, bound = made.report.cost, found.report.bound
-    counts = {name: getattr(made.report, name) for name in COUNTS}
-    report = replace(found.report, cost=cost, bound=None if bound is None else min(bound, cost), **counts)
-    return replace(made, report=report)
+def _with_report(made: Protection, report: SolveReport) -> Protection:
+    """A protection with the report of another one, except for what depends on the pattern."""
+    own = {name: getattr(made.report, name) for name in OWN_ENTRIES}
+    bound = None if report.bound is None else min(report.bound, made.report.cost)
+    return replace(made, report=replace(report, bound=bound, **own))
 
 
 def _reported(found: Protection, bound: float | None) -> Protection:
@@ -117,6 +112,6 @@ def _with_neighbours(problem: Problem, found: Protection, audited: Audit) -> Pro
                 labels,
             )
         suppressed |= more
-        found = _pattern(problem, suppressed, found)
+        found = _with_report(suppress(problem, suppressed), found.report)
         audited = verdicts(problem, found)
     return _published(problem, found, audited.computable)

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.errors import NoSafePatternError
 from discreet.executors import in_order
+from discreet.inference.max_flow import joined
 from discreet.methods.context import Run
 from discreet.methods.method import Method
 from discreet.problem import Problem, Status
@@ -108,10 +107,8 @@ def _in_time(work: tuple[Method, Problem, Run]) -> Protection | None:
 
 def bundles(problem: Problem) -> list[IntArray]:
     """The cells of each independent table with sensitive cells; small tables are joined in one bundle."""
-    relations = problem.table.relations
-    rows, cells = relations.shape
-    graph = sparse.block_array([[None, relations], [relations.T, None]], format="csr") if rows else None
-    group = csgraph.connected_components(graph, directed=False)[1][rows:] if rows else np.arange(cells)
+    entries, (rows, cells) = problem.table.relations.tocoo(), problem.table.relations.shape
+    group = joined(entries.row, rows + entries.col, rows + cells)[1][rows:]
     connected = np.flatnonzero(np.isin(group, group[problem.primaries]))
     order = connected[np.argsort(group[connected], kind="stable")]
     tables = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
@@ -125,10 +122,7 @@ def bundles(problem: Problem) -> list[IntArray]:
 
 
 def _part_of_run(cells: IntArray, left: list[IntArray], run: Run) -> Run:
-    """The run for one bundle, which can be sent to another process.
-
-    Its share of the time left is that of its cells among all cells left.
-    """
+    """The run for one bundle, for any process; its share of the time left is that of its cells among all cells left."""
     budget = run.budget.share(len(cells) / sum(map(len, left)))
     return Run(run.seed, budget, start=None if run.start is None else run.start[cells], secret=run.secret)
 
@@ -141,15 +135,6 @@ def _merged(problem: Problem, suppressed: BoolArray, reports: list[SolveReport],
     work: Counter[str] = Counter()
     for report in reports:
         work.update(report.work)
-    return suppress(
-        problem,
-        suppressed,
-        method=reports[0].method,
-        status=worst.status,
-        bound=None if None in bounds else outside + sum(bound for bound in bounds if bound is not None),
-        seconds=run.budget.spent,
-        solver=reports[0].solver,
-        seed=run.seed,
-        work=dict(work),
-        note=worst.note,
-    )
+    bound = None if None in bounds else outside + sum(bound for bound in bounds if bound is not None)
+    same = run.report(reports[0].method, worst.status, bound, reports[0].solver)
+    return suppress(problem, suppressed, **same, work=dict(work), note=worst.note)

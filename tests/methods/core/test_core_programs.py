@@ -12,7 +12,7 @@ from discreet.methods.core.compact_model import CompactModel, Limits
 from discreet.methods.core.cuts import Cut, as_rows
 from discreet.methods.core.cutting_planes import Incumbent, Infeasible, cutting_planes, gap_of, status_of
 from discreet.methods.core.requirements import Requirement, requirements
-from discreet.progress import Budget, OutOfTime
+from discreet.progress import Budget
 
 
 def test_a_sliding_level_that_the_others_imply_makes_no_requirement():
@@ -54,10 +54,10 @@ def test_the_loop_ends_when_nothing_is_violated_or_time_is_up():
     def add(cuts: list[int]) -> None:
         least[0] = max(cuts)
 
-    assert cutting_planes(solve, violated, add, Budget()) == 3
+    assert cutting_planes(solve, violated, add, Budget(), "number") == 3
     least[0] = 0
-    with pytest.raises(OutOfTime):
-        cutting_planes(solve, violated, add, Budget(0.0))
+    with pytest.raises(NoSafePatternError, match="before there was a safe number"):
+        cutting_planes(solve, violated, add, Budget(0.0), "number")
 
 
 def test_the_incumbent_keeps_the_cheapest_and_knows_how_good_it_is():
@@ -120,7 +120,7 @@ def test_a_conditional_requirement_and_rows_that_come_later():
     chosen = model.columns(np.zeros(1), np.ones(1), -1.0, integral=True)
     each = [(width, sparse.csr_array(sparse.eye_array(3, format="csr")))]
     limits = Limits(np.arange(3), (np.zeros(3), np.zeros(3)), (each, each))
-    model.require([Requirement(0, (DOWN, UP), 8.0)], RELATIONS, np.full((2, 3), 50.0), limits, condition=chosen)
+    model.require([Requirement(0, (DOWN, UP), 8.0)], RELATIONS, np.full((2, 3), 50.0), limits, {0: chosen})
     model.load(seed=0)
     assert model.solve(Budget()).objective == pytest.approx(0.0)
     model.rows([(chosen, sparse.csr_array([[1.0]]))], np.ones(1), np.ones(1))

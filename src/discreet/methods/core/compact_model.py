@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from types import MappingProxyType
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +17,8 @@ from discreet.methods.core.cutting_planes import Infeasible
 from discreet.methods.core.requirements import Requirement
 from discreet.progress import Budget
 from discreet.solvers import Outcome, Solution
+
+NO_CONDITIONS: Mapping[int, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +39,9 @@ class Limits:
         ):
             yield minus_up, -low, high
         else:
-            endless = np.full(len(self.cells), np.inf)
-            yield list(down), -low, endless
-            yield minus_up, -endless, high
+            unlimited = np.full(len(self.cells), np.inf)
+            yield list(down), -low, unlimited
+            yield minus_up, -unlimited, high
 
 
 class CompactModel(BlockProgram):
@@ -53,32 +57,32 @@ class CompactModel(BlockProgram):
         relations: sparse.csr_array,
         prior: FloatArray,
         limits: Limits,
-        condition: int | None = None,
+        conditions: Mapping[int, int] = NO_CONDITIONS,
         unit: float = 1.0,
     ) -> None:
-        """Append deviations of a cell, as one attacker sees them, that meet its ``requirements``, all of one cell.
+        """Append deviations of each cell, as one attacker sees them, that meet ``requirements``; those of a cell are adjacent.
 
-        ``prior`` are the deviations down and up that the attacker holds possible. The requirements count only if the column
-        ``condition`` is 1. The columns of the deviations are in terms of a ``unit``.
+        ``prior`` are the deviations down and up that the attacker holds possible. The requirements of a cell with a condition
+        count only if that column is 1. The columns of the deviations are in terms of a ``unit``.
         """
-        n, zero = relations.shape[1], np.zeros(relations.shape[0])
-        each = sparse.eye_array(n, format="csr")
+        each = sparse.eye_array(relations.shape[1], format="csr")
         limited_cells = sparse.csr_array(each[limits.cells])
-        first = {}
-        for side in sorted({side for requirement in requirements for side in requirement.sides}):
-            at = first[side] = self.columns(-prior[DOWN] / unit, prior[UP] / unit)
-            self.rows([(at, relations)], zero, zero)
-            for blocks, least, most in limits.rows():
-                within = [(column, block / unit) for column, block in blocks]
-                self.rows([(at, limited_cells), *within], least / unit, most / unit)
-        for requirement in requirements:
-            level = requirement.level / unit
-            cell = sparse.csr_array(each[[requirement.cell]])
-            reach: list[Block] = [(first[side], SIGN[side] * cell) for side in requirement.sides]
-            if condition is None:
-                self.rows(reach, np.array([level]), np.array([np.inf]))
-            else:
-                self.rows([*reach, (condition, np.array([[-level]]))], np.zeros(1), np.array([np.inf]))
+        for place, group in groupby(requirements, key=lambda one: one.cell):
+            required, first = list(group), dict[int, int]()
+            for side in sorted({side for requirement in required for side in requirement.sides}):
+                at = first[side] = self.columns(-prior[DOWN] / unit, prior[UP] / unit)
+                self.rows([(at, relations)], 0.0, 0.0)
+                for blocks, least, most in limits.rows():
+                    within = [(column, block / unit) for column, block in blocks]
+                    self.rows([(at, limited_cells), *within], least / unit, most / unit)
+            cell = sparse.csr_array(each[[place]])
+            for requirement in required:
+                level = requirement.level / unit
+                reach: list[Block] = [(first[side], SIGN[side] * cell) for side in requirement.sides]
+                if place in conditions:
+                    self.rows([*reach, (conditions[place], np.array([[-level]]))], 0.0)
+                else:
+                    self.rows(reach, level)
 
     def solve(self, budget: Budget) -> Solution:
         """A solution, the cheapest unless the time limit ends the search; raises :class:`Infeasible`."""

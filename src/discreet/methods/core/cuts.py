@@ -30,10 +30,7 @@ class Cut:
 
 
 def as_rows(cuts: Sequence[Cut], width: int, place: IntArray | None = None) -> tuple[sparse.csr_array, FloatArray]:
-    """Cuts as rows of a program with so many columns, and what each must add up to.
-
-    ``place`` is the column of each number in a cut, if these differ.
-    """
+    """Cuts as rows of so many columns, and what each must add up to; ``place`` is the column of each number in a cut."""
     begin = np.r_[0, np.cumsum([len(cut.columns) for cut in cuts])].astype(np.int64)
     columns = np.concatenate([cut.columns for cut in cuts]) if cuts else np.zeros(0, dtype=np.int64)
     weight = np.concatenate([cut.weight for cut in cuts]) if cuts else np.zeros(0)

@@ -7,7 +7,8 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from discreet.progress import Budget, OutOfTime
+from discreet.errors import NoSafePatternError
+from discreet.progress import Budget
 
 Found = TypeVar("Found")
 AnyCut = TypeVar("AnyCut")
@@ -50,9 +51,14 @@ class Incumbent(Generic[Found]):
         """The bound to report: the cost itself if it is proven to be the least."""
         return self.cost if self.gap <= self._exact else self.bound
 
+    @property
+    def is_proven(self) -> bool:
+        """Whether the solution is proven to be the cheapest."""
+        return self.solution is not None and self.gap <= self._exact
+
     def within(self, budget: Budget) -> bool:
         """Whether the solution is proven to be the cheapest, or within the gap that the budget allows."""
-        return self.solution is not None and self.gap <= max(budget.gap, self._exact)
+        return self.is_proven or (self.solution is not None and self.gap <= budget.gap)
 
     def status(self, budget: Budget, finished: bool = False) -> str:
         """The status to report; ``finished``: neither a limit nor the user ended the search."""
@@ -78,16 +84,14 @@ def cutting_planes(
     violated: Callable[[Found], Sequence[AnyCut]],
     add: Callable[[Sequence[AnyCut]], object],
     budget: Budget,
+    goal: str,
 ) -> Found:
-    """Solve the master program and add the cuts that its solution violates, until it violates none.
-
-    Raises :class:`OutOfTime` if the budget ends before that.
-    """
+    """Solve the master program and add the cuts that its solution violates, until it violates none: the ``goal`` is reached."""
     while True:
         found = solve()
         cuts = violated(found)
         if not cuts:
             return found
         if budget.over:
-            raise OutOfTime
+            raise NoSafePatternError(f"The time limit ended before there was a safe {goal}. Allow more time.")
         add(cuts)

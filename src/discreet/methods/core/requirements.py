@@ -22,10 +22,7 @@ class Requirement:
 
 
 def requirements(levels: FloatArray, cells: Iterable[int]) -> list[Requirement]:
-    """The requirements of cells; ``levels`` has the rows down, up and sliding, and a column for each of them.
-
-    A sliding level that the other two imply makes no requirement.
-    """
+    """The requirements of cells by levels down, up and sliding; a sliding level that the others imply makes none."""
     found = []
     for cell, (down, up, sliding) in zip(cells, levels.T.tolist(), strict=True):
         for sides, level in (((DOWN,), down), ((UP,), up), ((DOWN, UP), sliding)):

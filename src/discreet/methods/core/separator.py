@@ -8,9 +8,9 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.inference.max_flow import joined
 from discreet.methods.core.deviations import Pulls, PullsOf, ReachProgram
 from discreet.methods.core.requirements import Requirement
 from discreet.progress import Budget, OutOfTime
@@ -103,9 +103,8 @@ class Separator(Generic[Point, AnyCut]):
         required[list(by_cell)] = True
         required &= ~self._isolated
         for cells, rows in components(self._relations, np.asarray(slack.any(axis=0)), required):
-            program = _Component(ReachProgram(self._relations, cells, rows), slack[:, cells], float(np.median(levels)))
-            if partial is not None:
-                program.set_partial(*partial)
+            reach_program = ReachProgram(self._relations, cells, rows)
+            program = _Component(reach_program, slack[:, cells], float(np.median(levels)), partial or nothing)
             for cell in cells[required[cells]].tolist():
                 if budget is not None and budget.over:
                     raise OutOfTime
@@ -125,17 +124,15 @@ class Separator(Generic[Point, AnyCut]):
 
 
 class _Component:
-    """The program of cells that relations connect, in units of a level."""
+    """The program of cells that relations connect, in units of a level; ``partial`` cells contribute a share of it at most."""
 
-    def __init__(self, program: ReachProgram, slack: FloatArray, unit: float) -> None:
+    def __init__(
+        self, program: ReachProgram, slack: FloatArray, unit: float, partial: tuple[IntArray, FloatArray]
+    ) -> None:
         self._program, self._slack, self._unit = program, slack, unit
-        self._partial, self._share = np.zeros(0, dtype=np.int64), np.zeros(0)
+        self._partial = np.flatnonzero(np.isin(program.cells, partial[0]))
+        self._share = partial[1][program.cells[self._partial]]
         program.limit(slack / unit)
-
-    def set_partial(self, cells: IntArray, share: FloatArray) -> None:
-        """These cells contribute at most a share of each level."""
-        self._partial = np.flatnonzero(np.isin(self._program.cells, cells))
-        self._share = share[self._program.cells[self._partial]]
 
     def reach(self, requirement: Requirement) -> tuple[float, list[FloatArray]]:
         """How far a cell can deviate, the sum over the sides of the requirement, and per side the multipliers that prove it."""
@@ -164,8 +161,7 @@ def components(
         return
     entries = relations.tocoo()
     kept = deviating[entries.col]
-    graph = sparse.csr_array((np.ones(kept.sum()), (entries.row[kept], m + entries.col[kept])), shape=(m + n, m + n))
-    count, label = csgraph.connected_components(graph, directed=False)
+    count, label = joined(entries.row[kept], m + entries.col[kept], m + n)
     of_row, of_cell = label[:m], label[m:]
     chosen = np.zeros(count, dtype=bool)
     chosen[of_cell[wanted]] = True

@@ -53,10 +53,7 @@ class SmallCounts:
             lower=low,
             upper=high,
             cost=float((change.astype(float) ** 2).sum()),
-            method=self.name,
-            status=run.budget.ending if stopped else "heuristic",
-            seconds=run.budget.spent,
-            seed=run.seed,
+            **run.report(self.name, run.budget.ending if stopped else "heuristic"),
             work={"rounded": len(small), "sweeps": rounding.sweeps, "largest_change": int(change.max(initial=0))},
             note=_note(totals),
         )

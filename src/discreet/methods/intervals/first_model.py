@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
 from scipy import sparse
@@ -53,10 +52,7 @@ class IntervalsFirstModel:
 
 
 def _cheapest(setting: IntervalSetting, run: Run) -> tuple[FloatArray, float]:
-    """Widths down and up, and a bound on their cost.
-
-    The columns are widths, what is missing to the least width, choices of free cells, then deviations.
-    """
+    """Widths and a bound on their cost; columns are widths, what is missing to the least one, choices, then deviations."""
     c = len(setting.cells)
     conditional = setting.conditional()
     choices = np.unique([one.cell for by_attacker in conditional for one in by_attacker]).astype(np.int64)
@@ -66,17 +62,16 @@ def _cheapest(setting: IntervalSetting, run: Run) -> tuple[FloatArray, float]:
     width = [model.columns(np.zeros(c), cap[side], setting.weight[side]) for side in (DOWN, UP)]
     missing = model.columns(np.zeros(c), np.full(c, np.inf), setting.weight.min(axis=0))
     chosen = model.columns(np.zeros(k), np.ones(k), integral=True)
-    model.rows([(width[DOWN], each), (width[UP], each), (missing, each)], setting.floor, np.full(c, np.inf))
+    model.rows([(width[DOWN], each), (width[UP], each), (missing, each)], setting.floor)
     for side in (DOWN, UP):  # no width if a free cell is not chosen
         most = sparse.diags_array(-setting.cap[side, choices])
-        model.rows([(width[side], each[choices]), (chosen, most)], np.full(k, -np.inf), np.zeros(k))
+        model.rows([(width[side], each[choices]), (chosen, most)], most=0.0)
     limited = np.flatnonzero(~setting.settled)
     within, zero = sparse.csr_array(each[limited]), np.zeros(len(limited))
     limits = Limits(limited, (zero, zero), ([(width[DOWN], within)], [(width[UP], within)]))
     choice_of = {cell: chosen + at for at, cell in enumerate(choices.tolist())}
-    for slack, *both in zip(setting.slacks, setting.requirements, conditional, strict=True):
-        for cell, required in groupby((one for each in both for one in each), key=lambda one: one.cell):
-            model.require(list(required), setting.relations, slack, limits, choice_of.get(cell))
+    for slack, always, more in zip(setting.slacks, setting.requirements, conditional, strict=True):
+        model.require([*always, *more], setting.relations, slack, limits, choice_of)
     model.load(run.seed)
     try:
         solution = model.solve(run.budget)

@@ -8,17 +8,17 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import DOWN, UP, FloatArray
-from discreet.methods.core.blocks import side_by_side
+from discreet.methods.core.blocks import BlockProgram
 from discreet.methods.core.cuts import as_rows
 from discreet.methods.intervals.publication import WidthCut
 from discreet.methods.intervals.setting import IntervalSetting, no_safe_intervals
-from discreet.solvers import Outcome, new_model
+from discreet.solvers import Outcome
 
 BRIDGE_TOLERANCE = 1e-6  # in usual levels: bridges violated by less are satisfied, solvers are not more exact
 LEAST_WIDTH = 1e-9  # in usual levels: smaller widths are rounding errors of the solver
 
 
-class WidthMaster:
+class WidthMaster(BlockProgram):
     """A linear program whose columns are widths down and up, and how much each relation can deviate down and up.
 
     A bridge says that an interval is no wider than the others in one of its relations can compensate. Some cheapest intervals
@@ -26,29 +26,27 @@ class WidthMaster:
     """
 
     def __init__(self, setting: IntervalSetting, least: FloatArray, seed: int) -> None:
+        super().__init__()
         self.s, relations = setting, setting.relations
         self.entries = relations.tocoo()
         self.c, self.m = c, m = len(setting.cells), relations.shape[0]
         # Cells without slack may still need an interval: it contains values that all readers know to be impossible.
         padded = np.flatnonzero(setting.floor > 0)
-        q, self.width = len(padded), 2 * c + 2 * m + len(padded)
+        q = len(padded)
         self.lower = np.r_[least.ravel(), np.zeros(2 * m + q)]
         self.upper = np.r_[setting.cap.ravel(), np.full(2 * m + q, np.inf)]
         self.cost = np.r_[setting.weight.ravel(), np.zeros(2 * m), setting.weight.min(axis=0)[padded]]
-        pads = sparse.eye_array(c, format="csr")[padded]
-        blocks = [[(0, pads), (c, pads), (2 * c + 2 * m, sparse.eye_array(q, format="csr"))]]
-        for side in (UP, DOWN):
+        self.columns(self.lower, self.upper, self.cost)
+        for side in (DOWN, UP):
             total = (2 * c + side * m, -sparse.eye_array(m, format="csr"))
-            blocks.insert(0, [(side * c, relations.maximum(0)), ((1 - side) * c, (-relations).maximum(0)), total])
-        rows = sparse.csr_array(sparse.vstack([side_by_side(each, self.width) for each in blocks]))
-        floor, most = np.r_[np.zeros(2 * m), setting.floor[padded]], np.r_[np.zeros(2 * m), np.full(q, np.inf)]
-        self.rows = [(rows, floor, most)]  # with their bounds; all but the cuts
+            self.rows([(side * c, relations.maximum(0)), ((1 - side) * c, (-relations).maximum(0)), total], 0.0, 0.0)
+        pads = sparse.eye_array(c, format="csr")[padded]
+        self.rows([(0, pads), (c, pads), (2 * c + 2 * m, sparse.eye_array(q))], setting.floor[padded])
+        self.load(seed)
         self.cuts: list[WidthCut] = []
         self.bridged = np.zeros((2, len(self.entries.data)), dtype=bool)  # entries that have a bridge
         self.bound = setting.constant  # in true units
         self.programs = 0
-        self.model = new_model("dual", seed=seed)
-        self.model.load(self.cost, self.lower, self.upper, rows, floor, most)
 
     def raise_least(self, least: FloatArray) -> None:
         """Further requirements make some intervals wider."""
@@ -90,9 +88,7 @@ class WidthMaster:
         k, row = len(at), np.arange(len(at))
         width = sparse.csr_array((np.abs(e.data[at]), (row, e.col[at])), shape=(k, self.c))
         total = sparse.csr_array((-np.ones(k), (row, side * self.m + e.row[at])), shape=(k, 2 * self.m))
-        rows = side_by_side([(0, width), (self.c, width), (2 * self.c, total)], self.width)
-        self.rows.append((rows, np.full(k, -np.inf), np.zeros(k)))
-        self.model.add_rows(*self.rows[-1])
+        self.rows([(0, width), (self.c, width), (2 * self.c, total)], most=0.0)
         return k
 
     def add(self, cuts: Sequence[WidthCut]) -> None:

@@ -122,10 +122,8 @@ class Draw:
         inside = sensitive & ~at_bounds
         cells, lower, upper = self.cells[inside], self.ends[0][inside], self.ends[1][inside]
         low, high = _limits(problem, treatment, barred, widths)
-        low[cells], high[cells] = (
-            np.maximum(low[cells], lower - value[cells]),
-            np.minimum(high[cells], upper - value[cells]),
-        )
+        low[cells] = np.maximum(low[cells], lower - value[cells])
+        high[cells] = np.minimum(high[cells], upper - value[cells])
         wanted = np.zeros(len(problem))
         wanted[cells] = np.clip((lower + upper) / 2 - value[cells], low[cells], high[cells])
         weight = sides.weights(problem).min(axis=0)
@@ -142,10 +140,7 @@ class Draw:
         return Placement(problem, shift, cover, drawn, known, self.beyond)
 
     def problem_with(self, levels: FloatArray, treatment: Treatment, barred: BoolArray, run: Run) -> Problem:
-        """The problem with these levels down and up, as far as relations and prior bounds allow.
-
-        Levels are never lower than those of the original problem.
-        """
+        """The problem with levels raised to these, down and up, as far as relations and prior bounds allow."""
         problem, value = self.problem, self.problem.table.value
         required = []
         for attacker in problem.attackers():

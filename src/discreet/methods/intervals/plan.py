@@ -236,19 +236,7 @@ def audited(
     **more: Any,
 ) -> Protection:
     """The protection by these widths; an error unless it passes the audit."""
-    found = published(
-        setting,
-        z,
-        rounded,
-        run,
-        method=method,
-        status=status,
-        bound=bound,
-        seconds=run.budget.spent,
-        solver=solver_name(),
-        seed=run.seed,
-        **more,
-    )
+    found = published(setting, z, rounded, run, **run.report(method, status, bound, solver_name()), **more)
     if found is None:
         labels = setting.problem.table.labels(setting.problem.primaries)
         raise NoSafePatternError(

@@ -22,10 +22,7 @@ def prepared(
     barred: BoolArray | None = None,
     remedy: str = INTERVALS_REMEDY,
 ) -> IntervalSetting:
-    """The setting without free cells whose levels cannot be reached even with unlimited intervals.
-
-    An error if there are such primaries, or such cells with a fixed interval.
-    """
+    """The setting without free cells that even unlimited intervals do not protect; other such cells are an error."""
     given = np.zeros(len(problem), dtype=bool) if barred is None else barred
     treatment, barred = treatment or Treatment.none(problem), given.copy()
     must = (problem.status == Status.PRIMARY) | treatment.fixed

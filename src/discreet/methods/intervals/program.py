@@ -44,23 +44,23 @@ class ChoiceProgram(BlockProgram):
         missing = self.columns(np.zeros(k), np.full(k, np.inf), self.s.weight.min(axis=0)[choices])
         self.column_of = np.full(c, -1)  # the choice of a cell
         self.column_of[choices] = self.first + np.arange(k)
-        for rows, least, most in master.rows:
-            self.rows([(0, rows)], least, most)
+        for blocks, least, most in master.added_rows:
+            self.rows(blocks, least, most)
         required = [requirement for by_attacker in conditional for requirement in by_attacker]
         cell = sparse.eye_array(c, format="csr")
         for side, limit in zip((DOWN, UP), self._limits(required), strict=True):  # no width unless chosen
             blocks = [(side * c, cell[choices]), (self.first, sparse.diags_array(-limit))]
-            self.rows(blocks, np.full(k, -np.inf), np.zeros(k))
+            self.rows(blocks, most=0.0)
         width = np.where(self.s.settled, 0.0, self.s.width[self.s.cells])[choices]
         blocks = [(0, cell[choices]), (c, cell[choices]), (self.first, sparse.diags_array(-width))]
-        self.rows([*blocks, (missing, sparse.eye_array(k))], np.zeros(k), np.full(k, np.inf))
+        self.rows([*blocks, (missing, sparse.eye_array(k))], 0.0)
         for requirement in required:
             if not self.s.settled[requirement.cell]:
                 blocks = [(side * c, cell[[requirement.cell]]) for side in requirement.sides]
                 level = (int(self.column_of[requirement.cell]), np.array([[-requirement.level]]))
-                self.rows([*blocks, level], np.zeros(1), np.full(1, np.inf))
+                self.rows([*blocks, level], 0.0)
         if at_most is not None:
-            self.rows([(self.first, np.ones((1, k)))], np.zeros(1), np.array([float(at_most)]))
+            self.rows([(self.first, np.ones((1, k)))], 0.0, at_most)
         self.add(master.cuts)
 
     def _limits(self, conditional: Sequence[Requirement]) -> FloatArray:
@@ -77,7 +77,7 @@ class ChoiceProgram(BlockProgram):
         rows.sum_duplicates()
         added = np.full(len(cuts), True) if at is None else rows @ at < least - CUT_TOLERANCE
         if added.any():
-            self.rows([(0, rows[added])], least[added], np.full(int(added.sum()), np.inf))
+            self.rows([(0, rows[added])], least[added])
         return int(added.sum())
 
     def _with_choices(self, cut: WidthCut) -> Cut:
@@ -105,14 +105,14 @@ class ChoiceProgram(BlockProgram):
             entries = np.ones(len(at_choice)), (e.row[at_choice], place[at_choice])
             chosen = sparse.csr_array(entries, shape=(m, n))
             twice = sparse.csr_array((np.full(k, 2.0), (np.arange(k), place[alone])), shape=(k, n))
-            self.rows([(self.first, chosen[e.row[alone]] - twice)], np.zeros(k), np.full(k, np.inf))
+            self.rows([(self.first, chosen[e.row[alone]] - twice)], 0.0)
         return k
 
     def forbid(self, x: BoolArray) -> None:
         """Another cell must be chosen, or one of the chosen cells that may be suppressed must be published."""
         suppressed = x & self.s.suppressible[self.choices]
         weight = np.where(x, -1.0 * suppressed, 1.0)
-        self.rows([(self.first, weight[np.newaxis])], np.array([1.0 - float(suppressed.sum())]), np.full(1, np.inf))
+        self.rows([(self.first, weight[np.newaxis])], 1.0 - float(suppressed.sum()))
 
     def split(self, solution: Solution) -> tuple[FloatArray, FloatArray]:
         """Widths down and up per cell, and the value of each choice."""

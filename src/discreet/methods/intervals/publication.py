@@ -35,18 +35,18 @@ class WidthCut(Cut):
     conditional: bool
 
 
+@dataclass(frozen=True, eq=False)
 class WidthPublication:
     """Points are widths; what is published of settled cells, and what attackers know, limits the slack as well."""
 
-    def __init__(self, setting: IntervalSetting) -> None:
-        self._setting = setting
+    setting: IntervalSetting
 
     def slack(self, attacker: int, point: Widths) -> FloatArray:
-        known = self._setting.slacks[attacker]
-        return np.where(self._setting.settled, known * point.share, np.minimum(point.z, known))
+        known = self.setting.slacks[attacker]
+        return np.where(self.setting.settled, known * point.share, np.minimum(point.z, known))
 
     def cut(self, attacker: int, point: Widths, violation: Violation) -> WidthCut:
-        s, requirement = self._setting, violation.requirement
+        s, requirement = self.setting, violation.requirement
         columns: list[tuple[IntArray, FloatArray]] = []
         fixed: list[tuple[IntArray, FloatArray]] = []
         for pulls in map(without_noise, violation.pulls):

@@ -1,9 +1,8 @@
 """The same widths around another congruent table, drawn so that fewer values lie in the middles of their intervals.
 
-The deviations of cells from the centre of all intervals depend on widths only, as long as no prior bound limits them. So
-another congruent table can be the centre at no cost in width, if its intervals contain all true values and their protection
-levels. If sensitive cells add up with many others, their intervals become wider than drawn on both sides, and true values are
-close to the middles. Many of the possible centres are farther away from the true values.
+Deviations from the centre depend on widths only, as long as no prior bound limits them. So another congruent table can be the
+centre at no cost in width, if its intervals contain all true values and their protection levels. Most are farther away from
+true values, which are close to the middles where sensitive cells add up with many others and widen both sides of intervals.
 """
 
 from __future__ import annotations

@@ -10,9 +10,8 @@ from discreet.methods.core.cutting_planes import Incumbent
 from discreet.methods.core.separator import Separator, Violation
 from discreet.methods.intervals.master import WidthMaster
 from discreet.methods.intervals.publication import WidthCut, WidthPublication, Widths
-from discreet.methods.intervals.renew import Renewal
 from discreet.methods.intervals.setting import IntervalSetting
-from discreet.methods.intervals.widen import Widener
+from discreet.methods.intervals.widen import Renewal, Widener
 from discreet.progress import Budget, OutOfTime
 
 FIRST_SHARE = 0.1  # of the time for the first widths
@@ -75,10 +74,7 @@ class WidthSearch:
         }
 
     def _first(self) -> FloatArray | None:
-        """The cheapest widths that satisfy all bridges; None if the time limit ended the search.
-
-        If these violate most requirements, the first incumbent is made of deviations for single requirements.
-        """
+        """The cheapest widths that satisfy all bridges, or None; if they violate most requirements, an incumbent is made, too."""
         self.run.progress.stage("intervals", 0)
         z = self._bridged(self.run.budget.share(FIRST_SHARE), 0.0, None)
         if z is not None and self._violates_most(z):

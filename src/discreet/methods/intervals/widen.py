@@ -1,6 +1,8 @@
-"""The cheapest way to widen intervals so that they meet one more requirement."""
+"""The cheapest way to widen intervals so that they meet one more requirement, and widths made of such ways."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from scipy import sparse
@@ -9,10 +11,12 @@ from discreet.arrays import DOWN, UP, FloatArray, IntArray
 from discreet.methods.core.requirements import Requirement
 from discreet.methods.core.separator import UNLIMITED_SLACK
 from discreet.methods.intervals.setting import IntervalSetting
+from discreet.progress import Budget
 from discreet.solvers import new_model
 
 MAX_NEIGHBOURS = 800  # cells around that of the requirement that are tried before all cells: quicker, mostly as cheap
 INSIDE_COST = 1e-3  # of its weight, what the deviation of a cell within its interval costs: keeps deviations short
+RENEWAL_SHARE = 0.5  # of the time left, for choosing deviations again: the rest is for the cutting planes
 NEGLIGIBLE_DEVIATION = 1e-10  # levels: smaller deviations are rounding errors of the solver
 
 
@@ -76,3 +80,68 @@ class Widener:
             deviation[np.abs(deviation) < NEGLIGIBLE_DEVIATION] = 0.0
             far[:, cells] = np.maximum(far[:, cells], np.stack([-deviation, deviation]) * requirement.level)
         return far
+
+
+class Renewal:
+    """One deviation for each requirement and attacker, chosen again as long as their maximum, the widths, gets cheaper."""
+
+    def __init__(
+        self,
+        setting: IntervalSetting,
+        least: FloatArray,
+        wideners: Sequence[Widener],
+        requirements: Sequence[Sequence[Requirement]],
+    ) -> None:
+        self.s, self.least, self._wideners = setting, least, wideners
+        required = [(each, attacker) for attacker, by_attacker in enumerate(requirements) for each in by_attacker]
+        self._required = sorted(required, key=lambda pair: -pair[0].level)
+        # Columns of widths and how far cells deviate; empty if the deviation for another requirement meets this one, too.
+        self._deviations = [_nonzero(np.zeros(least.shape))] * len(required)
+
+    def renewed(self, budget: Budget) -> FloatArray | None:
+        """Widths that meet all requirements, made cheaper for some time; None if none are found in time."""
+        z, met = self.least, []
+        farthest = [np.zeros(z.shape) for _ in self._wideners]  # of all deviations, by attacker
+        for k, (requirement, attacker) in enumerate(self._required):
+            if float(farthest[attacker][list(requirement.sides), requirement.cell].sum()) >= requirement.level:
+                met.append(k)
+                continue
+            far = self._reach(k, z, budget)
+            if far is None:
+                return None
+            z, farthest[attacker] = np.maximum(z, far), np.maximum(farthest[attacker], far)
+            self._deviations[k] = _nonzero(far)
+        budget = budget.share(RENEWAL_SHARE)
+        for k in met:  # a deviation for each requirement, so that the others may be chosen again
+            far = self._reach(k, z, budget)
+            if far is None:
+                return z
+            z = np.maximum(z, far)
+            self._deviations[k] = _nonzero(far)
+        for k in range(len(self._required)):
+            others = self._widths(without=k)
+            far = self._reach(k, others, budget)
+            if far is None:
+                break
+            before = others.copy()
+            np.maximum.at(before.ravel(), *self._deviations[k])
+            if self.s.cost(np.maximum(others, far)) < self.s.cost(before):
+                self._deviations[k] = _nonzero(far)
+        return self._widths()
+
+    def _reach(self, k: int, z: FloatArray, budget: Budget) -> FloatArray | None:
+        requirement, attacker = self._required[k]
+        return None if budget.over else self._wideners[attacker].reach(z, requirement)
+
+    def _widths(self, without: int | None = None) -> FloatArray:
+        """The widths that all deviations, or all but one, need."""
+        z = self.least.copy()
+        deviations = [each for k, each in enumerate(self._deviations) if k != without]
+        if deviations:
+            np.maximum.at(z.ravel(), *(np.concatenate(parts) for parts in zip(*deviations, strict=True)))
+        return z
+
+
+def _nonzero(far: FloatArray) -> tuple[IntArray, FloatArray]:
+    columns = np.flatnonzero(far)
+    return columns, far.ravel()[columns]

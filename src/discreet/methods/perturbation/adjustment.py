@@ -15,10 +15,9 @@ from discreet.methods.core.cutting_planes import Infeasible
 from discreet.methods.method import Traits, option
 from discreet.methods.perturbation.announcement import check, drawn_multiple
 from discreet.methods.perturbation.master import FoundTable, TableMaster
-from discreet.methods.perturbation.rows import Senses
 from discreet.methods.perturbation.search import TableSearch, first_feasible, offers
 from discreet.methods.perturbation.squares import least_squares
-from discreet.methods.perturbation.windows import WINDOW_TOLERANCE, Windows
+from discreet.methods.perturbation.windows import WINDOW_TOLERANCE, Senses, Windows
 from discreet.problem import Problem
 from discreet.protection import Protection
 

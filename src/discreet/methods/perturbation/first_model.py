@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
 from scipy import sparse
@@ -12,9 +11,10 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.errors import RuleError
 from discreet.methods.context import Run
 from discreet.methods.core.compact_model import CompactModel, Limits
+from discreet.methods.core.cutting_planes import INTEGER_PROGRAM_GAP
 from discreet.methods.core.requirements import requirements
 from discreet.methods.method import Traits, option
-from discreet.methods.perturbation.master import TABLE_GAP, FoundTable
+from discreet.methods.perturbation.master import FoundTable
 from discreet.methods.perturbation.perturbation import Perturbation
 from discreet.methods.perturbation.search import TableSearch, first_feasible
 from discreet.methods.perturbation.windows import Windows
@@ -72,19 +72,19 @@ def _cheapest(windows: Windows, at_most: int | None, run: Run) -> FoundTable:
     problem, value = windows.problem, windows.problem.table.value
     relations, n = problem.table.relations, len(problem.table)
     each = sparse.csr_array(sparse.eye_array(n, format="csr"))
-    model, zero = CompactModel(), np.zeros(relations.shape[0])
+    model = CompactModel()
     most = np.maximum(windows.high, 0.0), np.maximum(-windows.low, 0.0)
     up = model.columns(np.maximum(windows.low, 0.0), most[0], windows.weight, integral=True)
     down = model.columns(np.maximum(-windows.high, 0.0), most[1], windows.weight, integral=True)
-    model.rows([(up, relations), (down, -relations)], zero, zero)
+    model.rows([(up, relations), (down, -relations)], 0.0, 0.0)
     suppressed = problem.status == Status.SUPPRESSED
     if at_most is not None:
         changes = model.columns(np.zeros(n), np.ones(n), integral=True)
         for first, limit in ((up, most[0]), (down, most[1])):
             finite = np.where(np.isfinite(limit), limit, UNLIMITED_UNITS)
-            model.rows([(first, each), (changes, -each.multiply(finite))], np.full(n, -np.inf), np.zeros(n))
+            model.rows([(first, each), (changes, -each.multiply(finite))], most=0.0)
         count = sparse.csr_array((~suppressed).astype(float)[np.newaxis])
-        model.rows([(changes, count)], np.array([-np.inf]), np.array([float(at_most)]))
+        model.rows([(changes, count)], most=at_most)
     published = np.flatnonzero(~suppressed)
     constant = (windows.half_width(value) / windows.unit)[published]
     # With a change of d the true value is between v + d − r and v + d + r, where r = constant + slope · d.
@@ -95,11 +95,10 @@ def _cheapest(windows: Windows, at_most: int | None, run: Run) -> FoundTable:
     limits = Limits(published, (constant, constant), ([(up, below), (down, -below)], [(up, above), (down, -above)]))
     uncertain = (windows.half_width(value) > 0) | suppressed
     for attacker in problem.attackers():
-        prior = np.maximum(np.stack([value - attacker.lower, attacker.upper - value]) / windows.unit, 0.0)
         cells = np.flatnonzero(problem.protected(attacker, uncertain))
-        levels = problem.levels(attacker)[:, cells] / windows.unit * (1 - TABLE_GAP)
-        for _, required in groupby(requirements(levels, cells.tolist()), key=lambda one: one.cell):
-            model.require(list(required), relations, prior, limits)
+        levels = problem.levels(attacker)[:, cells] / windows.unit * (1 - INTEGER_PROGRAM_GAP)
+        prior = problem.slack(attacker) / windows.unit
+        model.require(requirements(levels, cells.tolist()), relations, prior, limits)
     model.load(run.seed)
     solution = model.solve(run.budget)
     change: IntArray = np.rint(solution.primal[:n] - solution.primal[n : 2 * n]).astype(np.int64)

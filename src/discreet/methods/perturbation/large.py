@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
@@ -14,11 +16,12 @@ from discreet.progress import Budget
 MIN_LARGE_CELLS = 20_000  # of a table for which an integer program would take too long
 
 
+@dataclass(frozen=True, eq=False)
 class Finest:
     """Changes of a table that follow from changes of its base cells."""
 
-    def __init__(self, windows: Windows, sums: Totals) -> None:
-        self.windows, self.sums = windows, sums
+    windows: Windows
+    sums: Totals
 
     @classmethod
     def of(cls, windows: Windows) -> Finest | None:

@@ -11,14 +11,13 @@ from scipy import sparse
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.errors import NoSafePatternError
 from discreet.inference.integer_system import integer_weights
+from discreet.methods.core.blocks import BlockProgram, side_by_side
 from discreet.methods.core.cuts import Cut, as_rows
 from discreet.methods.core.cutting_planes import Infeasible
-from discreet.methods.perturbation.rounding import nearest
-from discreet.methods.perturbation.rows import Senses, count_rows, sense_rows
-from discreet.methods.perturbation.windows import Windows
+from discreet.methods.perturbation.windows import Senses, Windows
 from discreet.problem import Status
 from discreet.progress import Budget
-from discreet.solvers import Outcome, Solution, lagrangian_bound, new_model
+from discreet.solvers import Outcome, Solution, lagrangian_bound
 
 MAX_INTEGRAL_CELLS = 60  # cells of a program that is solved in integers at once: larger ones take too long
 MAX_INTEGRAL_CHANGE = 1e6  # units: with larger integers the solver does not end
@@ -26,7 +25,7 @@ ROUNDING_DISTANCES = (1.0, 3.0, np.inf)  # units around a fractional solution, s
 CHANGE_TOLERANCE = 1e-6  # of a unit: solvers are not more exact
 MAX_CUT_SHORTFALL = 5e-8  # share of a level: less than the tolerance of audits
 ROUNDED_SHARE = 0.3  # share of the fractional cells that are rounded at a time: few enough that the others can follow
-TABLE_GAP = 1e-6  # share of the cost that solvers leave open by default
+ROUNDING_GAP = 1e-4  # share of the cost that may be left open by rounding: a smaller gap is not worth the time
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +38,7 @@ class FoundTable:
     finished: bool  # not stopped by a limit
 
 
-class TableMaster:
+class TableMaster(BlockProgram):
     """Columns ``up`` and ``down``: changes from a reference, of cells that can change; then binaries of senses and of changes."""
 
     def __init__(
@@ -56,6 +55,7 @@ class TableMaster:
         squares: bool = False,  # costs are on one further column per cell, for its squared change
         interior: bool = False,  # large programs: a solution near the optimum that need not be a vertex
     ) -> None:
+        super().__init__()
         self.windows = windows
         self.cells = np.flatnonzero(windows.low < windows.high)
         self.n = len(self.cells)
@@ -65,11 +65,11 @@ class TableMaster:
         self._origin[self.cells] = self.reference[self.cells]
         self.weight = weight
         self.relations = integer_weights(windows.problem.table.relations)
+        self._exact = sparse.csr_array(self.relations, dtype=np.int64)
         nothing = np.zeros(0)
         self.senses = Senses(nothing.astype(np.int64), nothing, nothing) if senses is None else senses
         self.at_most, self.seed = at_most, seed
         self.cuts: list[Cut] = []
-        self._squares, self._anything, self._interior = squares, anything, interior
         sizes = np.concatenate([-windows.low, windows.high])
         sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
         usual = np.median(sizes) if len(sizes) else 1.0
@@ -78,44 +78,54 @@ class TableMaster:
         self.scale = 1.0 if self._integral else 10.0 ** max(0.0, np.floor(np.log10(usual)) - 1)
         costly = weight[self.cells]
         self.money = float(np.median(costly[costly > 0])) if np.any(costly > 0) else 1.0
-        self._load()
+        cost = costly / self.money * (not anything)
+        lower, upper = self.model_bounds()
+        self.columns(lower, upper, np.tile(cost * self.scale * (not squares), 2), self._integral)
+        self._add_relations()
+        self._add_senses()
+        if at_most is not None:
+            self._add_count(at_most)
+        if squares:
+            self.columns(np.zeros(self.n), np.full(self.n, np.inf), cost)
+        self.load(seed, interior=interior)
 
-    def _load(self, relaxed: bool = False) -> None:
-        n, scale, weight = self.n, self.scale, self.weight[self.cells]
-        low, high = self.windows.low[self.cells] / scale, self.windows.high[self.cells] / scale
+    def _add_relations(self) -> None:
+        """Changes satisfy the relations."""
         keep = sparse.csr_array(self.relations[:, self.cells])
-        start = -(self.relations @ self._origin) / scale
+        start = -(self.relations @ self._origin) / self.scale
         used = np.diff(keep.indptr) > 0
         if np.any(start[~used] != 0):
             raise Infeasible
-        keep, start = sparse.csr_array(keep[used]), start[used]
-        systems = [(sparse.csr_array(sparse.hstack([keep, -keep])), start, start)]
-        systems.append(sense_rows(self.senses, self.cells, low, high, scale))
-        if self.at_most is not None:
-            left = self.at_most - int(np.count_nonzero(self.fixed[self.windows.problem.status != Status.SUPPRESSED]))
-            systems.append(count_rows(low, high, self.reference[self.cells] / scale, weight > 0, left))
-        rows = [block for block, _, _ in systems]
-        least, most = (np.concatenate([system[k] for system in systems]) for k in (1, 2))
-        changes = sparse.vstack([block[:, : 2 * n] for block in rows])
-        choices = sparse.block_diag([block[:, 2 * n :] for block in rows])
-        squares = sparse.csr_array((len(least), n * self._squares))
-        matrix = sparse.csr_array(sparse.hstack([changes, choices, squares]))
-        cost, binaries = weight / self.money * (not self._anything), choices.shape[1]
-        lower, upper = self.model_bounds()
-        linear = np.tile(cost * scale * (not self._squares), 2)
-        self.total = matrix.shape[1]
-        integer = np.arange(self.total) >= (0 if self._integral else self.total if self._squares else 2 * n)
-        self._matrix, self._rhs = matrix, least
-        self.model = new_model(seed=self.seed, interior=self._interior)
-        self.model.load(
-            np.r_[linear, np.zeros(binaries), cost[: n * self._squares]],
-            np.r_[lower, np.zeros(self.total - 2 * n)],
-            np.r_[upper, np.ones(binaries), np.full(n * self._squares, np.inf)],
-            matrix,
-            least,
-            most,
-            integer & (not relaxed),
+        self._balance, self._start = side_by_side([(0, keep[used]), (self.n, -keep[used])], 2 * self.n), start[used]
+        self.rows([(0, self._balance)], self._start, self._start)
+
+    def _add_senses(self) -> None:
+        """One binary b per sense: ``U b ≤ up ≤ high b`` and ``L (1 − b) ≤ down ≤ −low (1 − b)``."""
+        senses, n, k = self.senses, self.n, len(self.senses.cells)
+        if not k:
+            return
+        pick = sparse.eye_array(n, format="csr")[np.searchsorted(self.cells, senses.cells)]
+        binary = self.columns(np.zeros(k), np.ones(k), integral=True)
+        largest = (-self.windows.low[senses.cells], self.windows.high[senses.cells])
+        up, down, bottom, top = (length / self.scale for length in (senses.up, senses.down, *largest))
+        self.rows([(0, pick), (binary, sparse.diags_array(-up))], 0.0)
+        self.rows([(0, pick), (binary, sparse.diags_array(-top))], most=0.0)
+        self.rows([(n, pick), (binary, sparse.diags_array(down))], down)
+        self.rows([(n, pick), (binary, sparse.diags_array(bottom))], most=bottom)
+
+    def _add_count(self, at_most: int) -> None:
+        """One binary x per cell: ``low x ≤ change ≤ high x`` for cells that count, and a limit on the sum of ``x``."""
+        n, counts = self.n, self.weight[self.cells] > 0
+        each, start = sparse.eye_array(n, format="csr")[counts], -self.reference[self.cells][counts] / self.scale
+        low, high = (
+            sparse.diags_array(-end[self.cells] / self.scale, format="csr")[counts]
+            for end in (self.windows.low, self.windows.high)
         )
+        binary = self.columns(np.zeros(n), np.ones(n), integral=True)
+        self.rows([(0, each), (n, -each), (binary, high)], most=start)
+        self.rows([(0, each), (n, -each), (binary, low)], start)
+        changed = int(np.count_nonzero(self.fixed[self.windows.problem.status != Status.SUPPRESSED]))
+        self.rows([(binary, counts[np.newaxis].astype(float))], most=at_most - changed)
 
     # -- solving ---------------------------------------------------------------------------------------------
 
@@ -124,15 +134,11 @@ class TableMaster:
         if cuts:
             rows, least = as_rows(cuts, len(self.weight))
             changes = rows[:, self.cells] * self.scale
-            rest = sparse.csr_array((len(cuts), self.total - 2 * self.n))
-            wide = sparse.csr_array(sparse.hstack([changes, -changes, rest]))
-            self.model.add_rows(wide, least - rows @ self._origin, np.full(len(cuts), np.inf))
+            self.rows([(0, changes), (self.n, -changes)], least - rows @ self._origin)
 
     def relaxed_senses(self) -> BoolArray:
         """Whether each sense is nearer to up in the linear relaxation; raises :class:`Infeasible`."""
-        self._load(relaxed=True)
-        known, self.cuts = self.cuts, []
-        self.add(known)
+        self.load(self.seed, relaxed=True)
         solution = self.model.solve()
         if not solution.optimal:
             raise Infeasible
@@ -144,7 +150,7 @@ class TableMaster:
         if not solution.optimal:
             return None, self._certain
         cost = np.tile(self.weight[self.cells] / self.money * self.scale, 2)
-        bound = lagrangian_bound(cost, *self.model_bounds(), self._matrix, self._rhs, self._rhs, solution.row_dual)
+        bound = lagrangian_bound(cost, *self.model_bounds(), self._balance, self._start, self._start, solution.row_dual)
         return self._change(solution), max(bound, 0.0) * self.money + self._certain
 
     @property
@@ -160,13 +166,13 @@ class TableMaster:
 
     def solve(self, budget: Budget, start: IntArray | None = None) -> FoundTable:
         """The cheapest integral table, or one near the cheapest fractional one; raises :class:`Infeasible`."""
-        is_mip = self._integral or self.total > 2 * self.n
+        is_mip = self._integral or self.width > 2 * self.n
         if start is not None and is_mip:
-            self.model.suggest(self._columns(start))
+            self.model.suggest(self._solution_of(start))
         solution = self.model.solve(budget.left, gap=budget.gap)
         if solution.outcome is Outcome.INFEASIBLE:
             raise Infeasible
-        found = len(solution.primal) == self.total and solution.outcome in (Outcome.OPTIMAL, Outcome.STOPPED)
+        found = len(solution.primal) == self.width and solution.outcome in (Outcome.OPTIMAL, Outcome.STOPPED)
         if not found or not np.isfinite(solution.objective):
             raise NoSafePatternError("The time limit ended before there was a table to publish. Allow more time.")
         change = self._rounded(solution, budget)
@@ -175,7 +181,7 @@ class TableMaster:
         proven = solution.bound if (finished or is_mip) and np.isfinite(solution.bound) else 0.0
         return FoundTable(change, cost, min(max(proven, 0.0) * self.money + self._certain, cost), finished)
 
-    def _columns(self, change: IntArray) -> FloatArray:
+    def _solution_of(self, change: IntArray) -> FloatArray:
         difference = (change - self.reference)[self.cells] / self.scale
         columns = [np.maximum(difference, 0.0), np.maximum(-difference, 0.0), change[self.senses.cells] > 0]
         if self.at_most is not None:
@@ -186,28 +192,53 @@ class TableMaster:
         """The solution if it is integral; else a cheap integral table near it."""
         change = self._change(solution)
         near = np.rint(change)
-        relations = sparse.csr_array(self.relations, dtype=np.int64)
-        if not np.any(relations @ near.astype(np.int64)) and all(
-            cut.shortfall(near) <= MAX_CUT_SHORTFALL for cut in self.cuts
-        ):
+        adds_up = not np.any(self._exact @ near.astype(np.int64))
+        if adds_up and all(cut.shortfall(near) <= MAX_CUT_SHORTFALL for cut in self.cuts):
             return near.astype(np.int64)
         chosen = self._chosen(solution)
-
-        def nearest_to(cells: IntArray, distance: float) -> IntArray | None:
-            low, high = np.maximum(chosen.low, near - distance), np.minimum(chosen.high, near + distance)
-            weight = self.weight / self.money
-            return nearest(self.relations, near, cells, low, high, self.reference, weight, self.cuts, budget, self.seed)
-
         fractional = np.abs(change - near) > CHANGE_TOLERANCE * np.maximum(self.scale, 1.0)
-        found = nearest_to(np.flatnonzero(fractional), 1.0)
+        found = self._nearest(near, np.flatnonzero(fractional), 1.0, chosen, budget)
         if found is None:
             found = self._dive(chosen, budget)
         for distance in ROUNDING_DISTANCES:
             if found is None:
-                found = nearest_to(self.cells, distance)
+                found = self._nearest(near, self.cells, distance, chosen, budget)
         if found is None:
             raise NoSafePatternError("The time limit ended before there was a table of round numbers. Allow more time.")
         return found
+
+    def _nearest(
+        self, near: FloatArray, cells: IntArray, distance: float, windows: Windows, budget: Budget
+    ) -> IntArray | None:
+        """The cheapest integral table that differs from ``near`` in some cells, by a distance; None if none is found."""
+        start, k, at = near.astype(np.int64), len(cells), near[cells]
+        low = np.maximum(windows.low[cells], at - distance) - at
+        high = np.minimum(windows.high[cells], at + distance) - at
+        keep = sparse.csr_array(self.relations[:, cells])
+        residual = -(self._exact @ start).astype(float)
+        used = np.diff(keep.indptr) > 0
+        if not k or np.any(low > high) or np.any(residual[~used] != 0):
+            return None
+        # The cost of one unit as long as the difference to the reference keeps its sign, which one unit hardly ever turns.
+        weight = self.weight / self.money
+        difference, slope = at - self.reference[cells], weight[cells]
+        program, cuts = BlockProgram(), as_rows(self.cuts, len(near))
+        up = np.where(difference >= 0, slope, -slope)
+        program.columns(np.maximum(low, 0.0), np.maximum(high, 0.0), up, integral=True)
+        down = np.where(difference <= 0, slope, -slope)
+        program.columns(np.maximum(-high, 0.0), np.maximum(-low, 0.0), down, integral=True)
+        # The last column is the cost of the table so far, so that gaps are shares of the total cost.
+        program.columns(np.ones(1), np.ones(1), float(weight @ np.abs(near - self.reference)))
+        program.rows([(0, keep[used]), (k, -keep[used])], residual[used], residual[used])
+        program.rows([(0, cuts[0][:, cells]), (k, -cuts[0][:, cells])], cuts[1] - cuts[0] @ near)
+        program.load(self.seed)
+        left = None if budget.left is None else max(budget.left, 1.0)
+        found = program.model.solve(left, gap=max(budget.gap, ROUNDING_GAP))
+        if len(found.primal) != program.width or found.outcome not in (Outcome.OPTIMAL, Outcome.STOPPED):
+            return None
+        change = start.copy()
+        change[cells] += np.rint(found.primal[:k] - found.primal[k : 2 * k]).astype(np.int64)
+        return None if np.any(self._exact @ change) else change
 
     def _dive(self, windows: Windows, budget: Budget) -> IntArray | None:
         """Fractional changes of the finest cells are rounded and fixed, some at a time; all others follow."""
@@ -231,7 +262,7 @@ class TableMaster:
             fractional = np.flatnonzero(off > CHANGE_TOLERANCE * lp.scale)
             if not len(fractional):
                 done = rounded.astype(np.int64)
-                return None if np.any(sparse.csr_array(self.relations, dtype=np.int64) @ done) else done
+                return None if np.any(self._exact @ done) else done
             finest = fractional[base[fractional]] if base[fractional].any() else fractional
             last = finest[np.argsort(off[finest], kind="stable")[: max(1, int(share * len(finest)))]]
             difference = (rounded - self.reference)[lp.cells[last]] / lp.scale

@@ -21,9 +21,7 @@ from discreet.methods.perturbation.windows import WINDOW_TOLERANCE, Windows
 from discreet.problem import Problem
 from discreet.protection import Protection
 
-SENSITIVE_CHANGE_WEIGHT = (
-    100.0  # factor on the cost of sensitive cells in the first table: they come near the drawn values
-)
+SENSITIVE_CHANGE_WEIGHT = 100.0  # factor on the cost of sensitive cells in the first table, near the drawn values
 
 
 @dataclass(frozen=True)

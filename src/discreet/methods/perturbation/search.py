@@ -14,15 +14,14 @@ from discreet.inference.integer_system import integer_weights
 from discreet.methods.check import verdicts
 from discreet.methods.context import Run
 from discreet.methods.core.cuts import Cut
-from discreet.methods.core.cutting_planes import Infeasible, cutting_planes, status_of
+from discreet.methods.core.cutting_planes import INTEGER_PROGRAM_GAP, Infeasible, cutting_planes, status_of
 from discreet.methods.core.requirements import exposed_requirements
 from discreet.methods.core.separator import Separator
 from discreet.methods.perturbation.announcement import Announcement, announcements
-from discreet.methods.perturbation.master import TABLE_GAP, FoundTable, TableMaster
+from discreet.methods.perturbation.master import FoundTable, TableMaster
 from discreet.methods.perturbation.publication import TablePublication
 from discreet.methods.perturbation.windows import NoSlackError, Windows
 from discreet.problem import Problem, Status
-from discreet.progress import OutOfTime
 from discreet.protection import Protection, publish_intervals
 from discreet.solvers import solver_name
 
@@ -49,13 +48,11 @@ class TableSearch:
             self.cuts += cuts
             master.add(cuts)
 
-        budget, starts = self.run.budget, iter([start])
-        try:
-            return cutting_planes(
-                lambda: master.solve(budget, next(starts, None)), lambda found: self.violated(found.change), add, budget
-            )
-        except OutOfTime:
-            raise NoSafePatternError("The time limit ended before there was a safe table. Allow more time.") from None
+        def solve() -> FoundTable:
+            return master.solve(self.run.budget, next(starts, None))
+
+        starts = iter([start])
+        return cutting_planes(solve, lambda found: self.violated(found.change), add, self.run.budget, "table")
 
     def is_safe(self, change: IntArray) -> bool:
         """Whether a table is safe; if not, the cuts that it violates are kept."""
@@ -81,18 +78,10 @@ class TableSearch:
     ) -> Protection:
         """The protection with its report; by default the cost is the weighted sum of all changes."""
         cost = self.windows.cost(found.change) if cost is None else cost
-        return self.windows.protection(
-            found.change,
-            cost=cost,
-            method=method,
-            status=status_of(cost, bound, self.run.budget, found.finished, TABLE_GAP),
-            bound=bound,
-            seconds=self.run.budget.spent,
-            solver=solver_name(),
-            seed=self.run.seed,
-            work={"rounds": self.rounds, "cuts": len(self.cuts), "changed": int(np.count_nonzero(found.change))},
-            note=note,
-        )
+        status = status_of(cost, bound, self.run.budget, found.finished, INTEGER_PROGRAM_GAP)
+        work = {"rounds": self.rounds, "cuts": len(self.cuts), "changed": int(np.count_nonzero(found.change))}
+        report = self.run.report(method, status, bound, solver_name())
+        return self.windows.protection(found.change, cost=cost, **report, work=work, note=note)
 
 
 Offer = Callable[[], tuple[Windows, str]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 from scipy import sparse
 
@@ -68,10 +70,9 @@ class _Squares(TableMaster):
         """The nearest congruent table of integers to rounded changes; None if none is found."""
         plain = TableMaster(self.windows, self.weight, reference=rounded, seed=self.seed)
         plain.add(self.cuts)
-        try:
+        with suppress(Infeasible, NoSafePatternError):
             return plain.solve(search.run.budget).change
-        except (Infeasible, NoSafePatternError):
-            return None
+        return None
 
     def _pieces(self, at: FloatArray, cells: IntArray) -> int:
         """Add linear pieces of ``w d²`` around these changes, ``w ((2k + 1) d − k (k + 1))`` from ``k`` on; their number."""
@@ -91,7 +92,5 @@ class _Squares(TableMaster):
         rows = np.arange(len(new))
         linear = sparse.csr_array((-slope, (rows, place)), shape=(len(new), self.n))
         square = sparse.csr_array((np.ones(len(new)), (rows, place)), shape=(len(new), self.n))
-        self.model.add_rows(
-            sparse.csr_array(sparse.hstack([linear, -linear, square])), -start, np.full(len(new), np.inf)
-        )
+        self.rows([(0, linear), (self.n, -linear), (2 * self.n, square)], -start)
         return len(new)

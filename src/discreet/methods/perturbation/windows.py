@@ -12,7 +12,6 @@ from discreet.data.table import unit_of
 from discreet.errors import NoSafePatternError, RuleError, some
 from discreet.inference.integer_system import integer_weights, nonintegral_relations
 from discreet.methods.perturbation.announcement import Announcement
-from discreet.methods.perturbation.rows import Senses
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, publish_intervals
 
@@ -20,13 +19,20 @@ WINDOW_TOLERANCE = 1e-9  # of a unit: rounding errors of sums of floats
 EXTRA_INTERVAL_DIGITS = 2  # decimals of interval ends beyond those of values, so that rounding outwards adds little
 MAX_INTERVAL_DIGITS = 6  # decimals of interval ends, unless values have more: longer numbers are hard to read
 MAX_EXACT_UNITS = 2.0**53  # floats represent all integers up to this one exactly
-MIN_COST_SHARE = (
-    1e-6  # of the median cost: changes of cells without costs count this much, lest they change without need
-)
+MIN_COST_SHARE = 1e-6  # of the median cost, that changes of cells without costs count: none without need
 
 
 class NoSlackError(NoSafePatternError):
     """The published intervals are too narrow for the protection levels of some cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class Senses:
+    """Cells that must change by at least ``up`` units up or at least ``down`` units down."""
+
+    cells: IntArray
+    up: FloatArray
+    down: FloatArray
 
 
 @dataclass(frozen=True, eq=False)

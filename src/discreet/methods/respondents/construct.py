@@ -257,18 +257,9 @@ class Posed:
     def protection(self, found: Protection, run: Run, suppressed: BoolArray, status: str) -> Protection:
         """A pattern for the original problem, with the report of the protection of the posed problem."""
         report = found.report
-        return suppress(
-            self.original,
-            suppressed[: len(self.original)],
-            method=report.method,
-            status=status,
-            bound=report.bound,
-            seconds=run.budget.spent,
-            solver=report.solver,
-            seed=run.seed,
-            work={**report.work, "insiders": len(self.attackers) + len(self.joint)},
-            note=report.note,
-        )
+        same = run.report(report.method, status, report.bound, report.solver)
+        work = {**report.work, "insiders": len(self.attackers) + len(self.joint)}
+        return suppress(self.original, suppressed[: len(self.original)], **same, work=work, note=report.note)
 
     # -- insiders as attackers of cells --------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods.context import Run
@@ -12,7 +12,6 @@ from discreet.methods.rounding.publication import exposed, protection
 from discreet.methods.rounding.search import RoundingSearch
 from discreet.methods.rounding.unbiased import unbiased
 from discreet.problem import Problem
-from discreet.progress import Budget
 from discreet.protection import Protection
 from discreet.solvers import solver_name
 
@@ -56,8 +55,7 @@ class ControlledRounding:
         for kind in kinds:
             is_last = kind == kinds[-1]
             try:
-                limited = run if is_last else replace(run, budget=run.budget.share(STRICT_SHARE))
-                return self._rounded(problem, limited, run.budget, *kind, is_last)
+                return self._rounded(problem, run, *kind, is_last)
             except NoSafePatternError:
                 if is_last or run.budget.over:
                     raise
@@ -70,24 +68,14 @@ class ControlledRounding:
         restricted = (True, False) if self.zero_restricted else (False,)
         return [(self.steps + extra, zeros) for zeros in restricted for extra in range(MAX_EXTRA_STEPS + 1)]
 
-    def _rounded(
-        self, problem: Problem, run: Run, budget: Budget, steps: int, zero_restricted: bool, is_last: bool
-    ) -> Protection:
+    def _rounded(self, problem: Problem, run: Run, steps: int, zero_restricted: bool, is_last: bool) -> Protection:
         grid = RoundingGrid.of(problem, self.base, steps, zero_restricted)
         refuse_relations(grid)
-        search = RoundingSearch(grid.narrowed(), run, is_last)
-        return protection(
-            grid,
-            search.search(),
-            method=self.name,
-            status=search.status(),
-            bound=search.best.proven,
-            seconds=budget.spent,
-            solver=solver_name(),
-            seed=run.seed,
-            work=search.work,
-            note=self._note(steps, zero_restricted),
-        )
+        search = RoundingSearch(grid.narrowed(), run if is_last else run.with_time_share(STRICT_SHARE), is_last)
+        found = search.search()
+        status = search.best.status(search.run.budget, finished=not search.stopped)
+        report = run.report(self.name, status, search.best.proven, solver_name())
+        return protection(grid, found, **report, work=search.work, note=self._note(steps, zero_restricted))
 
     def _note(self, steps: int, zero_restricted: bool) -> str:
         """For the report: by how much the rounding is relaxed."""
@@ -110,6 +98,4 @@ class ControlledRounding:
                 "bias it: choose a larger base, lower the levels, or round with unbiased=false.",
                 labels,
             )
-        return protection(
-            grid, steps, method=self.name, status="heuristic", seconds=run.budget.spent, seed=run.seed, note="unbiased"
-        )
+        return protection(grid, steps, **run.report(self.name), note="unbiased")

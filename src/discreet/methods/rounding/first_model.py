@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
 from scipy import sparse
@@ -52,16 +51,8 @@ class RoundingFirstModel:
         run.progress.update(1)
         cost = grid.deviation(steps)
         status = status_of(cost, solution.bound, run.budget, solution.optimal, INTEGER_PROGRAM_GAP)
-        return protection(
-            grid,
-            steps,
-            method=self.name,
-            status=status,
-            bound=cost if status == "optimal" else min(solution.bound, cost),
-            seconds=run.budget.spent,
-            solver=solver_name(),
-            seed=run.seed,
-        )
+        bound = cost if status == "optimal" else min(solution.bound, cost)
+        return protection(grid, steps, **run.report(self.name, status, bound, solver_name()))
 
 
 def _model(grid: RoundingGrid, seed: int) -> CompactModel:
@@ -76,17 +67,15 @@ def _model(grid: RoundingGrid, seed: int) -> CompactModel:
     in_steps = sparse.csr_array(relations @ scaled)
     model.rows([(steps, in_steps)], in_steps @ part, in_steps @ part)
     rounded = np.flatnonzero(grid.rounded)
-    each, unlimited = sparse.eye_array(n, format="csr")[rounded], np.full(len(rounded), np.inf)
+    each = sparse.eye_array(n, format="csr")[rounded]
     for sign in (1.0, -1.0):  # a distance is at least as large as the difference in either direction
-        model.rows([(steps, sign * scaled[rounded]), (distance, each)], sign * (base * part)[rounded], unlimited)
+        model.rows([(steps, sign * scaled[rounded]), (distance, each)], sign * (base * part)[rounded])
     limited = np.flatnonzero(problem.status != Status.SUPPRESSED)
     radius, offset, change = grid.radius[limited], (base * part)[limited], scaled[limited]
     limits = Limits(limited, (radius + offset, radius - offset), ([(steps, -change)], [(steps, change)]))
     for attacker in problem.attackers():
-        prior = np.maximum(np.stack([problem.table.value - attacker.lower, attacker.upper - problem.table.value]), 0.0)
         protected = np.flatnonzero(grid.protected(attacker))
         levels = problem.levels(attacker)[:, protected] * (1 - LEVEL_TOLERANCE)
-        for _, required in groupby(requirements(levels, protected.tolist()), key=lambda one: one.cell):
-            model.require(list(required), relations, prior, limits)
+        model.require(requirements(levels, protected.tolist()), relations, problem.slack(attacker), limits)
     model.load(seed)
     return model

@@ -138,9 +138,8 @@ class RoundingGrid:
 
     def slack(self, attacker: Attacker, steps: FloatArray | float) -> FloatArray:
         """How far below and above its true value each cell is possible for an attacker: rows down and up."""
-        value, suppressed = self.problem.table.value, self.problem.status == Status.SUPPRESSED
+        suppressed, prior = self.problem.status == Status.SUPPRESSED, self.problem.slack(attacker)
         off = self.multiples.base * (self.multiples.part - np.where(np.isfinite(steps), steps, 0.0))
-        prior = np.maximum(np.stack([value - attacker.lower, attacker.upper - value]), 0.0)
         published = np.maximum(np.stack([self.radius + off, self.radius - off]), 0.0)
         return np.where(suppressed, prior, np.minimum(prior, published))
 

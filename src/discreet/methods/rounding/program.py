@@ -140,10 +140,9 @@ class RoundingProgram:
     def _steps(self, primal: FloatArray) -> FloatArray | None:
         """The solution as a rounding; None if it is not integral."""
         nearest = np.rint(primal)
-        outside = (
-            (nearest < self.lower) | (nearest > self.length) | (np.abs(primal - nearest) > 10 * ROUNDING_TOLERANCE)
-        )
-        if np.any(outside) or np.any(np.abs(self.rows @ nearest - self.rhs) > ROUNDING_TOLERANCE):
+        wrong = (nearest < self.lower) | (nearest > self.length)
+        wrong |= np.abs(primal - nearest) > 10 * ROUNDING_TOLERANCE
+        if np.any(wrong) or np.any(np.abs(self.rows @ nearest - self.rhs) > ROUNDING_TOLERANCE):
             return None
         return self._sums(nearest)
 

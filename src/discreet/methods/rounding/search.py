@@ -19,7 +19,6 @@ from discreet.methods.rounding.grid import RoundingGrid
 from discreet.methods.rounding.improve import one_pass, renewed
 from discreet.methods.rounding.program import ROUNDING_TOLERANCE, FoundRounding, RoundingProgram
 from discreet.methods.rounding.publication import RoundingPublication, exposed
-from discreet.progress import OutOfTime
 from discreet.solvers import Outcome
 
 MAX_EXACT_COLUMNS = 1_500  # of an integer program of all cells; larger ones take too long
@@ -58,9 +57,6 @@ class RoundingSearch:
             self._improve()
         assert self.best.solution is not None
         return self.best.solution
-
-    def status(self) -> str:
-        return self.best.status(self.run.budget, finished=not self.stopped)
 
     def _annealed(self) -> FloatArray:
         """A safe rounding of a large table: the annealed one repaired, or else the first that the solver finds."""
@@ -127,13 +123,9 @@ class RoundingSearch:
             return self._cuts(found[0], self._exposed(found[0]))
 
         try:
-            steps, bound = cutting_planes(solve, violated, self.program.add, self.run.budget)
+            steps, bound = cutting_planes(solve, violated, self.program.add, self.run.budget, "rounding")
         except Infeasible:
             raise self._no_rounding() from None
-        except OutOfTime:
-            raise NoSafePatternError(
-                "The time limit ended before there was a safe rounding. Allow more time."
-            ) from None
         self.best.raise_bound(bound)
         return steps
 

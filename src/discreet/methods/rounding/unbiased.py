@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.compiled import compiled
 from discreet.errors import NoSafePatternError, RuleError, some
-from discreet.inference.max_flow import network
+from discreet.inference.max_flow import joined, lanes_at_nodes, network
 from discreet.methods.context import Run
 from discreet.methods.rounding.grid import RoundingGrid
 from discreet.problem import Status
@@ -41,18 +39,15 @@ def unbiased(grid: RoundingGrid, run: Run) -> FloatArray:
             labels,
         )
     # Suppressed cells may take any value, so the nodes at their ends are joined.
-    joined = (np.ones(int(suppressed.sum())), (net.tail[suppressed], net.head[suppressed]))
-    _, node = csgraph.connected_components(sparse.csr_array(joined, shape=(net.nodes, net.nodes)), directed=False)
+    _, node = joined(net.tail[suppressed], net.head[suppressed], net.nodes)
     moving = np.flatnonzero((part > 0) & ~suppressed)
     run.progress.stage("round", 1)
     full = round(float(grid.multiples.base[0]) * scale) if len(part) else 1
     amount = np.rint(part[moving] * full).astype(np.int64)
     chance = run.random("round", problem).random(len(moving))
-    tail, head = (node[end[moving]].astype(np.int64) for end in (net.tail, net.head))
-    ends = np.concatenate([tail, head])
-    order = np.argsort(ends, kind="stable")
-    first = np.searchsorted(ends[order], np.arange(int(node.max(initial=-1)) + 2)).astype(np.int64)
-    _walk(tail, head, first, order % max(len(tail), 1), amount, full, chance)
+    tail, head = node[net.tail[moving]], node[net.head[moving]]
+    lanes, first = lanes_at_nodes(tail, head, int(node.max(initial=-1)) + 1)
+    _walk(tail, head, first, lanes % max(len(tail), 1), amount, full, chance)
     steps = np.zeros(len(part))
     steps[moving] = amount / full
     run.progress.update(1)

@@ -52,7 +52,7 @@ class DeviationProgram:
         self.column = np.full(len(problem), -1)
         self.column[self.cells] = np.arange(len(self.cells))
         self.price = price[self.cells]
-        self.slack = slacks(problem, attacker, self.cells)
+        self.slack = problem.slack(attacker)[:, self.cells]
         self.left = self.slack.copy()
         self.relations = relations
         cost = problem.cost[self.cells]
@@ -196,12 +196,6 @@ class _Program:
 def _deviation(cells: IntArray, change: FloatArray) -> Deviation:
     moved = np.flatnonzero(change)
     return Deviation(cells[moved], change[moved])
-
-
-def slacks(problem: Problem, attacker: Attacker, cells: IntArray) -> FloatArray:
-    """The slack of cells down and up within the prior bounds of an attacker."""
-    value = problem.table.value[cells]
-    return np.stack([value - attacker.lower[cells], attacker.upper[cells] - value]).clip(min=0.0)
 
 
 def _slopes(price: FloatArray, slack: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ from discreet.inference.deviations import Deviation
 from discreet.inference.max_flow import Network, network
 from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.suppress.deviation_flow_kernel import circulate, release, residual_network, search_state
-from discreet.methods.suppress.deviation_program import SURCHARGES, DeviationProgram, slacks
+from discreet.methods.suppress.deviation_program import SURCHARGES, DeviationProgram
 from discreet.problem import Problem
 
 
@@ -35,7 +35,7 @@ class DeviationFlow:
 
     def __init__(self, problem: Problem, attacker: Attacker, net: PricedNetwork) -> None:
         self.net = net
-        self.slack = slacks(problem, attacker, net.cells)
+        self.slack = problem.slack(attacker)[:, net.cells]
         self.slack[:, net.pinned] = 0.0
         self.left = self.slack.copy()
 

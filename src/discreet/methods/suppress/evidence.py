@@ -9,9 +9,9 @@ import numpy as np
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
 from discreet.inference.deviations import Deviation
+from discreet.inference.nonzeros import terms
 from discreet.inference.tolerances import LEVEL_TOLERANCE, RESIDUAL_TOLERANCE
 from discreet.methods.suppress.deviation_search import DeviationSearch
-from discreet.methods.suppress.nonzeros import terms
 from discreet.problem import Problem, Status
 
 
@@ -25,7 +25,7 @@ class KnownDeviations:
     def __init__(self, problem: Problem, attacker: Attacker) -> None:
         value = problem.table.value
         self.relations = problem.table.relations.tocsc()
-        self.slack = np.stack([value - attacker.lower, attacker.upper - value]).clip(min=0.0)
+        self.slack = problem.slack(attacker)
         self.lower, self.upper, self.sliding = problem.levels(attacker)
         # Free cells that would need protection if they were suppressed count as well.
         self.is_protected = problem.protected(attacker, np.ones(len(value), dtype=bool))

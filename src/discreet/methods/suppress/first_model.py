@@ -16,19 +16,17 @@ from discreet.inference.max_flow import network
 from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.context import Run
 from discreet.methods.core.compact_model import CompactModel, Limits
-from discreet.methods.core.cutting_planes import Infeasible, cutting_planes, status_of
+from discreet.methods.core.cutting_planes import INTEGER_PROGRAM_GAP, Infeasible, cutting_planes, status_of
 from discreet.methods.core.requirements import Requirement, requirements
 from discreet.methods.core.separator import Separator, Violation
 from discreet.methods.method import Traits, option
 from discreet.problem import Problem, Status
-from discreet.progress import OutOfTime
 from discreet.protection import Protection, suppress
 from discreet.solvers import DEFAULT_SOLVER, Solution, check_solver, solver_name
 
 MAX_RATIO_OF_DEVIATIONS = 100.0  # largest deviation, in levels, if relations are not those of a network: see below
 COST_RANGE = 1e6  # cells cheaper than the costliest by more than this factor count as if they cost nothing
 ADVICE = "Let more cells be suppressed, widen the prior bounds of attackers"
-FIRST_MODEL_GAP = 1e-6  # share of the cost that solvers leave open by default
 
 
 @dataclass(frozen=True)
@@ -63,25 +61,14 @@ class FirstModel:
         model = _PatternModel(problem, run, self.solver)
         _refuse_infeasible(model)
         run.progress.stage("solve", 1)
-        try:
-            solution = cutting_planes(model.solve, model.violated, model.enlarge, run.budget)
-        except OutOfTime:
-            raise NoSafePatternError("The time limit ended before there was a safe pattern. Allow more time.") from None
+        solution = cutting_planes(model.solve, model.violated, model.enlarge, run.budget, "pattern")
         run.progress.update(1)
         suppressed = model.pattern(solution)
         cost = float(problem.cost[suppressed].sum())
         bound = min(max(solution.bound * model.unit, model.forced_cost), cost)
-        status = status_of(cost, bound, run.budget, solution.optimal, FIRST_MODEL_GAP)
-        return suppress(
-            problem,
-            suppressed,
-            method=self.name,
-            status=status,
-            bound=cost if status == "optimal" else bound,
-            seconds=run.budget.spent,
-            solver=solver_name(self.solver),
-            seed=run.seed,
-        )
+        status = status_of(cost, bound, run.budget, solution.optimal, INTEGER_PROGRAM_GAP)
+        bound = cost if status == "optimal" else bound
+        return suppress(problem, suppressed, **run.report(self.name, status, bound, solver_name(self.solver)))
 
 
 def _refuse_infeasible(model: _PatternModel) -> None:
@@ -129,14 +116,13 @@ class _PatternModel:
                 of_cell = list(group)
                 unit = max(one.level for one in of_cell)  # small levels beside large values stay exact
                 prior = np.minimum(np.stack([-low, high]), ratio * unit)
-                condition = cell if self.is_free[cell] else None
+                condition = {cell: cell} if self.is_free[cell] else {}
                 self._model.require(of_cell, relations, prior, self._limits(prior), condition, unit)
         self._model.load(run.seed, solver)
 
     def slack(self, attacker: int, point: BoolArray) -> FloatArray:
         """The slack of suppressed cells; that of published cells is 0."""
-        value, prior = self.problem.table.value, self._attackers[attacker]
-        return np.where(point, np.maximum(np.stack([value - prior.lower, prior.upper - value]), 0.0), 0.0)
+        return np.where(point, self.problem.slack(self._attackers[attacker]), 0.0)
 
     def cut(self, attacker: int, point: BoolArray, violation: Violation) -> Violation:
         """Violations themselves: :meth:`enlarge` makes a row of each."""
@@ -181,4 +167,4 @@ class _PatternModel:
             row = (self.is_free & ~suppressed).astype(float)
             is_free = self.is_free[requirement.cell]
             row[requirement.cell] -= is_free
-            self._model.rows([(0, sparse.csr_array(row[np.newaxis]))], np.array([1.0 - is_free]), np.array([np.inf]))
+            self._model.rows([(0, sparse.csr_array(row[np.newaxis]))], 1.0 - is_free)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -52,14 +53,12 @@ def by_boxes(part: Subproblem) -> Answer:
         for p in left[np.argsort(-boxes.level[:, left].max(axis=0), kind="stable")].tolist():
             failed |= not boxes.protect(p)
             done[p] = True
-    if not failed:
-        return Answer(boxes.suppressed, boxes.need)
-    pattern = Pattern(problem, part.seed, start=boxes.suppressed)
-    try:
-        pattern.grow(Run(budget=Budget(part.seconds)))
-    except NoSafePatternError:  # not in this table, or not in time; left to all tables together
-        return Answer(boxes.suppressed, boxes.need)
-    return Answer(pattern.suppressed, np.maximum(boxes.need, needs(part, pattern.suppressed)))
+    if failed:
+        pattern = Pattern(problem, part.seed, start=boxes.suppressed)
+        with suppress(NoSafePatternError):  # not in this table, or not in time: left to all tables together
+            pattern.grow(Run(budget=Budget(part.seconds)))
+            return Answer(pattern.suppressed, np.maximum(boxes.need, needs(part, pattern.suppressed)))
+    return Answer(boxes.suppressed, boxes.need)
 
 
 class _Boxes:

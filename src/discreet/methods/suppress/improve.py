@@ -9,10 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import BoolArray, IntArray
+from discreet.inference.nonzeros import terms
 from discreet.methods.context import Run
 from discreet.methods.method import Traits
 from discreet.methods.suppress.modular import table_by_table
-from discreet.methods.suppress.nonzeros import terms
 from discreet.methods.suppress.optimal.search import PRICE_NOISE, PatternSearch
 from discreet.problem import Problem
 from discreet.protection import Protection

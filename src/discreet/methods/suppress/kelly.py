@@ -1,7 +1,4 @@
-"""The method ``kelly``: one linear program, or network flow, per sensitive cell, then a clean-up.
-
-In a hierarchy from the bottom up: cells are protected within one table, or else within the next larger part.
-"""
+"""The method ``kelly``: a deviation per sensitive cell, in hierarchies from the bottom up, then a clean-up."""
 
 from __future__ import annotations
 
@@ -46,25 +43,6 @@ class Kelly:
         return completed(problem, self.name, run.with_start(suppressed), deviations)
 
 
-@dataclass(frozen=True, eq=False)
-class _Region:
-    """Cells whose relations all belong to the tables below one total."""
-
-    problem: Problem
-    cells: IntArray
-    seed: int
-    seconds: float | None  # time limit
-
-
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """The pattern in a region, the sensitive cells that it does not protect, and deviations that protect the others."""
-
-    suppressed: BoolArray
-    unprotected: IntArray
-    deviations: list[list[Deviation]]  # per attacker of the region
-
-
 def protected_by_regions(problem: Problem, run: Run) -> tuple[BoolArray, DeviationsByAttacker]:
     """Suppress cells region by region: a table, or the tables below a total, whose own totals stay published if possible.
 
@@ -88,13 +66,14 @@ def protected_by_regions(problem: Problem, run: Run) -> tuple[BoolArray, Deviati
     regions = _Regions(problem, tables)
     run.progress.stage("tables", int(unprotected.sum()))
     while not run.budget.over and (batch := regions.batch(unprotected)):
-        work = [_region(problem, suppressed, unprotected, *one, run) for one in batch]
-        for region, found in zip(work, in_order(run.executor, _protect, work), strict=True):
-            cells = region.cells
-            suppressed[cells] |= found.suppressed
+        parts = [_region(problem, suppressed, unprotected, cells, rows) for cells, rows in batch]
+        work = [(part, run.seed, run.budget.left) for part in parts]
+        for (cells, _), part, found in zip(batch, parts, in_order(run.executor, _protect, work), strict=True):
+            pattern, not_protected, by_attacker = found
+            suppressed[cells] |= pattern
             unprotected[cells] = False
-            unprotected[cells[found.unprotected]] = True
-            for attacker, new in zip(region.problem.attackers(), found.deviations, strict=True):
+            unprotected[cells[not_protected]] = True
+            for attacker, new in zip(part.attackers(), by_attacker, strict=True):
                 deviations[attacker.name] += [Deviation(cells[one.cells], one.amount) for one in new]
         run.progress.update(int((~unprotected[problem.primaries]).sum()), f"{int(suppressed.sum()):,} suppressed")
         run.keep(suppressed)
@@ -161,18 +140,19 @@ def _below(tables: Sequence[Subtable], home: IntArray) -> list[set[int]]:
 
 
 def _region(
-    problem: Problem, suppressed: BoolArray, unprotected: BoolArray, cells: IntArray, rows: IntArray, run: Run
-) -> _Region:
+    problem: Problem, suppressed: BoolArray, unprotected: BoolArray, cells: IntArray, rows: IntArray
+) -> Problem:
     """The problem of a region; cells that are suppressed and need no more protection have the status ``SUPPRESSED``."""
     part = restrict(problem, cells, rows)
     done = suppressed[cells] & ~unprotected[cells]
     status = np.where(done & (part.status != Status.PUBLISHED), Status.SUPPRESSED, part.status).astype(np.int8)
-    return _Region(part.with_columns(status=status), cells, run.seed, run.budget.left)
+    return part.with_columns(status=status)
 
 
-def _protect(region: _Region) -> _Found:
-    pattern = Pattern(region.problem, region.seed, lenient=True)
-    run = Run(region.seed, Budget(region.seconds))
+def _protect(work: tuple[Problem, int, float | None]) -> tuple[BoolArray, IntArray, DeviationsByAttacker]:
+    """The pattern in a region, the sensitive cells that it does not protect, and deviations that protect the others."""
+    problem, seed, seconds = work
+    pattern, run = Pattern(problem, seed, lenient=True), Run(seed, Budget(seconds))
     try:
         pattern.grow(run)
         suppressed, _ = pattern.trim(run)
@@ -180,4 +160,4 @@ def _protect(region: _Region) -> _Found:
         suppressed = pattern.suppressed
     if run.budget.cancelled:
         raise KeyboardInterrupt
-    return _Found(suppressed, pattern.unprotected(), pattern.deviations(suppressed))
+    return suppressed, pattern.unprotected(), pattern.deviations(suppressed)

@@ -201,12 +201,4 @@ def completed(problem: Problem, method: str, run: Run, deviations: DeviationsByA
     pattern = Pattern(problem, run.seed, start=run.start, deviations=deviations)
     pattern.grow(run)
     suppressed, status = pattern.trim(run)
-    return suppress(
-        problem,
-        suppressed,
-        method=method,
-        status=status,
-        seconds=run.budget.spent,
-        solver=pattern.solver,
-        seed=run.seed,
-    )
+    return suppress(problem, suppressed, **run.report(method, status, solver=pattern.solver))

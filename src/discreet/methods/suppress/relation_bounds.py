@@ -8,10 +8,10 @@ import numpy as np
 
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.inference.bound_propagation import propagate, propagate_terms
+from discreet.inference.nonzeros import terms
 from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.suppress.deviation_program import DeviationProgram
 from discreet.methods.suppress.evidence import KnownDeviations
-from discreet.methods.suppress.nonzeros import terms
 
 ROUNDS_OF_RELATION_BOUNDS = 5  # need not be complete: the bounds only save searches
 

@@ -1,12 +1,14 @@
-"""Linear inequalities that every safe pattern satisfies: least numbers of suppressed cells, weighted by their slack."""
+"""Linear inequalities that the cheapest safe patterns satisfy: least numbers of suppressed cells, weighted by their slack."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.methods.core.cuts import Cut
 
+MIN_VIOLATION = 1e-3  # cuts that are violated by less are not worth a row
 MIN_SHARE = 1e-6  # smaller shares of a level are below the tolerance of solvers
 FULL_WEIGHT = 1 - 1e-9  # weights above this are set to 1: they differ from it by rounding errors
 
@@ -52,3 +54,30 @@ def cover_cut(cut: Cut, x: FloatArray) -> Cut | None:
         if shortfall > worst:
             best, worst = Cut(np.sort(cut.columns[rest]), np.full(len(rest), 1.0 / needed), 1.0), shortfall
     return best
+
+
+class Bridges:
+    """Bridgeless inequalities (Fischetti & Salazar-González 2000): the cheapest patterns satisfy them, whatever the levels.
+
+    In each relation of a suppressed cell another one must be suppressed, too; else its suppression has no effect. Relations
+    with a cell that must be suppressed anyway need no inequality.
+    """
+
+    def __init__(self, relations: sparse.csr_array, free: BoolArray, forced: BoolArray) -> None:
+        self.cells = np.flatnonzero(free)
+        with_forced = np.zeros(relations.shape[0], dtype=bool)
+        with_forced[sparse.csr_array(relations[:, np.flatnonzero(forced)]).nonzero()[0]] = True
+        rows = sparse.csr_array(relations[np.flatnonzero(~with_forced)][:, self.cells])
+        self.rows = sparse.csr_array(rows[np.diff(rows.indptr) > 0])
+        self.row = np.repeat(np.arange(self.rows.shape[0]), np.diff(self.rows.indptr))
+
+    def cuts(self, x: FloatArray) -> list[Cut]:
+        begin, share = self.rows.indptr, x[self.cells][self.rows.indices]
+        total = np.bincount(self.row, share, self.rows.shape[0])
+        largest = np.zeros(len(total))
+        np.maximum.at(largest, self.row, share)
+        found = []
+        for r in np.flatnonzero(2 * largest > total + MIN_VIOLATION).tolist():
+            cells = np.sort(self.cells[self.rows.indices[begin[r] : begin[r + 1]]])
+            found.append(Cut(cells, np.where(np.arange(len(cells)) == np.argmax(x[cells]), -1.0, 1.0), 0.0))
+        return found

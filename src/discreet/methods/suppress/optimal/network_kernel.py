@@ -8,6 +8,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.compiled import compiled
+from discreet.inference.max_flow import lanes_at_nodes
 
 MIN_FLOW = 1e-12  # of a level: smaller residual capacities of an arc are rounding errors
 
@@ -37,9 +38,7 @@ def largest_flows(
     The capacity of an arc is its ``share`` of its slack, down and up, or of the level if that is less: more is never needed in
     a network.
     """
-    ends = np.concatenate([head, tail])  # lanes leave an arc's head downwards, its tail upwards
-    order = np.argsort(ends, kind="stable")
-    first = np.searchsorted(ends[order], np.arange(nodes + 1))
+    order, first = lanes_at_nodes(head, tail, nodes)  # lanes leave an arc's head downwards, its tail upwards
     lanes = ResidualArcs(tail, head, first, order % max(len(tail), 1), (order >= len(tail)).astype(np.int64))
     reach, reached = np.zeros(len(arcs)), np.zeros((len(arcs), nodes), dtype=bool)
     _largest_flows(lanes, slack, share, arcs, side, level, reach, reached)

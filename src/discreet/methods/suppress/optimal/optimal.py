@@ -45,7 +45,7 @@ class Optimal:
                 search.run(self._first(problem, run, search))
         except NoSafePatternError as error:
             raise _explained(problem, error, run.budget) from None
-        if search.suppressed is None and np.isinf(search.lower) and not run.budget.cancelled:
+        if search.suppressed is None and np.isinf(search.best.bound) and not run.budget.cancelled:
             raise self._infeasible(problem, int(search.forced.sum()))
         return search.protection(self.name)
 

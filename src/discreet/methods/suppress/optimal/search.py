@@ -10,8 +10,9 @@ from discreet.errors import NoSafePatternError
 from discreet.methods.check import is_safe, safe_cells
 from discreet.methods.context import Run
 from discreet.methods.core.cuts import Cut
+from discreet.methods.core.cutting_planes import Incumbent
 from discreet.methods.core.requirements import Requirement
-from discreet.methods.suppress.optimal.bridges import Bridges
+from discreet.methods.suppress.optimal.cuts import Bridges
 from discreet.methods.suppress.optimal.master import PatternMaster, Relaxed
 from discreet.methods.suppress.optimal.separator import PatternSeparator
 from discreet.methods.suppress.pattern import Pattern
@@ -20,9 +21,7 @@ from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
 from discreet.solvers import DEFAULT_SOLVER, solver_name
 
-MAX_CELLS_FOR_PATTERNS = (
-    30_000  # in larger tables heuristic patterns take too long: the integer program finds the first one
-)
+MAX_CELLS_FOR_PATTERNS = 30_000  # in larger tables heuristic patterns take too long, even the first one
 WAIVED_COST_SHARE = 0.999  # of the cost of cells in the linear solution: not all, so that needless ones are left out
 AGREEMENT = 0.1  # a pattern and the linear solution agree about a cell if they differ by no more
 MIN_GAP_PROGRESS = 0.003  # of the gap: if a round with all requirements closes less, integer programs are more useful
@@ -81,9 +80,9 @@ class PatternSearch:
         if at_most is not None:
             cells = np.flatnonzero(self.free)
             self.master.add([Cut(cells, np.full(len(cells), -1.0), -float(self.at_most))])
-        self.suppressed: BoolArray | None = None  # the cheapest safe pattern found
-        self.upper = np.inf  # its cost in these units, that of cells suppressed anyway not counted
-        self.lower = 0.0
+        # Costs in these units, without those of cells that are suppressed anyway. A bound may be below that of an equal cost by
+        # rounding errors, so twice the share counts as proven.
+        self.best: Incumbent[BoolArray] = Incumbent(2 * EQUAL_COST_SHARE)
         self.relaxed: Relaxed | None = None
         self.chosen: FloatArray | None = None  # the last solution of the integer program
         self.learning = True  # the last solution of the integer program violated cuts
@@ -95,41 +94,46 @@ class PatternSearch:
     # -- what is known -----------------------------------------------------------------------------------------
 
     @property
+    def suppressed(self) -> BoolArray | None:
+        """The cheapest safe pattern found."""
+        return self.best.solution
+
+    @property
     def gap(self) -> float:
         """How far the bound is below the cost of the pattern, as a share of the cost of all suppressed cells."""
-        return 0.0 if self.proven else (self.upper - self.lower) / (self.upper + self.anyway)
+        return 0.0 if self.proven else (self.best.cost - self.best.bound) / (self.best.cost + self.anyway)
 
     @property
     def proven(self) -> bool:
-        # Twice the share: a bound may be below that of an equal cost by rounding errors.
-        return self.suppressed is not None and self.lower >= self.upper * (1 - 2 * EQUAL_COST_SHARE)
+        return self.best.is_proven
 
     @property
     def bound(self) -> float:
         """A lower bound on the cost of all safe patterns, without the amounts added to costs to break ties."""
         if self.proven and self.suppressed is not None:
             return float(self.problem.cost[self.suppressed].sum())
-        return (self._rounded_up(max(self.lower - self.ties, 0.0)) + self.anyway) * self.unit
+        return (self._rounded_up(max(self.best.bound - self.ties, 0.0)) + self.anyway) * self.unit
 
     def done(self) -> bool:
         found = self.suppressed is not None and self.gap <= self.budget.gap
         enough = self.work["integer_programs"] >= self.programs
-        return found or enough or self.budget.over or np.isinf(self.lower)
+        return found or enough or self.budget.over or np.isinf(self.best.bound)
 
     def raise_bound(self, bound: float) -> None:
-        self.lower = max(self.lower, min(bound if self.ties else self._rounded_up(bound), self.upper))
+        self.best.raise_bound(bound if self.ties else self._rounded_up(bound))
         self._report()
 
     def accept(self, suppressed: BoolArray) -> bool:
         """Keep a pattern if it is cheaper than the incumbent and safe according to the audit; whether it is."""
         cost = self._costs(suppressed.astype(float))
-        if cost >= self.upper * (1 - EQUAL_COST_SHARE) or (suppressed & self.free).sum() > self.at_most:
+        if not self._is_cheaper(cost) or (suppressed & self.free).sum() > self.at_most:
             return False
         if not is_safe(self.problem, suppress(self.problem, suppressed)):
             return False
-        self.suppressed, self.upper = suppressed.copy(), cost
+        kept = suppressed.copy()
+        self.best.offer(kept, cost)
         self.work["patterns"] += 1
-        self.keep(self.suppressed)
+        self.keep(kept)
         self._report()
         return True
 
@@ -141,17 +145,9 @@ class PatternSearch:
             labels = self.problem.table.labels(self.problem.primaries)
             raise NoSafePatternError("The time limit ended without a safe pattern. Allow more time.", labels)
         proven = "optimal" if self.proven else "within_gap" if self.gap <= self.budget.gap else None
-        return suppress(
-            self.problem,
-            self.suppressed,
-            method=method,
-            status=proven or (self.budget.ending if self.budget.over else "heuristic"),
-            bound=self.bound,
-            seconds=self.budget.spent,
-            solver=solver_name(self.solver),
-            seed=self.seed,
-            work=self.work,
-        )
+        status = proven or (self.budget.ending if self.budget.over else "heuristic")
+        report = self.inner.report(method, status, self.bound, solver_name(self.solver))
+        return suppress(self.problem, self.suppressed, **report, work=self.work)
 
     def _rounded_up(self, cost: float) -> float:
         """The next multiple of the grain: all costs are multiples, so that a bound can be rounded up."""
@@ -164,16 +160,13 @@ class PatternSearch:
         done, note = 0, f"bound {self.bound:,.6g}"
         if self.suppressed is not None:
             done = min(int(100 * (1 - self.gap)), 100)
-            note = f"cost {(self.upper + self.anyway) * self.unit:,.6g}, {note}, gap {self.gap:.2%}"
+            note = f"cost {(self.best.cost + self.anyway) * self.unit:,.6g}, {note}, gap {self.gap:.2%}"
         self.progress.update(done, note)
 
     # -- the search --------------------------------------------------------------------------------------------
 
     def run(self, first: BoolArray | None = None) -> None:
-        """Search until the incumbent is proven to be the cheapest, is within the gap, or the budget is spent.
-
-        ``first`` is a starting pattern, which need not be safe.
-        """
+        """Search, from a pattern that need not be safe, until the incumbent is proven, within the gap, or the budget is spent."""
         self.settle()
         self.progress.stage("search", 100)
         if self.easy:
@@ -240,15 +233,15 @@ class PatternSearch:
             self.relaxed, x = relaxed, relaxed.x
             self.raise_bound(relaxed.cost)
             self.master.deactivate_slack(x)
-            self.master.fix(relaxed, self.upper)
+            self.master.fix(relaxed, self.best.cost)
             if self.done() or self.budget.spent > until:
                 return
             if self.master.activate_violated(x):
                 continue
             if required is everything and self.attacks[0].net is None:
-                if self.lower - before < MIN_GAP_PROGRESS * (self.upper - self.lower):
+                if self.best.bound - before < MIN_GAP_PROGRESS * (self.best.cost - self.best.bound):
                     return
-                before = self.lower
+                before = self.best.bound
             cuts, violated = self._violated(x, required, FEW_VIOLATIONS)
             if self._add(cuts + self.bridges.cuts(x)):
                 required = everything if sum(map(len, violated)) <= FEW_VIOLATIONS else violated
@@ -260,13 +253,13 @@ class PatternSearch:
     def round(self, seconds: float) -> bool:
         """Solve the integer program and add cuts that its solution violates; False if that was no progress."""
         # As long as solutions violate cuts, an exact solution is not worth the time.
-        tolerance = 0.1 * (self.upper - self.lower) / self.upper if np.isfinite(self.upper) else 0.01
+        tolerance = 0.01 if self.suppressed is None else 0.1 * (self.best.cost - self.best.bound) / self.best.cost
         tolerance *= self.learning
         start = None if self.suppressed is None else self.suppressed.astype(float)
         found = self.master.solve(self._within(seconds), tolerance if tolerance > 1e-6 else 0.0, start)
         self.work["integer_programs"] += 1
         self.raise_bound(found.bound)
-        self.chosen, before = found.x, self.upper
+        self.chosen, before = found.x, self.best.cost
         if self.done():
             return True
         if found.x is None:
@@ -277,7 +270,7 @@ class PatternSearch:
             return True
         self.learning = self._learn(found.x)
         if not self.learning:
-            return self.upper < before
+            return self.best.cost < before
         if self.failed < MAX_GUIDED_PATTERNS and self.easy:
             self.grow(found.x)
         return True
@@ -308,7 +301,7 @@ class PatternSearch:
             else:
                 required = everything
         suppressed = x > 0.5
-        if not found and not self.accept(suppressed) and self._costs(x) < self.upper * (1 - EQUAL_COST_SHARE):
+        if not found and not self.accept(suppressed) and self._is_cheaper(self._costs(x)):
             # The audit is stricter than the programs: some other cell must be suppressed, or one of these published.
             cells, weight = np.flatnonzero(self.free), np.where(suppressed[self.free], -1.0, 1.0)
             found = self._add([Cut(cells, weight, 1.0 - float(suppressed[cells].sum()))]) > 0
@@ -317,10 +310,7 @@ class PatternSearch:
     def _violated(
         self, x: FloatArray, required: list[list[Requirement]], enough: float = np.inf
     ) -> tuple[list[Cut], list[list[Requirement]]]:
-        """Cuts that a pattern violates, and the requirements from which they follow.
-
-        Those of single tables alone, if these are more than ``enough``.
-        """
+        """Cuts that a pattern violates, those of single tables alone if more than ``enough``, and their requirements."""
         cuts: list[Cut] = []
         violated: list[list[Requirement]] = [[] for _ in required]
         for number, requirements in enumerate(required):
@@ -344,10 +334,7 @@ class PatternSearch:
     # -- from above --------------------------------------------------------------------------------------------
 
     def grow(self, x: FloatArray, noise: float = 0.0, start: BoolArray | None = None) -> None:
-        """Look for a safe pattern that follows another one, maybe fractional or not safe, whose cells are made cheap.
-
-        Cells of the ``start`` and forced cells are suppressed from the beginning.
-        """
+        """Look for a safe pattern with the cells of the ``start``, where cells of another one, maybe fractional, are cheap."""
         price = self.cost * (1 - WAIVED_COST_SHARE * x) * self.rng.uniform(1 - noise, 1 + noise, len(x))
         among = None if self.suppressed is None else self.forced | self.suppressed | (self.free & (x > 0))
         pattern = Pattern(self.problem, self.seed, price, among, start)
@@ -361,10 +348,7 @@ class PatternSearch:
         self.failed = 0 if self.accept(suppressed) else self.failed + 1
 
     def polish(self, seconds: float) -> None:
-        """Look for a cheaper pattern that differs from the incumbent only where a program does.
-
-        Cells with small reduced costs are open as well.
-        """
+        """Look for a cheaper pattern that differs from the incumbent only where programs do, or reduced costs are small."""
         if self.suppressed is None or self.relaxed is None or self.done():
             return
         open_cells = self.disputed() | self.master.cheapest(self.relaxed, MAX_CHEAPEST_CELLS)
@@ -383,10 +367,7 @@ class PatternSearch:
         return np.asarray(np.abs(self.suppressed - self.relaxed.x) > AGREEMENT)
 
     def decide(self, open_cells: BoolArray) -> None:
-        """Look for a cheaper safe pattern that differs from the incumbent in open cells alone.
-
-        The search stops after some integer programs, and if one leads to no fewer cuts than the one before.
-        """
+        """Look for a cheaper safe pattern that differs from the incumbent in open cells, while programs lead to fewer cuts."""
         assert self.suppressed is not None
         best, before = self.suppressed, MAX_CELLS_IN_CUTS
         for _ in range(MAX_PROGRAMS_PER_REGION):
@@ -406,11 +387,14 @@ class PatternSearch:
         while not self.done():
             x = self.master.solve(self._within(seconds), EQUAL_COST_SHARE, known, open_cells & self.free, nodes).x
             self.work["integer_programs"] += 1
-            if x is None or self._costs(x) >= self.upper * (1 - EQUAL_COST_SHARE):
+            if x is None or not self._is_cheaper(self._costs(x)):
                 return None
             if not self.master.activate_violated(x):
                 return x
         return None
+
+    def _is_cheaper(self, cost: float) -> bool:
+        return cost < self.best.cost * (1 - EQUAL_COST_SHARE)
 
     def _costs(self, x: FloatArray) -> float:
         return float(self.cost[self.free] @ x[self.free])

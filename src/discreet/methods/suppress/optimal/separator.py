@@ -9,15 +9,14 @@ from scipy import sparse
 
 from discreet.arrays import DOWN, SIGN, UP, BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
-from discreet.inference.max_flow import Network, network
+from discreet.inference.max_flow import Network, lanes_at_nodes, network
 from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.core.cuts import Cut
 from discreet.methods.core.deviations import NEGLIGIBLE, Pulls, PullsOf, ReachProgram, limits_by_cell
 from discreet.methods.core.requirements import Requirement, requirements
-from discreet.methods.suppress.optimal.cuts import MIN_SHARE, capacity_cut, cover_cut
+from discreet.methods.suppress.optimal.cuts import MIN_SHARE, MIN_VIOLATION, capacity_cut, cover_cut
 from discreet.problem import Problem, Status
 
-MIN_VIOLATION = 1e-3  # cuts that are violated by less are not worth a row
 MIN_RELATIVE_DEVIATION = 1e-9  # share of its slack or of the largest deviation: smaller deviations are rounding errors
 MAX_FLOWS_AT_ONCE = 1000  # requirements: memory is needed for the nodes reached by each flow
 MAX_CUT_ENTRIES = 1_000_000  # cells in all cuts of a round: more make the master program slow
@@ -31,8 +30,7 @@ class PatternSeparator:
     """The programs of one attacker over all cells that may be suppressed, and the cuts that follow from them."""
 
     def __init__(self, problem: Problem, attacker: Attacker) -> None:
-        value = problem.table.value
-        self.slack = np.stack([np.maximum(value - attacker.lower, 0.0), np.maximum(attacker.upper - value, 0.0)])
+        self.slack = problem.slack(attacker)
         self.free = problem.status == Status.FREE
         self.forced = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
         self.slack[:, problem.status == Status.PUBLISHED] = 0.0
@@ -53,10 +51,8 @@ class PatternSeparator:
         self._pulls = PullsOf(self.relations)
         self.net = network(self.relations)
         if self.net is not None:
-            ends = np.concatenate([self.net.tail, self.net.head])
-            order = np.argsort(ends, kind="stable")
-            self._arcs = order % len(self.cells)
-            self._first = np.searchsorted(ends[order], np.arange(self.net.nodes + 1))
+            lanes, self._first = lanes_at_nodes(self.net.tail, self.net.head, self.net.nodes)
+            self._arcs = lanes % len(self.cells)
         self._program: ReachProgram | None = None
         self._found: dict[tuple[int, int], tuple[IntArray, FloatArray]] = {}  # deviations that met a requirement
 
@@ -136,14 +132,11 @@ class PatternSeparator:
         return []
 
     def _cuts_of(self, x: FloatArray, requirement: Requirement, cells: IntArray, weight: FloatArray) -> list[Cut]:
-        """The cuts that follow from the weights of these cells, if the pattern violates one by enough.
-
-        A cover cut is often violated by more, but excludes fewer integral patterns.
-        """
+        """The cuts that follow from the weights of these cells, if the pattern violates one by enough."""
         cut = capacity_cut(cells, weight, self.free, self.forced, requirement.cell)
         if cut is None:
             return []
-        cover = cover_cut(cut, x)
+        cover = cover_cut(cut, x)  # often violated by more, but excludes fewer integral patterns
         both = [cut] if cover is None or cover.shortfall(x) <= cut.shortfall(x) else [cover, cut]
         both = both if both[0].shortfall(x) > MIN_VIOLATION * x[requirement.cell] else []
         return [one for one in both if one.shortfall(x) > MIN_SHARE]
