@@ -52,6 +52,21 @@ def test_plain_and_compiled_functions_agree_and_call_their_like(worth_it):
     assert halved.compiled.signatures
 
 
+def test_compiled_code_that_is_kept_is_used_earlier(worth_it, monkeypatch, tmp_path):
+    """Loading takes less time than compiling, so that plain Python pays for less long."""
+    source = tmp_path / "algorithms.py"
+    source.write_text("def thirds(numbers):\n    return numbers / 3\n", encoding="utf-8")
+    (tmp_path / "__pycache__").mkdir()
+    for kept in (False, True):
+        names: dict = {}
+        exec(compile(source.read_text(encoding="utf-8"), str(source), "exec"), names)
+        kernel = compiled(names["thirds"])
+        monkeypatch.setattr(Kernel, "seconds", (module.PLAIN_SECONDS_IF_KEPT + module.PLAIN_SECONDS) / 2)
+        monkeypatch.setattr(Kernel, "compiled", lambda *_: "compiled")
+        assert (kernel(np.ones(2)) == "compiled") if kept else (kernel(np.full(2, 3.0)) == 1.0).all()
+        (tmp_path / "__pycache__" / "algorithms.thirds-1.py311.nbi").touch()
+
+
 def test_large_arrays_are_left_to_compiled_code(worth_it, monkeypatch):
     monkeypatch.setattr(Kernel, "seconds", 0.0)
     before = len(halved.compiled.signatures)
@@ -113,7 +128,8 @@ def test_plain_and_compiled_algorithms_find_the_same(monkeypatch, seed):
     problem = random_problem(rng, random_table(rng, (12, 14)), primaries=0.3, sliding=True)
     found = []
     for seconds in (0.0, 2 * module.PLAIN_SECONDS):
-        monkeypatch.setattr(module, "PLAIN_SECONDS", np.inf if seconds == 0.0 else module.PLAIN_SECONDS)
+        for limit in ("PLAIN_SECONDS", "PLAIN_SECONDS_IF_KEPT"):
+            monkeypatch.setattr(module, limit, np.inf if seconds == 0.0 else getattr(module, limit))
         monkeypatch.setattr(Kernel, "seconds", seconds)
         protection = protect(problem, "kelly")
         seen = audit(problem, protection)
