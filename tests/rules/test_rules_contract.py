@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import FrozenInstanceError, fields, replace
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from tests.rules.rule_tables import table_of
 
 from discreet.errors import RuleError
-from discreet.rules import RULES, Rule, Sensitivity, combine, parse_rule, parse_rules
+from discreet.rules import RULES, Rule, Sensitivity, combine, in_words, parse_rule, parse_rules
 
 EXAMPLES = {
     "P": ["P(10)", "P(17.65)", "P(10,2)"],
@@ -50,6 +51,72 @@ def test_string_form_comes_back(text):
     assert str(parse_rule(text)) == text
     assert parse_rule(str(parse_rule(text))) == parse_rule(text)
     assert isinstance(parse_rule(text), Rule)
+
+
+OTHER = {"strict": "inclusive", None: 2.0}
+
+
+@pytest.mark.parametrize("text", ALL)
+def test_words_show_every_parameter_and_change_with_each(text):
+    """A statistician reads the words to find a slip of the pen in the rule: no parameter may be without effect on them."""
+    rule = parse_rule(text)
+    words = in_words(rule)
+    assert words.startswith("A cell is sensitive if ")
+    assert words.endswith(".")
+    assert not re.search(r"\s\s|None", words)
+    for field in fields(rule):
+        given = getattr(rule, field.name)
+        if field.name == "margin" and getattr(rule, "width", None) is not None:
+            continue  # a width replaces the margin
+        other = OTHER.get(given) if field.name in ("boundary", "width") else given + 1
+        other = 3.0 if other is None else other
+        try:
+            changed = replace(rule, **{field.name: other})
+        except RuleError:
+            changed = replace(rule, **{field.name: given - 1})
+        assert in_words(changed) != words
+
+
+@pytest.mark.parametrize(
+    ("text", "boundary", "words"),
+    [
+        (
+            "P(10)",
+            "strict",
+            "if a contributor can estimate what another contributes with an error of less than 10 percent.",
+        ),
+        ("P(10)", "inclusive", "with an error of 10 percent or less."),
+        ("P(10,5)", "strict", "if 5 contributors who pool their figures can estimate what another contributes"),
+        ("PQ(10,50)", "strict", "if a contributor who knows all others to within 50 percent beforehand can estimate"),
+        ("PQ(10,50,2)", "strict", "if 2 contributors who pool their figures and know all others to within 50 percent"),
+        ("NK(1,75)", "strict", "if its largest contributor makes more than 75 percent of it."),
+        ("NK(2,85.5)", "inclusive", "if its 2 largest contributors together make 85.5 percent or more of it."),
+        (
+            "FREQ(3)",
+            "strict",
+            "fewer than 3. Readers may infer its value no more closely than to within 20 percent; of a",
+        ),
+        ("FREQ(3,20,2)", "strict", "fewer than 3. What readers can infer about it must have a width of 2 at least."),
+        ("WFREQ(3)", "strict", "they represent fewer than 3 units by their sampling weights."),
+        ("ZERO(10)", "strict", "all of them contribute zero. Readers may not be able to exclude any value up to 10."),
+        ("REQ(70)", "strict", "if a contributor who requested protection makes more than 70 percent of it."),
+    ],
+)
+def test_words_say_what_the_rule_requires(text, boundary, words):
+    assert words in in_words(parse_rule(text, boundary))
+
+
+def test_a_rule_of_a_users_own_is_shown_by_its_notation():
+    class Own:
+        depth = 0
+
+        def __call__(self, cells, waived=None):
+            raise NotImplementedError
+
+        def __str__(self):
+            return "OWN(1)"
+
+    assert in_words(Own()) == "OWN(1)"
 
 
 @pytest.mark.parametrize("text", ALL)

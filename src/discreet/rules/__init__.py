@@ -14,6 +14,7 @@ from discreet.rules.base import Rule as Rule
 from discreet.rules.base import Sensitivity as Sensitivity
 from discreet.rules.base import arguments
 from discreet.rules.base import combine as combine
+from discreet.rules.base import in_words as in_words
 from discreet.rules.dominance import Dominance as Dominance
 from discreet.rules.percent import Percent as Percent
 from discreet.rules.percent import PriorPosterior as PriorPosterior

@@ -79,11 +79,16 @@ class RuleBase:
 
     name: ClassVar[str]
 
+    @property
+    def words(self) -> str:
+        """What the rule requires, in sentences that show its parameters: confidential if these are."""
+        raise NotImplementedError
+
     def __str__(self) -> str:
         given = [(getattr(self, argument.name), argument.default) for argument in arguments(type(self))]
         while given and given[-1][0] == given[-1][1]:  # trailing defaults are omitted
             given.pop()
-        return f"{self.name}({','.join(_notation(value) for value, _ in given)})"
+        return f"{self.name}({','.join(notation(value) for value, _ in given)})"
 
     def _require(self, condition: bool, message: str) -> None:
         """Raise an error unless the condition holds. Messages leave out the number: parameters are confidential."""
@@ -110,9 +115,20 @@ def arguments(rule: type[Any]) -> list[Field[Any]]:
     return [field for field in fields(rule) if not field.kw_only]
 
 
-def _notation(number: float) -> str:
+def notation(number: float) -> str:
+    """An integer without a decimal point, other numbers with one."""
     number = float(number)
     return str(int(number)) if number.is_integer() else repr(number)
+
+
+def margin_in_words(margin: float) -> str:
+    """The requirement of a protection level in percent of T, as the beginning of a sentence."""
+    return f"Readers may infer its value no more closely than to within {notation(margin)} percent"
+
+
+def in_words(rule: Rule) -> str:
+    """What a rule requires; the notation of a rule that users wrote themselves."""
+    return rule.words if isinstance(rule, RuleBase) else str(rule)
 
 
 # -- target and coalition -------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from discreet.arrays import BoolArray
 from discreet.data.table import Table
-from discreet.rules.base import Boundary, RuleBase, Sensitivity, linear_sensitivity, target_and_coalition
+from discreet.rules.base import Boundary, RuleBase, Sensitivity, linear_sensitivity, notation, target_and_coalition
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,16 @@ class Dominance(RuleBase):
     @property
     def depth(self) -> int:
         return self.n
+
+    @property
+    def words(self) -> str:
+        largest = "largest contributor makes" if self.n == 1 else f"{self.n} largest contributors together make"
+        share = (
+            f"more than {notation(self.k)} percent"
+            if self.boundary == "strict"
+            else f"{notation(self.k)} percent or more"
+        )
+        return f"A cell is sensitive if its {largest} {share} of it."
 
     def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
         target, others, exists = target_and_coalition(cells, self, waived)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from discreet.arrays import BoolArray
 from discreet.data.table import Table
-from discreet.rules.base import Boundary, RuleBase, Sensitivity, linear_sensitivity, target_and_coalition
+from discreet.rules.base import Boundary, RuleBase, Sensitivity, linear_sensitivity, notation, target_and_coalition
 
 
 class EstimationRule(RuleBase):
@@ -27,6 +27,17 @@ class EstimationRule(RuleBase):
     @property
     def depth(self) -> int:
         return 1 + self.coalition
+
+    @property
+    def words(self) -> str:
+        pooled, p = self.coalition > 1, notation(self.p)
+        who = f"{self.coalition} contributors who pool their figures" if pooled else "a contributor"
+        if self.q < 100:
+            who += (
+                f"{' and know' if pooled else ' who knows'} all others to within {notation(self.q)} percent beforehand"
+            )
+        error = f"less than {p} percent" if self.boundary == "strict" else f"{p} percent or less"
+        return f"A cell is sensitive if {who} can estimate what another contributes with an error of {error}."
 
     def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
         target, coalition, exists = target_and_coalition(cells, self, waived)

@@ -11,7 +11,15 @@ import numpy as np
 from discreet.arrays import BoolArray
 from discreet.data.table import Table
 from discreet.errors import RuleError
-from discreet.rules.base import RuleBase, Sensitivity, largest_contributions, linear_sensitivity, targets
+from discreet.rules.base import (
+    RuleBase,
+    Sensitivity,
+    largest_contributions,
+    linear_sensitivity,
+    margin_in_words,
+    notation,
+    targets,
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,13 @@ class Request(RuleBase):
     def depth(self) -> int:
         """The number of contributors that can have more than ``share`` percent each."""
         return max(1, ceil(100 / self.share) - 1)
+
+    @property
+    def words(self) -> str:
+        return (
+            "A cell is sensitive if a contributor who requested protection makes more than "
+            f"{notation(self.share)} percent of it. {margin_in_words(self.margin)}."
+        )
 
     def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
         if cells.requested is None:

@@ -10,7 +10,7 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray
 from discreet.data.table import Table
 from discreet.errors import RuleError
-from discreet.rules.base import RuleBase, Sensitivity, targets
+from discreet.rules.base import RuleBase, Sensitivity, margin_in_words, notation, targets
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,15 @@ class Threshold(RuleBase):
     @property
     def depth(self) -> int:
         return 0
+
+    @property
+    def words(self) -> str:
+        return f"A cell is sensitive if it has contributors, but fewer than {self.n}. {self._level_in_words()}"
+
+    def _level_in_words(self) -> str:
+        if self.width is not None:
+            return f"What readers can infer about it must have a width of {notation(self.width)} at least."
+        return f"{margin_in_words(self.margin)}; of a count, they may exclude no number up to {self.n}."
 
     def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
         if cells.count is None:
@@ -81,6 +90,13 @@ class WeightedThreshold(Threshold):
     """
 
     name: ClassVar[str] = "WFREQ"
+
+    @property
+    def words(self) -> str:
+        return (
+            f"A cell is sensitive if it has contributors, but they represent fewer than {self.n} units by their sampling "
+            f"weights. {self._level_in_words()}"
+        )
 
     def _number(self, cells: Table) -> FloatArray:
         if cells.weighted_count is None:

@@ -10,7 +10,7 @@ import numpy as np
 from discreet.arrays import BoolArray
 from discreet.data.table import Table
 from discreet.errors import RuleError
-from discreet.rules.base import RuleBase, Sensitivity, targets
+from discreet.rules.base import RuleBase, Sensitivity, notation, targets
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,13 @@ class Zero(RuleBase):
     @property
     def depth(self) -> int:
         return 0
+
+    @property
+    def words(self) -> str:
+        return (
+            "A cell is sensitive if it has contributors and all of them contribute zero. Readers may not be able to exclude "
+            f"any value up to {notation(self.range)}."
+        )
 
     def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
         if cells.count is None or not cells.counts_zeros:
