@@ -47,14 +47,15 @@ def assess(
     ``statuses`` sets single cells by hand: ``primary`` (with levels of ``margin`` percent of the magnitude unless a rule gives
     levels), ``free``, ``published`` or ``suppressed``. A sensitive cell with the status ``suppressed`` stays sensitive. The
     statuses ``free`` and ``published`` of a sensitive cell require a reason, as ``("published", "reason")``, and are recorded
-    in ``Problem.overrides``; a free one that a method suppresses keeps the levels of the rules. ``waivers`` names respondents
+    in ``Problem.overrides``; a free cell that a method suppresses keeps the levels of the rules. ``waivers`` names respondents
     who consent to publication, everywhere or, as ``(respondent, cell)``, in one cell. ``prior`` is the assumed prior knowledge
     of all readers: only the sign of each cell (``None``), or each value to within that many percent and the sign of zeros.
 
     ``zeros`` applies to cells that are zero and not sensitive. ``"published"``: they stay published, so readers of a
     table of counts know that a suppressed cell is at least 1, and levels reach no lower. ``"suppressible"``: they may be
     suppressed to protect others, at the cost of the cheapest other cell; give cells that are zero by definition the status
-    ``published``. By default zeros are published in tables of counts; in other tables only those without contributors are.
+    ``published``. By default zeros are published in tables of counts. In other tables only zeros without contributors are, or
+    all zeros if the numbers of contributors are not known.
     """
     if zeros not in (None, *get_args(Zeros)):
         raise InputError(f"zeros is {' or '.join(map(repr, get_args(Zeros)))}, not {zeros!r}.")
@@ -62,7 +63,7 @@ def assess(
         # The value is not repeated: it is the confidential q of the pq rule.
         raise RuleError("prior is a percentage above 0 and up to 100.")
     if not 0 <= margin < np.inf:
-        raise RuleError(f"margin is a percentage of the value, not {margin:g}.")
+        raise RuleError(f"margin is a percentage of the magnitude, not {margin:g}.")
     if zeros == "suppressible" and table.n_empty:
         raise InputError(
             f"zeros='suppressible' needs all cells, but {table.n_empty:,} empty cells are not stored, and readers would know "
@@ -70,7 +71,8 @@ def assess(
         )
     chosen = parse_rules(rules, boundary=boundary)
     waived = _waived(table, waivers)
-    found = _judged(table, verdicts := [rule(table, waived) for rule in chosen])
+    verdicts = [rule(table, waived) for rule in chosen]
+    found = _judged(table, verdicts)
     fixed = _published_zeros(table, zeros)
     status = np.where(fixed, Status.PUBLISHED, Status.FREE).astype(np.int8)
     status[found.sensitive] = Status.PRIMARY
@@ -205,7 +207,7 @@ def _prior(table: Table, prior: float | None) -> tuple[FloatArray, FloatArray]:
     if prior is None:
         return lower, upper
     unknown = table.magnitude == 0  # a percentage of zero would reveal the value
-    if table.behind is not None and table.behind_drawn:  # drawn values: the true ones are not near them
+    if table.behind is not None and table.behind_drawn:  # the true values need not be near these
         unknown |= table.behind
     error = prior / 100 * table.magnitude
     return np.where(unknown, lower, table.value - error), np.where(unknown, upper, table.value + error)

@@ -50,8 +50,9 @@ class Problem:
     ``others`` are attackers with more knowledge or other levels.
 
     No suppressed cell may be exactly computable, whatever its levels: its audit interval must be at least ``least`` wide, by
-    default one unit of the last digit of the table. ``smallest`` is the least value that a suppressed cell can have, as readers
-    know if zeros are always published: 1 for a count. It is 0 where a suppressed cell may be zero.
+    default one unit of the last digit of the table, or a negligible share of each value if values are not round. ``smallest``
+    is the least value that each cell can have if it is suppressed: 1 for a count if zeros are always published, which readers
+    know. It is 0 where a suppressed cell may be zero.
     """
 
     table: Table
@@ -158,7 +159,7 @@ class Problem:
 
     @property
     def is_integer(self) -> bool:
-        """Whether readers know that all cells are integers: counts without weights."""
+        """Whether readers know that all cells are integers: the table is one of counts, and all of these are integers."""
         value = self.table.value
         return self.table.is_count and bool(np.allclose(value, np.round(value), rtol=1e-14, atol=1e-9))
 
@@ -194,21 +195,21 @@ class Problem:
     def posed(self, *, suppresses: bool, lists_zeros: bool) -> Problem:
         """The problem as methods solve it: further requirements of the audit become levels and prior bounds.
 
-        If a method ``suppresses`` cells, those suppressed before must not be computable either. If it ``lists_zeros``, zeros are
-        published as 0 and no other cell is, so readers know that other counts are at least 1.
+        If a method ``suppresses`` cells, those suppressed before must not be computable either. If it ``lists_zeros``, zeros
+        and no other cells are published as 0, so readers know that other counts are at least 1.
         """
-        floor, given = np.full(len(self), -np.inf), np.zeros(len(self), dtype=bool)
+        floor, suppressed_before = np.full(len(self), -np.inf), np.zeros(len(self), dtype=bool)
         if suppresses:
             behind = np.zeros(len(self), dtype=bool) if self.table.behind is None else self.table.behind
-            given = (self.status == Status.SUPPRESSED) & ~behind & (self.least > 0)
+            suppressed_before = (self.status == Status.SUPPRESSED) & ~behind & (self.least > 0)
         if lists_zeros:
             floor = self.floor(np.ones(len(self), dtype=bool))
         # The only requirement for cells that were suppressed before is that they are not computable: their levels are 0.
-        limit = np.where(given, 0.0, np.inf)
+        limit = np.where(suppressed_before, 0.0, np.inf)
         down = np.minimum(limit, self.table.value - floor)
         capped = replace(
             self,
-            status=np.where(given, Status.PRIMARY, self.status).astype(np.int8),
+            status=np.where(suppressed_before, Status.PRIMARY, self.status).astype(np.int8),
             prior_lower=np.maximum(self.prior_lower, floor),
             lower=np.minimum(self.lower, down),
             upper=np.minimum(self.upper, limit),

@@ -26,7 +26,7 @@ class Decision(IntEnum):
     PUBLISHED = 0
     PRIMARY = 1  # suppressed because it is sensitive
     SECONDARY = 2  # suppressed to protect others
-    ADJUSTED = 3  # published with another value that stands for an interval: rounded or perturbed
+    ADJUSTED = 3  # published with a value that stands for an interval: rounded or perturbed
 
     @property
     def word(self) -> str:
@@ -44,7 +44,7 @@ class SolveReport:
     seconds: float
     n_primary: int
     n_secondary: int
-    n_adjusted: int = 0  # cells published with another value, which stands for an interval
+    n_adjusted: int = 0  # cells published with a value that stands for an interval
     solver: str = ""
     seed: int = 0  # public: breaks ties
     problem: str = ""  # digest of the input
@@ -92,9 +92,11 @@ class Protection:
         # The audit uses the intervals and readers see the values, so the two must agree.
         exactly = (self.lower == self.published) & (self.upper == self.published)
         inside = (self.lower <= self.published) & (self.published <= self.upper)
-        about = inside & np.isfinite(self.lower) & np.isfinite(self.upper)
+        inside_finite = inside & np.isfinite(self.lower) & np.isfinite(self.upper)
         agrees = np.where(
-            self.suppressed, np.isnan(self.published), np.where(self.decision == Decision.ADJUSTED, about, exactly)
+            self.suppressed,
+            np.isnan(self.published),
+            np.where(self.decision == Decision.ADJUSTED, inside_finite, exactly),
         )
         if not agrees.all():
             labels = self.problem.table.labels(np.flatnonzero(~agrees))
@@ -178,8 +180,8 @@ def publish_intervals(
     """The protection that publishes these values, NaN for none, and these intervals.
 
     A cell without a value is suppressed. Other cells are published exactly if value and interval are the true value, and
-    adjusted otherwise. Cells with the status ``published`` keep their values but may have an interval: readers cannot tell a true
-    zero from a cell that is rounded to zero. Every interval must contain the true value.
+    adjusted otherwise. Cells with the status ``published`` keep their values but may have an interval: readers cannot
+    distinguish a true zero from a cell that is rounded to zero. Every interval must contain the true value.
     """
     value = problem.table.value
     published, lower, upper = (np.array(column, dtype=np.float64) for column in (published, lower, upper))

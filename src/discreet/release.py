@@ -26,11 +26,11 @@ SYMBOL = "×"  # of suppressed cells
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release:
-    """Codes and published values. A suppressed cell is NaN: no column could hold its value.
+    """Codes and published values. The value of a suppressed cell is NaN, and no other column contains it.
 
     Primary and secondary suppressions are not distinguished, as that would help an intruder. If intervals are published,
     ``lower`` and ``upper`` are their ends, NaN where there are none. Cells that are not listed are zeros, or are rounded
-    to zero.
+    to zero; if the release is not ``complete``, some are not tabulated.
     """
 
     codes: Mapping[str, tuple[str, ...]]
@@ -92,11 +92,11 @@ def publish(
     level: Level | None = None,
     accept_symmetric: bool = False,
 ) -> Release:
-    """The release, if the audit is of this protection and passed, and that of ``respondents`` too.
+    """The release. Raises an error unless the audits are about this protection, complete and passed.
 
-    The latter is required if single respondents can be covered, see :func:`~discreet.level.level_of`, unless the
-    ``level`` of cells is requested. Intervals that are as narrow as levels allow, with true values in their middles, are
-    published only with ``accept_symmetric``.
+    The audit of ``respondents`` is required at the level of contributions. That is the default level if respondents can be
+    covered, see :func:`~discreet.level.level_of`; the ``level`` of cells must be requested. Intervals that are as narrow as
+    levels allow, with true values in their middles, are published only with ``accept_symmetric``.
     """
     if not symbol.strip() or _is_number(symbol):
         raise InputError("The suppression symbol must be visible and must not look like a number.")

@@ -37,8 +37,8 @@ class Knowledge:
     p: float | None = None  # of the p-percent rule, in percent
     own: Mapping[str, float] = field(default_factory=dict)  # contributions of the attacker to cells of two respondents
     others: tuple[Public, ...] = ()  # further publications
-    sums: Mapping[str, Sequence[str]] = field(default_factory=dict)  # cells of these that are sums of others
-    method: str | Method = "kelly"  # with which the table was protected
+    sums: Mapping[str, Sequence[str]] = field(default_factory=dict)  # cells, and the cells that they are sums of
+    method: str | Method = "kelly"  # with which the attacker protects a fitted table
     seed: int = 0
     recipe: Recipe | None = None  # everything about the making of the release except the secret
     draws: int = 1_000
@@ -69,15 +69,15 @@ def _no_intervals(public: Public, knows: Knowledge) -> str | None:
     return None if published else "no intervals of suppressed cells are published"
 
 
-def _negative(public: Public, knows: Knowledge) -> str | None:
-    unbounded = np.isinf(public.lower[public.unknown]).any()
-    return "cells may be negative without limit" if unbounded else None
+def _unbounded(public: Public, knows: Knowledge) -> str | None:
+    may_be_negative = np.isinf(public.lower[public.unknown]).any()
+    return "cells may be negative without limit" if may_be_negative else None
 
 
 def _no_recipe(public: Public, knows: Knowledge) -> str | None:
     if knows.recipe is None:
         return "the method is not known"
-    return knows.recipe.obstacle(public) or _negative(public, knows)
+    return knows.recipe.obstacle(public) or _unbounded(public, knows)
 
 
 def _replay(public: Public, knows: Knowledge, progress: Progress) -> Finding:
@@ -87,10 +87,10 @@ def _replay(public: Public, knows: Knowledge, progress: Progress) -> Finding:
     )
 
 
-def _too_many(public: Public, knows: Knowledge) -> str | None:
+def _no_bisection(public: Public, knows: Knowledge) -> str | None:
     limit = MAX_CELLS_FOR_BISECTION
     too_large = f"the table has more than {limit:,} cells" if len(public) > limit else None
-    return _no_counts(public, knows) or _negative(public, knows) or too_large
+    return _no_counts(public, knows) or _unbounded(public, knows) or too_large
 
 
 def _shrink(public: Public, knows: Knowledge, progress: Progress) -> Finding:
@@ -111,14 +111,14 @@ ATTACKS: Mapping[str, Attack] = {
     "bisect-p": Attack(
         "p bounded from below by protecting again",
         lambda p, k, g: bisect_p(p, k.method, seed=k.seed, progress=g),
-        _too_many,
+        _no_bisection,
     ),
     "symmetric": Attack("values and q from symmetric intervals", lambda p, k, g: recover(p), _no_intervals),
     "fit": Attack(
-        "suppressed cells estimated in proportion to their margins", lambda p, k, g: fit(p, progress=g), _negative
+        "suppressed cells estimated in proportion to their margins", lambda p, k, g: fit(p, progress=g), _unbounded
     ),
     "midpoint-fit": Attack(
-        "midpoints of the exact intervals, made additive", lambda p, k, g: fit(p, "midpoint", progress=g), _negative
+        "midpoints of the exact intervals, made additive", lambda p, k, g: fit(p, "midpoint", progress=g), _unbounded
     ),
     "difference": Attack(
         "exact intervals from several publications together",
@@ -139,7 +139,8 @@ ATTACKS: Mapping[str, Attack] = {
         "tables that lead to the same publication, for an attacker who knows the method", _replay, _no_recipe
     ),
 }
-# Attacks that are run before every release, in this order. They are fast on small tables and need only the release.
+# Attacks that are run before every release, in this order. They are fast on small tables. All but ``replay``, which also needs
+# the method, need only the release.
 QUICK = ("exact", "counts", "symmetric", "fit", "midpoint-fit", "replay")
 
 
@@ -152,7 +153,7 @@ class LabReport:
     """The scores of all attacks that were run, and the reasons why others were not. Confidential."""
 
     scores: tuple[Score, ...]
-    skipped: Mapping[str, str]  # attack: why
+    skipped: Mapping[str, str]  # the reason for each attack that was not run
 
     def __repr__(self) -> str:
         return f"LabReport({len(self.scores)} attacks, {len(self.compromised):,} sensitive cells compromised)"

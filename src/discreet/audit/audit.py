@@ -69,7 +69,7 @@ class Audit:
     required: FloatArray  # (3, entries): lower, upper and sliding level against the attacker
     safe: BoolArray
     exact: bool  # bounds are those of the audit interval; otherwise they lie within it, as far as the verdict needs
-    evidence: tuple[Evidence, ...] | None = None  # with certify: one per attacker, then that of the others
+    evidence: tuple[Evidence, ...] | None = None  # with certify: one per attacker, then one for ``others``
     others: IntArray = field(default_factory=lambda: NO_CELLS)  # suppressed cells that need no protection
     computable: IntArray = field(default_factory=lambda: NO_CELLS)  # those among the others that are exactly computable
     linear: Audit | None = None  # if readers know that cells are integers: the audit without that knowledge
@@ -349,7 +349,7 @@ class _Auditor:
     def _by_cell(
         self, targets: IntArray, reduced: PresolvedSystem, columns: list[IntArray], found: list[ComponentFindings]
     ) -> tuple[FloatArray, FloatArray, IntArray, list[Deviation]]:
-        """The findings about components in terms of cells: reach, limit and number of the deviation of each target."""
+        """How far each target is proven to deviate and can deviate at most, and the numbers of the deviations that prove it."""
         n = len(reduced.low)
         # The last column is that of cells that do not deviate.
         (reach, limit), shown = np.zeros((2, 2, n + 1)), np.full((2, n + 1), -1)

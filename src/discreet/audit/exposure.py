@@ -58,8 +58,8 @@ class Exposure:
 
     The candidates for protection (figure 4), all within E: ``k1`` = K_1 ∪ K_s, ``k3`` = K_1 ∪ E_p ∪ K_n, and
     ``k5`` = K_1 ∪ K_pl ∪ K_nv ∪ K_n. Every initially exposed cell is in ``k5``: in the relation that exposes it, the cells
-    that are not exposed yet still have the slack of their levels, so the cell is in K_1 or K_pl. That a protection of ``k5``
-    protects all of P is the experience of the paper and not proven: audit the result.
+    that are not exposed yet still have the slack of their levels, so the cell is in K_1 or K_pl. A protection of ``k5``
+    need not protect all of P, although the paper expects it: audit the result.
     """
 
     problem: Problem

@@ -47,7 +47,7 @@ def tabulate(
     contributions: bool | None = None,
     recode: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Table:
-    """The table of microdata: of every cell and total the sum, the number of contributors and the largest contributions.
+    """The table of microdata: for every cell and total the sum, the number of contributors and the largest contributions.
 
     ``data`` is a CSV or Parquet file, a pandas or polars data frame, a pyarrow table, or an Ibis table, which is processed by
     its own backend. ``by`` names the columns to classify by, each with a ``Hierarchy``, or ``None`` for a flat one over the
@@ -58,24 +58,24 @@ def tabulate(
     there is no ``contributor`` column.
 
     Values and ``extra`` sums are weighted. A contribution is the sum of all records of a contributor in a cell; the ``top``
-    largest are kept. They are weighted if ``weights`` are ``"known"``, as a reader can divide by a known weight, and as
-    reported if weights are ``"secret"``. ``request`` marks contributors who requested protection; one marked record suffices.
+    largest are stored. Contributions are weighted if ``weights`` are ``"known"``, as a reader can divide by a known weight, and
+    as reported if weights are ``"secret"``. ``request`` marks contributors who requested protection; one marked record suffices.
     With ``count_zeros=False`` contributors whose contribution to a cell is zero are excluded from its number of contributors
     and from its largest contributions.
 
     Codes that are not in their hierarchy raise an error; with ``unknown="drop"`` their records are left out.
 
-    With ``contributions`` the table keeps the contributions to base cells, which are needed to protect every single
+    With ``contributions`` the table stores the contributions to base cells, which are needed to protect every single
     respondent: all of them for contributors in several base cells, and the ``top`` largest of each cell for others. The default
-    is to keep them if there is a ``response`` and contributors or holdings are named.
+    is to store them if there is a ``response`` and contributors or holdings are named.
 
-    ``recode`` gives for each column the codes that are replaced in the records before all else, and their replacements.
+    ``recode`` gives for each column the codes to replace, and their replacements. They are replaced before all other steps.
     """
     by, extra = [by] if isinstance(by, str) else by, [extra] if isinstance(extra, str) else extra
     columns = Columns(tuple(by), response, weight, tuple(extra), contributor, holding, request)
     columns.check()
     if isinstance(top, bool) or not isinstance(top, int) or top < 1:
-        raise InputError("top= is how many of the largest contributions to keep: an integer of at least 1.")
+        raise InputError("top= is how many of the largest contributions to store: an integer of at least 1.")
     if unknown not in ("error", "drop"):
         raise InputError(f"unknown= is either 'error' or 'drop', not {unknown!r}.")
     if weights not in get_args(Weights):
@@ -209,6 +209,7 @@ def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, local: b
     digits = 0  # of the largest sum
 
     def exact(field: str, name: str | None, weight: str | None) -> Expr:
+        """A column, multiplied by the weight, as decimals; without a column 1 for each record."""
         nonlocal digits
         number, largest = (as_number(source[name]), sizes[name]) if name else (ibis.literal(1.0), 1.0)
         if weight:
@@ -227,6 +228,7 @@ def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, local: b
     fields = {f"d{d}": as_text(source[name]) for d, name in enumerate(columns.by)}
     # Readers can divide by known weights, so that the weighted contribution is the value to protect.
     contribution_weight = columns.weight if plan.weights == "known" else None
+    # The contribution, the value and the weight of each record.
     fields |= {
         "x": exact("x", columns.response, contribution_weight),
         "v": exact("v", columns.response, columns.weight),

@@ -51,7 +51,7 @@ from discreet.secret import Secret
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """The results of a job and the files written. ``release`` is None if an audit or an attack finds exposed cells."""
+    """The results of a job and the files written. ``release`` is None if an audit fails or an attack compromises cells."""
 
     problem: Problem
     protection: Protection
@@ -76,7 +76,7 @@ def all_passed(*checks: Audit | RespondentAudit | LabReport | None) -> bool:
 
 
 def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], None] = lambda _: None) -> Result:
-    """Tabulate, assess, protect, audit, publish; write all results into the output folder of the job."""
+    """Tabulate, assess, protect, audit, attack, publish; write all results into the output folder of the job."""
     sweep(job.folder)
     started = Budget()
     table = make_table(job)
@@ -227,7 +227,7 @@ def read_source(job: Job) -> Any:
 
 
 def _separated(job: Job, table: Table) -> Table:
-    """The table without totals that are published nowhere."""
+    """The table without the totals of dimensions with ``separate = true``, which are not published."""
     for name, dimension in job.dimensions.items():
         if dimension.separate and name in table.dimensions:
             table = separate(table, name, shown=[by for by in job.tables or [] if name not in by])
@@ -417,6 +417,7 @@ def _exposure_entry(table: Table, exposure: RespondentExposure) -> dict[str, Any
             {"relation": row, "total": table.relation_label(row), "times": format_number(times)}
             for row, times in aggregation.multipliers.items()
         ],
+        # The key is an old word for suppressed.
         "hidden": {table.label(cell): format_number(weight) for cell, weight in aggregation.suppressed.items()},
         "published": {table.label(cell): format_number(weight) for cell, weight in aggregation.published.items()},
     }
@@ -439,7 +440,7 @@ def write_json(content: Mapping[str, Any], path: Path) -> None:
 def write_together(files: Mapping[Path | None, Callable[[Path], None]], public: Collection[Path] = ()) -> list[Path]:
     """Write all files or none: all drafts are complete before the first replaces a file, which Ctrl-C cannot interrupt.
 
-    Only their owner can read them, except those that are ``public``. A path that is None, of an output that was not
+    Only their owner can read the files, except those that are ``public``. A path that is None, of an output that was not
     requested, is left out. Returns the paths written.
     """
     requested = {path: write for path, write in files.items() if path is not None}

@@ -135,20 +135,21 @@ def in_words(rule: Rule) -> str:
 
 
 def linear_sensitivity(
-    exposed: FloatArray, rest: FloatArray, target: BoolArray, cells: Table, weight: float, boundary: Boundary
+    part: FloatArray, rest: FloatArray, has_target: BoolArray, cells: Table, weight: float, boundary: Boundary
 ) -> Sensitivity:
-    """The verdict by S = exposed − weight · rest, with the protection level S / weight.
+    """The verdict by S = part − weight · rest, with the protection level S / weight.
 
-    A strict boundary calls cells with S > 0 sensitive, an inclusive one cells with S ≥ 0, such as cells of zeros, whose level is
-    zero. Only cells with a ``target`` are sensitive.
+    ``part`` is the contribution, or sum of contributions, that the rule limits. With a strict boundary cells with S > 0 are
+    sensitive, with an inclusive one cells with S ≥ 0; where S = 0, as in cells of zeros, the level is zero. Cells without a
+    target are not sensitive.
     """
     tolerance = RELATIVE_BOUNDARY_TOLERANCE * cells.magnitude
     rest = np.where(rest <= tolerance, 0.0, rest)
-    level = exposed / weight - rest
-    # Without a remainder S is the exposed contribution itself, which has no rounding error, however small it is.
+    level = part / weight - rest
+    # Without a remainder S is ``part`` itself, which has no rounding error, however small it is.
     on_boundary = (np.abs(level) <= tolerance) & (rest > 0)
-    level, score = np.where(on_boundary, 0.0, level), np.where(on_boundary, 0.0, exposed - weight * rest)
-    sensitive = target & ((level >= 0) if boundary == "inclusive" else (level > 0))
+    level, score = np.where(on_boundary, 0.0, level), np.where(on_boundary, 0.0, part - weight * rest)
+    sensitive = has_target & ((level >= 0) if boundary == "inclusive" else (level > 0))
     return Sensitivity.of(score, sensitive, level, level)
 
 

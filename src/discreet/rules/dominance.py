@@ -52,7 +52,8 @@ class Dominance(RuleBase):
         return f"A cell is sensitive if its {largest} {share} of it."
 
     def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
-        target, others, exists = target_and_coalition(cells, self, waived)
+        target, others, has_target = target_and_coalition(cells, self, waived)
         largest = target + others
         rest = cells.magnitude - largest
-        return linear_sensitivity(largest, rest, exists, cells, weight=self.k / (100 - self.k), boundary=self.boundary)
+        weight = self.k / (100 - self.k)
+        return linear_sensitivity(largest, rest, has_target, cells, weight, self.boundary)

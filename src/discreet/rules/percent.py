@@ -1,4 +1,4 @@
-"""The p-percent rule, and the prior/posterior rule, also called pq or p/q-ambiguity rule, of which it is a case."""
+"""The prior/posterior rule, also called pq or p/q-ambiguity rule, and its case q = 100, the p-percent rule."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from discreet.rules.base import Boundary, RuleBase, Sensitivity, linear_sensitiv
 
 
 class EstimationRule(RuleBase):
-    """Base class of both rules: a coalition estimates the largest contribution of another respondent."""
+    """Base class of both rules: a coalition of respondents estimates the contribution of the target."""
 
     p: float
     q: float = 100
@@ -40,14 +40,14 @@ class EstimationRule(RuleBase):
         return f"A cell is sensitive if {who} can estimate what another contributes with an error of {error}."
 
     def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
-        target, coalition, exists = target_and_coalition(cells, self, waived)
+        target, coalition, has_target = target_and_coalition(cells, self, waived)
         rest = cells.magnitude - target - coalition
-        return linear_sensitivity(target, rest, exists, cells, weight=self.q / self.p, boundary=self.boundary)
+        return linear_sensitivity(target, rest, has_target, cells, weight=self.q / self.p, boundary=self.boundary)
 
 
 @dataclass(frozen=True)
 class Percent(EstimationRule):
-    """Sensitive if a coalition of contributors can estimate another's contribution to within p percent.
+    """Sensitive if a coalition of contributors can estimate the contribution of another one to within p percent.
 
     With x₁ the largest contribution, a coalition of the next c, T the magnitude, and the remainder R = T − x₁ − … − x₁₊c:
 
@@ -71,18 +71,18 @@ class Percent(EstimationRule):
 
 @dataclass(frozen=True)
 class PriorPosterior(EstimationRule):
-    """Sensitive if contributors who know others to within q percent can estimate one to within p percent from the cell.
+    """Sensitive if a coalition that knows the other contributions to within q percent can estimate one to within p percent.
 
-    With x₁ the largest contribution, the c next ones pooled, and the remainder R = T − x₁ − … − x₁₊c:
+    With x₁ the largest contribution, a coalition of the next c, T the magnitude, and the remainder R = T − x₁ − … − x₁₊c:
 
         S = x₁ − (q/p) · R,    protection level = (p/q) · x₁ − R
 
     The level is that of Cox: the smallest increase of the cell value after which the cell is not sensitive. Against attackers
-    who know each contribution to within q percent, the smaller level (p · x₁ − q · R) / 100 would suffice, q percent of it.
+    who know each contribution to within q percent, q percent of this level would suffice: (p · x₁ − q · R) / 100.
     With q = 100 the rule is the p-percent rule; ``boundary`` has the same meaning.
 
     Sources: Cox (1981) and FCSM Working Paper 22, chapter IV (S > 0); Cox, Vulnerability of complementary cell
-    suppression to intruder attack (the level; its sum should start at the third contribution); Daalmans & de Waal
+    suppression to intruder attack (the level; in that article the sum should start at the third contribution); Daalmans & de Waal
     (2010) (S ≥ 0, negative contributions by their absolute value).
     """
 
