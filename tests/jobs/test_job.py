@@ -25,7 +25,7 @@ from discreet.jobs import attacks as job_attacks
 from discreet.jobs.checkpoint import Checkpoint
 from discreet.jobs.demo import write_demo
 from discreet.jobs.job import Result, hierarchy_file, read_statuses, read_waivers, run_job, write_together
-from discreet.jobs.job_file import Job, read_job
+from discreet.jobs.job_file import Job, examine_job, read_job
 from discreet.problem import Status
 from discreet.protection import suppress
 
@@ -944,3 +944,44 @@ def test_the_lab_finds_no_exact_disclosure_in_the_demo(tmp_path, monkeypatch):
     assert result.passed
     assert {"exact", "fit"} <= {one.finding.attack for one in result.lab.scores}
     assert not any(one.exact.any() for one in result.lab.scores)
+
+
+def test_all_errors_of_a_job_file_are_found_at_once(tmp_path):
+    """One mistake per message means one run per mistake: the list is complete, and a misspelled entry is not also missing."""
+    (tmp_path / "job.toml").write_text(
+        'title = 3\ncolour = "red"\n[data]\nfile = "none.csv"\nrespons = "turnover"\ncount_zeros = 1\n'
+        '[dimensions.region]\nhierarchy = "none.hrc"\nlevels = [1]\n'
+        '[rules]\nsensitive = ["P(0)", "XP(1)"]\nboundary = "loose"\nmargin = -1.0\n[protect]\nmethod = "best"\n'
+        '[output]\nformats = ["pdf"]\n',
+        encoding="utf-8",
+    )
+    job, errors = examine_job(tmp_path / "job.toml")
+    assert job is not None
+    listed = [str(error) for error in errors]
+    expected = [
+        "the file has an unknown entry 'colour'",
+        "title must be text",
+        "[data] has an unknown entry 'respons'. Did you mean 'response'?",
+        "data.count_zeros must be true or false",
+        "dimension 'region' has both hierarchy and levels",
+        "boundary is 'strict' or 'inclusive'",
+        "Rule P: p must be",
+        "There is no rule 'XP'",
+        "there is no method 'best'",
+        "cannot write releases as 'pdf'",
+        "rules.margin must be",
+        "there is no file 'none.csv' for data.file",
+        "there is no file 'none.hrc' for dimensions.region.hierarchy",
+    ]
+    assert len(listed) == len(expected)
+    for words in expected:
+        assert len([text for text in listed if words in text]) == 1, words
+    assert not (tmp_path / "output").exists()  # made by read_job only, if there is no error
+    (tmp_path / "job.toml").write_text("[data]\nfil = 'none.csv'\n[rules]\n", encoding="utf-8")
+    job, errors = examine_job(tmp_path / "job.toml")
+    assert job is None
+    assert [str(error).partition(": ")[2] for error in errors] == [
+        "list at least one dimension, e.g. [dimensions.region].",
+        "[rules] needs an entry 'sensitive'.",
+        "[data] has an unknown entry 'fil'. Did you mean 'file'?",
+    ]

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, field, fields
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_args
 
 from discreet.assess import Zeros
 from discreet.attacks import ATTACKS
 from discreet.data.table import Weights
-from discreet.errors import JobError, RuleError, some
+from discreet.errors import InputError, JobError, RuleError, some
 from discreet.inference.respondents.sensitivity import contribution_measures, measures_of_rules
 from discreet.io import FORMATS
+from discreet.jobs.entries import build, section, typed, unknown_keys
 from discreet.level import SAFETY_LEVELS, Level
 from discreet.methods import METHODS, SUPPRESSION, with_options
 from discreet.methods.method import Method
 from discreet.release import SYMBOL
-from discreet.rules import Boundary, Zero, parse_rules
+from discreet.rules import Boundary, Rule, Zero, parse_rules
 
 SHAREABLE = "report-shareable.html"  # besides the release, the only file of a job that may be published
 ATTACK_SETS = ("quick", "all", "none")  # "none" is the same as an empty list
 MAX_DECIMALS = 15  # digits that a double stores reliably
-INTEGER_LIMIT = 1 << 63  # arrays store integers below this number
 MAX_RULE_DEPTH = 100  # contributions per cell; more would take too much memory in large tables
 
 
@@ -195,52 +192,81 @@ def is_public(file: Path) -> bool:
 
 def read_job(path: str | Path) -> Job:
     """The job described in a TOML file. All entries are checked before any data are read."""
-    path = Path(path)
-    raw = _toml(path)
-    with _naming(path):
-        job = _job(path, raw)
-    with _naming(job.path):  # all errors that can be found without reading the data
-        _check_dimensions(job)
-        _check_choices(job)
-        _check_rules(job)
-        _check_protection(job)
-        _check_outputs(job)
-        _check_numbers(job)
-        _check_files(job)
+    job, errors = examine_job(path)
+    if job is None or errors:
+        raise errors[0]
+    try:
+        job.folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise JobError(f"{job.path}: cannot make the output folder {job.folder}: {error.strerror}.") from None
     return job
 
 
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Errors about entries begin with the name of the job file."""
+def examine_job(path: str | Path) -> tuple[Job | None, list[JobError]]:
+    """The job described in a TOML file, and all errors of its entries. Faulty entries have their defaults in the job.
+
+    The job is None if an entry that has no default is missing or faulty.
+    """
+    path = Path(path)
     try:
-        yield
-    except (JobError, RuleError) as error:
-        raise JobError(f"{path}: {error}", error.offenders) from None
+        job, errors = _job(path, _toml(path))
+    except JobError as error:  # not a TOML file
+        return None, [error]
+    errors = [_named(path, error) for error in errors]
+    if job is not None:
+        errors += [_named(job.path, error) for check in CHECKS for error in collected(check, job)]
+    return job, list({str(error): error for error in errors}.values())  # two checks may find the same
 
 
-def _job(path: Path, raw: Mapping[str, Any]) -> Job:
+def collected(check: Check, job: Job) -> list[InputError]:
+    """The errors that a check yields, and the one that ends it if it raises one."""
+    errors: list[InputError] = []
+    try:
+        errors.extend(check(job))
+    except InputError as error:
+        errors.append(error)
+    return errors
+
+
+def _named(path: Path, error: InputError) -> JobError:
+    """The error of an entry, which begins with the name of the job file."""
+    return JobError(f"{path}: {error}", error.offenders)
+
+
+def _job(path: Path, raw: Mapping[str, Any]) -> tuple[Job | None, list[JobError]]:
     known = ["title", "data", "table", "dimensions", "tables", "rules", "protect", "output"]
-    _check_keys("the file", raw, known)
+    errors = list(unknown_keys("the file", raw, known))
     if ("data" in raw) == ("table" in raw):
-        raise JobError("give either [data] (records to tabulate) or [table] (a finished table).")
-    dimensions = _section(raw, "dimensions")
+        errors.append(JobError("give either [data] (records to tabulate) or [table] (a finished table)."))
+    dimensions = section(raw, "dimensions", errors)
     if not dimensions:
-        raise JobError("list at least one dimension, e.g. [dimensions.region].")
-    for name, entry in dimensions.items():
-        if not isinstance(entry, dict):
-            raise JobError(f"dimension {name!r} is a section: write [dimensions.{name}].")
-    return Job(
-        path=path.resolve(),
-        title=_typed("title", raw.get("title", path.stem), str),
-        dimensions={name: _build(f"dimensions.{name}", entry, Dimension) for name, entry in dimensions.items()},
-        rules=_build("rules", _section(raw, "rules"), Rules),
-        data=_build("data", _section(raw, "data"), Data) if "data" in raw else None,
-        table=_build("table", _section(raw, "table"), Finished) if "table" in raw else None,
-        tables=_typed("tables", raw["tables"], list[list[str]]) if "tables" in raw else None,
-        protect=_build("protect", _section(raw, "protect"), Protect),
-        output=_build("output", _section(raw, "output"), Output),
-    )
+        errors.append(JobError("list at least one dimension, e.g. [dimensions.region]."))
+    wrong = [name for name, entry in dimensions.items() if not isinstance(entry, dict)]
+    errors += [JobError(f"dimension {name!r} is a section: write [dimensions.{name}].") for name in wrong]
+
+    def built(name: str, cls: type[Any]) -> Any:
+        return build(name, section(raw, name, errors), cls, errors)
+
+    def entry(name: str, hint: Any, default: Any) -> Any:
+        try:
+            return typed(name, raw[name], hint) if name in raw else default
+        except JobError as error:
+            errors.append(error)
+            return default
+
+    title = entry("title", str, path.stem)
+    by = {
+        name: build(f"dimensions.{name}", listed, Dimension, errors)
+        for name, listed in dimensions.items()
+        if name not in wrong
+    }
+    rules = built("rules", Rules)
+    data, table = (built(name, cls) if name in raw else None for name, cls in (("data", Data), ("table", Finished)))
+    tables = entry("tables", list[list[str]], None)
+    protect, output = built("protect", Protect), built("output", Output)
+    if not by or rules is None or (data is None) == (table is None):
+        return None, errors
+    return Job(path.resolve(), title, by, rules, data, table, tables, protect, output), errors
 
 
 def _toml(path: Path) -> dict[str, Any]:
@@ -262,56 +288,62 @@ def _toml(path: Path) -> dict[str, Any]:
         raise JobError(f"{path} has entries that are nested too deeply to be read.") from None
 
 
-def _check_dimensions(job: Job) -> None:
+def _check_dimensions(job: Job) -> Iterator[InputError]:
     for name, dimension in job.dimensions.items():
         sources = [entry for entry in ("hierarchy", "levels", "columns") if getattr(dimension, entry) is not None]
         if len(sources) > 1:
-            raise JobError(f"dimension {name!r} has both {sources[0]} and {sources[1]}: give one.")
+            yield JobError(f"dimension {name!r} has both {sources[0]} and {sources[1]}: give one.")
         if dimension.also and not dimension.hierarchy:
-            raise JobError(f"dimension {name!r} has further groupings (also) but no hierarchy.")
+            yield JobError(f"dimension {name!r} has further groupings (also) but no hierarchy.")
         if job.table is not None and (dimension.levels or dimension.columns):
-            raise JobError(f"dimension {name!r} of a finished table needs a hierarchy file.")
+            yield JobError(f"dimension {name!r} of a finished table needs a hierarchy file.")
         if dimension.recode is not None and (dimension.hierarchy is None or job.table is not None):
-            raise JobError(f"dimension {name!r}: 'recode' goes with [data] and a hierarchy file of the new codes.")
-    _check_separate(job)
+            yield JobError(f"dimension {name!r}: 'recode' goes with [data] and a hierarchy file of the new codes.")
+    yield from _check_separate(job)
     for by in job.tables or []:
         unknown = [name for name in by if name not in job.dimensions]
         if unknown:
-            raise JobError(f"'tables' names dimensions that are not listed: {some(unknown)}.", unknown)
+            yield JobError(f"'tables' names dimensions that are not listed: {some(unknown)}.", unknown)
         if not by or len(set(by)) < len(by):
-            raise JobError("each of 'tables' names one or more dimensions, each of them once.")
+            yield JobError("each of 'tables' names one or more dimensions, each of them once.")
     if job.tables and job.table is not None:
-        raise JobError("'tables' goes with [data].")
+        yield JobError("'tables' goes with [data].")
 
 
-def _check_rules(job: Job) -> None:
+def _check_rules(job: Job) -> Iterator[InputError]:
     if not job.rules.sensitive and not job.rules.statuses:
-        raise JobError("nothing would be protected. List rules under 'sensitive', or statuses of single cells.")
-    rules = parse_rules(job.rules.sensitive)
+        yield JobError("nothing would be protected. List rules under 'sensitive', or statuses of single cells.")
+    rules: list[Rule] = []
+    for text in job.rules.sensitive:
+        try:
+            rules += parse_rules(text)
+        except RuleError as error:
+            yield error
     if any(rule.depth > MAX_RULE_DEPTH for rule in rules):
-        raise JobError(f"a rule uses more than {MAX_RULE_DEPTH} contributions to a cell.")
+        yield JobError(f"a rule uses more than {MAX_RULE_DEPTH} contributions to a cell.")
     if job.data is not None and not job.data.count_zeros and any(isinstance(rule, Zero) for rule in rules):
-        raise JobError("rule ZERO is about contributors of zero: leave out count_zeros = false.")
+        yield JobError("rule ZERO is about contributors of zero: leave out count_zeros = false.")
 
 
-def _check_protection(job: Job) -> None:
+def _check_protection(job: Job) -> Iterator[InputError]:
     if job.protect.method not in METHODS:
-        raise JobError(f"there is no method {job.protect.method!r}. Choose from {some(list(METHODS), 20)}.")
+        yield JobError(f"there is no method {job.protect.method!r}. Choose from {some(list(METHODS), 20)}.")
+        return
     job.method()  # refuses wrong options
     if job.protect.method not in SUPPRESSION:
         for entry, is_set in (("checkpoint", job.protect.checkpoint), ("level", job.level == "contributions")):
             if is_set:
-                raise JobError(f"{entry} is for suppression; the method {job.protect.method!r} suppresses no cells.")
+                yield JobError(f"{entry} is for suppression; the method {job.protect.method!r} suppresses no cells.")
     if job.level == "contributions":
         measures_of_rules(job.rules.sensitive)  # refuses rules without such a measure
         if not job.has_finest_table:
-            raise JobError(
+            yield JobError(
                 "at the level of contributions one of 'tables' must have all dimensions of the others. Otherwise the "
                 "contributions in different tables cannot be matched."
             )
 
 
-def _check_choices(job: Job) -> None:
+def _check_choices(job: Job) -> Iterator[InputError]:
     rules, data = job.rules, job.data
     choices: list[tuple[str, str | None, tuple[str, ...]]] = [
         ("boundary", rules.boundary, get_args(Boundary)),
@@ -322,122 +354,83 @@ def _check_choices(job: Job) -> None:
     ]
     for entry, value, allowed in choices:
         if value is not None and value not in allowed:
-            raise JobError(f"{entry} is {' or '.join(map(repr, allowed))}, not {value!r}.")
+            yield JobError(f"{entry} is {' or '.join(map(repr, allowed))}, not {value!r}.")
 
 
-def _check_outputs(job: Job) -> None:
+def _check_outputs(job: Job) -> Iterator[InputError]:
     writable = [suffix[1:] for suffix, module in FORMATS.items() if hasattr(module, "write_release")]
     unknown = [name for name in job.output.formats if name not in writable]
     if unknown:
-        raise JobError(f"cannot write releases as {some(unknown)}. Choose from {some(writable, 9)}.", unknown)
+        yield JobError(f"cannot write releases as {some(unknown)}. Choose from {some(writable, 9)}.", unknown)
     attacks, known = job.output.attacks, [*ATTACK_SETS, *ATTACKS]
     unknown = [name for name in attacks if name not in known]
     if unknown:
-        raise JobError(f"there is no attack {some(unknown)}. Choose from {some(known, 20)}.", unknown)
+        yield JobError(f"there is no attack {some(unknown)}. Choose from {some(known, 20)}.", unknown)
     if len(attacks) > 1 and not set(attacks).isdisjoint(ATTACK_SETS):
-        raise JobError(f"attacks are a list of names, or one of {some(ATTACK_SETS)} alone.", attacks)
+        yield JobError(f"attacks are a list of names, or one of {some(ATTACK_SETS)} alone.", attacks)
 
 
-def _check_files(job: Job) -> None:
+def _check_files(job: Job) -> Iterator[InputError]:
     reads = {entry: file for file, entry in job.reads().items()}
     others = {"output.folder": job.output.folder, "protect.checkpoint": job.protect.checkpoint or ""}
     for entry, name in {**reads, **others}.items():
         if "\0" in name:
-            raise JobError(f"{entry} has a NUL character, which no file name can have.", [entry])
+            yield JobError(f"{entry} has a NUL character, which no file name can have.", [entry])
+            return
     written = [(job.folder / name).resolve() for name in job.writes()]
     for name, entry in job.reads().items():
         if not job.resolve(name).is_file():
-            raise JobError(f"there is no file {name!r} for {entry}.", [name])
+            yield JobError(f"there is no file {name!r} for {entry}.", [name])
         if job.resolve(name).resolve() in written:
-            raise JobError(f"the job would overwrite {name!r}, its {entry}. Choose another output folder.")
+            yield JobError(f"the job would overwrite {name!r}, its {entry}. Choose another output folder.")
     folders = [file.name for file in written if file.is_dir()]
     if folders:
-        raise JobError(f"there is a folder {folders[0]!r} in {job.folder} in place of a file.", folders)
+        yield JobError(f"there is a folder {folders[0]!r} in {job.folder} in place of a file.", folders)
     if job.protect.checkpoint is not None:
         file = job.resolve(job.protect.checkpoint).resolve()
         taken = [job.path, *written, *(job.resolve(name).resolve() for name in job.reads())]
         if file in taken or file.is_dir():
-            raise JobError("protect.checkpoint must be a file of its own.", [job.protect.checkpoint])
+            yield JobError("protect.checkpoint must be a file of its own.", [job.protect.checkpoint])
         if not file.parent.is_dir() and file.parent != job.folder.resolve():
-            raise JobError(f"there is no folder {str(file.parent)!r} for protect.checkpoint.", [file.parent])
-    try:
-        job.folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise JobError(f"cannot make the output folder {job.folder}: {error.strerror}.") from None
+            yield JobError(f"there is no folder {str(file.parent)!r} for protect.checkpoint.", [file.parent])
 
 
-def _check_separate(job: Job) -> None:
+def _check_separate(job: Job) -> Iterator[InputError]:
     names = [name for name, dimension in job.dimensions.items() if dimension.separate]
     if names and job.table is not None:
-        raise JobError(
+        yield JobError(
             "'separate' goes with [data]. In a finished table leave the totals out and set unpublished_totals."
         )
     if len(names) > 1 and job.tables:
-        raise JobError(f"of linked tables, one dimension can be separate, not {some(names)}.", names)
+        yield JobError(f"of linked tables, one dimension can be separate, not {some(names)}.", names)
     if len(names) == len(job.dimensions):
-        raise JobError("all dimensions are separate, so that nothing adds up. Leave one of them together.")
+        yield JobError("all dimensions are separate, so that nothing adds up. Leave one of them together.")
 
 
-def _check_numbers(job: Job) -> None:
-    def require(holds: bool, entry: str, condition: str) -> None:
+def _check_numbers(job: Job) -> Iterator[InputError]:
+    rules, protect, tolerance = job.rules, job.protect, 0.0 if job.table is None else job.table.tolerance
+    conditions = {
+        ("rules.prior", "a percentage above 0 and up to 100"): rules.prior is None or 0 < rules.prior <= 100,
+        ("rules.margin", "a percentage, 0 or more"): 0 <= rules.margin < inf,
+        ("protect.seed", "0 or more"): protect.seed >= 0,
+        ("protect.workers", "1 or more"): protect.workers >= 1,
+        ("protect.time_limit", "seconds, 0 or more"): protect.time_limit is None or protect.time_limit >= 0,
+        ("protect.gap", "a share from 0 to 1"): 0 <= protect.gap <= 1,
+        ("table.tolerance", "a share from 0 to less than 1"): 0 <= tolerance < 1,
+        ("output.decimals", f"{MAX_DECIMALS} at most"): abs(job.output.decimals or 0) <= MAX_DECIMALS,
+    }
+    for (entry, condition), holds in conditions.items():
         if not holds:
-            raise JobError(f"{entry} must be {condition}.", [entry])  # without its value: prior is confidential
-
-    require(job.rules.prior is None or 0 < job.rules.prior <= 100, "rules.prior", "a percentage above 0 and up to 100")
-    require(0 <= job.rules.margin < inf, "rules.margin", "a percentage, 0 or more")
-    require(job.protect.seed >= 0, "protect.seed", "0 or more")
-    require(job.protect.workers >= 1, "protect.workers", "1 or more")
-    require(job.protect.time_limit is None or job.protect.time_limit >= 0, "protect.time_limit", "seconds, 0 or more")
-    require(0 <= job.protect.gap <= 1, "protect.gap", "a share from 0 to 1")
-    require(job.table is None or 0 <= job.table.tolerance < 1, "table.tolerance", "a share from 0 to less than 1")
-    require(abs(job.output.decimals or 0) <= MAX_DECIMALS, "output.decimals", f"{MAX_DECIMALS} at most")
+            yield JobError(f"{entry} must be {condition}.", [entry])  # without its value: prior is confidential
 
 
-def _section(raw: Mapping[str, Any], name: str) -> dict[str, Any]:
-    entry = raw.get(name, {})
-    if not isinstance(entry, dict):
-        raise JobError(f"{name!r} is a section: write [{name}].")
-    return entry
-
-
-def _check_keys(where: str, entry: Mapping[str, Any], known: list[str]) -> None:
-    for key in entry:
-        if key not in known:
-            similar = get_close_matches(key, known, n=1)
-            hint = f" Did you mean {similar[0]!r}?" if similar else f" Known are {some(known, 12)}."
-            raise JobError(f"{where} has an unknown entry {key!r}.{hint}", [key])
-
-
-def _build(where: str, entry: Mapping[str, Any], cls: type[Any]) -> Any:
-    """An object of a section, after a check of its keys and of the types of its values."""
-    hints = get_type_hints(cls)
-    _check_keys(f"[{where}]", entry, list(hints))
-    missing = [
-        f.name for f in fields(cls) if f.name not in entry and f.default is MISSING and f.default_factory is MISSING
-    ]
-    if missing:
-        raise JobError(f"[{where}] needs an entry {missing[0]!r}.", missing)
-    return cls(**{key: _typed(f"{where}.{key}", value, hints[key]) for key, value in entry.items()})
-
-
-def _typed(where: str, value: Any, hint: Any, list_hint: Any = None) -> Any:
-    """The value if it has the type ``hint``; ``list_hint`` is the type of the list that it is in, for the message."""
-    if isinstance(hint, UnionType):
-        hint = next(option for option in get_args(hint) if option is not NoneType)
-    if get_origin(hint) is dict:
-        hint = dict  # values of any type
-    if get_origin(hint) is list:
-        if isinstance(value, list):
-            return [_typed(where, item, get_args(hint)[0], hint) for item in value]
-        hint = list_hint or hint
-    elif isinstance(value, int) and abs(value) >= INTEGER_LIMIT:
-        raise JobError(f"{where} is too large a number.", [where])
-    elif hint is float and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value)
-    elif isinstance(value, hint) and not (hint is int and isinstance(value, bool)):
-        return value
-    names = {str: "text in quotes", int: "an integer", float: "a number", bool: "true or false", dict: "a table {…}"}
-    expected = names.get(hint, "")
-    if get_args(hint):
-        expected = "a list like " + ('[["a", "b"]]' if get_origin(get_args(hint)[0]) else "[…]")
-    raise JobError(f"{where} must be {expected}.", [where])
+Check = Callable[[Job], Iterable[InputError]]
+CHECKS: tuple[Check, ...] = (
+    _check_dimensions,
+    _check_choices,
+    _check_rules,
+    _check_protection,
+    _check_outputs,
+    _check_numbers,
+    _check_files,
+)
