@@ -24,7 +24,7 @@ def sizes(problem: Problem) -> dict[str, int]:
     """Counts: of the problem, of candidates for protection by Serpell et al. (2013), and of levels still to be reached."""
     search = PatternSearch(problem, Run())
     search.settle()
-    movable = np.any([attack.slack.any(axis=0) for attack in search.attacks], axis=0)
+    movable = np.any([separator.slack.any(axis=0) for separator in search.separators], axis=0)
     exposed = exposure(problem).counts()
     return {
         "cells": len(problem),

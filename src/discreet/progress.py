@@ -78,7 +78,7 @@ class Budget:
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """For a block whose results so far can be kept: Ctrl-C inside it ends the block and cancels the budget."""
+        """For a block that may end early, because its results so far are kept: Ctrl-C ends the block and cancels the budget."""
         try:
             yield
         except KeyboardInterrupt:
@@ -99,7 +99,7 @@ class Budget:
 
 
 class OutOfTime(Exception):
-    """Raised by :class:`Timed` if the budget is over."""
+    """Raised if a budget is over: by :class:`Timed`, and by searches that check their budget themselves."""
 
 
 class Timed:

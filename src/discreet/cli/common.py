@@ -30,7 +30,7 @@ from discreet.protection import Protection
 
 
 class _Output(Console):
-    """Standard output. If its reader ends early (``| head``), the work goes on and the exit code stays the same."""
+    """Standard output. If the program that reads it ends early (``| head``), the work goes on with the same exit code."""
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
@@ -41,8 +41,8 @@ class _Output(Console):
         return super().render_str(printable_lines(text), **style)
 
 
-PROBLEMS = tuple(suffix for suffix, module in FORMATS.items() if hasattr(module, "write_problem"))
-RELEASES = tuple(suffix for suffix, module in FORMATS.items() if hasattr(module, "write_release"))
+PROBLEM_SUFFIXES = tuple(suffix for suffix, module in FORMATS.items() if hasattr(module, "write_problem"))
+RELEASE_SUFFIXES = tuple(suffix for suffix, module in FORMATS.items() if hasattr(module, "write_release"))
 
 console = _Output(highlight=False, soft_wrap=True, emoji=False)
 
@@ -92,7 +92,7 @@ level_option = click.option(
     "--level",
     type=click.Choice(SAFETY_LEVELS),
     help="What is protected: the contributions of every respondent, or only the values of sensitive cells. "
-    "Default: contributions if contributors are named and a rule is about them.",
+    "Default: contributions if contributors are named and a rule is about contributions.",
 )
 boundary_option = click.option(
     "--boundary",
@@ -123,7 +123,7 @@ def problem_with_attackers(path: Path, attackers: Path | None) -> Problem:
 
 
 class Number(click.FloatRange):
-    """A number in a range. ``nan`` is refused, which comparisons with the ends of the range do not do."""
+    """A number in a range. ``nan`` is refused; comparisons with the ends of the range would accept it."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)

@@ -9,7 +9,7 @@ import click
 
 from discreet.cli.attack import method_option, run_quick_attacks, show_limitations
 from discreet.cli.common import (
-    RELEASES,
+    RELEASE_SUFFIXES,
     NewFile,
     accept_symmetric_option,
     attackers_option,
@@ -44,7 +44,9 @@ from discreet.report import REPORT_TITLE, write_report, write_shareable
 @method_option
 @click.option("--no-attacks", is_flag=True, help="Run no attacks before; the output says so.")
 @accept_symmetric_option
-@click.option("--out", type=NewFile(*RELEASES), required=True, help="Release to write (.csv, .parquet or .xlsx).")
+@click.option(
+    "--out", type=NewFile(*RELEASE_SUFFIXES), required=True, help="Release to write (.csv, .parquet or .xlsx)."
+)
 @quiet_option
 def publish_command(
     problem: Path,

@@ -9,7 +9,7 @@ import click
 
 from discreet.assess import Zeros, assess
 from discreet.cli.common import (
-    PROBLEMS,
+    PROBLEM_SUFFIXES,
     ExistingFile,
     NewFile,
     Number,
@@ -132,7 +132,9 @@ def _dimension(data: Path, text: str) -> tuple[str, Hierarchy | None]:
     type=click.Choice(get_args(Zeros)),
     help="Whether zeros stay published, or may be suppressed to protect others.",
 )
-@click.option("--out", type=NewFile(*PROBLEMS), required=True, help="Problem to write (.discreet, .jj or .jj.gz).")
+@click.option(
+    "--out", type=NewFile(*PROBLEM_SUFFIXES), required=True, help="Problem to write (.discreet, .jj or .jj.gz)."
+)
 def assess_command(
     table: Path,
     rules: tuple[str, ...],

@@ -8,7 +8,7 @@ import click
 import pandas as pd
 
 from discreet.cli.common import (
-    PROBLEMS,
+    PROBLEM_SUFFIXES,
     ExistingFile,
     NewFile,
     attackers_option,
@@ -45,7 +45,7 @@ def view_command(file: Path, rows: int) -> None:
 
 @click.command("convert")
 @click.argument("source", type=ExistingFile)
-@click.argument("target", type=NewFile(*PROBLEMS))
+@click.argument("target", type=NewFile(*PROBLEM_SUFFIXES))
 @attackers_option
 def convert_command(source: Path, target: Path, attackers: Path | None) -> None:
     """Convert a problem between formats, e.g. problem.discreet to problem.jj.gz."""

@@ -21,7 +21,7 @@ from discreet.inference.integer_system import MAX_INTEGER_SUM, IntegerSystem
 from discreet.inference.max_flow import Network, fits_integers, network, search_network
 
 SIMPLEX_STEPS_PER_ROUND = 5_000  # after which the vertex of a program for many columns is examined
-FIRST_SIMPLEX_STEPS = 1_000  # for a verdict; after these, the nearest table that suffices is usually found faster
+FIRST_SIMPLEX_STEPS = 1_000  # for a verdict; after so many, the nearest table that suffices is usually found faster
 TARGETS_PER_CHUNK = 128  # targets per task; fixed, so that results do not depend on the number of workers
 MULTIPLIER_DENOMINATORS = (2520, 2**40)  # 2520 is a multiple of 1 to 10, the usual denominators of multipliers
 MIN_NETWORK_WORK = 10_000  # columns × targets; with less, loading the compiled network algorithm does not pay
@@ -172,8 +172,8 @@ class _ComponentSearch:
     # -- many targets in one program ---------------------------------------------------------------------------
 
     def maximize_together(self) -> None:
-        """Maximize the sum of all open targets up, then down, as long as that settles more than single programs would."""
-        worthwhile = 15 if self.component.intervals else 3
+        """Maximize the sum of all open targets up, then down, as long as that is faster than one program per target."""
+        worthwhile = 15 if self.component.intervals else 3  # targets that a program for many must settle
         sides = {UP, DOWN}
         tables = None
         while sides:
@@ -216,7 +216,7 @@ class _ComponentSearch:
     # -- one target per program --------------------------------------------------------------------------------
 
     def maximize_one_by_one(self) -> None:
-        """Settle the largest requirement first: its deviation often settles other targets too."""
+        """Settle targets one by one, the largest requirement first: its deviation often settles other targets, too."""
         tables = self._program()
         if not tables.grid.is_integral:
             return
@@ -246,10 +246,10 @@ class _ComponentSearch:
         if not candidate.optimal or not self.open()[side, k]:
             return
         self._tighten_limit(column, side, tables.grid, candidate.dual)
-        if not candidate.proven and self.open()[side, k]:  # a table of few cells may reach as far, and can be proven
+        if not candidate.proven and self.open()[side, k]:  # deviations of few cells may reach as far, and can be proven
             self._credit_nearest(tables, k, column, side, float(min(goal, self.limit[side, column])))
-        stake = max(c.level[side, k], c.sliding[k] / 2)
-        for unit, max_slack in _units_and_slacks(stake, self.limit[side, column]):
+        required = max(c.level[side, k], c.sliding[k] / 2)
+        for unit, max_slack in _units_and_slacks(required, self.limit[side, column]):
             if not self.open()[side, k]:
                 return
             bounds = np.maximum(c.low, -max_slack), np.minimum(c.high, max_slack)
@@ -281,7 +281,9 @@ class _ComponentSearch:
         return CongruentTables(self.component.relations, self.component.low, self.component.high, self.unit)
 
 
-def _units_and_slacks(stake: float, limit: float) -> list[tuple[float, float]]:
-    """Further units of the program, each with a largest slack of other cells, because far larger slacks make it inaccurate."""
+def _units_and_slacks(required: float, limit: float) -> list[tuple[float, float]]:
+    """Further units of the program, each with a largest slack: far larger slacks make the program inaccurate."""
     at_limit = [(limit, np.inf)] if 0 < limit < np.inf else []
-    return [*at_limit, (stake, np.inf), (stake, 1e9 * stake), (stake, 1e6 * stake)] if stake > 0 else at_limit
+    if not required > 0:
+        return at_limit
+    return [*at_limit, (required, np.inf), (required, 1e9 * required), (required, 1e6 * required)]

@@ -23,7 +23,7 @@ MAX_ROUNDS_WITHOUT_GAIN = 20  # rounds of simplex steps without a better objecti
 
 
 def components(relations: sparse.csr_array, uncertain: BoolArray) -> Iterator[tuple[IntArray, sparse.csr_array]]:
-    """The connected components of the uncertain cells: the cells of each, and its relations."""
+    """The connected components of the uncertain cells, those that can deviate: the cells of each, and its relations."""
     cells = np.flatnonzero(uncertain)
     if not len(cells):
         return
@@ -108,8 +108,8 @@ class CongruentTables:
         """The deviation that takes ``cell`` farthest up (``sign`` 1) or down (−1), but not beyond ``goal``.
 
         On that side the deviation of the cell must be bounded. The search starts from the vertex in ``starts`` that takes the
-        cell farthest, without ``starts`` from the last vertex of the search before. The deviation is zero if no optimum was
-        found, because the solver failed or was stopped after ``steps``, and its last vertex cannot be proven.
+        cell farthest; without ``starts``, from the last vertex of the search before. If the solver failed or was stopped after
+        ``steps``, its last vertex is returned if it can be proven, otherwise a deviation of zero.
         """
         if starts:
             self._model.start_from(max(starts, key=lambda start: sign * float(start.difference[cell])).basis)
@@ -121,7 +121,10 @@ class CongruentTables:
         return CandidateDeviation(np.zeros(len(self.low)), True, False, last.dual)
 
     def nearest_reaching(self, cell: int, sign: float, goal: float) -> CandidateDeviation:
-        """The deviation of least absolute sum that takes ``cell`` to ``goal``, mostly of few cells and easy to prove; or zero."""
+        """The deviation of least absolute sum that takes ``cell`` to ``goal``: mostly of few cells, and so easy to prove.
+
+        It is zero if none is found.
+        """
         n, at = len(self.low), cell if sign > 0 else len(self.low) + cell
         slack, least = self._slack[at], np.ceil(goal * self.grid.scale) / self._unit
         zero = CandidateDeviation(np.zeros(n), True, False, np.zeros(0))
@@ -232,7 +235,7 @@ def typical_size(sizes: FloatArray) -> float:
 
 
 def solver_time_limit(rows: sparse.csr_array) -> float:
-    """Seconds after which a solver is taken to cycle; the result, then by exact arithmetic, does not depend on the machine."""
+    """Seconds after which a solver is taken to cycle. Exact arithmetic then decides, so results do not depend on the machine."""
     return MIN_SOLVER_SECONDS + 0.005 * float(sum(rows.shape))
 
 

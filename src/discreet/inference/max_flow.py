@@ -35,7 +35,7 @@ class Network:
 
 
 def network(relations: sparse.csr_array) -> Network | None:
-    """The network of these relations without those that the others imply; None if no network is found."""
+    """The network of these relations; relations that others imply are left out. None if no network is found."""
     terms, pinned = _without_pinned(_Terms.of(relations))
     if np.any(np.abs(terms.sign) != 1):
         return None
@@ -129,7 +129,8 @@ def _pieces_of_basis(terms: _Terms) -> _Pieces | None:
 
     A relation is kept if it contains a column that is in at most two of the remaining relations, and dropped if the kept
     relations imply it. In a table with one hierarchy this proceeds level by level, because the relations of a group follow
-    from those of its parts. If no such column is left, columns count that have at most two pieces of a single term.
+    from those of its parts. If no such column is left, relations are kept that contain a column with two pieces of a single
+    term, or else a column with one.
     """
     kept, left = np.zeros(terms.rows, dtype=bool), np.bincount(terms.row, minlength=terms.rows) > 0
     remaining, single = np.ones((2, len(terms.row)), dtype=bool)
@@ -224,7 +225,10 @@ def joined(tail: IntArray, head: IntArray, nodes: int) -> tuple[int, IntArray]:
 
 
 def lanes_at_nodes(tail: IntArray, head: IntArray, nodes: int) -> tuple[IntArray, IntArray]:
-    """Lanes by the node that they leave, and the first of each node; lanes are arcs from their tails, then from their heads."""
+    """The lanes in the order of the nodes that they leave, and the place of the first one of each node.
+
+    Each arc has two lanes. Numbered from 0, the first half of all lanes leave the tails of the arcs, the second half the heads.
+    """
     ends = np.concatenate([tail, head])
     lanes = np.argsort(ends, kind="stable")
     return lanes, np.searchsorted(ends[lanes], np.arange(nodes + 1))
@@ -234,7 +238,7 @@ def lanes_at_nodes(tail: IntArray, head: IntArray, nodes: int) -> tuple[IntArray
 
 
 def fits_integers(low: FloatArray, high: FloatArray) -> bool:
-    """Whether bounds can be integers, which flows add up exactly: they are round, or not of too different size."""
+    """Whether bounds can be rounded to integers, which flows add up exactly: they are round, or of similar enough size."""
     slack = np.stack([-low, high])
     size = slack[np.isfinite(slack) & (slack > 0)]
     bound, scale = slacks_in_units(slack)
@@ -259,7 +263,7 @@ def search_network(
     intervals: bool,
     certify: bool = True,
 ) -> ComponentFindings:
-    """Deviations of the targets: those that their levels require or, with ``intervals`` or if out of reach, the farthest."""
+    """Deviations of targets as far as their levels require; the farthest with ``intervals``, or if levels are out of reach."""
     slack = np.stack([-low, high])
     slack[:, net.pinned] = 0.0
     bound, scale = slacks_in_units(slack)

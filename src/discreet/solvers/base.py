@@ -51,7 +51,7 @@ class Solution:
     outcome: Outcome
     objective: float
     primal: FloatArray
-    row_dual: FloatArray  # change of the objective, in either direction, if both sides of the row increase by one
+    row_dual: FloatArray  # change of the objective, minimized or maximized, if both bounds of the row increase by one
     bound: float  # on the objective; equal to it for solved linear programs
     ray: FloatArray | None  # an unbounded direction, if the program is unbounded
     iterations: int
@@ -142,7 +142,10 @@ def lagrangian_bound(
     row_upper: FloatArray,
     dual: FloatArray,
 ) -> float:
-    """The minimum of the Lagrangian at multipliers of either sign: a bound that is valid whatever the tolerance of the solver."""
+    """The minimum of the Lagrangian at the multipliers ``dual``, or at the negative ones if that is larger.
+
+    It is a valid bound on the objective, whatever the tolerance of the solver.
+    """
     best = -np.inf
     for multiplier in (dual, -dual):
         least, most = np.where(np.isinf(row_upper), 0.0, -np.inf), np.where(np.isinf(row_lower), 0.0, np.inf)

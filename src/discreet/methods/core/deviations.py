@@ -11,13 +11,13 @@ from scipy import sparse
 from discreet.arrays import DOWN, SIGN, UP, FloatArray, IntArray
 from discreet.solvers import Solution, new_model
 
-DENOMINATOR = 2520  # of multipliers: these are nearly always fractions with denominators from 1 to 10
+DENOMINATOR = 2520  # a multiple of 1 to 10, which are nearly always the denominators of multipliers
 FRACTION_TOLERANCE = 1e-3  # a multiplier times the denominator is this near to an integer if it is such a fraction
 NEGLIGIBLE = 1e-9  # multipliers below this are rounding errors
 
 
 class Pulls(NamedTuple):
-    """The weight of the slack of each cell in a limit of a deviation: of its slack up if positive, else of its slack down."""
+    """The weight of each cell's slack in a limit of a deviation: of its slack up if positive, of its slack down if negative."""
 
     cells: IntArray
     weight: FloatArray

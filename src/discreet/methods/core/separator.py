@@ -20,9 +20,10 @@ PointOf = TypeVar("PointOf", contravariant=True)
 AnyCut = TypeVar("AnyCut")
 CutOf = TypeVar("CutOf", covariant=True)
 
-MET = 1e-8  # share of a level that may be missing: solvers are not more exact
+SHORTFALL_TOLERANCE = 1e-8  # share of a level that may be missing: solvers are not more exact
 UNLIMITED_SLACK = 1e6  # slack of this many levels is treated as unlimited
-SCALED = 1e3  # programs are in units of a usual level, or of the level at hand if it differs by more than this factor
+# Programs are in units of a usual level, or of the level of the requirement if that differs by more than this factor.
+MAX_LEVEL_RATIO = 1e3
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +41,13 @@ class Violation:
 
 
 class Publication(Protocol[PointOf, CutOf]):
-    """What a method publishes at a point, a solution of its master program: the slack that this leaves each cell, and cuts."""
+    """What a method publishes at a point: the slack that it leaves each cell, and cuts. Points solve the master program."""
 
     def slack(self, attacker: int, point: PointOf) -> FloatArray:
-        """How far an attacker (by number) thinks each cell can lie below and above its value: rows down and up."""
+        """The slack of each cell for an attacker (by number): rows down and up."""
 
     def cut(self, attacker: int, point: PointOf, violation: Violation) -> CutOf:
-        """The cut for a violation: pulls times slack add up to the level at least, with the slack replaced by its tangent.
+        """The cut for a violation: pulls times slack add up to at least the level, with the slack replaced by its tangent.
 
         The slack is a concave function of the point, so every safe publication satisfies the cut.
         """
@@ -80,11 +81,12 @@ class Separator(Generic[Point, AnyCut]):
         requirements: Sequence[Requirement],
         budget: Budget | None = None,
         partial: tuple[IntArray, FloatArray] | None = None,
-        min_shortfall: float = MET,
+        min_shortfall: float = SHORTFALL_TOLERANCE,
     ) -> Iterator[Violation]:
         """The requirements that a point misses by more than the share ``min_shortfall`` of the level; raises :class:`OutOfTime`.
 
-        ``partial`` are cells, and shares: each of these cells contributes at most its share of a level. This is for sharper cuts.
+        ``partial`` are some cells, and a share for every cell: each of these cells contributes at most its share of a level. This
+        gives sharper cuts.
         """
         if not requirements:
             return
@@ -136,7 +138,7 @@ class _Component:
 
     def reach(self, requirement: Requirement) -> tuple[float, list[FloatArray]]:
         """How far a cell can deviate, the sum over the sides of the requirement, and per side the multipliers that prove it."""
-        if not self._unit / SCALED <= requirement.level <= self._unit * SCALED:
+        if not self._unit / MAX_LEVEL_RATIO <= requirement.level <= self._unit * MAX_LEVEL_RATIO:
             self._unit = requirement.level
             self._program.limit(np.minimum(self._slack / self._unit, UNLIMITED_SLACK))
         if len(self._partial):

@@ -30,7 +30,7 @@ from discreet.rules import parse_rules
 
 METHOD_TIME_SHARE = 0.6  # of the time left, for the method itself; the rest is for repairing its pattern
 COLUMNS_OF_RULES = ("status", "lower", "upper", "sliding", "prior_lower", "prior_upper")
-# Of an attacker: searching a deviation for each is faster than an audit (benchmarks/respondents.py).
+# Targets of an attacker: for so few, searching a deviation for each is faster than an audit (benchmarks/respondents.py).
 MAX_FEW_TARGETS = 3
 COST_TOLERANCE = 1e-9  # costs that differ by less than this share count as equal
 
@@ -41,10 +41,10 @@ class ForRespondents:
 
     A respondent is safe from some insiders if suppressed cells can deviate far enough within the bounds of these insiders (see
     :class:`~discreet.inference.respondents.exposure_search.RespondentSearch`). So a group of insiders can be posed as a further
-    attacker, against which every method protects. There are too many groups to pose all of them. So the quick method makes
-    a pattern first. The insiders who learn too much from it become attackers, and the pattern is repaired, until no respondent
-    is exposed. Then the method itself does the same. Every safe pattern must withstand these attackers, so bounds and proofs
-    of optimality are valid.
+    attacker, against which every method protects. There are too many groups to pose all of them. Therefore the quick method
+    makes a pattern first. The insiders who learn too much from it become attackers, and the pattern is repaired, until no
+    respondent is exposed. Then the method itself does the same. Every safe pattern must withstand these attackers, so bounds
+    and proofs of optimality are valid.
     """
 
     method: Method
@@ -81,7 +81,7 @@ class ForRespondents:
             best = _cheaper(repaired, best) if self._allows(repaired) else best
         if best is None:
             raise NoSafePatternError(
-                "The time limit ended before a safe pattern of so few cells was found. Allow more time."
+                f"The time limit ended before a safe pattern of at most {self._at_most:,} cells was found. Allow more time."
             )
         optimal = bound is not None and bound >= best.report.cost * (1 - COST_TOLERANCE)
         status = "optimal" if optimal else best.report.status
@@ -122,7 +122,7 @@ class ForRespondents:
         exposed: list[RespondentExposure],
         best: Protection | None = None,
     ) -> Protection:
-        """A pattern that is safe from all known attackers, made safe from all others; ``best`` if the time ends."""
+        """The pattern found, extended until no respondent is exposed, and cleaned up; ``best`` if the time ends before."""
         if not exposed:
             return posed.protection(found, run, found.suppressed, found.report.status)
         suppressed = self._grown(posed, run, found.suppressed[: len(posed.original)], exposed)
@@ -265,7 +265,7 @@ class Posed:
 
     @cached_property
     def _by_rules(self) -> list[Attacker]:
-        """The attackers of single cells, by the rules."""
+        """The attackers that follow from the rules alone: each attacks single cells."""
         attackers = [self._largest_contributors(measure) for measure in self.measures]
         if not self._implies_cells():
             attackers += [
@@ -346,9 +346,9 @@ class Posed:
     ) -> Problem:
         """The problem with further cells for a respondent that dominates several cells.
 
-        One further cell stands for its contributions to all these cells. It can change for the attackers of this respondent
-        only, and all cells then change with it by their levels. One more cell per dominated cell is its additional change, see
-        :func:`~discreet.inference.respondents.exposure_search.with_joint_deviation`.
+        One further cell stands for its contributions to all these cells. It can deviate only for the insiders of this
+        respondent, and each dominated cell then deviates by its level. One more cell per dominated cell is the additional
+        deviation of that cell, see :func:`~discreet.inference.respondents.exposure_search.with_joint_deviation`.
         """
         table, n, cells = problem.table, len(problem), np.array(one.cells)
         k = len(cells)
@@ -359,7 +359,7 @@ class Posed:
         names = (*table.labels(), *(f"insider's part {i + 1}, {n}" for i in range(k + 1)))
         rhs = np.append(table.rhs, np.zeros(k))
         extended_table = Table({}, np.zeros((0, n + k + 1), dtype=np.int32), value, relations, names=names, rhs=rhs)
-        # For all other attackers the additional changes are unlimited, and the common one is zero.
+        # For all other attackers the additional deviations are unlimited, and the common one is zero.
         new, slack = value[n:], np.append(np.full(k, np.inf), 0.0)
 
         def extended(attacker: Attacker) -> Attacker:

@@ -59,7 +59,7 @@ def eliminate(
                     suppressed[i] = False
                     left -= 1
                     run.keep(suppressed)
-                    again |= any(known.is_protected[i] for known in evidence)
+                    again |= any(known.needs_protection[i] for known in evidence)
                 else:
                     for one in by_attacker:
                         one.suppress_again(i)
@@ -83,7 +83,7 @@ class _AttackerEvidence:
 
     def shows_all(self, suppressed: BoolArray, budget: Budget) -> bool:
         """Find deviations for every cell that lacks them; False if the time is over, or if a search fails."""
-        for p in np.flatnonzero(self.evidence.is_protected & suppressed).tolist():
+        for p in np.flatnonzero(self.evidence.needs_protection & suppressed).tolist():
             if not self.evidence.suffices(p) and (
                 budget.over or find_deviations(self.search, self.evidence, p) is None
             ):

@@ -27,8 +27,8 @@ class KnownDeviations:
         self.relations = problem.table.relations.tocsc()
         self.slack = problem.slack(attacker)
         self.lower, self.upper, self.sliding = problem.levels(attacker)
-        # Free cells that would need protection if they were suppressed count as well.
-        self.is_protected = problem.protected(attacker, np.ones(len(value), dtype=bool))
+        # Free cells that need protection if they are suppressed are included.
+        self.needs_protection = problem.protected(attacker, np.ones(len(value), dtype=bool))
         self.is_free = problem.status == Status.FREE
         self.reach = np.zeros((2, len(problem)))
         self.shown_by = np.full((2, len(problem)), -1)
@@ -47,7 +47,7 @@ class KnownDeviations:
 
     def counts(self, cells: IntArray, suppressed: BoolArray, without: int) -> BoolArray:
         """Which of these cells need protection in a pattern without one of its cells."""
-        return np.asarray(self.is_protected[cells] & suppressed[cells] & (cells != without))
+        return np.asarray(self.needs_protection[cells] & suppressed[cells] & (cells != without))
 
     def settle(self, cells: IntArray) -> None:
         """Mark cells as safe that are safe without any secondary."""
@@ -64,7 +64,7 @@ class KnownDeviations:
         with np.errstate(over="ignore"):  # unlimited slack divided by a tiny change
             multiple = [(self.slack[np.where(up, side, 1 - side), support] / size).min() for side in (DOWN, UP)]
         residual = self._residual(support, amount)
-        at = np.flatnonzero(self.is_protected[support] & (size * RESIDUAL_TOLERANCE >= residual))
+        at = np.flatnonzero(self.needs_protection[support] & (size * RESIDUAL_TOLERANCE >= residual))
         # The positive multiples, then the negative ones.
         side = np.concatenate([np.where(up[at], UP, DOWN), np.where(up[at], DOWN, UP)])
         reach = np.concatenate([size[at] * min(multiple[UP], 1e12), size[at] * min(multiple[DOWN], 1e12)])
@@ -81,7 +81,7 @@ class KnownDeviations:
 
     def in_use(self, suppressed: BoolArray) -> list[Deviation]:
         """The deviations that show changes of protected suppressed cells."""
-        ids = np.unique(self.shown_by[:, self.is_protected & suppressed])
+        ids = np.unique(self.shown_by[:, self.needs_protection & suppressed])
         return [self.deviations[k] for k in ids[ids >= 0].tolist()]
 
     def _residual(self, cells: IntArray, amount: FloatArray) -> float:

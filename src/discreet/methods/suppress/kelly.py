@@ -29,10 +29,10 @@ MAX_REGION_CELLS = 10_000  # programs of larger regions are no faster than those
 class Kelly:
     """Kelly, Golden & Assad (1992), as restated by Serpell et al. (2013).
 
-    For each primary, the one with the largest requirement first, find the cheapest deviation by its level, where cells that are
-    suppressed already cost nothing, and suppress every cell that deviates. A deviation often shows other primaries to be safe as
-    well; these need no deviation of their own. If relations form a network, as in tables of two dimensions with at most one
-    hierarchy, deviations are flows along cheapest paths, otherwise solutions of linear programs.
+    The primaries are protected one by one, the one with the largest requirement first: the cheapest deviation by its level is
+    found, and every cell that deviates is suppressed. Cells that are suppressed already cost nothing. A deviation often shows
+    other primaries to be safe as well; these need no deviation of their own. If relations form a network, as in tables of two
+    dimensions with at most one hierarchy, deviations are flows along cheapest paths, otherwise solutions of linear programs.
     """
 
     name = "kelly"
@@ -44,12 +44,12 @@ class Kelly:
 
 
 def protected_by_regions(problem: Problem, run: Run) -> tuple[BoolArray, DeviationsByAttacker]:
-    """Suppress cells region by region: a table, or the tables below a total, whose own totals stay published if possible.
+    """Suppress cells region by region. A region is a single table with all tables below it.
 
-    A deviation that changes no total of a region is also a deviation of the complete hierarchy. So regions without common
-    tables are solved one by one, in any order or at the same time, by small programs. Most sensitive cells of a large hierarchy
-    are protected within their own table. Those that cannot be, often its largest cells, are left to the next larger region.
-    Returned are the suppressed cells and, per attacker, deviations that show which cells they protect.
+    In a region only cells without other relations deviate, so a deviation in it is also a deviation of the complete hierarchy.
+    Regions without common tables are solved by small programs, in any order or at the same time. Most sensitive cells of a
+    large hierarchy are protected within their own table. Those that cannot be, often its largest cells, are left to the next
+    larger region. Returns the suppressed cells and, per attacker, the deviations that protect sensitive cells.
     """
     suppressed = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
     if run.start is not None:
@@ -60,7 +60,7 @@ def protected_by_regions(problem: Problem, run: Run) -> tuple[BoolArray, Deviati
     if len(tables) < 2:
         return suppressed, list(deviations.values())
     unprotected = problem.status == Status.PRIMARY
-    if run.start is not None:  # cells that the starting pattern protects need nothing more
+    if run.start is not None:  # cells that the starting pattern protects need no further protection
         exposed = exposed_cells(problem, suppress(problem, suppressed))
         unprotected &= np.isin(np.arange(len(problem)), exposed)
     regions = _Regions(problem, tables)
@@ -81,26 +81,27 @@ def protected_by_regions(problem: Problem, run: Run) -> tuple[BoolArray, Deviati
 
 
 class _Regions:
-    """The regions of a hierarchy: the tables below each total, small ones first."""
+    """The regions of a hierarchy, each a table with all tables below it; small ones first."""
 
     def __init__(self, problem: Problem, tables: Sequence[Subtable]) -> None:
         self.relations = problem.table.relations
         self.n_relations = np.diff(self.relations.tocsc().indptr)
         self.tables = tables
-        self.home = np.full(len(problem), -1)  # the table in whose interior a cell is
+        self.home = np.full(len(problem), -1)  # the table that has the cell in its interior
         for k, table in enumerate(tables):
             self.home[table.cells[(table.at > 0).all(axis=0)]] = k
         self.below = _below(tables, self.home)
         size = np.array([sum(len(tables[k].cells) for k in below) for below in self.below])
+        # The tables whose regions are not solved yet; the region of all tables is left out.
         self.left = [k for k in np.argsort(size, kind="stable").tolist() if len(self.below[k]) < len(tables)]
 
     def batch(self, unprotected: BoolArray) -> list[tuple[IntArray, IntArray]]:
-        """Cells and relations of the next regions with unprotected cells and without common tables."""
+        """The cells and relations of the next regions: they contain unprotected cells, and have no table in common."""
         homes, busy = set(self.home[np.flatnonzero(unprotected)].tolist()), set[int]()
         found, left = [], []
         for place, k in enumerate(self.left):
             below = self.below[k]
-            if busy & below:  # after an earlier region with the same tables
+            if busy & below:  # it shares a table with a region of this batch, and waits for the next batch
                 left.append(k)
             elif homes & below:
                 region = self._closed(sorted(below))
@@ -121,7 +122,7 @@ class _Regions:
 
 
 def _below(tables: Sequence[Subtable], home: IntArray) -> list[set[int]]:
-    """Per table, itself and all tables whose margins are in its interior or in that of a table below it."""
+    """Per table, itself and the tables below it: their margins are in its interior, or in that of a table below it."""
     children: list[set[int]] = [set() for _ in tables]
     for k, table in enumerate(tables):
         margin = table.cells[(table.at == 0).sum(axis=0) == 1]
@@ -142,7 +143,7 @@ def _below(tables: Sequence[Subtable], home: IntArray) -> list[set[int]]:
 def _region(
     problem: Problem, suppressed: BoolArray, unprotected: BoolArray, cells: IntArray, rows: IntArray
 ) -> Problem:
-    """The problem of a region; cells that are suppressed and need no more protection have the status ``SUPPRESSED``."""
+    """The problem of a region; suppressed cells that need no further protection have the status ``SUPPRESSED``."""
     part = restrict(problem, cells, rows)
     done = suppressed[cells] & ~unprotected[cells]
     status = np.where(done & (part.status != Status.PUBLISHED), Status.SUPPRESSED, part.status).astype(np.int8)

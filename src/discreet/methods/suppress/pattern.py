@@ -36,8 +36,8 @@ class Pattern:
 
     ``price`` is what suppressing a cell costs, by default its cost in the problem; ``among`` are the cells that may be
     suppressed, by default all that the problem allows. ``deviations`` are known deviations of the starting pattern, per attacker.
-    If ``lenient``, sensitive cells that cannot be protected stay unprotected, and no error is raised. With ``few_targets``,
-    deviations are searched at once; otherwise an audit first finds the cells that need none.
+    If ``lenient``, sensitive cells that cannot be protected stay unprotected, and no error is raised. Unless there are
+    ``few_targets``, an audit first finds the cells for which no deviation needs to be searched.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Pattern:
     ) -> None:
         self.problem = problem
         self.seed = seed
-        # Ties between equally cheap patterns are broken by the seed, far below any real difference in cost.
+        # Random factors of the seed break ties between equally cheap patterns; they are far smaller than differences in cost.
         price = problem.cost if price is None else price
         lowest = float(price[price > 0].min()) if np.any(price > 0) else 1.0
         self.price = np.maximum(price, lowest * 1e-3) * np.random.default_rng(seed).uniform(1.0, 1.0 + 1e-6, len(price))
@@ -106,14 +106,14 @@ class Pattern:
         count = int(done.sum())
         run.progress.stage("protect", len(problem.primaries))
         while True:  # secondaries may need protection, too
-            left = np.flatnonzero(self._protected() & ~done)
+            left = np.flatnonzero(self._cells_to_protect() & ~done)
             if not len(left):
                 return True
             need = np.max([np.maximum(d.evidence.lower, d.evidence.upper)[left] for d in self.defences], axis=0)
             for p in left[np.argsort(-need, kind="stable")].tolist():
                 if run.budget.over:
                     raise NoSafePatternError(
-                        f"The time limit ended with {count:,} of {int(self._protected().sum()):,} cells "
+                        f"The time limit ended with {count:,} of {int(self._cells_to_protect().sum()):,} cells "
                         "protected: there is no safe pattern yet. Allow more time."
                     )
                 if not all(self._protect(p, defence) for defence in self.defences):
@@ -142,7 +142,8 @@ class Pattern:
             [p for p in primaries if not all(d.evidence.suffices(p) for d in self.defences)], dtype=np.int64
         )
 
-    def _protected(self) -> BoolArray:
+    def _cells_to_protect(self) -> BoolArray:
+        """Which cells must be protected from at least one attacker."""
         return np.asarray(np.any([self.problem.protected(d.attacker, self.suppressed) for d in self.defences], axis=0))
 
     def _protect(self, p: int, defence: _Defence) -> bool:
@@ -154,8 +155,9 @@ class Pattern:
         if found is None and self.problem.status[p] == Status.FREE:
             return False
         if found is None and self.lenient:
-            defence.evidence.is_protected[p] = False  # no protection is required where there is none
-            # Deviations for some of its levels are known now: other cells may rely on them, so their cells are suppressed.
+            # It cannot be protected, so the clean-up ignores its requirements.
+            defence.evidence.needs_protection[p] = False
+            # Deviations for some of its levels were found. Other cells may rely on them, so cells that deviate are suppressed.
             found = defence.evidence.deviations[n_known:]
         if found is None:
             raise self._error(p, defence.attacker)

@@ -22,23 +22,24 @@ from discreet.protection import Protection, suppress
 from discreet.solvers import DEFAULT_SOLVER, solver_name
 
 MAX_CELLS_FOR_PATTERNS = 30_000  # in larger tables heuristic patterns take too long, even the first one
-WAIVED_COST_SHARE = 0.999  # of the cost of cells in the linear solution: not all, so that needless ones are left out
+# Share of the cost of cells in the linear solution that is waived in heuristic patterns. The rest keeps needless cells out.
+WAIVED_COST_SHARE = 0.999
 AGREEMENT = 0.1  # a pattern and the linear solution agree about a cell if they differ by no more
-MIN_GAP_PROGRESS = 0.003  # of the gap: if a round with all requirements closes less, integer programs are more useful
+MIN_GAP_PROGRESS = 0.003  # share of the gap: if a round with all requirements closes less, integer programs follow
 FEW_VIOLATIONS = 5  # with no more violated requirements, all requirements are checked again
 MAX_CELLS_IN_CUTS = 30_000  # cells in all cuts from one pattern: more make integer programs slow
-PRICE_NOISE = 0.2  # relative random change of prices, to get another pattern
+PRICE_NOISE = 0.2  # relative random change of prices, to find another pattern
 MAX_GUIDED_PATTERNS = 3  # patterns that follow the same linear program: further ones are seldom better
 COSTLIEST_CELL = 1e6  # cost of the costliest cell in programs: their tolerances are absolute
-MAX_INTEGRAL_COST = 1e9  # the same if costs are integers, which integer programs make use of
+MAX_INTEGRAL_COST = 1e9  # largest cost of a cell if costs are integers, of which integer programs make use
 MAX_PROGRAMS_PER_REGION = 10  # integer programs for the same open cells: later ones seldom find more
 MAX_NODES_PER_PROGRAM = 1000  # of an integer program whose effort must not depend on the clock
-MAX_CHEAPEST_CELLS = 300  # cells with the least reduced costs that are open in addition: more make the program slow
+MAX_CHEAPEST_CELLS = 300  # open cells with the least reduced costs, besides disputed ones: more make the program slow
 EQUAL_COST_SHARE = 1e-9  # costs that differ by less than this share are equal up to rounding errors
 
 
 class PatternSearch:
-    """The cheapest safe pattern found so far, and a bound on the cost of all: they are improved in turn."""
+    """The cheapest safe pattern found so far, and a bound on the cost of all safe patterns; they are improved in turn."""
 
     def __init__(
         self,
@@ -54,19 +55,20 @@ class PatternSearch:
         self.keep, self.inner = run.keep, Run(run.seed, run.budget)
         self.programs = programs  # integer programs to solve at most
         self.rng = np.random.default_rng(self.seed)
-        self.attacks = [PatternSeparator(problem, attacker) for attacker in problem.attackers()]
+        self.separators = [PatternSeparator(problem, attacker) for attacker in problem.attackers()]
         relations = problem.table.relations
-        tables = subtables(relations) if any(attack.net is None for attack in self.attacks) else []
+        tables = subtables(relations) if any(separator.net is None for separator in self.separators) else []
         self.has_tables = len(tables) > 1
         parts = [sparse.csr_array(relations[table.rows]) for table in tables] if self.has_tables else []
+        # Per attacker, the separators of single tables.
         self.parts = [
-            [attack.within(part) for part in parts if attack.net is None and attack.concerns(part)]
-            for attack in self.attacks
+            [separator.within(part) for part in parts if separator.net is None and separator.concerns(part)]
+            for separator in self.separators
         ]
         self.forced = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
-        with_slack = np.any([attack.slack.any(axis=0) for attack in self.attacks], axis=0)
+        with_slack = np.any([separator.slack.any(axis=0) for separator in self.separators], axis=0)
         self.free = (problem.status == Status.FREE) & with_slack
-        # Tolerances of solvers are absolute: the costliest cell costs the same in all problems, or all costs are integers.
+        # Tolerances of solvers are absolute. So costs are scaled to integers, or the costliest one to a constant.
         grain, costliest = _grain(problem.cost[self.free]), float(problem.cost[self.free].max(initial=0.0))
         self.unit = grain if 0 < costliest <= MAX_INTEGRAL_COST * grain else costliest / COSTLIEST_CELL or 1.0
         self.grain = grain / self.unit
@@ -80,18 +82,18 @@ class PatternSearch:
         if at_most is not None:
             cells = np.flatnonzero(self.free)
             self.master.add([Cut(cells, np.full(len(cells), -1.0), -float(self.at_most))])
-        # Costs in these units, without those of cells that are suppressed anyway. A bound may be below that of an equal cost by
-        # rounding errors, so twice the share counts as proven.
+        # The cost is in these units, and without the cells that are suppressed anyway. Rounding errors may put the bound below an
+        # equal cost, so a difference of up to twice the share counts as proven.
         self.best: Incumbent[BoolArray] = Incumbent(2 * EQUAL_COST_SHARE)
         self.relaxed: Relaxed | None = None
         self.chosen: FloatArray | None = None  # the last solution of the integer program
-        self.learning = True  # the last solution of the integer program violated cuts
+        self.learning = True  # whether the last solution of the integer program violated cuts
         self.failed = 0  # heuristic patterns in a row that were no improvement
         # Whether heuristic patterns are found quickly.
-        self.easy = len(problem) <= MAX_CELLS_FOR_PATTERNS or self.attacks[0].net is not None
+        self.easy = len(problem) <= MAX_CELLS_FOR_PATTERNS or self.separators[0].net is not None
         self.work = dict.fromkeys(("requirements", "open", "cuts", "relaxations", "integer_programs", "patterns"), 0)
 
-    # -- what is known -----------------------------------------------------------------------------------------
+    # -- cost and bound ----------------------------------------------------------------------------------------
 
     @property
     def suppressed(self) -> BoolArray | None:
@@ -124,7 +126,7 @@ class PatternSearch:
         self._report()
 
     def accept(self, suppressed: BoolArray) -> bool:
-        """Keep a pattern if it is cheaper than the incumbent and safe according to the audit; whether it is."""
+        """Keep a pattern if it is cheaper than the incumbent and safe according to the audit. Returns whether it is kept."""
         cost = self._costs(suppressed.astype(float))
         if not self._is_cheaper(cost) or (suppressed & self.free).sum() > self.at_most:
             return False
@@ -150,7 +152,7 @@ class PatternSearch:
         return suppress(self.problem, self.suppressed, **report, work=self.work)
 
     def _rounded_up(self, cost: float) -> float:
-        """The next multiple of the grain: all costs are multiples, so that a bound can be rounded up."""
+        """A bound rounded up to the next multiple of the grain: the costs of all patterns are such multiples."""
         if not self.grain or not np.isfinite(cost):
             return cost
         grains = cost / self.grain
@@ -166,7 +168,7 @@ class PatternSearch:
     # -- the search --------------------------------------------------------------------------------------------
 
     def run(self, first: BoolArray | None = None) -> None:
-        """Search, from a pattern that need not be safe, until the incumbent is proven, within the gap, or the budget is spent."""
+        """Search until the incumbent is proven or within the gap, or the budget is spent; ``first`` need not be safe."""
         self.settle()
         self.progress.stage("search", 100)
         if self.easy:
@@ -175,7 +177,12 @@ class PatternSearch:
             if first is not None:
                 self.grow(first.astype(float))
         self.follow()
-        if self.attacks[0].net is None and self.relaxed is not None and self.suppressed is not None and not self.done():
+        if (
+            self.separators[0].net is None
+            and self.relaxed is not None
+            and self.suppressed is not None
+            and not self.done()
+        ):
             self.decide(self.disputed())
         self.rounds(20.0 if self.budget.seconds is None else max(min(20.0, self.budget.seconds / 10), 1.0))
 
@@ -209,20 +216,23 @@ class PatternSearch:
     def settle(self) -> None:
         """Drop requirements that the forced cells meet alone: suppressing more cells never violates them."""
         settled = safe_cells(self.problem, self.forced)
-        self.work["requirements"] = sum(len(attack.requirements) for attack in self.attacks)
-        for number, attack in enumerate(self.attacks):
+        self.work["requirements"] = sum(len(separator.requirements) for separator in self.separators)
+        for number, separator in enumerate(self.separators):
             safe = set(settled[number].tolist())
-            for one in (attack, *self.parts[number]):
+            for one in (separator, *self.parts[number]):
                 one.requirements = [requirement for requirement in one.requirements if requirement.cell not in safe]
-        self.work["open"] = sum(len(attack.requirements) for attack in self.attacks)
-        self._add([cut for attack in self.attacks for cut in attack.plain_cuts()])
+        self.work["open"] = sum(len(separator.requirements) for separator in self.separators)
+        self._add([cut for separator in self.separators for cut in separator.plain_cuts()])
 
-    # -- from below --------------------------------------------------------------------------------------------
+    # -- programs over the cuts --------------------------------------------------------------------------------
 
     def converge(self, seconds: float) -> None:
-        """Solve the linear program and add cuts that its solution violates, until there are none or the time is over."""
+        """Solve the linear program and add the cuts that its solution violates.
+
+        This ends if there are no such cuts, if they gain little, or if the time is over.
+        """
         until = self.budget.spent + seconds
-        everything = [attack.requirements for attack in self.attacks]
+        everything = [separator.requirements for separator in self.separators]
         required, before = everything, -np.inf
         while True:
             relaxed = self.master.relax()
@@ -238,7 +248,7 @@ class PatternSearch:
                 return
             if self.master.activate_violated(x):
                 continue
-            if required is everything and self.attacks[0].net is None:
+            if required is everything and self.separators[0].net is None:
                 if self.best.bound - before < MIN_GAP_PROGRESS * (self.best.cost - self.best.bound):
                     return
                 before = self.best.bound
@@ -276,13 +286,14 @@ class PatternSearch:
         return True
 
     def _learn(self, x: FloatArray) -> bool:
-        """Add cuts that an integral pattern violates; whether there are any. If not, it is safe, and kept if it is cheaper.
+        """Add cuts that an integral pattern violates. Returns whether there are any; if not, a cheaper safe pattern is kept.
 
-        Many cuts are found at once: the cheapest cells that satisfy a cut are suppressed in addition, and other requirements are
-        still violated, also by the pattern as it was.
+        Cuts are found in chains: the cheapest cells that satisfy the cuts are suppressed in addition, and the cuts that this
+        larger pattern violates are added as well. The first pattern violates them, too, except perhaps those about cells that
+        need protection only if suppressed.
         """
         more, found, size = x.copy(), False, 0
-        everything = [attack.requirements for attack in self.attacks]
+        everything = [separator.requirements for separator in self.separators]
         required = everything
         while size <= MAX_CELLS_IN_CUTS and not self.budget.over:
             cuts, violated = self._violated(more, required)
@@ -310,7 +321,7 @@ class PatternSearch:
     def _violated(
         self, x: FloatArray, required: list[list[Requirement]], enough: float = np.inf
     ) -> tuple[list[Cut], list[list[Requirement]]]:
-        """Cuts that a pattern violates, those of single tables alone if more than ``enough``, and their requirements."""
+        """Cuts that a pattern violates, and their requirements; if single tables give more than ``enough`` cuts, only those."""
         cuts: list[Cut] = []
         violated: list[list[Requirement]] = [[] for _ in required]
         for number, requirements in enumerate(required):
@@ -321,8 +332,8 @@ class PatternSearch:
                 violated[number] += left
         if len(cuts) > enough:
             return cuts, violated
-        for number, (attack, requirements) in enumerate(zip(self.attacks, required, strict=True)):
-            found, violated[number] = attack.cuts(x, requirements)
+        for number, (separator, requirements) in enumerate(zip(self.separators, required, strict=True)):
+            found, violated[number] = separator.cuts(x, requirements)
             cuts += found
         return cuts, violated
 
@@ -331,10 +342,10 @@ class PatternSearch:
         self.work["cuts"] += new
         return new
 
-    # -- from above --------------------------------------------------------------------------------------------
+    # -- safe patterns -----------------------------------------------------------------------------------------
 
     def grow(self, x: FloatArray, noise: float = 0.0, start: BoolArray | None = None) -> None:
-        """Look for a safe pattern with the cells of the ``start``, where cells of another one, maybe fractional, are cheap."""
+        """Look for a safe pattern that contains the ``start``; cells of the pattern ``x``, maybe a fractional one, are cheap."""
         price = self.cost * (1 - WAIVED_COST_SHARE * x) * self.rng.uniform(1 - noise, 1 + noise, len(x))
         among = None if self.suppressed is None else self.forced | self.suppressed | (self.free & (x > 0))
         pattern = Pattern(self.problem, self.seed, price, among, start)
@@ -348,7 +359,7 @@ class PatternSearch:
         self.failed = 0 if self.accept(suppressed) else self.failed + 1
 
     def polish(self, seconds: float) -> None:
-        """Look for a cheaper pattern that differs from the incumbent only where programs do, or reduced costs are small."""
+        """Look for a cheaper pattern; open are cells in which programs differ from the incumbent or reduced costs are small."""
         if self.suppressed is None or self.relaxed is None or self.done():
             return
         open_cells = self.disputed() | self.master.cheapest(self.relaxed, MAX_CHEAPEST_CELLS)
@@ -367,7 +378,7 @@ class PatternSearch:
         return np.asarray(np.abs(self.suppressed - self.relaxed.x) > AGREEMENT)
 
     def decide(self, open_cells: BoolArray) -> None:
-        """Look for a cheaper safe pattern that differs from the incumbent in open cells, while programs lead to fewer cuts."""
+        """Look for a cheaper pattern that differs from the incumbent in open cells only, while programs lead to fewer cuts."""
         assert self.suppressed is not None
         best, before = self.suppressed, MAX_CELLS_IN_CUTS
         for _ in range(MAX_PROGRAMS_PER_REGION):
@@ -382,7 +393,7 @@ class PatternSearch:
     def _cheaper(
         self, best: BoolArray, open_cells: BoolArray, seconds: float, nodes: int | None = None
     ) -> FloatArray | None:
-        """The cheapest pattern that satisfies the cuts and differs from another one in open cells alone, if it is cheaper."""
+        """The cheapest pattern that satisfies the cuts and differs from ``best`` in open cells only; None if none is cheaper."""
         known = best.astype(float)
         while not self.done():
             x = self.master.solve(self._within(seconds), EQUAL_COST_SHARE, known, open_cells & self.free, nodes).x
@@ -426,9 +437,9 @@ def _grain(cost: FloatArray) -> float:
 
 
 def _with_ties(cost: FloatArray, free: BoolArray, grain: float, fewest: bool) -> FloatArray:
-    """Costs plus small amounts, whose sum is less than the difference between any two patterns if costs have a grain.
+    """Costs plus small amounts. If costs have a grain, their sum is less than the difference in cost between any two patterns.
 
-    Cells without costs are then not suppressed without need; with ``fewest`` also no more cells than necessary.
+    Cells without costs are then not suppressed without need. With ``fewest`` no more cells are suppressed than necessary.
     """
     least = float(cost[cost > 0].min()) if np.any(cost > 0) else 1.0
     addition = (grain or 1e-6 * least) / (4 * (int(free.sum()) + 1))
