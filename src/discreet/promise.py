@@ -227,7 +227,7 @@ def _beyond_contributions(basis: VerdictBasis) -> str | None:
     if not n:
         return None
     return (
-        f"{plural(n, 'cell needs', 'cells need')} protection, or more of it, because of other rules than P, PQ or NK. That "
+        f"{plural(n, 'cell is', 'cells are')} protected, or protected further, because of rules other than P, PQ and NK. This "
         "protection holds against readers only: a respondent who is alone in another suppressed cell, or dominates it, may infer "
         "the value of such a cell, but no contribution more closely than P, PQ and NK allow."
     )
