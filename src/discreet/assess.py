@@ -195,11 +195,16 @@ def _refuse_without_reason(overrides: Sequence[Override]) -> None:
         )
 
 
+def has_negative_contributions(table: Table) -> BoolArray:
+    """Cells with a negative contribution, as far as their values and magnitudes show it."""
+    return np.asarray((table.value < 0) | (table.magnitude > np.abs(table.value) * (1 + 1e-9)))
+
+
 def _prior(table: Table, prior: float | None) -> tuple[FloatArray, FloatArray]:
     """Prior bounds of all readers: each value to within ``prior`` percent; without ``prior``, and for zeros, the sign only."""
     # No sign is known for a response with negative contributions. This is decided for each response: turnover is known to be
     # nonnegative also if it is linked to profit.
-    signed = (table.value < 0) | (table.magnitude > np.abs(table.value) * (1 + 1e-9))
+    signed = has_negative_contributions(table)
     listed = "response" in table.dimensions and table.dimensions["response"].total == RESPONSES
     response = table.codes[list(table.dimensions).index("response")] if listed else np.zeros(len(table), dtype=np.int64)
     either = np.bincount(response, signed, minlength=1)[response] > 0

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.assess import has_negative_contributions
 from discreet.audit.respondents import RespondentAudit
 from discreet.errors import plural
 from discreet.guesses import cells_off_by_their_levels, cells_with_central_values
@@ -135,8 +136,13 @@ _unrecorded_in_file = _shown_if(
 
 
 def _signed(basis: VerdictBasis) -> str | None:
-    n = int(np.isneginf(basis.problem.prior_lower).sum())
-    return f"Values may be negative: readers are assumed to know no lower bound of {plural(n, 'cell')}." if n else None
+    table, n = basis.problem.table, int(np.isneginf(basis.problem.prior_lower).sum())
+    if not n:
+        return None
+    negative = int((has_negative_contributions(table) & table.is_base).sum())
+    cells = plural(negative, "cell at the finest level has", "cells at the finest level have")
+    reason = f" {cells} negative contributions. If these are errors, correct them and run again." if negative else ""
+    return f"Values may be negative: readers are assumed to know no lower bound of {plural(n, 'cell')}.{reason}"
 
 
 _weights = _shown_if(

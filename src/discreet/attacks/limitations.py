@@ -6,17 +6,20 @@ from typing import Any
 
 from discreet.attacks.finding import score
 from discreet.attacks.replay import Replayed
-from discreet.attacks.run import OUT_OF_TIME, LabReport
+from discreet.attacks.run import OUT_OF_TIME, QUICK, LabReport
 
-NO_ATTACK_TRIED = "No attack was tried on this release, as requested."
+NO_ATTACK_TRIED = "No attack was tried on this result: it was audited only."
 
 
 def limitations(lab: LabReport | None) -> list[str]:
-    """Sentences on what attacks did not finish or on what the method reveals, in counts; None: no attacks were run."""
+    """Sentences on attacks left out or not finished, and on what the method reveals, in counts; None: no attacks were run."""
     if lab is None:
         return [NO_ATTACK_TRIED]
     late = [name for name, reason in lab.skipped.items() if reason == OUT_OF_TIME]
     found = [f"Attacks not finished in time: {', '.join(late)}."] if late else []
+    considered = {*lab.skipped, *(one.finding.attack for one in lab.scores), "replay"}  # replay has its own sentence
+    left_out = [name for name in QUICK if name not in considered]
+    found += [f"Quick attacks left out: {', '.join(left_out)}."] if left_out else []
     counted = replay_counts(lab)
     if counted is None:
         reason = lab.skipped.get("replay", "that attack was not requested")

@@ -24,18 +24,21 @@ from discreet.cli.common import (
     problem_argument,
     problem_with_attackers,
     quiet_option,
+    show_conditions,
 )
 from discreet.errors import NotSafeError, some
 from discreet.inference.requirements import cells_to_protect
 from discreet.io.pattern import read_pattern
 from discreet.jobs.attacks import quick_attacks, quick_seconds
-from discreet.jobs.job import all_passed, write_json, write_together
+from discreet.jobs.job import all_passed, conditions, write_json, write_together
+from discreet.level import level_of
 from discreet.methods import METHODS
 from discreet.printable import printable
 from discreet.problem import Status
 from discreet.progress import Progress, on_terminal
 from discreet.protection import Protection, suppress
 
+ONLY_INTERVALS = "No attack was tried besides the exact intervals: name some with --attack, or all with --all."
 MAX_COMPROMISED_LISTED = 10  # more labels would hide the summary
 
 method_option = click.option(
@@ -73,12 +76,6 @@ def run_quick_attacks(
     return report
 
 
-def show_limitations(report: LabReport | None) -> None:
-    """Print what attacks leave open."""
-    for sentence in limitations(report):
-        console.print(f"  {sentence}", markup=False, highlight=False)
-
-
 def _show_lab(report: LabReport) -> None:
     """Print the results of attacks: counts and labels, no values and no parameters of rules."""
     grid = Grid("attack", box=None, pad_edge=False)
@@ -89,8 +86,6 @@ def _show_lab(report: LabReport) -> None:
         grid.add_row(row["attack"], *(f"{count:,}" for count in counts))
     console.print()
     console.print(grid)
-    if any(one.finding.attack == "replay" for one in report.scores):
-        show_limitations(report)
     for name, reason in report.skipped.items():
         console.print(f"  left out: {name}: {reason}", markup=False)
     for label in report.compromised[:MAX_COMPROMISED_LISTED]:
@@ -99,13 +94,13 @@ def _show_lab(report: LabReport) -> None:
         console.print(f"  and {len(report.compromised) - MAX_COMPROMISED_LISTED:,} more")
 
 
-def _write_details(report: LabReport, path: Path) -> None:
-    """Write the results per cell; as JSON also the summary, with the inferred parameters of rules."""
+def _write_details(report: LabReport, stated: Mapping[str, object], path: Path) -> None:
+    """Write the results per cell; as JSON also the conditions and the summary, with the inferred parameters of rules."""
     if path.suffix.lower() == ".csv":
         report.details().to_csv(path, index=False)
         return
     summary, cells = (json.loads(frame.to_json(orient="records")) for frame in (report.frame(), report.details()))
-    write_json({"attacks": summary, "left_out": dict(report.skipped), "cells": cells}, path)
+    write_json({**stated, "attacks": summary, "left_out": dict(report.skipped), "cells": cells}, path)
 
 
 @click.command("attack")
@@ -165,16 +160,18 @@ def attack_command(
         recipe = None if method is None else Recipe.of(found, method)
         knows = Knowledge(p=p, others=others, method=method or Knowledge.method, seed=seed or 0, recipe=recipe)
         report = run(found, names, knows=knows, progress=progress)
+    in_force = level_of(given, found.only_suppresses)
     write_together(
         {
             out: lambda draft: checked.frame().merge(exposed.frame(), on="cell", how="left").to_csv(draft, index=False),
-            details: lambda draft: _write_details(report, draft),
+            details: lambda draft: _write_details(report, conditions(found, in_force, None, report), draft),
         }
     )
     _show_intervals(checked, found, exposed)
     _show_exposure(exposed)
     if names:
         _show_lab(report)
+    show_conditions(found, in_force, None, limitations(report) if names else [ONLY_INTERVALS])
     return 0 if all_passed(checked, report) else 1
 
 

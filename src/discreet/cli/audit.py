@@ -22,7 +22,7 @@ from discreet.cli.common import (
     problem_argument,
     problem_with_attackers,
     quiet_option,
-    show_promise,
+    show_conditions,
     verdict,
     workers_option,
 )
@@ -104,7 +104,7 @@ def audit_command(
         console.print(f"  exposed: {printable(label)}", markup=False)
     if respondents is not None:
         show_respondents(respondents, found)
-    show_promise(found, in_force, respondents)
+    show_conditions(found, in_force, respondents)
     return 0 if all_passed(checked, respondents) else 1
 
 

@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.table import Table as Grid
 from rich.text import Text
 
+from discreet.attacks.limitations import NO_ATTACK_TRIED
 from discreet.audit import Audit
 from discreet.audit.respondents import RespondentAudit
 from discreet.errors import InputError, plural
@@ -158,9 +159,14 @@ def verdict(checked: Audit, protection: Protection) -> str:
     return f"exposed: {', and '.join(reasons)}"
 
 
-def show_promise(protection: Protection, level: LevelInForce, respondents: RespondentAudit | None = None) -> None:
-    """Print the conditions of the verdict."""
-    for sentence in promise(protection, respondents, level):
+def show_conditions(
+    protection: Protection,
+    level: LevelInForce,
+    respondents: RespondentAudit | None,
+    limits: Iterable[str] = (NO_ATTACK_TRIED,),
+) -> None:
+    """Print the conditions of the verdict, and what attacks leave open."""
+    for sentence in (*promise(protection, respondents, level), *limits):
         console.print(f"  {sentence}", markup=False)
 
 

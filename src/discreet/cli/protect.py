@@ -22,7 +22,7 @@ from discreet.cli.common import (
     problem_with_attackers,
     quiet_option,
     secret_option,
-    show_promise,
+    show_conditions,
     verdict,
     workers_option,
 )
@@ -121,5 +121,5 @@ def protect_command(
         console.print(found.report.note, markup=False)
     if respondents is not None:
         show_respondents(respondents, found)
-    show_promise(found, in_force, respondents)
+    show_conditions(found, in_force, respondents)
     return 0 if passed else 1

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from discreet.cli.attack import method_option, run_quick_attacks, show_limitations
+from discreet.attacks.limitations import limitations
+from discreet.cli.attack import method_option, run_quick_attacks
 from discreet.cli.common import (
     RELEASE_SUFFIXES,
     NewFile,
@@ -20,7 +21,7 @@ from discreet.cli.common import (
     problem_argument,
     problem_with_attackers,
     quiet_option,
-    show_promise,
+    show_conditions,
     verdict,
 )
 from discreet.io import write_release, writing
@@ -73,8 +74,7 @@ def publish_command(
         report = None if no_attacks else run_quick_attacks(found, method, accept_symmetric, started.spent, progress)
     write_release(release, out)
     console.print(f"{release!r}, {safe(found)}", markup=False)
-    show_promise(found, in_force, respondents)
-    show_limitations(report)
+    show_conditions(found, in_force, respondents, limitations(report))
 
 
 @click.command("report")
@@ -113,7 +113,7 @@ def report_command(
         if share:
             write_shareable(draft, *results, title=title, level=level, accept_symmetric=accept_symmetric)
         else:
-            write_report(draft, *results, title=title)
+            write_report(draft, *results, title=title, level=level)
     console.print(f"{verdict(checked, found)}; written {out}", markup=False)
-    show_promise(found, in_force, respondents)
+    show_conditions(found, in_force, respondents)
     return 0 if all_passed(checked, respondents) else 1

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from discreet.cli.attack import show_limitations
-from discreet.cli.common import ExistingFile, console, figures_grid, quiet_option, show_promise, show_written
+from discreet.attacks.limitations import limitations
+from discreet.cli.common import ExistingFile, console, figures_grid, quiet_option, show_conditions, show_written
 from discreet.jobs.demo import write_demo
 from discreet.jobs.job import Result, run_job
 from discreet.jobs.job_file import is_public, read_job
@@ -96,6 +96,5 @@ def _summary(result: Result) -> None:
         console.print(
             f"[bold red]Not published[/]: attacks compromise {compromised:,} sensitive cells; see report.html."
         )
-    show_promise(result.protection, result.level, respondents)
-    show_limitations(result.lab)
+    show_conditions(result.protection, result.level, respondents, limitations(result.lab))
     show_written([Path(os.path.relpath(file)) for file in result.files], is_public)

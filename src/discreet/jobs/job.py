@@ -347,7 +347,7 @@ def protect_report(
 ) -> dict[str, Any]:
     """The content of ``report.json``."""
     report = {**protection.report.as_dict(), "safe": all_passed(checked, respondents, lab)}
-    report |= _conditions(protection, level, respondents)
+    report |= conditions(protection, level, respondents, lab)
     if lab is not None:
         report |= {"attacks": [one.finding.attack for one in lab.scores], "compromised": lab.compromised}
         report |= {"attacks_left_out": dict(lab.skipped), "replay": replay_counts(lab)}
@@ -356,23 +356,30 @@ def protect_report(
     return report
 
 
-def _conditions(protection: Protection, level: LevelInForce, respondents: RespondentAudit | None) -> dict[str, Any]:
-    """The conditions of the verdict, which are in both reports."""
+def conditions(
+    protection: Protection, level: LevelInForce, respondents: RespondentAudit | None, lab: LabReport | None
+) -> dict[str, Any]:
+    """The conditions of the verdict and what attacks leave open, which are in all JSON reports."""
     return {
         "n_published_by_decision": published_by_decision(protection),
         "level": level.level,
         "promise": promise(protection, respondents, level),
+        "limits": limitations(lab),
     }
 
 
 def audit_report(
-    checked: Audit, protection: Protection, level: LevelInForce, respondents: RespondentAudit | None = None
+    checked: Audit,
+    protection: Protection,
+    level: LevelInForce,
+    respondents: RespondentAudit | None = None,
+    lab: LabReport | None = None,
 ) -> dict[str, Any]:
     """The content of ``audit.json``: verdicts and labels, no values; with an audit of respondents also its report."""
     table = checked.problem.table
     report = {
         "safe": all_passed(checked, respondents),
-        **_conditions(protection, level, respondents),
+        **conditions(protection, level, respondents, lab),
         "attackers": list(checked.attackers),
         "n_cells": len(checked.cell),
         "cells_behind": "left out" if table.behind_left_out else len(table) - table.n_listed,
@@ -460,12 +467,18 @@ def _write(job: Job, result: Result) -> Result:
     writers: dict[str, Callable[[Path], None]] = {
         "pattern.csv": lambda draft: write_pattern(protection, draft),
         "intervals.csv": lambda draft: checked.frame().to_csv(draft, index=False),
-        "report.json": lambda draft: write_json(
-            protect_report(protection, checked, level, respondents, lab) | {"limits": limitations(lab)}, draft
-        ),
-        "audit.json": lambda draft: write_json(audit_report(checked, protection, level, respondents), draft),
+        "report.json": lambda draft: write_json(protect_report(protection, checked, level, respondents, lab), draft),
+        "audit.json": lambda draft: write_json(audit_report(checked, protection, level, respondents, lab), draft),
         "report.html": lambda draft: write_report(
-            draft, problem, protection, checked, respondents, title=job.title, settings=settings, lab=lab
+            draft,
+            problem,
+            protection,
+            checked,
+            respondents,
+            title=job.title,
+            settings=settings,
+            lab=lab,
+            level=job.level,
         ),
     }
     if release is not None:

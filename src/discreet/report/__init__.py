@@ -14,7 +14,7 @@ from discreet.audit import Audit
 from discreet.audit.respondents import RespondentAudit
 from discreet.drafts import create_private
 from discreet.errors import TableError
-from discreet.level import Level
+from discreet.level import Level, level_of
 from discreet.problem import Problem
 from discreet.promise import promise, published_by_decision, shareable_promise
 from discreet.protection import Protection
@@ -42,8 +42,12 @@ def render_report(
     title: str = REPORT_TITLE,
     settings: Mapping[str, str] = {},
     lab: LabReport | None = None,
+    level: Level | None = None,
 ) -> str:
-    """The internal report as HTML, with the ``settings`` of the job and the results of attacks in ``lab``. Confidential."""
+    """The internal report as HTML, with the ``settings`` of the job and the results of attacks in ``lab``. Confidential.
+
+    ``level`` is the requested level of safety, if any.
+    """
     _check(problem, protection, audit, respondents)
     closest, listed = tightest(audit), protection.listed
     return render(
@@ -56,7 +60,10 @@ def render_report(
             view.verdict(problem, protection, audit),
             *view.respondents_verdict(respondents, protection),
         ],
-        promise=[*promise(protection, respondents), *([] if lab is None else limitations(lab))],
+        promise=[
+            *promise(protection, respondents, level_of(problem, protection.only_suppresses, level)),
+            *limitations(lab),
+        ],
         decisions=problem.overrides,
         tiles=view.tiles(listed),
         exposed=intervals(audit, np.flatnonzero(~audit.safe), MAX_EXPOSED),
