@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import linprog
 
 from discreet.arrays import DOWN, SIGN, UP
@@ -14,7 +16,7 @@ from discreet.errors import NoSafePatternError
 from discreet.inference.integer_system import integer_weights
 from discreet.methods import protect
 from discreet.methods.context import Run
-from discreet.methods.core.deviations import Pulls, limits_by_cell
+from discreet.methods.core.deviations import Pulls, ReachProgram, limits_by_cell
 from discreet.methods.core.requirements import Requirement, requirements
 from discreet.methods.core.separator import Separator
 from discreet.methods.intervals.prepare import prepared
@@ -27,6 +29,7 @@ from discreet.methods.rounding.grid import RoundingGrid
 from discreet.methods.rounding.publication import RoundingPublication, exposed, protection
 from discreet.problem import Problem
 from discreet.progress import Budget, OutOfTime
+from discreet.solvers import Outcome, Solution
 from discreet.testing import random_problem, random_table
 
 
@@ -198,3 +201,19 @@ def test_methods_on_the_core_protect_what_was_drawn(method):
             problem = draw(seed)
             protected += audit(problem, protect(problem, method, time_limit=20), intervals=False).passed
     assert protected
+
+
+def test_a_program_that_the_solver_calls_infeasible_is_solved_again_from_the_slack_basis(monkeypatch):
+    """No deviation at all is always feasible. A basis left by bounds of other units misled HiGHS on `table1`."""
+    program = ReachProgram(sparse.csr_array(np.array([[1.0, 1.0, -1.0]])), np.arange(3))
+    program.limit(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]))
+    solve, restarts = program._model.solve, []
+
+    def misled() -> Solution:
+        found = solve()
+        return found if restarts else replace(found, outcome=Outcome.INFEASIBLE)
+
+    monkeypatch.setattr(program._model, "solve", misled)
+    monkeypatch.setattr(program._model, "restart", lambda: restarts.append(True))
+    assert program.push(2, UP).objective == pytest.approx(3.0)
+    assert restarts

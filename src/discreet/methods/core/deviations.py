@@ -55,7 +55,11 @@ class ReachProgram:
         self._model.set_cost(self._goal, np.zeros(1))
         self._goal = np.searchsorted(self.cells, [cell])
         self._model.set_cost(self._goal, np.array([SIGN[side]]))
-        return self._model.solve()
+        solution = self._model.solve()
+        if not solution.optimal:  # zero deviations are always feasible: the basis, left by other bounds, misled the solver
+            self._model.restart()
+            solution = self._model.solve()
+        return solution
 
 
 class PullsOf:
