@@ -56,7 +56,9 @@ class ReachProgram:
         self._goal = np.searchsorted(self.cells, [cell])
         self._model.set_cost(self._goal, np.array([SIGN[side]]))
         solution = self._model.solve()
-        if not solution.optimal:  # zero deviations are always feasible: the basis, left by other bounds, misled the solver
+        if (
+            not solution.optimal
+        ):  # zero deviations are always feasible: the basis, left by other bounds, misled the solver
             self._model.restart()
             solution = self._model.solve()
         return solution
