@@ -8,6 +8,7 @@ from discreet.audit.respondents import audit_respondents as audit_respondents
 from discreet.data.finished_table import read_table as read_table
 from discreet.data.hierarchy import Hierarchy as Hierarchy
 from discreet.data.link import link as link
+from discreet.data.reading import Reading as Reading
 from discreet.data.record_keys import record_keys as record_keys
 from discreet.data.separate import separate as separate
 from discreet.data.table import Table as Table

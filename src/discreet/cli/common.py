@@ -6,8 +6,10 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import fields
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import numpy as np
@@ -19,6 +21,7 @@ from rich.text import Text
 from discreet.attacks.limitations import NO_ATTACK_TRIED
 from discreet.audit import Audit
 from discreet.audit.respondents import RespondentAudit
+from discreet.data.reading import DECIMAL_SEPARATORS, THOUSANDS_SEPARATORS, NoValue, Reading
 from discreet.errors import InputError, plural
 from discreet.io import FORMATS, read_problem, write_problem
 from discreet.io.attackers import with_attackers
@@ -115,6 +118,52 @@ accept_symmetric_option = click.option(
 workers_option = click.option(
     "--workers", type=click.IntRange(1), default=1, show_default=True, help="Number of processes."
 )
+
+
+READING_OPTIONS = (
+    click.option(
+        "--encoding", help="Encoding of the text, e.g. windows-1252. Default: as found, UTF-8 without a mark."
+    ),
+    click.option(
+        "--delimiter", type=click.Choice([",", ";", "|", "tab"]), help="Sign between fields. Default: as found."
+    ),
+    click.option("--decimal", type=click.Choice(DECIMAL_SEPARATORS), help="Decimal separator. Default: as found."),
+    click.option(
+        "--thousands",
+        type=click.Choice(THOUSANDS_SEPARATORS),
+        help="Sign between thousands; a space stands for all spaces. Default: as found.",
+    ),
+    click.option(
+        "--parentheses", type=click.Choice(["negative"]), help="Numbers in parentheses are negative. Default: an error."
+    ),
+    click.option(
+        "--missing", multiple=True, metavar="TEXT", help="Text that means no value, e.g. NA; repeat for more."
+    ),
+    click.option(
+        "--no-value",
+        type=click.Choice(get_args(NoValue)),
+        default="error",
+        show_default=True,
+        help="What to do with records without a number: left out, or counted as zero.",
+    ),
+    click.option("--skip-blank/--no-skip-blank", default=True, help="Blank lines are skipped (default) or refused."),
+    click.option("--sheet", help="Sheet of a workbook. Default: the one with the columns."),
+    click.option("--header-row", type=click.IntRange(1), help="Line with the names of columns. Default: the first."),
+)
+
+
+def reading_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Adds the options that say how a file is to be read; the command gets them as one argument ``reading``."""
+
+    @wraps(command)
+    def with_reading(**options: Any) -> None:
+        settings = {field.name: options.pop(field.name) for field in fields(Reading)}
+        settings["delimiter"] = "\t" if settings["delimiter"] == "tab" else settings["delimiter"]
+        command(**options, reading=Reading(**settings))
+
+    for option in reversed(READING_OPTIONS):
+        option(with_reading)
+    return with_reading
 
 
 def problem_with_attackers(path: Path, attackers: Path | None) -> Problem:

@@ -15,9 +15,11 @@ from discreet.cli.common import (
     Number,
     boundary_option,
     console,
+    reading_options,
     write_new_problem,
 )
 from discreet.data.hierarchy import Hierarchy
+from discreet.data.reading import Reading
 from discreet.data.records import distinct_codes
 from discreet.data.table import Weights
 from discreet.data.tabulate import tabulate
@@ -65,6 +67,7 @@ from discreet.jobs.job import hierarchy_file, read_statuses, read_waivers
     show_default=True,
     help="What to do with records whose code is not in the hierarchy.",
 )
+@reading_options
 @click.option("--out", type=NewFile(".discreet"), required=True, help="Bundle to write (.discreet).")
 def tabulate_command(
     data: Path,
@@ -72,6 +75,7 @@ def tabulate_command(
     extra: tuple[str, ...],
     ignore_zeros: bool,
     out: Path,
+    reading: Reading,
     **options: Any,
 ) -> None:
     """Tabulate records into cells with all their totals."""
@@ -81,9 +85,10 @@ def tabulate_command(
         raise InputError(f"--by names column {twice[0]!r} twice.", twice)
     table = tabulate(
         data,
-        dict(_dimension(data, text) for text in dimensions),
+        dict(_dimension(data, text, reading) for text in dimensions),
         extra=list(extra),
         count_zeros=not ignore_zeros,
+        reading=reading,
         **options,
     )
     with writing(out) as draft:
@@ -91,7 +96,7 @@ def tabulate_command(
     console.print(f"{table!r}, {table.n_empty:,} empty", markup=False)
 
 
-def _dimension(data: Path, text: str) -> tuple[str, Hierarchy | None]:
+def _dimension(data: Path, text: str, reading: Reading) -> tuple[str, Hierarchy | None]:
     """The column and the hierarchy in a value of --by."""
     column, equals, source = text.partition("=")
     if not equals:
@@ -101,7 +106,7 @@ def _dimension(data: Path, text: str) -> tuple[str, Hierarchy | None]:
             widths = [int(width) for width in source.removeprefix("digits:").split(",")]
         except ValueError:
             raise InputError(f"--by {text}: write the widths of the levels as digits:3,1,1.") from None
-        return column, Hierarchy.from_levels(sorted(distinct_codes(data, [column])[column]), widths)
+        return column, Hierarchy.from_levels(sorted(distinct_codes(data, [column], reading)[column]), widths)
     return column, hierarchy_file(Path(source))
 
 

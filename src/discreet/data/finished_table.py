@@ -15,6 +15,7 @@ from scipy import sparse
 from discreet.arrays import FloatArray
 from discreet.compressed_files import check_zip, read_bytes
 from discreet.data.hierarchy import Hierarchy
+from discreet.data.reading import DEFAULT_READING, Reading
 from discreet.data.relations import additive, after_elimination
 from discreet.data.table import TABLE_ADDITIVITY_TOLERANCE, Table
 from discreet.errors import DiscreetError, FormatError, InputError, TableError, some
@@ -32,14 +33,17 @@ def read_table(
     total: str = "Total",
     tolerance: float = TABLE_ADDITIVITY_TOLERANCE,
     unpublished_totals: bool = False,
+    reading: Reading = DEFAULT_READING,
 ) -> Table:
     """A table from a CSV, Parquet or Excel file or a data frame with one row per cell, totals included.
 
     ``by`` names the dimensions, with a hierarchy or, for ``None`` or a plain list, the flat one of the codes that occur, below
     the code ``total``. ``top`` and ``who`` name columns with the largest contributions and their contributors, largest first.
     Totals may differ from the sums of their parts by ``tolerance`` × the absolute values involved. A missing total is an error,
-    as readers may know it, unless ``unpublished_totals`` says that it is not published anywhere.
+    as readers may know it, unless ``unpublished_totals`` says that it is not published anywhere. ``reading`` states how a file is
+    to be read where that does not follow from the file.
     """
+    reading.check()
     hierarchies = dict(by) if isinstance(by, Mapping) else dict.fromkeys(by)
     if not hierarchies:
         raise InputError("Name at least one dimension in by=.")

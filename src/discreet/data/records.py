@@ -24,6 +24,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.compressed_files import gunzipped
+from discreet.data.reading import DEFAULT_READING, DELIMITERS, Reading
 from discreet.drafts import draft_folder
 from discreet.errors import InputError, reading, some
 
@@ -33,7 +34,6 @@ TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET_SUFFIXES = (".parquet", ".pq")
 RECORD_SUFFIXES = TEXT_SUFFIXES + PARQUET_SUFFIXES
 MAX_LINE_BYTES = 2_000_000  # DuckDB's own limit; it silently drops a last line that is longer, so this is checked here
-DELIMITERS = ",;\t|"  # of text files; the one that occurs most often in the first line is used
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,9 @@ class Columns:
 
 
 @contextmanager
-def open_records(data: Any, columns: Columns) -> Iterator[Expr]:
+def open_records(data: Any, columns: Columns, reading: Reading = DEFAULT_READING) -> Iterator[Expr]:
     """The microdata as an Ibis table: on their own backend if they have one, otherwise in an embedded DuckDB."""
+    reading.check()
     if isinstance(data, ibis.Table):
         yield data.select(columns.find(data.columns, "The table"))
         return
@@ -295,11 +296,11 @@ def write_records(frame: pd.DataFrame, path: Path) -> None:
         frame.to_csv(path, index=False, encoding="utf-8")
 
 
-def distinct_codes(data: Any, columns: Sequence[str]) -> pd.DataFrame:
+def distinct_codes(data: Any, columns: Sequence[str], reading: Reading = DEFAULT_READING) -> pd.DataFrame:
     """The distinct combinations of codes in some columns, as text."""
     chosen = Columns(tuple(columns), None, None, (), None, None, None)
     chosen.check()
-    with open_records(data, chosen) as source:
+    with open_records(data, chosen, reading) as source:
         codes = source.select([as_text(source[name]).name(name) for name in columns]).distinct().to_pandas()
     if codes.isna().any().any():
         raise InputError(f"Codes are missing in the columns {some(list(columns))}: fill or drop them first.")

@@ -19,6 +19,7 @@ from discreet.data.aggregate_engine import EngineRecords
 from discreet.data.aggregate_memory import MAX_RECORDS_IN_MEMORY, MAX_SUM_DIGITS, MemoryRecords
 from discreet.data.contributions import named
 from discreet.data.hierarchy import LABEL_SEPARATOR, Hierarchy, cell_label
+from discreet.data.reading import DEFAULT_READING, Reading
 from discreet.data.records import Columns, Expr, as_number, as_text, is_marked, open_records, recoded
 from discreet.data.table import Table, Weights
 from discreet.errors import HierarchyError, InputError, TableError, some
@@ -46,6 +47,7 @@ def tabulate(
     store_empty: bool = False,
     contributions: bool | None = None,
     recode: Mapping[str, Mapping[str, str]] | None = None,
+    reading: Reading = DEFAULT_READING,
 ) -> Table:
     """The table of microdata: for every cell and total the sum, the number of contributors and the largest contributions.
 
@@ -70,6 +72,8 @@ def tabulate(
     is to store them if there is a ``response`` and contributors or holdings are named.
 
     ``recode`` gives for each column the codes to replace, and their replacements. They are replaced before all other steps.
+
+    ``reading`` states how a file is to be read where that does not follow from the file.
     """
     by, extra = [by] if isinstance(by, str) else by, [extra] if isinstance(extra, str) else extra
     columns = Columns(tuple(by), response, weight, tuple(extra), contributor, holding, request)
@@ -83,7 +87,7 @@ def tabulate(
     unused = [name for name in recode or {} if name not in columns.by]
     if unused:
         raise InputError(f"recode= is for the columns to classify by; {unused[0]!r} is not one of them.", unused)
-    with open_records(data, columns) as opened:
+    with open_records(data, columns, reading) as opened:
         source = recoded(opened, recode or {})
         survey = _survey(source, columns)
         dimensions = _dimensions(by, columns, survey)

@@ -14,8 +14,9 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.compressed_files import gunzipped
+from discreet.data.reading import DELIMITERS
 from discreet.data.record_keys import record_keys
-from discreet.data.records import DELIMITERS, PARQUET_SUFFIXES
+from discreet.data.records import PARQUET_SUFFIXES
 from discreet.errors import FormatError, InputError, reading, some
 from discreet.secret import Secret
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from discreet.errors import JobError, some
 
@@ -54,9 +54,11 @@ def typed(where: str, value: Any, hint: Any, list_hint: Any = None) -> Any:
         hint = next(option for option in get_args(hint) if option is not NoneType)
     if get_origin(hint) is dict:
         hint = dict  # values of any type
-    if get_origin(hint) is list:
+    if get_origin(hint) is Literal:
+        hint = str
+    if get_origin(hint) in (list, tuple):
         if isinstance(value, list):
-            return [typed(where, item, get_args(hint)[0], hint) for item in value]
+            return get_origin(hint)(typed(where, item, get_args(hint)[0], hint) for item in value)
         hint = list_hint or hint
     elif isinstance(value, int) and abs(value) >= INTEGER_LIMIT:
         raise JobError(f"{where} is too large a number.", [where])

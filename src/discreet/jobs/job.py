@@ -184,6 +184,7 @@ def make_table(
             total=_common_total(job),
             tolerance=finished.tolerance,
             unpublished_totals=finished.unpublished_totals,
+            reading=finished,
         )
     data = job.data
     assert data is not None
@@ -211,6 +212,7 @@ def make_table(
             unknown=data.unknown,
             contributions=job.needs_contributions,
             recode={name: recode[name] for name in classified if name in recode},
+            reading=data,
         )
 
     tables = [tabulated({name: hierarchies[name] for name in names}) for names in job.tables or [list(job.dimensions)]]
@@ -291,7 +293,7 @@ def _hierarchy(job: Job, name: str, dimension: Dimension, source: Any) -> Hierar
     if from_file is not None:
         return from_file
     columns = [*(column for column in dimension.columns or [] if column != name), name]
-    codes = distinct_codes(source, columns)
+    codes = distinct_codes(source, columns, job.source)
     if dimension.levels is not None:
         return Hierarchy.from_levels(sorted(codes[name]), dimension.levels, dimension.total)
     return Hierarchy.from_columns(codes.sort_values(columns), columns, dimension.total)

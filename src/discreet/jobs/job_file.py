@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from discreet.assess import Zeros
 from discreet.attacks import ATTACKS
+from discreet.data.reading import Reading
 from discreet.data.table import Weights
 from discreet.errors import InputError, JobError, RuleError, some
 from discreet.inference.respondents.sensitivity import contribution_measures, measures_of_rules
@@ -29,7 +30,7 @@ MAX_RULE_DEPTH = 100  # contributions per cell; more would take too much memory 
 
 
 @dataclass(frozen=True)
-class Data:
+class Data(Reading):
     """Records to tabulate."""
 
     file: str
@@ -47,7 +48,7 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Finished:
+class Finished(Reading):
     """A table that another program made."""
 
     file: str
@@ -132,6 +133,13 @@ class Job:
 
     def resolve(self, name: str) -> Path:
         return self.path.parent / name
+
+    @property
+    def source(self) -> Data | Finished:
+        """The records or the finished table, and how their file is to be read."""
+        found = self.data or self.table
+        assert found is not None
+        return found
 
     def method(self) -> Method:
         """The method with its options; paths of files among them are relative to the folder of the job."""
@@ -357,6 +365,12 @@ def _check_choices(job: Job) -> Iterator[InputError]:
             yield JobError(f"{entry} is {' or '.join(map(repr, allowed))}, not {value!r}.")
 
 
+def _check_reading(job: Job) -> Iterator[InputError]:
+    source = job.source
+    for fault in source.faults():
+        yield JobError(f"[{'data' if job.table is None else 'table'}] {fault}")
+
+
 def _check_outputs(job: Job) -> Iterator[InputError]:
     writable = [suffix[1:] for suffix, module in FORMATS.items() if hasattr(module, "write_release")]
     unknown = [name for name in job.output.formats if name not in writable]
@@ -428,6 +442,7 @@ Check = Callable[[Job], Iterable[InputError]]
 CHECKS: tuple[Check, ...] = (
     _check_dimensions,
     _check_choices,
+    _check_reading,
     _check_rules,
     _check_protection,
     _check_outputs,

@@ -67,7 +67,7 @@ def _records(job: Job) -> Any:
     by = tuple(dict.fromkeys([*job.dimensions, *coarser]))
     columns = Columns(by, data.response, data.weight, tuple(data.extra), data.contributor, data.holding, data.request)
     columns.check()
-    with open_records(read_source(job), columns) as source:
+    with open_records(read_source(job), columns, data) as source:
         return source.to_pyarrow()
 
 
