@@ -231,7 +231,7 @@ def test_what_happens_is_said_in_counts(folder):
         f"protected: {secondaries} further cells are suppressed",
         "audited: safe",
         f"audited {result.respondents.targets} respondents who need protection: safe",
-        f"tried {len(result.lab.scores)} attacks: all withstood",
+        f"tried {len(result.lab.scores)} attacks: none succeeded",
     ]
 
 

@@ -67,7 +67,8 @@ def _summary(result: Result) -> None:
     grid.add_row(f"{len(table):,}", "cells")
     grid.add_row(f"{report.n_primary:,}", "suppressed because they are sensitive")
     grid.add_row(
-        f"{report.n_secondary:,}", f"suppressed to protect those; {suppressed / max(len(table), 1):.1%} of cells in all"
+        f"{report.n_secondary:,}",
+        f"suppressed to protect those; both together are {suppressed / max(len(table), 1):.1%} of all cells",
     )
     if report.n_adjusted:
         grid.add_row(f"{report.n_adjusted:,}", "published with values that stand for an interval")

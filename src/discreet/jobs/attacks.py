@@ -57,7 +57,7 @@ def try_attacks(
     found = run_lab(protection, chosen, knows=knows, seconds=seconds, progress=progress)
     if found.scores:
         compromised = f"{len(found.compromised):,} sensitive cells compromised"
-        say(f"tried {plural(len(found.scores), 'attack')}: {'all withstood' if found.passed else compromised}")
+        say(f"tried {plural(len(found.scores), 'attack')}: {'none succeeded' if found.passed else compromised}")
     else:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in found.skipped.items())
         say(f"no attack {'finished in time' if OUT_OF_TIME in found.skipped.values() else 'applies'} ({reasons})")
