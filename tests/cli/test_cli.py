@@ -1160,7 +1160,7 @@ def test_an_audit_of_respondents_says_who_is_exposed_to_whom_and_how(insiders, c
     assert cells.startswith("safe: ")
     assert respondents == "exposed: 1 of 2 respondents can be estimated too closely"
     assert whom == "  1 to one other respondent"
-    assert "B0 learns what A0 contributes to within 11.0%" in " ".join(told.out.split())
+    assert "B0 learns to within 11.0% what A0 contributes" in " ".join(told.out.split())
     found = json.loads((insiders / "seen.json").read_text())
     assert (found["safe"], found["level"], found["n_exposed"]) == (False, "contributions", 0)
     seen = found["respondents"]

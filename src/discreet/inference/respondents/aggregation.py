@@ -98,7 +98,7 @@ class Aggregation:
         learns = "learns" if len(insiders) < 2 else "learn"
         precision = float(self.precision(measure))
         within = f"to within {precision:.1%}" if precision else "exactly"
-        return f"{equation}: {attacker} {learns} what {respondent} contributes {within}."
+        return f"{equation}: {attacker} {learns} {within} what {respondent} contributes."
 
 
 def _sum(table: Table, weights: Mapping[int, Fraction]) -> str:
