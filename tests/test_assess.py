@@ -158,7 +158,7 @@ def test_statuses_by_hand_override_the_rules(table):
 
 def test_a_sensitive_cell_that_is_to_be_hidden_stays_sensitive(table):
     problem = assess(table, "P(10)", statuses={"a × x": "hidden"})
-    assert problem.with_columns(withheld=()).digest == assess(table, "P(10)").digest
+    assert problem.with_columns(must_suppress=()).digest == assess(table, "P(10)").digest
     assert not problem.overrides
 
 
@@ -289,10 +289,8 @@ def test_so_many_percent_say_nothing_of_a_zero():
     problem = assess(tabulate(frame, "g", "v"), "FREQ(3)", prior=50)
     zero = problem.table.index("a")
     assert (problem.prior_lower[zero], problem.prior_upper[zero]) == (0, np.inf)
-    assert (
-        problem.with_least(problem.levels(problem.attackers()[0]), problem.attackers()[0], problem.status > 0)[2, zero]
-        > 0
-    )
+    outsider = problem.attackers()[0]
+    assert problem.with_least_width(problem.levels(outsider), outsider, problem.status > 0)[2, zero] > 0
 
 
 def test_no_level_reaches_beyond_what_everybody_knows(table):

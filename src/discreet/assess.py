@@ -44,18 +44,20 @@ def assess(
 ) -> Problem:
     """Apply rules to every cell. A cell is sensitive if any rule says so; its levels are the largest of all rules.
 
-    ``statuses`` sets single cells by hand: ``primary`` (with levels of ``margin`` percent of the magnitude unless a rule gives
-    levels), ``free``, ``published`` or ``suppressed``. A sensitive cell with the status ``suppressed`` stays sensitive. The
-    statuses ``free`` and ``published`` of a sensitive cell require a reason, as ``("published", "reason")``, and are recorded
-    in ``Problem.overrides``; a free cell that a method suppresses keeps the levels of the rules. ``waivers`` names respondents
-    who consent to publication, everywhere or, as ``(respondent, cell)``, in one cell. ``prior`` is the assumed prior knowledge
-    of all readers: only the sign of each cell (``None``), or each value to within that many percent and the sign of zeros.
+    ``statuses`` sets single cells by hand: ``primary``, ``free``, ``published`` or ``suppressed``. A cell that is ``primary`` by
+    hand alone has levels of ``margin`` percent of its magnitude. A sensitive cell that is to be ``suppressed`` stays sensitive.
+    To make it ``free`` or ``published`` requires a reason, as ``("published", "reason")``, and is recorded in
+    ``Problem.overrides``; if it is free and a method suppresses it, the levels of the rules apply.
+
+    ``waivers`` names respondents who consent to publication, everywhere or, as ``(respondent, cell)``, in one cell. ``prior`` is
+    what all readers know before publication: the sign of each cell (``None``), or each value to within so many percent; of a
+    zero always the sign only.
 
     ``zeros`` applies to cells that are zero and not sensitive. ``"published"``: they stay published, so readers of a
     table of counts know that a suppressed cell is at least 1, and levels reach no lower. ``"suppressible"``: they may be
     suppressed to protect others, at the cost of the cheapest other cell; give cells that are zero by definition the status
-    ``published``. By default zeros are published in tables of counts. In other tables only zeros without contributors are, or
-    all zeros if the numbers of contributors are not known.
+    ``published``. By default zeros are published in tables of counts; in other tables if they have no contributors, or if the
+    numbers of contributors are not known.
     """
     if zeros not in (None, *get_args(Zeros)):
         raise InputError(f"zeros is {' or '.join(map(repr, get_args(Zeros)))}, not {zeros!r}.")
@@ -78,7 +80,7 @@ def assess(
     status[found.sensitive] = Status.PRIMARY
     lower, upper, sliding = found.lower.copy(), found.upper.copy(), found.sliding.copy()
     overrides: list[Override] = []
-    withheld: list[str] = []
+    must_suppress: list[str] = []
     for label, given in (statuses or {}).items():
         i = table.index(label)
         word, reason = _manual_status(table.label(i), given)
@@ -91,7 +93,7 @@ def assess(
             by = tuple(str(rule) for rule, seen in zip(chosen, verdicts, strict=True) if seen.sensitive[i])
             overrides.append(Override(table.label(i), by, word, reason))
         elif STATUS_OF_WORD[word] == Status.SUPPRESSED:
-            withheld.append(table.label(i))
+            must_suppress.append(table.label(i))
     _refuse_without_reason(overrides)
     if table.behind is not None:
         status[table.behind] = Status.SUPPRESSED  # never published, without protection requirements
@@ -112,9 +114,9 @@ def assess(
         prior_upper=prior_upper,
         rules=tuple(str(rule) for rule in chosen),
         boundary=boundary,
-        smallest=np.where(prior_lower >= 0, _smallest(table, zeros, status), 0.0),
+        smallest_value=np.where(prior_lower >= 0, _smallest(table, zeros, status), 0.0),
         overrides=tuple(overrides),
-        withheld=tuple(withheld),
+        must_suppress=tuple(must_suppress),
         waived=0 if waived is None else _spared(_judged(table, [rule(table, None) for rule in chosen]), found),
     )
 
@@ -202,8 +204,8 @@ def has_negative_contributions(table: Table) -> BoolArray:
 
 def _prior(table: Table, prior: float | None) -> tuple[FloatArray, FloatArray]:
     """Prior bounds of all readers: each value to within ``prior`` percent; without ``prior``, and for zeros, the sign only."""
-    # No sign is known for a response with negative contributions. This is decided for each response: turnover is known to be
-    # nonnegative also if it is linked to profit.
+    # Of a response with negative contributions not even the sign is known. Responses are judged one by one: linked to profit,
+    # turnover is still known to be nonnegative.
     signed = has_negative_contributions(table)
     listed = "response" in table.dimensions and table.dimensions["response"].total == RESPONSES
     response = table.codes[list(table.dimensions).index("response")] if listed else np.zeros(len(table), dtype=np.int64)
@@ -212,7 +214,7 @@ def _prior(table: Table, prior: float | None) -> tuple[FloatArray, FloatArray]:
     if prior is None:
         return lower, upper
     unknown = table.magnitude == 0  # a percentage of zero would reveal the value
-    if table.behind is not None and table.behind_drawn:  # the true values need not be near these
+    if table.behind is not None and table.behind_drawn:  # these are not the true values, which may be far from them
         unknown |= table.behind
     error = prior / 100 * table.magnitude
     return np.where(unknown, lower, table.value - error), np.where(unknown, upper, table.value + error)

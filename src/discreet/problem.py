@@ -49,10 +49,10 @@ class Problem:
     only if it is suppressed. ``prior_lower`` and ``prior_upper`` are the bounds that all readers know before publication;
     ``others`` are attackers with more knowledge or other levels.
 
-    No suppressed cell may be exactly computable, whatever its levels: its audit interval must be at least ``least`` wide, by
-    default one unit of the last digit of the table, or a negligible share of each value if values are not round. ``smallest``
-    is the least value that each cell can have if it is suppressed: 1 for a count if zeros are always published, which readers
-    know. It is 0 where a suppressed cell may be zero.
+    No suppressed cell may be exactly computable, whatever its levels: its audit interval must be at least ``least_width`` wide,
+    by default one unit of the last digit of the table, or a negligible share of each value if values are not round.
+    ``smallest_value`` is the smallest value that a cell can have if it is suppressed: 1 for a count if zeros are always
+    published, which readers know, and 0 where a suppressed cell may be zero.
     """
 
     table: Table
@@ -66,19 +66,19 @@ class Problem:
     rules: tuple[str, ...] = field(default=())
     boundary: str = "strict"  # cells on the boundary of a rule are safe ("strict") or sensitive ("inclusive")
     others: tuple[Attacker, ...] = field(default=())
-    least: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
-    smallest: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
+    least_width: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
+    smallest_value: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
     overrides: tuple[Override, ...] = ()
-    withheld: tuple[str, ...] = ()  # labels of sensitive cells that must be suppressed by decision, without an interval
+    must_suppress: tuple[str, ...] = ()  # labels of sensitive cells that must be suppressed, by decision
     waived: int = 0  # number of cells that need less protection, or none, because of waivers
     unrecorded: bool = False  # from a JJ file, which does not record rules, waivers, records left out and weights
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        if self.least is None:
-            put(self, "least", smallest_width(self.table))
-        if self.smallest is None:
-            put(self, "smallest", np.zeros(len(self.table)))
+        if self.least_width is None:
+            put(self, "least_width", smallest_width(self.table))
+        if self.smallest_value is None:
+            put(self, "smallest_value", np.zeros(len(self.table)))
         put(self, "status", read_only(np.asarray(self.status, dtype=np.int8)))
         for name in _COLUMNS[1:]:
             put(self, name, read_only(np.asarray(getattr(self, name), dtype=np.float64)))
@@ -88,8 +88,8 @@ class Problem:
             raise TableError(f"The table has {n} cells, but the columns {some(wrong)} have other lengths.", wrong)
         self._refuse(~np.isin(self.status, list(Status)), "have an unknown status")
         self._refuse(~np.isfinite(self.cost) | (self.cost < 0), "have a cost that is negative or not a number")
-        for name in ("lower", "upper", "sliding", "least", "smallest"):
-            kind = f"value of {name!r}" if name in ("least", "smallest") else f"{name} protection level"
+        for name in (*_LEVELS, "least_width", "smallest_value"):
+            kind = f"{name} protection level" if name in _LEVELS else f"value of {name!r}"
             level = getattr(self, name)
             self._refuse(~np.isfinite(level) | (level < 0), f"have a negative or infinite {kind}")
         value = self.table.value
@@ -166,31 +166,31 @@ class Problem:
     @property
     def positive(self) -> bool:
         """Whether readers know of some cell that it is not zero if it is suppressed."""
-        return bool(self.smallest.any())
+        return bool(self.smallest_value.any())
 
-    def with_least(self, levels: FloatArray, attacker: Attacker, cells: BoolArray) -> FloatArray:
-        """Levels that require of these cells at least the width ``least``, or the width of the prior bounds if that is less."""
+    def with_least_width(self, levels: FloatArray, attacker: Attacker, cells: BoolArray) -> FloatArray:
+        """Levels by which these cells are at least ``least_width`` wide, or as wide as their prior bounds if that is less."""
         if attacker.levels is not None:
             return levels
         lower, upper, sliding = levels
-        least = np.minimum(self.least, attacker.upper - attacker.lower)
+        least = np.minimum(self.least_width, attacker.upper - attacker.lower)
         short = cells & (np.maximum(lower + upper, sliding) < least)
         return np.stack([lower, upper, np.where(short, least, sliding)])
 
-    def floor(self, listed: BoolArray) -> FloatArray:
-        """Lower bounds that readers know of cells listed with a value other than 0; −∞ for all other cells.
+    def floor(self, in_release: BoolArray) -> FloatArray:
+        """Lower bounds that readers know of cells in the release whose value is not 0; −∞ for all other cells.
 
-        If zeros are always published, a listed cell is at least its smallest possible value, and a total at least the sum of
-        the smallest possible values of its addends.
+        If zeros are always published, such a cell has at least its smallest possible value, and a total at least the sum of the
+        smallest possible values of its addends.
         """
         table = self.table
         if not self.positive:
             return np.full(len(self), -np.inf)
-        listed = listed & (self.smallest > 0) & (table.value > 0)
+        known = in_release & (self.smallest_value > 0) & (table.value > 0)
         if table.behind is not None:
-            listed &= ~table.behind
-        sums = np.nan_to_num(table.added_up(np.where(listed, self.smallest, 0.0)))
-        return np.where(listed, np.minimum(np.maximum(sums, self.smallest), table.value), -np.inf)
+            known &= ~table.behind
+        sums = np.nan_to_num(table.added_up(np.where(known, self.smallest_value, 0.0)))
+        return np.where(known, np.minimum(np.maximum(sums, self.smallest_value), table.value), -np.inf)
 
     def posed(self, *, suppresses: bool, lists_zeros: bool) -> Problem:
         """The problem as methods solve it: further requirements of the audit become levels and prior bounds.
@@ -201,7 +201,7 @@ class Problem:
         floor, suppressed_before = np.full(len(self), -np.inf), np.zeros(len(self), dtype=bool)
         if suppresses:
             behind = np.zeros(len(self), dtype=bool) if self.table.behind is None else self.table.behind
-            suppressed_before = (self.status == Status.SUPPRESSED) & ~behind & (self.least > 0)
+            suppressed_before = (self.status == Status.SUPPRESSED) & ~behind & (self.least_width > 0)
         if lists_zeros:
             floor = self.floor(np.ones(len(self), dtype=bool))
         # The only requirement for cells that were suppressed before is that they are not computable: their levels are 0.
@@ -216,7 +216,7 @@ class Problem:
             sliding=np.minimum(self.sliding, limit),
         )
         outsider = capped.attackers()[0]
-        levels = capped.with_least(capped.levels(outsider), outsider, capped.status == Status.PRIMARY)
+        levels = capped.with_least_width(capped.levels(outsider), outsider, capped.status == Status.PRIMARY)
         return replace(
             capped,
             sliding=levels[2],
@@ -224,8 +224,8 @@ class Problem:
                 other if other.levels is None else replace(other, levels=np.minimum(other.levels, [down, limit, limit]))
                 for other in self.others
             ),
-            least=np.zeros(len(self)),
-            smallest=np.zeros(len(self)),
+            least_width=np.zeros(len(self)),
+            smallest_value=np.zeros(len(self)),
         )
 
     def protected(self, attacker: Attacker, suppressed: BoolArray) -> BoolArray:
@@ -251,7 +251,7 @@ class Problem:
             h.update(f"{attacker.name}:{attacker.digest}".encode())
         for one in self.overrides:
             h.update("\0".join((one.cell, *one.rules, one.status, one.reason, "")).encode())
-        h.update("\0".join(self.withheld).encode())
+        h.update("\0".join(self.must_suppress).encode())
         return h.hexdigest()
 
     def with_columns(self, **columns: Any) -> Problem:
@@ -265,7 +265,8 @@ class Problem:
         return replace(self, table=table, **columns, others=others)
 
 
-_COLUMNS = ("status", "cost", "lower", "upper", "sliding", "prior_lower", "prior_upper", "least", "smallest")
+_LEVELS = ("lower", "upper", "sliding")
+_COLUMNS = ("status", "cost", *_LEVELS, "prior_lower", "prior_upper", "least_width", "smallest_value")
 
 
 def smallest_width(table: Table) -> FloatArray:

@@ -123,7 +123,7 @@ class Protection:
 
     @property
     def has_interval(self) -> BoolArray:
-        """Which cells are suppressed and published as an interval with at least one finite end."""
+        """Which suppressed cells are published as intervals, with at least one finite end."""
         return np.asarray(self.suppressed & (np.isfinite(self.lower) | np.isfinite(self.upper)))
 
     @property
@@ -177,11 +177,11 @@ def publish_intervals(
     method: str = MANUAL,
     **report: Any,
 ) -> Protection:
-    """The protection that publishes these values, NaN for none, and these intervals.
+    """The protection that publishes these values, NaN for suppressed cells, and these intervals.
 
-    A cell without a value is suppressed. Other cells are published exactly if value and interval are the true value, and
-    adjusted otherwise. Cells with the status ``published`` keep their values but may have an interval: readers cannot
-    distinguish a true zero from a cell that is rounded to zero. Every interval must contain the true value.
+    Other cells are published exactly if the value and both ends of the interval are the true value, and adjusted otherwise.
+    Every interval must contain the true value. A cell with the status ``published`` keeps its value, but may have an interval:
+    readers cannot distinguish a true zero from a cell that is rounded to zero.
     """
     value = problem.table.value
     published, lower, upper = (np.array(column, dtype=np.float64) for column in (published, lower, upper))

@@ -29,8 +29,8 @@ class Release:
     """Codes and published values. The value of a suppressed cell is NaN, and no other column contains it.
 
     Primary and secondary suppressions are not distinguished, as that would help an intruder. If intervals are published,
-    ``lower`` and ``upper`` are their ends, NaN where there are none. Cells that are not listed are zeros, or are rounded
-    to zero; if the release is not ``complete``, some are not tabulated.
+    ``lower`` and ``upper`` are their ends, NaN where there are none. Readers may take a cell that is not in the release for a
+    zero, true or rounded, only if the release is ``complete``; otherwise it may not have been tabulated.
     """
 
     codes: Mapping[str, tuple[str, ...]]
@@ -39,7 +39,7 @@ class Release:
     symbol: str = SYMBOL
     lower: FloatArray | None = None
     upper: FloatArray | None = None
-    complete: bool = True  # cells that are not listed are zeros; otherwise some are not tabulated
+    complete: bool = True
 
     def __len__(self) -> int:
         return len(self.value)
@@ -94,9 +94,9 @@ def publish(
 ) -> Release:
     """The release. Raises an error unless the audits are about this protection, complete and passed.
 
-    The audit of ``respondents`` is required at the level of contributions. That is the default level if respondents can be
-    covered, see :func:`~discreet.level.level_of`; the ``level`` of cells must be requested. Intervals that are as narrow as
-    levels allow, with true values in their middles, are published only with ``accept_symmetric``.
+    At the level of contributions, the default if respondents can be covered (:func:`~discreet.level.level_of`), the audit of
+    ``respondents`` is required. Published values and intervals from which a simple guess finds sensitive values are refused
+    unless ``accept_symmetric`` is set: for instance intervals as narrow as levels allow, or with true values in their middles.
     """
     if not symbol.strip() or _is_number(symbol):
         raise InputError("The suppression symbol must be visible and must not look like a number.")
@@ -156,7 +156,9 @@ def _covers_others(problem: Problem, protection: Protection, audit: Audit) -> bo
     """Whether the audit checked for all other suppressed cells that the outsider cannot compute them exactly."""
     outsider = problem.attackers()[0]
     needed = other_suppressed_cells(problem, protection, outsider)
-    return not len(needed) or (audit.knowledge[0] == outsider.digest and bool(np.isin(needed, audit.others).all()))
+    return not len(needed) or (
+        audit.knowledge[0] == outsider.digest and bool(np.isin(needed, audit.other_suppressed).all())
+    )
 
 
 def _refuse_symmetric(problem: Problem, protection: Protection, accepted: bool) -> None:
@@ -180,9 +182,9 @@ def _refuse_symmetric(problem: Problem, protection: Protection, accepted: bool) 
     if protection.report.symmetric or len(guessed):
         labels = problem.table.labels(guessed)
         raise NotSafeError(
-            "Not published: published values or intervals would be as close to sensitive values as levels allow, or have them in "
-            f"their middles{', e.g. ' + some(labels) if labels else ''}: a simple guess finds them. Leave out exact=true, "
-            "protect the table again with more time, allow larger deviations, or accept it explicitly (accept_symmetric).",
+            f"Not published: sensitive values could be guessed{', e.g. ' + some(labels) if labels else ''}. Published values or "
+            "intervals are as close to them as levels allow, or have them in their middles: a simple guess finds them. Leave out "
+            "exact=true, protect the table again with more time, allow larger deviations, or accept it (accept_symmetric).",
             labels,
         )
 
@@ -190,8 +192,8 @@ def _refuse_symmetric(problem: Problem, protection: Protection, accepted: bool) 
 def _listed(problem: Problem, protection: Protection) -> IntArray:
     """The cells of the release.
 
-    In tables of counts without empty cells, a listed zero would reveal that the count is not zero: counts that are published
-    as zero are left out as well.
+    A table of counts seldom stores cells without records, so a zero in its release would reveal a count that was rounded to
+    zero. If there are such counts and no true zeros among them, all published zeros are left out.
     """
     table, zero = problem.table, protection.published == 0
     if not table.is_count:

@@ -165,7 +165,7 @@ def random_problem(
         sliding=np.where(primary, np.minimum(slide, prior_upper - prior_lower), 0.0),
         prior_lower=prior_lower,
         prior_upper=prior_upper,
-        least=np.zeros(n),
+        least_width=np.zeros(n),
     )
 
 

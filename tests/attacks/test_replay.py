@@ -439,7 +439,7 @@ def test_magnitudes_with_contributions_are_replayed(monkeypatch):
     assert not np.any((drawn.lower < seen.lower - 1e-6) | (drawn.upper > seen.upper + 1e-6))
 
 
-def _tried(found: Protection) -> attacks.LabReport:
+def _tried(found: Protection) -> attacks.AttackReport:
     return attacks.run(found, ["replay"], knows=attacks.Knowledge(recipe=Recipe.of(found, "kelly"), seconds=None))
 
 

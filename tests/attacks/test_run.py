@@ -142,7 +142,7 @@ def call(*words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
         (["--attack", "exact", "--details", "f.csv"], 2, "given twice"),
     ],
 )
-def test_exit_codes_of_the_lab(folder, words, code, says, capsys, monkeypatch):
+def test_exit_codes_of_the_attacks(folder, words, code, says, capsys, monkeypatch):
     got, told = call(*words, capsys=capsys, monkeypatch=monkeypatch)
     assert got == code
     assert says in told

@@ -519,7 +519,7 @@ def beside(large: float, slack: float, level: float) -> tuple[Problem, Protectio
     table = bare([large, 7.0, large + 7.0], [[1, 1, -1]])
     none, need = np.zeros(3), np.array([0, level, 0])
     prior = np.array([large - slack, 0, 0]), np.array([large + slack, np.inf, np.inf])
-    problem = Problem(table, np.array([0, 1, 0]), np.ones(3), need, need, none, *prior, least=none)
+    problem = Problem(table, np.array([0, 1, 0]), np.ones(3), need, need, none, *prior, least_width=none)
     return problem, suppress(problem, np.array([True, True, False]))
 
 
@@ -542,7 +542,9 @@ def test_decimals_beside_large_numbers_are_subtracted_as_certificates_do():
     prior = np.array([1e13, 0, 0]), np.array([1e13 + 0.003, np.inf, np.inf])
     for level, safe in ((0.00196, True), (0.00201, False)):
         need = np.array([0, level, 0])
-        problem = Problem(table, np.array([0, 1, 0]), np.ones(3), need, need, np.zeros(3), *prior, least=np.zeros(3))
+        problem = Problem(
+            table, np.array([0, 1, 0]), np.ones(3), need, need, np.zeros(3), *prior, least_width=np.zeros(3)
+        )
         protection = suppress(problem, np.array([True, True, False]))
         checked = audit(problem, protection, certify=True)
         assert checked.passed == certificate(checked, protection)["safe"] == safe

@@ -47,7 +47,7 @@ def proven(problem: Problem, protection: Protection, **options: Any) -> Json:
     seen = verify(found, problem, protection, options.get("attackers"))
     assert seen.passed, seen.problems
     assert seen.safe == found["safe"] == checked.passed
-    assert seen.counts["cells"] == len(checked.cell) + len(checked.others)
+    assert seen.counts["cells"] == len(checked.cell) + len(checked.other_suppressed)
     return found
 
 

@@ -74,7 +74,7 @@ def case(kind: str, seed: int) -> tuple[Problem, Protection]:
     status = np.where(suppressed, np.where(rng.random(n) < 0.7, Status.PRIMARY, Status.SUPPRESSED), Status.FREE)
     levels = rng.choice([0.0, 0.5, 1.0, 2.0], (3, n)) * (status == Status.PRIMARY)
     below, above = rng.choice([0.4, 1.0, 1.5, 2.0, 3.7], (2, n))
-    problem = Problem(table, status, np.ones(n), *levels, value - below, value + above, least=np.zeros(n))
+    problem = Problem(table, status, np.ones(n), *levels, value - below, value + above, least_width=np.zeros(n))
     protection = suppress(problem, suppressed)
     return problem, replace(
         protection,
@@ -144,7 +144,7 @@ def cube() -> Problem:
     status = problem.status.copy()
     cells = [problem.table.index(label(cell)) for cell in HIDDEN_IN_CUBE.split()]
     status[cells] = np.where(problem.status[cells] == Status.PRIMARY, Status.PRIMARY, Status.SUPPRESSED)
-    return problem.with_columns(status=status, least=np.zeros(len(problem)))
+    return problem.with_columns(status=status, least_width=np.zeros(len(problem)))
 
 
 def test_three_dimensions_can_be_safe_for_any_numbers_and_open_for_whole_ones(cube):
@@ -202,7 +202,7 @@ def test_a_range_known_beforehand_is_rounded_inwards():
     known = table.value[table.index("a × c")] + np.array([-0.4, 0.4])
     lower, upper = problem.prior_lower.copy(), problem.prior_upper.copy()
     lower[table.index("a × c")], upper[table.index("a × c")] = known
-    problem = problem.with_columns(prior_lower=lower, prior_upper=upper, least=np.zeros(len(table)))
+    problem = problem.with_columns(prior_lower=lower, prior_upper=upper, least_width=np.zeros(len(table)))
     protection = suppressing(problem, "b × c", "b × d")
     linear = audit(problem, protection)
     assert linear.passed
@@ -243,7 +243,7 @@ def test_verdicts_alone_are_those_of_the_exact_intervals(kind, seed):
 
 
 def test_tables_of_counts_are_audited_in_whole_numbers(cube):
-    counts = cube.with_columns(table=cube.table.with_columns(is_count=True), least=np.ones(len(cube)))
+    counts = cube.with_columns(table=cube.table.with_columns(is_count=True), least_width=np.ones(len(cube)))
     protection = suppressing(counts)
     checked = audit(counts, protection)
     assert checked.linear is not None

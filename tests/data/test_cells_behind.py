@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from discreet import assess, audit, link, protect, publish, tabulate
-from discreet.attacks import run as run_lab
+from discreet.attacks import run as run_attacks
 from discreet.audit import certificate, verify
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.separate import separate
@@ -514,7 +514,7 @@ def test_whole_numbers_hold_behind_too():
 def test_attacks_use_cells_behind_and_are_not_scored_by_them():
     problem = assess(three(records(1)), ["P(20)", "FREQ(3)"])
     protection = protect(problem)
-    found = run_lab(protection, ["exact", "fit"])
+    found = run_attacks(protection, ["exact", "fit"])
     assert found.passed
     listed = set(problem.table.listed.labels())
     assert set(found.details()["cell"]) <= listed

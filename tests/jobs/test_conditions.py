@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from discreet.attacks import LabReport
+from discreet.attacks import AttackReport
 from discreet.attacks.limitations import NO_ATTACK_TRIED, limitations
 from discreet.cli.main import cli
 from discreet.io import read_problem
@@ -151,7 +151,7 @@ def test_quick_attacks_that_were_not_requested_are_named(tmp_path):
 
 def test_attacks_that_do_not_apply_are_not_called_left_out():
     not_applicable = {name: "it does not apply" for name in ("exact", "counts", "symmetric", "fit", "midpoint-fit")}
-    assert not any("left out" in sentence for sentence in limitations(LabReport((), not_applicable)))
+    assert not any("left out" in sentence for sentence in limitations(AttackReport((), not_applicable)))
 
 
 def problem_of(folder: Path) -> Path:

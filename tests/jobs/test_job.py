@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 import discreet.jobs.job as jobs
-from discreet.attacks import QUICK, LabReport
+from discreet.attacks import QUICK, AttackReport
 from discreet.attacks.limitations import NO_ATTACK_TRIED, limitations
 from discreet.cli.main import main
 from discreet.errors import DiscreetError, FormatError, InputError, JobError, NoSafePatternError, TableError
@@ -231,7 +231,7 @@ def test_what_happens_is_said_in_counts(folder):
         f"protected: {secondaries} further cells are suppressed",
         "audited: safe",
         f"audited {result.respondents.targets} respondents who need protection: safe",
-        f"tried {len(result.lab.scores)} attacks: none succeeded",
+        f"tried {len(result.attacks.scores)} attacks: none succeeded",
     ]
 
 
@@ -860,13 +860,13 @@ def test_a_job_shares_its_report_if_asked_and_if_there_is_a_release(run, folder,
 def test_a_job_tries_attacks_and_publishes_nothing_unless_they_are_withstood(run, folder, monkeypatch, capsys):
     result = run(JOB + '[output]\nattacks = ["exact", "fit"]\n')
     assert result.passed
-    assert [one.finding.attack for one in result.lab.scores] == ["exact", "fit"]
+    assert [one.finding.attack for one in result.attacks.scores] == ["exact", "fit"]
     assert "<h2>Attacks</h2>" in (folder / "output" / "report.html").read_text(encoding="utf-8")
     told = json.loads((folder / "output" / "report.json").read_text(encoding="utf-8"))
     assert (told["safe"], told["attacks"], told["compromised"]) == (True, ["exact", "fit"], [])
     (folder / "output" / "release.csv").unlink()
-    hit = replace(result.lab.scores[0], compromised=result.lab.scores[0].sensitive)
-    monkeypatch.setattr(job_attacks, "run_lab", lambda *_, **__: LabReport((hit,), {}))
+    hit = replace(result.attacks.scores[0], compromised=result.attacks.scores[0].sensitive)
+    monkeypatch.setattr(job_attacks, "run_attacks", lambda *_, **__: AttackReport((hit,), {}))
     result = run(JOB + '[output]\nattacks = ["all"]\n')
     assert result.audit.passed
     assert not result.passed
@@ -882,10 +882,10 @@ def test_quick_attacks_are_tried_unasked(run, folder, monkeypatch):
     assert (job_attacks.quick_seconds(10.0), job_attacks.quick_seconds(600.0)) == (2.0, 60.0)
     monkeypatch.setattr(job_attacks, "MIN_ATTACK_SECONDS", 5.0)
     result = run(JOB)
-    assert {"exact", "fit", "midpoint-fit"} <= {one.finding.attack for one in result.lab.scores}
+    assert {"exact", "fit", "midpoint-fit"} <= {one.finding.attack for one in result.attacks.scores}
     told = json.loads((folder / "output" / "report.json").read_text(encoding="utf-8"))
     assert {*told["attacks"], *told["attacks_left_out"]} == set(QUICK)
-    assert told["limits"] == limitations(result.lab)
+    assert told["limits"] == limitations(result.attacks)
 
 
 def test_a_job_that_leaves_attacks_out_says_so(folder, monkeypatch, capsys):
@@ -937,13 +937,13 @@ def test_attacks_that_do_not_apply_are_not_called_withstood(folder):
 
 
 @pytest.mark.slow
-def test_the_lab_finds_no_exact_disclosure_in_the_demo(tmp_path, monkeypatch):
+def test_attacks_find_no_exact_disclosure_in_the_demo(tmp_path, monkeypatch):
     monkeypatch.setattr(job_attacks, "MIN_ATTACK_SECONDS", 60.0)
     job = read_job(write_demo(tmp_path))
     result = run_job(job)
     assert result.passed
-    assert {"exact", "fit"} <= {one.finding.attack for one in result.lab.scores}
-    assert not any(one.exact.any() for one in result.lab.scores)
+    assert {"exact", "fit"} <= {one.finding.attack for one in result.attacks.scores}
+    assert not any(one.exact.any() for one in result.attacks.scores)
 
 
 def test_all_errors_of_a_job_file_are_found_at_once(tmp_path):

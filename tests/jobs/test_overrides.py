@@ -218,7 +218,7 @@ def test_a_sensitive_cell_that_is_to_be_suppressed_gets_no_figure(word, method, 
         count=np.where(table.is_base, 5, 15), top=np.stack([0.9 * table.value, 0.1 * table.value], 1)
     )
     problem = assess(table, "P(10)", statuses={"a × x": word})
-    assert problem.withheld == ("a × x",)
+    assert problem.must_suppress == ("a × x",)
     assert problem.status[table.index("a × x")] == Status.PRIMARY
     options = {"base": 5} if method == "round" else {}
     with pytest.raises(InputError, match="'a × x' is sensitive and set to 'suppressed' by hand"):
@@ -227,4 +227,4 @@ def test_a_sensitive_cell_that_is_to_be_suppressed_gets_no_figure(word, method, 
     with pytest.raises(FormatError, match=r"decisions on 1 sensitive cell, e\.g\. 'a × x'"):
         jj.write_problem(problem, tmp_path / "p.jj")
     bundle.write_problem(problem, tmp_path / "p.discreet")
-    assert bundle.read_problem(tmp_path / "p.discreet").withheld == problem.withheld
+    assert bundle.read_problem(tmp_path / "p.discreet").must_suppress == problem.must_suppress

@@ -80,7 +80,7 @@ def drawn(kind: str, seed: int) -> tuple[Problem, float, int, bool]:
         sliding,
         np.where(negative, -np.inf, 0.0),
         np.where(negative, 0.0, np.inf),
-        least=np.zeros(n),  # levels alone say what is safe
+        least_width=np.zeros(n),  # levels alone say what is safe
     )
     if seed % 3 == 1:
         problem = problem.with_columns(others=insiders(rng, problem))

@@ -1,4 +1,4 @@
-"""Intervals that are not symmetric, but right on average; and what the lab does to them."""
+"""Intervals that are not symmetric, but right on average; and what attacks do to them."""
 
 from __future__ import annotations
 

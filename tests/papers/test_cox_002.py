@@ -144,7 +144,7 @@ def test_the_alternating_cycle_of_the_working_example(seen):
     assert cycle.from_ratio(5 / 8) == pytest.approx(10)
 
 
-def test_the_lab_finds_d11_of_table_4():
+def test_attacks_find_d11_of_table_4():
     table = cross_table("1234", "1234", [[1, 5, 5, 9], [6, 6, 2, 6], [3, 5, 5, 2], [8, 5, 6, 6]])
     suppressed = [f"{i} × {j}" for i, j in ("11", "12", "13", "22", "23", "31", "34", "41", "44")]
     pattern = suppressing(pose(table.with_columns(is_count=True), {}), *suppressed)
@@ -158,7 +158,7 @@ def test_the_lab_finds_d11_of_table_4():
 
 
 @pytest.mark.parametrize("copies", [1, 5])
-def test_the_lab_finds_the_diagonal_of_the_three_way_table(copies):
+def test_attacks_find_the_diagonal_of_the_three_way_table(copies):
     """And more than the paper says: with the diagonal at 1, all other cells follow one by one."""
     table = three_way(copies).with_columns(is_count=True)
     interior = (table.codes > 0).all(axis=0)

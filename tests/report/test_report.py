@@ -384,13 +384,13 @@ def test_hidden_cells_apart_from_all_primaries_are_called_idle(square):
 
 def test_attacks_that_were_tried_are_listed_if_handed_in(square):
     assert "<h2>Attacks</h2>" not in render_report(*square)
-    lab = run(square[1], ["exact", "fit", "shrink"])
-    page = render_report(*square, lab=lab)
+    tried = run(square[1], ["exact", "fit", "shrink"])
+    page = render_report(*square, attacks=tried)
     assert page.count("✓ yes") == 2
     assert "No sensitive cell inferred more closely than allowed." in page
     assert "Not run: " in page
     bare = suppress(square[0], np.isin(np.arange(len(square[0])), square[0].primaries))
-    page = render_report(square[0], bare, audit(square[0], bare), lab=run(bare, ["exact"]))
+    page = render_report(square[0], bare, audit(square[0], bare), attacks=run(bare, ["exact"]))
     assert page.index("Attacks compromise 1 sensitive cell") < page.index("Exposed to")  # it comes first
     assert "✕ no" in page
     assert "inferred more closely than allowed." in page

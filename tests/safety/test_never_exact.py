@@ -53,7 +53,7 @@ def check(problem: Problem, method: str) -> None:
     known = released(protection, publish(problem, protection, checked, level="cells"))
     for cell in np.flatnonzero(np.isnan(known)):
         low, high = interval(problem.table, known, cell)
-        assert high - low >= problem.least[cell] * (1 - 1e-6)
+        assert high - low >= problem.least_width[cell] * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("method", SUPPRESSION)

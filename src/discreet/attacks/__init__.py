@@ -27,8 +27,8 @@ from discreet.attacks.replay import Replayed as Replayed
 from discreet.attacks.replay import replay as replay
 from discreet.attacks.run import ATTACKS as ATTACKS
 from discreet.attacks.run import QUICK as QUICK
+from discreet.attacks.run import AttackReport as AttackReport
 from discreet.attacks.run import Knowledge as Knowledge
-from discreet.attacks.run import LabReport as LabReport
 from discreet.attacks.run import run as run
 from discreet.attacks.sample import sample as sample
 from discreet.attacks.symmetric import recover as recover

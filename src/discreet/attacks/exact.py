@@ -120,7 +120,7 @@ def congruent_problem(public: Public, value: FloatArray) -> tuple[Problem, Prote
         is_count=public.is_integer,
     )
     status = np.full(n, Status.FREE, dtype=np.int8)
-    problem = Problem(table, status, zero, zero, zero, zero, public.lower, public.upper, least=zero)
+    problem = Problem(table, status, zero, zero, zero, zero, public.lower, public.upper, least_width=zero)
     ends = np.where(fixed, value, -np.inf), np.where(fixed, value, np.inf)
     return problem, publish_intervals(problem, np.where(fixed, value, np.nan), *ends, cost=0.0, method="public view")
 

@@ -6,23 +6,27 @@ from typing import Any
 
 from discreet.attacks.finding import score
 from discreet.attacks.replay import Replayed
-from discreet.attacks.run import OUT_OF_TIME, QUICK, LabReport
+from discreet.attacks.run import OUT_OF_TIME, QUICK, AttackReport
 
 NO_ATTACK_TRIED = "No attack was tried on this result: it was audited only."
 
 
-def limitations(lab: LabReport | None) -> list[str]:
+def limitations(report: AttackReport | None) -> list[str]:
     """Sentences on attacks left out or not finished, and on what the method reveals, in counts; None: no attacks were run."""
-    if lab is None:
+    if report is None:
         return [NO_ATTACK_TRIED]
-    late = [name for name, reason in lab.skipped.items() if reason == OUT_OF_TIME]
+    late = [name for name, reason in report.skipped.items() if reason == OUT_OF_TIME]
     found = [f"Attacks not finished in time: {', '.join(late)}."] if late else []
-    considered = {*lab.skipped, *(one.finding.attack for one in lab.scores), "replay"}  # replay has its own sentence
+    considered = {
+        *report.skipped,
+        *(one.finding.attack for one in report.scores),
+        "replay",
+    }  # replay has its own sentence
     left_out = [name for name in QUICK if name not in considered]
     found += [f"Quick attacks left out: {', '.join(left_out)}."] if left_out else []
-    counted = replay_counts(lab)
+    counted = replay_counts(report)
     if counted is None:
-        reason = lab.skipped.get("replay", "that attack was not requested")
+        reason = report.skipped.get("replay", "that attack was not requested")
         unresolved = f"It was not computed what an attacker who knows the method would infer: {reason}."
         return found if "replay" in late else [*found, unresolved]
     if not counted["narrower"]:
@@ -36,13 +40,13 @@ def limitations(lab: LabReport | None) -> list[str]:
     return [*found, sentence]
 
 
-def replay_counts(lab: LabReport) -> dict[str, Any] | None:
+def replay_counts(report: AttackReport) -> dict[str, Any] | None:
     """The result of the attack replay in counts; None if it was not run or made no claim.
 
     ``narrower``: sensitive cells whose 95 % interval does not reach both ends of the required one; ``ruled_out``: those of
     them whose 95 % interval lies inside the required one.
     """
-    for one in lab.scores:
+    for one in report.scores:
         found = one.finding
         if isinstance(found, Replayed):
             baseline = score(found.baseline(), one.truth)

@@ -25,7 +25,7 @@ NOT_SAMPLED = "too many cells are connected, or cells are unbounded, or time is 
 MIN_INDEPENDENT_DRAWS = 39  # the range of n draws contains the next one with probability (n − 1)/(n + 1): 95 percent
 MAX_INDEPENDENT_DRAWS = 400  # at which trying ends: the standard error of a 2.5 percent tail is 0.8 percentage points
 MAX_ENUMERATED_TABLES = 5_000  # tried one by one; of more tables a sample is tried
-TABLES_BEFORE_FORECAST = 50  # tried before it is forecast whether the time suffices
+TABLES_BEFORE_FORECAST = 50  # after which the share of tables that are kept is known well enough for a forecast
 MAX_RUNS_PER_TABLE = 20  # with fresh secrets, for methods whose draws are not known; nearly all time goes into runs
 APPROXIMATE_MATCH_WIDTH = 0.15  # of an interval: drawn ends closer than this match; smaller values keep too few runs
 REPEATED_RUN_TOLERANCE = 1e-9  # relative difference between published numbers of two runs with the same input
@@ -34,9 +34,10 @@ CUMULATION_TOLERANCE = 1e-12  # of sums of up to 5,000 probabilities
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Replayed(Finding):
-    """The middle 95 percent of every unknown cell over the tables that lead to the same publication, weighted by probability.
+    """The middle 95 percent of the values that each unknown cell has in the tables that lead to the same publication.
 
-    ``baseline_lower`` and ``baseline_upper``: the same over all congruent tables, without knowledge of the method.
+    A table counts by the probability that it leads to it. ``baseline_lower`` and ``baseline_upper``: the same over all congruent
+    tables, all with the same weight: this attacker does not know the method.
     ``all_tables``: all congruent tables of integers were tried. ``estimated``: probabilities are estimates. If all tables were
     tried and probabilities are not estimates, the posterior is exact and the finding ``complete``; otherwise it rests on
     ``effective`` independent draws, of tables or of the method. With fewer than 39 nothing is claimed.
@@ -85,14 +86,20 @@ def replay(
 ) -> Replayed:
     """Run the method on congruent tables, and keep those that lead to the same publication.
 
-    If there are at most 5,000 congruent tables of integers, all are tried in random order; otherwise ``draws`` of them in each
-    of four chains, by hit-and-run and rounded to the last digit. All are equally likely a priori, and contributions are
-    uniformly random shares of their cells. For a random method with an unknown secret, a table is weighted by the probability
-    of the publication. If there is a formula for this probability, it is used. Otherwise, if it is known how the method draws,
-    the probability is that of a draw of the published value of the sensitive cell, times the share of such draws with which
-    a run leads to the publication. Otherwise it is the share of runs with fresh secrets that lead approximately to the
-    publication. Trying ends when enough tables are kept, when the ``budget`` is used up, or when it would clearly be used up
-    before 39 tables are kept.
+    If there are at most 5,000 congruent tables of integers, all are tried, in random order. Otherwise tables are drawn by
+    hit-and-run in four chains, ``draws`` in each, and rounded to the last digit. All are equally likely a priori, and
+    contributions are uniformly random shares of their cells.
+
+    A table is weighted by the probability that it leads to the publication. If the method draws from an unknown secret, this
+    is, in order of preference,
+
+    1. the formula for this method;
+    2. the probability that the published value of the sensitive cell is drawn, times the share of such draws with which a run
+       leads to the publication;
+    3. the share of runs with fresh secrets that lead approximately to the publication.
+
+    Tables are tried until enough are kept, until the ``budget`` is used up, or until it is clear that it will be used up before
+    39 tables are kept.
     """
     if draws < 10 or not 0 < share < 1:
         raise InputError("At least 10 draws are needed, and a share between 0 and 1.")
@@ -139,7 +146,7 @@ def replay(
 def _candidates(
     public: Public, intervals: ExactIntervals, draws: int, seed: int, budget: Budget, progress: Progress
 ) -> tuple[FloatArray, float, bool]:
-    """Unknown cells of congruent tables, one row per table; independent tables per row; whether these are all tables."""
+    """The unknown cells of congruent tables, one row each; to how many independent tables a row is equal; whether these are all."""
     lattice = Lattice.of(public, intervals)
     enumerated = None if lattice is None else lattice.tables(MAX_ENUMERATED_TABLES)
     if enumerated is not None:
@@ -252,11 +259,9 @@ def _weigh(
             all_tables = enumerated and seen == len(tables)
             weight = sums[0, :seen] / np.maximum(tries[:seen], 1)
             independent = _independent(weight, sums[1, :seen], independence, all_tables)
-        forecast = 1 < number <= TABLES_BEFORE_FORECAST
+        hopeless = 1 < number <= TABLES_BEFORE_FORECAST and _is_hopeless(independent, number, trials, budget, started)
         try:
-            if budget.over or independent >= MAX_INDEPENDENT_DRAWS:
-                raise OutOfTime
-            if forecast and _is_hopeless(independent, number, trials, budget, started):
+            if budget.over or hopeless or independent >= MAX_INDEPENDENT_DRAWS:
                 raise OutOfTime
             sums[:, k] += trial.probability(tables[k])
         except OutOfTime:
@@ -278,19 +283,20 @@ def _independent(weight: FloatArray, hits: FloatArray, independence: float, all_
 
 
 def _equivalent_tables(weight: FloatArray) -> float:
-    """The number of equally likely tables with the same variance of a mean: (Σ w)² / Σ w²."""
+    """Kish's effective sample size, the number of equally weighted tables whose mean varies as much: (Σ w)² / Σ w²."""
     share = weight / max(weight.max(initial=0.0), 1e-300)  # squares of probabilities of large tables would underflow
     return float(share.sum() ** 2 / max((share**2).sum(), 1e-300))
 
 
 def _is_hopeless(independent: float, tried: int, trials: int, budget: Budget, started: float) -> bool:
-    """Whether the budget will be used up before enough tables are kept or all are tried, by the time taken after the first."""
+    """Whether at the speed so far the budget will be used up before enough tables are kept or all are tried."""
     if budget.seconds is None:
         return False
-    seconds_each = (budget.spent - started) / (tried - 1)
-    # How many of the first tables are kept is chance; until the forecast all further ones are assumed to be kept.
-    forecast = tried == TABLES_BEFORE_FORECAST
-    needed = MIN_INDEPENDENT_DRAWS * tried / (independent + 1) if forecast else MIN_INDEPENDENT_DRAWS - tried
+    seconds_each = (budget.spent - started) / (tried - 1)  # the first table, which takes longer, does not count
+    if tried == TABLES_BEFORE_FORECAST:
+        needed = MIN_INDEPENDENT_DRAWS * tried / (independent + 1)
+    else:  # which of the first tables are kept is chance, so all further ones are assumed to be kept
+        needed = MIN_INDEPENDENT_DRAWS - tried
     return min(needed, trials) * seconds_each > budget.seconds - started
 
 
@@ -303,9 +309,9 @@ def _contradicts_statuses(public: Public, problem: Problem) -> bool:
 
 
 def _matches_approximately(public: Public, found: Protection) -> bool:
-    """Whether the same cells are suppressed or published as intervals, and ends of sensitive cells differ by 15 % at most.
+    """Whether the same cells are suppressed or have intervals; their ends may differ in sensitive cells by 15 % of the width.
 
-    No draw leads to exactly the same numbers again: this is approximate Bayesian computation with these summary statistics.
+    No two draws lead to exactly the same numbers, so similar ones count: this is approximate Bayesian computation.
     """
     ends = ((public.published_lower, found.lower), (public.published_upper, found.upper))
     if np.any(np.isnan(public.published) != np.isnan(found.published)):

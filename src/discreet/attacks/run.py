@@ -149,14 +149,14 @@ COUNTED_COLUMNS = ("exact", "sensitive", "near", "compromised", "wrong", "narrow
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabReport:
+class AttackReport:
     """The scores of all attacks that were run, and the reasons why others were not. Confidential."""
 
     scores: tuple[Score, ...]
     skipped: Mapping[str, str]  # the reason for each attack that was not run
 
     def __repr__(self) -> str:
-        return f"LabReport({len(self.scores)} attacks, {len(self.compromised):,} sensitive cells compromised)"
+        return f"AttackReport({len(self.scores)} attacks, {len(self.compromised):,} sensitive cells compromised)"
 
     def __getitem__(self, attack: str) -> Score:
         for one in self.scores:
@@ -210,7 +210,7 @@ def run(
     counts: bool | None = None,
     seconds: float | None = None,
     progress: Progress | None = None,
-) -> LabReport:
+) -> AttackReport:
     """Run attacks, by default all that apply, on the public view of a protection, and score them against the truth.
 
     ``counts``: numbers of respondents are published; by default if the table has them and they are not its values. ``seconds``
@@ -244,7 +244,7 @@ def run(
             skipped[name] = found.reason_without_claims or ATTACKS[name].reason_without_claims
             continue
         scores.append(score(found, truth))
-    return LabReport(tuple(scores), skipped)
+    return AttackReport(tuple(scores), skipped)
 
 
 def _within_budget(knows: Knowledge, budget: Budget) -> Knowledge:

@@ -69,9 +69,10 @@ class Audit:
     required: FloatArray  # (3, entries): lower, upper and sliding level against the attacker
     safe: BoolArray
     exact: bool  # bounds are those of the audit interval; otherwise they lie within it, as far as the verdict needs
-    evidence: tuple[Evidence, ...] | None = None  # with certify: one per attacker, then one for ``others``
-    others: IntArray = field(default_factory=lambda: NO_CELLS)  # suppressed cells that need no protection
-    computable: IntArray = field(default_factory=lambda: NO_CELLS)  # those among the others that are exactly computable
+    evidence: tuple[Evidence, ...] | None = None  # with certify: one per attacker, then one for ``other_suppressed``
+    # Suppressed cells that have no levels, but must not be exactly computable; and those of them that are.
+    other_suppressed: IntArray = field(default_factory=lambda: NO_CELLS)
+    computable: IntArray = field(default_factory=lambda: NO_CELLS)
     linear: Audit | None = None  # if readers know that cells are integers: the audit without that knowledge
 
     def __repr__(self) -> str:
@@ -85,7 +86,7 @@ class Audit:
             "audited cells": f"{len(np.unique(self.cell)):,}",
             "exposed cells": f"{len(self._exposed):,}",
             "attackers": f"{len(self.attackers):,}",
-            "intervals": "exact" if self.exact else "as far as the verdict needs",
+            "intervals": "exact" if self.exact else "inner bounds, which the verdict needs",
         }
         return card("Audit", facts, "Confidential: intervals are not shown.")
 
@@ -192,7 +193,7 @@ def linear_audit(
         safe=np.concatenate([result.safe for result in results]),
         exact=intervals,
         evidence=tuple(result.evidence for result in (*results, of_others)) if auditor.certify else None,
-        others=others,
+        other_suppressed=others,
         computable=others[~of_others.safe],
     )
 
@@ -313,7 +314,7 @@ class _Auditor:
             )
 
     def _search(self, searched: list[Component]) -> list[ComponentFindings]:
-        """Survey every component, then settle the targets that are left in chunks of equal size."""
+        """Survey every component; then settle the targets that the surveys left open, in chunks of equal size."""
         surveyed, left = [], []
         protection = self.protection
         # Whether most cells are suppressed or published exactly, not as intervals.
@@ -379,7 +380,7 @@ def _suffices(task: _Task, reach: FloatArray) -> BoolArray:
 
 
 def _is_undecided(task: _Task, reach: FloatArray, limit: FloatArray) -> BoolArray:
-    """The targets whose verdict, or interval if required, depends on how far between reach and limit they can deviate."""
+    """The targets whose verdict, or whose interval if it is wanted, reach and limit do not determine: they are too far apart."""
     least, most = reach * (1 - tolerances.EXACT_DECISION_MARGIN), limit * (1 + tolerances.EXACT_DECISION_MARGIN)
     undecided = _suffices(task, least) != _suffices(task, most)
     if task.intervals:
@@ -424,7 +425,7 @@ def _numbers(problem: Problem, cells: Sequence[int] | NDArray[np.integer]) -> In
 
 
 def _merge(found: ComponentFindings, settled: ComponentFindings, columns: IntArray, surveyed: int) -> None:
-    """Add the findings about settled columns; of their tables the first ``surveyed`` are in ``found`` already."""
+    """Add what was settled about these columns. It refers to the ``surveyed`` tables of the survey, then to its own."""
     found.reach[:, columns] = settled.reach[:, columns]
     found.limit[:, columns] = settled.limit[:, columns]
     shown = settled.shown[:, columns]

@@ -78,14 +78,14 @@ def certificate(
     if tuple(attacker.digest for attacker in audited) != checked.knowledge:
         raise InputError("The audit is about other attackers. Certify it with those it was made against.")
     progress = progress or Silent()
-    progress.stage("certify", len(checked.cell) + len(checked.others))
+    progress.stage("certify", len(checked.cell) + len(checked.other_suppressed))
     proofs, done = [], 0
     for k, attacker in enumerate(audited):
         cells, evidence = checked.cell[checked.attacker == k], checked.evidence[k]
         exact = np.full(len(cells), checked.exact)
         if k == 0:  # also the other suppressed cells, which need only not be exactly computable
-            cells, evidence = np.concatenate([cells, checked.others]), evidence.joined(checked.evidence[-1])
-            exact = np.concatenate([exact, np.zeros(len(checked.others), dtype=bool)])
+            cells, evidence = np.concatenate([cells, checked.other_suppressed]), evidence.joined(checked.evidence[-1])
+            exact = np.concatenate([exact, np.zeros(len(checked.other_suppressed), dtype=bool)])
         proofs.append(_Prover(problem, protection, attacker, evidence, cells, exact).prove(progress, done))
         done += len(cells)
     found, wrong = statement(problem, protection, audited, proofs)

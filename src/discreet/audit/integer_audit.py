@@ -57,7 +57,7 @@ def audit(
 
 def readers_know_integers(problem: Problem) -> bool:
     """Whether readers know that all cells are integers, and some cell must not be exactly computable."""
-    return problem.is_integer and bool(problem.least.any())
+    return problem.is_integer and bool(problem.least_width.any())
 
 
 def narrowed(
@@ -106,7 +106,7 @@ def narrowed(
 
 def _computable(checked: Audit, protection: Protection, outsider: Attacker) -> IntArray:
     """The other suppressed cells that are exactly computable by a reader who knows that cells are integers."""
-    cells = np.setdiff1d(checked.others, checked.computable)
+    cells = np.setdiff1d(checked.other_suppressed, checked.computable)
     required = required_levels(checked.problem, protection, outsider)[:, cells]
     linear = np.stack([np.zeros(len(cells)), required[2]])  # proven by the linear audit
     down, up = _integer_deviations(checked.problem, protection, outsider, cells, linear, required, lambda: None)

@@ -10,7 +10,7 @@ import click
 import numpy as np
 from rich.table import Table as Grid
 
-from discreet.attacks import ATTACKS, Knowledge, LabReport, Public, Recipe, run
+from discreet.attacks import ATTACKS, AttackReport, Knowledge, Public, Recipe, run
 from discreet.attacks.limitations import limitations
 from discreet.audit import Audit, Exposure, audit, exposure
 from discreet.cli.common import (
@@ -64,7 +64,7 @@ def _chosen_attacks(attacks: tuple[str, ...], everything: bool, options: Mapping
 
 def run_quick_attacks(
     protection: Protection, method: str | None, accept_symmetric: bool, spent: float, progress: Progress
-) -> LabReport:
+) -> AttackReport:
     """Run the quick attacks before a release is written. Raises NotSafeError if a sensitive cell is compromised."""
     recipe = None if method is None else Recipe.of(protection, method)
     names, seconds = quick_attacks(accept_symmetric), quick_seconds(spent)
@@ -76,7 +76,7 @@ def run_quick_attacks(
     return report
 
 
-def _show_lab(report: LabReport) -> None:
+def _show_report(report: AttackReport) -> None:
     """Print the results of attacks: counts and labels, no values and no parameters of rules."""
     grid = Grid("attack", box=None, pad_edge=False)
     for title in ("cells", "exactly", "sensitive", "near", "compromised", "wrong"):
@@ -94,7 +94,7 @@ def _show_lab(report: LabReport) -> None:
         console.print(f"  and {len(report.compromised) - MAX_COMPROMISED_LISTED:,} more")
 
 
-def _write_details(report: LabReport, stated: Mapping[str, object], path: Path) -> None:
+def _write_details(report: AttackReport, stated: Mapping[str, object], path: Path) -> None:
     """Write the results per cell; as JSON also the conditions and the summary, with the inferred parameters of rules."""
     if path.suffix.lower() == ".csv":
         report.details().to_csv(path, index=False)
@@ -170,7 +170,7 @@ def attack_command(
     _show_intervals(checked, found, exposed)
     _show_exposure(exposed)
     if names:
-        _show_lab(report)
+        _show_report(report)
     show_conditions(found, in_force, None, limitations(report) if names else [ONLY_INTERVALS])
     return 0 if all_passed(checked, report) else 1
 

@@ -92,10 +92,10 @@ def _summary(result: Result) -> None:
     elif respondents is not None and not respondents.passed:
         exposed = len(respondents.respondents)
         console.print(f"[bold red]Not published[/]: {exposed:,} respondents are exposed; see audit.json.")
-    elif result.lab is not None:
-        compromised = len(result.lab.compromised)
+    elif result.attacks is not None:
+        compromised = len(result.attacks.compromised)
         console.print(
             f"[bold red]Not published[/]: attacks compromise {compromised:,} sensitive cells; see report.html."
         )
-    show_conditions(result.protection, result.level, respondents, limitations(result.lab))
+    show_conditions(result.protection, result.level, respondents, limitations(result.attacks))
     show_written([Path(os.path.relpath(file)) for file in result.files], is_public)

@@ -1,8 +1,8 @@
 """Aggregation of records to the cells of all levels of the hierarchies.
 
-A respondent in a single leaf cell makes the same contribution to every total above it. For these respondents, usually most, leaf
+Most respondents are in a single base cell, and make the same contribution to it and to every total above it. For them, base
 cells are summarized by sums, a count and the largest contributions, and only these summaries are aggregated to higher levels.
-Respondents in several leaf cells are aggregated separately for each level.
+Respondents in several base cells are aggregated separately for each level.
 
 Contributions are added as decimals, not as floats: sums then do not depend on the order of records in a parallel engine, and
 contributions that cancel or tie do so exactly. Records are processed by a database engine (``aggregate_engine``) or, if there
@@ -30,7 +30,7 @@ from discreet.errors import HierarchyError, InputError, some
 
 @dataclass(frozen=True, repr=False)
 class Ancestry:
-    """For the leaves of a hierarchy that occur in the records, all pairs of a leaf and itself or an ancestor."""
+    """The leaves of a hierarchy that occur in the records, each paired with itself and with all its ancestors."""
 
     leaves: pd.DataFrame  # the leaves as text and as index
     above: pd.DataFrame  # all pairs
@@ -80,7 +80,7 @@ class AggregationPlan:
     top: int
     count_zeros: bool
     signed: bool  # some contributions are negative
-    contributions: bool  # contributions to leaf cells are kept
+    contributions: bool  # contributions to base cells are kept
     weights: Weights
     dropped: int  # records left out because their codes are not in a hierarchy
 
@@ -94,8 +94,8 @@ class AggregationPlan:
         return ["v", *(f"e{i}" for i in range(len(self.columns.extra)))]
 
     @property
-    def net(self) -> list[str]:
-        """The columns that are summed per respondent and cell at levels above the leaves."""
+    def respondent_sums(self) -> list[str]:
+        """The columns that are summed for each respondent and cell at levels above base cells."""
         return ["x", "v"] if self.signed else ["x"]
 
 
@@ -108,22 +108,22 @@ class CellSummary(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class MultiCellSummary:
-    """The respondents in several leaf cells."""
+    """The respondents in several base cells."""
 
-    sums: pd.DataFrame  # of their contributions to leaf cells
+    sums: pd.DataFrame  # of their contributions to base cells
     levels: list[CellSummary]  # counts and largest contributions of cells of all levels
-    contributions: pd.DataFrame | None  # to leaf cells, if these are kept
+    contributions: pd.DataFrame | None  # to base cells, if these are kept
 
 
 class Respondents(Protocol):
     """The records whose respondents are named."""
 
     def single_cell(self) -> CellSummary:
-        """Leaf cells, by the respondents in a single leaf cell."""
+        """Base cells, by the respondents in a single base cell."""
         ...
 
     def multi_cell(self) -> MultiCellSummary:
-        """Cells of all levels, by the respondents in several leaf cells."""
+        """Cells of all levels, by the respondents in several base cells."""
         ...
 
     def names(self, ids: pd.Series) -> pd.DataFrame:
@@ -139,11 +139,11 @@ class Records(Protocol):
         ...
 
     def counted_once(self) -> tuple[Records, int, int]:
-        """One row per contributor and cell; the numbers of rows in a further cell, and of rows with different weights."""
+        """One row per contributor and cell; how many rows are of a contributor in a further cell; how many have several weights."""
         ...
 
     def nameless(self) -> CellSummary:
-        """Leaf cells, by the records without the name of a respondent."""
+        """Base cells, by the records without the name of a respondent."""
         ...
 
     def respondents(self) -> AbstractContextManager[Respondents]:
@@ -158,7 +158,7 @@ class CellSums:
     cells: pd.DataFrame  # of all levels, with their sums and counts
     entries: pd.DataFrame  # the largest contributions to these cells
     names: pd.DataFrame  # of the respondents
-    leaves: pd.DataFrame  # contributions to leaf cells: all of respondents in several, and the largest of others
+    leaves: pd.DataFrame  # contributions to base cells: all of respondents in several, and the largest of others
 
 
 def checked_units(records: Records, plan: AggregationPlan) -> Records:
@@ -218,14 +218,14 @@ def add_up(records: Records, plan: AggregationPlan) -> CellSums:
 def _at_all_levels(
     frame: pd.DataFrame, plan: AggregationPlan, combine: Callable[[pd.DataFrame, AggregationPlan], pd.DataFrame]
 ) -> pd.DataFrame:
-    """The rows of leaf cells combined to rows of the cells of all levels, one dimension after the other."""
+    """The rows of base cells combined to rows of the cells of all levels, one dimension after the other."""
     for d in range(len(plan.ancestries)):
         frame = combine(with_ancestors(frame, plan, d), plan)
     return frame
 
 
 def with_ancestors(frame: pd.DataFrame, plan: AggregationPlan, d: int) -> pd.DataFrame:
-    """Each row once for its code in dimension ``d`` and for each ancestor of that."""
+    """The rows, each repeated with every ancestor of its code in dimension ``d`` in place of the code."""
     code = plan.codes[d]
     joined = frame.merge(plan.ancestries[d].above, left_on=code, right_on="leaf").drop(columns=[code, "leaf"])
     return joined.rename(columns={"code": code})

@@ -135,12 +135,12 @@ def _levels(pairs: Expr, plan: AggregationPlan, rows: int) -> Iterator[Expr]:
                 yield from with_ancestors(pairs, d + 1)
                 continue
             lookup = ibis.memtable(ancestors.rename(columns={"leaf": f"c{d}", "code": "above"}))
-            joined = _pairs(pairs.join(lookup, f"c{d}").mutate(**{f"c{d}": _.above}), plan, plan.net)
+            joined = _pairs(pairs.join(lookup, f"c{d}").mutate(**{f"c{d}": _.above}), plan, plan.respondent_sums)
             with _cached(joined) if reused else nullcontext(joined) as above:
                 yield from with_ancestors(above, d + 1)
 
     if rows:
-        yield from with_ancestors(pairs.select(*plan.codes, "id", "w", *plan.net), 0)
+        yield from with_ancestors(pairs.select(*plan.codes, "id", "w", *plan.respondent_sums), 0)
 
 
 def _summary(rows: Expr, plan: AggregationPlan, sums: Sequence[str]) -> CellSummary:

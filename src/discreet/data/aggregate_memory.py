@@ -59,7 +59,7 @@ class MemoryRecords:
 
     @contextmanager
     def respondents(self) -> Iterator[MemoryRespondents]:
-        """The net contribution of each respondent to each leaf cell; respondents are numbered in the order of names."""
+        """The net contribution of each respondent to each base cell; respondents are numbered in the order of names."""
         plan, named = self.plan, self.frame[self.frame.name.notna()]
         each = named.groupby(["name", "held"])
         rows = named.assign(id=each.ngroup())
@@ -92,7 +92,7 @@ class MemoryRecords:
 
 @dataclass(frozen=True, repr=False)
 class MemoryRespondents:
-    """The net contribution of each respondent to each leaf cell, and one row per respondent."""
+    """The net contribution of each respondent to each base cell, and one row per respondent."""
 
     records: MemoryRecords
     pairs: pd.DataFrame
@@ -112,9 +112,9 @@ class MemoryRespondents:
         sums = sums.assign(**{name: records.as_float(sums[name], name) for name in plan.sums})
         levels = []
         if len(pairs):
-            rows = pairs[[*plan.codes, "id", "w", *plan.net]]
+            rows = pairs[[*plan.codes, "id", "w", *plan.respondent_sums]]
             for d in range(len(plan.codes)):
-                rows = _pairs(with_ancestors(rows, plan, d), plan, plan.net)
+                rows = _pairs(with_ancestors(rows, plan, d), plan, plan.respondent_sums)
             levels = [records.summary(rows.assign(requested=False), [])]
         kept = pairs[[*plan.codes, "id"]].assign(x=records.as_float(pairs.x, "x")) if plan.contributions else None
         return MultiCellSummary(sums, levels, kept)

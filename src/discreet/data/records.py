@@ -149,7 +149,9 @@ def _header(path: Path) -> tuple[str, list[str]]:
         raise InputError(f"{path} is empty: its first line must name the columns.")
     found: dict[str, list[str]] = {}
     for sign in DELIMITERS:
-        with suppress(csv.Error):  # a quote ends within a name if this sign is the delimiter
+        with suppress(
+            csv.Error
+        ):  # raised if a closing quote is not followed by this sign, which then is not the delimiter
             found[sign] = next(csv.reader(io.StringIO(start, newline=""), delimiter=sign, strict=True))
     if not found:
         raise InputError(
@@ -163,7 +165,7 @@ def _header(path: Path) -> tuple[str, list[str]]:
 
 
 def _check_lines(path: Path) -> None:
-    """Raise if a line is too long, as DuckDB silently drops a last line that is, or if compressed contents are too large."""
+    """Raise if a line is too long, which DuckDB drops silently if it is the last, or if compressed contents are too large."""
     length = longest = 0  # bytes of the current line so far, and of the longest line
     for block in gunzipped(path) if path.name.lower().endswith(".gz") else _tail(path):
         first, last = block.find(b"\n"), block.rfind(b"\n")
@@ -174,7 +176,7 @@ def _check_lines(path: Path) -> None:
 
 
 def _tail(path: Path) -> Iterator[bytes]:
-    """The end of a file, which contains a last line that is too long. DuckDB refuses other lines that are too long."""
+    """The end of a file. It suffices to find a last line that is too long; DuckDB itself refuses others that are."""
     with path.open("rb") as file:
         file.seek(max(path.stat().st_size - 2 * MAX_LINE_BYTES, 0))
         yield file.read().rstrip(b"\r\n")
@@ -182,7 +184,7 @@ def _tail(path: Path) -> Iterator[bytes]:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Replace error messages of the readers, which quote records, by the place of the error."""
+    """Replace the error messages of readers, which quote confidential records, by messages that only give the place."""
     try:
         yield
     except (OSError, EOFError, UnicodeError, zlib.error, duckdb.Error) as error:
@@ -242,7 +244,7 @@ def _arrow_column(column: Any) -> pa.Array:
 
 
 def as_text(column: Expr) -> Expr:
-    """Codes and names as text. Empty ones are missing; integers stored as floats, because others are missing, read 7, not 7.0."""
+    """Codes and names as text; empty ones are missing. An integer in a column of floats reads 7, not 7.0."""
     if column.type().is_floating():
         missing, integer = column.isnan() | column.isinf(), (column == column.floor()) & (column.abs() < 1e15)
         number = ibis.ifelse(integer, column.floor().cast("int64").cast("string"), column.cast("string"))
@@ -255,12 +257,12 @@ def as_number(column: Expr) -> Expr:
 
 
 def is_marked(column: Expr) -> Expr:
-    """Whether the record is marked: its entry is not missing, zero or false, in any type."""
+    """Whether a record is marked: the column, of any type, holds something other than zero or false."""
     return as_text(column).lower().notin(["0", "0.0", "false"]).fill_null(False)
 
 
 def recoded(source: Expr, recode: Mapping[str, Mapping[str, str]]) -> Expr:
-    """The table with codes replaced as given by column."""
+    """The table with codes replaced; ``recode`` maps old to new codes, column by column."""
     taken = {name.lower() for name in source.columns}
     old, new = (next(n for n in (stem + "_" * i for i in count()) if n not in taken) for stem in ("__code", "__into"))
     for name, into in recode.items():

@@ -52,7 +52,7 @@ def _equal(value: FloatArray, rounded: FloatArray, absolute_tolerance: float) ->
 def unit_of(value: FloatArray) -> tuple[float, int | None]:
     """The unit of the last decimal of the values, and the number of decimals.
 
-    Values with more than six decimals have the unit 1e-7 × their median size, rounded to a power of ten, and None.
+    If values have more than six decimals, the unit is the power of ten nearest to 1e-7 × their median size, the number None.
     """
     digits = digits_of(value)
     if digits is not None:
@@ -65,10 +65,10 @@ def unit_of(value: FloatArray) -> tuple[float, int | None]:
 class Table:
     """One entry per cell in each column, with ``relations @ value == rhs``. Confidential: its repr shows the shape only.
 
-    Cells that are not stored are published zeros if the table is ``complete``. ``top[i]`` holds the largest contributions to
-    cell ``i`` in absolute value, largest first, padded with zeros; ``top_contributor[i]`` their contributors, as indices into
-    ``contributors`` (−1: none, or not named). ``magnitude`` is the sum of absolute contributions; it differs from ``value`` if
-    some are negative.
+    In a ``complete`` table, cells that are not stored are zeros, and published. ``top[i]`` holds the contributions to cell ``i``
+    with the largest absolute values, largest first, padded with zeros; ``top_contributor[i]`` their contributors, as indices into
+    ``contributors`` (−1: no contributor, or one without a name). ``magnitude`` is the sum of the absolute values of all
+    contributions; it differs from ``value`` if some are negative.
     """
 
     dimensions: Mapping[str, Hierarchy]
@@ -86,9 +86,9 @@ class Table:
     names: tuple[str, ...] | None = None  # cell ids of tables without dimensions
     rhs: FloatArray = field(default=None)  # type: ignore[arg-type]  # filled in below
     is_count: bool = False  # the response counts contributors
-    complete: bool = True  # cells that are not stored are zeros; linked tables also leave out cells not tabulated
+    complete: bool = True  # whether all cells that are not stored are zeros; in linked tables some may not be tabulated
     contributions: Contributions | None = None  # to the base cells
-    behind: BoolArray | None = None  # cells behind linked tables: the last cells; in relations, never published
+    behind: BoolArray | None = None  # cells behind linked tables: in relations but never published; they come last
     behind_drawn: bool = False  # cells behind hold the values of a congruent table, not the true ones
     behind_left_out: bool = False  # cells behind are left out by decision: readers who use them may infer more
     weighted_count: FloatArray | None = None  # sum of the sampling weights of the contributors
@@ -100,7 +100,7 @@ class Table:
         put = object.__setattr__
         n = np.size(self.value)
         put(self, "codes", read_only(_codes(self.dimensions, self.codes, n)))
-        # Each cell once per relation, and sorted: SciPy sorts terms as a side effect, and the digest must not depend on that.
+        # The digest needs one order of terms: each cell once per relation, sorted. SciPy sorts them at any time, unasked.
         relations = sparse.csr_array(self.relations, dtype=np.float64, copy=True)
         relations.sum_duplicates()
         relations.eliminate_zeros()
@@ -140,7 +140,7 @@ class Table:
                 )
 
     def _check_relations(self) -> None:
-        """Refuse coefficients of very different size in a relation: results of solvers are not reliable with them."""
+        """Refuse relations whose coefficients differ too much in size for solvers to be reliable."""
         weight = np.nan_to_num(np.abs(self.relations.data))  # NaN becomes zero, which is refused
         row = np.repeat(np.arange(self.relations.shape[0]), np.diff(self.relations.indptr))
         largest, smallest = np.zeros(self.relations.shape[0]), np.full(self.relations.shape[0], np.inf)
@@ -178,7 +178,7 @@ class Table:
 
     @classmethod
     def from_cells(cls, dimensions: Mapping[str, Hierarchy], codes: NDArray[Any], value: Any, **columns: Any) -> Table:
-        """The table with the relations of its hierarchies; every total of a stored cell must be stored too."""
+        """A table with the relations that follow from its hierarchies; all totals above a stored cell must be stored, too."""
         codes = _codes(dimensions, codes, np.size(value))
         relations, missing = additive(list(dimensions.values()), codes)
         if missing:
@@ -214,7 +214,7 @@ class Table:
 
     @cached_property
     def n_listed(self) -> int:
-        """Number of cells without cells behind: those listed in a release."""
+        """Number of cells that a release may list: all except cells behind."""
         return len(self) if self.behind is None else int((~self.behind).sum())
 
     @cached_property
@@ -224,7 +224,7 @@ class Table:
 
     @property
     def n_empty(self) -> int:
-        """Number of cells of the cross-classification that are not stored because they are empty."""
+        """Number of cells of the full cross-classification that are not stored, because they are empty."""
         return self.n_combinations - len(self) if self.complete else 0
 
     def label(self, i: int) -> str:
@@ -261,14 +261,14 @@ class Table:
     def respondents(self) -> Contributions:
         """The contributions of respondents to base cells.
 
-        A table that was not tabulated with its contributions has the largest of each cell only. Smaller contributions are then
-        missing, though a holding in several cells could use them.
+        Unless they were tabulated, only the largest ones of each cell are known. Smaller contributions are then missing, which a
+        holding with contributions to several cells could use.
         """
         return self._respondents
 
     @property
     def knows_respondents(self) -> bool:
-        """Whether :meth:`respondents` is complete: contributions were tabulated, or the largest ones are all there are."""
+        """Whether :meth:`respondents` is complete: contributions were tabulated, or cells have no more than the largest ones."""
         if self.contributions is not None or self.top is None or self.count is None:
             return self.contributions is not None
         return bool(np.all(self.count[self.is_base] <= self.top.shape[1]))

@@ -49,7 +49,7 @@ def tabulate(
     recode: Mapping[str, Mapping[str, str]] | None = None,
     reading: Reading = DEFAULT_READING,
 ) -> Table:
-    """The table of microdata: for every cell and total the sum, the number of contributors and the largest contributions.
+    """The table of records: for each cell, totals included, the sum, the number of contributors and the largest contributions.
 
     ``data`` is a CSV or Parquet file, a pandas or polars data frame, a pyarrow table, or an Ibis table, which is processed by
     its own backend. ``by`` names the columns to classify by, each with a ``Hierarchy``, or ``None`` for a flat one over the
@@ -59,11 +59,10 @@ def tabulate(
     record with neither is a contributor without a name. Without ``response`` the table counts contributors, or records if
     there is no ``contributor`` column.
 
-    Values and ``extra`` sums are weighted. A contribution is the sum of all records of a contributor in a cell; the ``top``
-    largest are stored. Contributions are weighted if ``weights`` are ``"known"``, as a reader can divide by a known weight, and
-    as reported if weights are ``"secret"``. ``request`` marks contributors who requested protection; one marked record suffices.
-    With ``count_zeros=False`` contributors whose contribution to a cell is zero are excluded from its number of contributors
-    and from its largest contributions.
+    Values and ``extra`` sums are weighted. The contribution of a contributor to a cell is the sum of its records there. The
+    ``top`` largest contributions to each cell are stored: weighted if ``weights`` are ``"known"``, because a reader can divide
+    by a known weight, and as reported if they are ``"secret"``. A contributor has requested protection if the column ``request``
+    marks one of its records. With ``count_zeros=False`` contributions of zero are neither counted nor stored.
 
     Codes that are not in their hierarchy raise an error; with ``unknown="drop"`` their records are left out.
 
@@ -218,7 +217,7 @@ def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, local: b
         number, largest = (as_number(source[name]), sizes[name]) if name else (ibis.literal(1.0), 1.0)
         if weight:
             number, largest = number * as_number(source[weight]), largest * sizes[weight]
-        # Nine decimal places, or fifteen significant digits of the largest number, as far as the digits of the sum allow.
+        # Nine decimal places, or more if the largest number needs them for fifteen digits; but only what the sum leaves.
         ahead = math.ceil(math.log10(largest)) if largest else 0
         sum_digits = max(ahead + math.ceil(math.log10(records)), 0)
         available = DECIMAL_DIGITS - 1 - sum_digits

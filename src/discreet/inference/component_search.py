@@ -87,10 +87,10 @@ def open_targets(component: Component, found: ComponentFindings) -> IntArray:
 def settle(
     component: Component, found: ComponentFindings, chosen: IntArray, nearest_first: bool = False
 ) -> ComponentFindings:
-    """Settle the chosen targets one by one; ``tables`` of the result are only those that ``found`` does not contain.
+    """Settle the chosen targets one by one; the result contains only the ``tables`` that are not in ``found``.
 
-    With ``nearest_first`` the tables nearest to the true one are tried before vertices, otherwise after vertices that take many
-    steps or cannot be proven.
+    Vertices of a program are tried first, and if one takes many steps or cannot be proven, the tables nearest to the true one.
+    With ``nearest_first`` these are tried first.
     """
     c = component
     of_chosen = replace(c, targets=c.targets[chosen], level=c.level[:, chosen], sliding=c.sliding[chosen])
@@ -172,8 +172,10 @@ class _ComponentSearch:
     # -- many targets in one program ---------------------------------------------------------------------------
 
     def maximize_together(self) -> None:
-        """Maximize the sum of all open targets up, then down, as long as that is faster than one program per target."""
-        worthwhile = 15 if self.component.intervals else 3  # targets that a program for many must settle
+        """Maximize the sum of the deviations of all open targets, up and down in turn, as long as a program settles several."""
+        worthwhile = (
+            15 if self.component.intervals else 3
+        )  # targets that a program must settle to be faster than one for each
         sides = {UP, DOWN}
         tables = None
         while sides:
@@ -189,6 +191,7 @@ class _ComponentSearch:
                     return
                 columns, goal = self._goals(before, side)
                 finite = np.isfinite(goal)
+                # Each deviation counts as a share of its goal; without a goal, of a thousand times the largest one.
                 weight = self.unit / np.where(finite, goal, 1e3 * max(self.unit, goal[finite].max(initial=0.0)))
                 candidates = tables.maximize_sum(columns, SIGN[side], goal, weight, SIMPLEX_STEPS_PER_ROUND)
                 for candidate in candidates:
@@ -201,7 +204,7 @@ class _ComponentSearch:
                     sides.discard(side)
 
     def _goals(self, is_open: BoolArray, side: int) -> tuple[IntArray, FloatArray]:
-        """The columns of open targets, and how far each should deviate: for a verdict no farther than required."""
+        """The columns of the open targets on one side, and how far each should deviate: for a verdict only as far as required."""
         c = self.component
         columns, at = np.unique(c.targets[is_open[side]], return_inverse=True)
         goal = self.limit[side, columns]
@@ -216,7 +219,7 @@ class _ComponentSearch:
     # -- one target per program --------------------------------------------------------------------------------
 
     def maximize_one_by_one(self) -> None:
-        """Settle targets one by one, the largest requirement first: its deviation often settles other targets, too."""
+        """Settle targets one by one, those with the largest levels first: their deviations often settle others, too."""
         tables = self._program()
         if not tables.grid.is_integral:
             return
@@ -229,6 +232,7 @@ class _ComponentSearch:
                     self._settle(tables, k, int(column), side, float(goal))
 
     def _settle(self, tables: CongruentTables, k: int, column: int, side: int, goal: float) -> None:
+        """Settle target ``k`` on one side, by other programs in turn as long as it is open; maybe none succeeds."""
         c = self.component
         if self.vertices_are_hard:
             self._credit_nearest(tables, k, column, side, goal)

@@ -56,13 +56,13 @@ def cells_to_protect(problem: Problem, protection: Protection, attacker: Attacke
     """
     found = problem.protected(attacker, withheld(protection))
     if attacker.levels is None:
-        found |= fully_suppressed(protection) & (problem.status == Status.SUPPRESSED) & (problem.least > 0)
+        found |= fully_suppressed(protection) & (problem.status == Status.SUPPRESSED) & (problem.least_width > 0)
     return np.flatnonzero(found)
 
 
 def other_suppressed_cells(problem: Problem, protection: Protection, attacker: Attacker) -> IntArray:
     """Suppressed cells that need no protection from an attacker: they have no levels, but must not be exactly computable."""
-    if attacker.levels is not None or not problem.least.any():
+    if attacker.levels is not None or not problem.least_width.any():
         return np.zeros(0, dtype=np.int64)
     found = fully_suppressed(protection)
     found[cells_to_protect(problem, protection, attacker)] = False
@@ -79,7 +79,7 @@ def required_levels(problem: Problem, protection: Protection, attacker: Attacker
     lower, upper, sliding = np.where(without_level, 0.0, problem.levels(attacker))
     lower = np.minimum(lower, np.maximum(problem.table.value - release_floor(protection), 0.0))
     never_exact = (problem.status == Status.PRIMARY) | fully_suppressed(protection)
-    return problem.with_least(np.stack([lower, upper, sliding]), attacker, never_exact)
+    return problem.with_least_width(np.stack([lower, upper, sliding]), attacker, never_exact)
 
 
 def release_floor(protection: Protection) -> FloatArray:

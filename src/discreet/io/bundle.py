@@ -65,10 +65,10 @@ def read_problem(path: str | Path) -> Problem:
             rules=tuple(meta["rules"]),
             boundary=str(meta.get("boundary", "strict")),
             others=others,
-            least=least,  # filled in where older bundles have none
-            smallest=smallest,
+            least_width=least,  # filled in where older bundles have none
+            smallest_value=smallest,
             overrides=tuple(Override(**one | {"rules": tuple(one["rules"])}) for one in decided),
-            withheld=tuple(map(str, meta.get("withheld", ()))),
+            must_suppress=tuple(map(str, meta.get("withheld", ()))),
             waived=int(meta.get("waived", 0)),
             unrecorded=bool(meta.get("unrecorded", False)),
         )
@@ -117,7 +117,8 @@ def write_table(table: Table, path: str | Path, problem: Problem | None = None) 
             "behind_left_out": table.behind_left_out,
         }
     if problem is not None:
-        cells |= {f"problem:{name}": getattr(problem, name) for name in (*_LEVELS, "least", "smallest")}
+        cells |= {f"problem:{name}": getattr(problem, name) for name in _LEVELS}
+        cells |= {"problem:least": problem.least_width, "problem:smallest": problem.smallest_value}
         meta |= {
             "rules": list(problem.rules),
             "boundary": problem.boundary,
@@ -128,8 +129,8 @@ def write_table(table: Table, path: str | Path, problem: Problem | None = None) 
             known = (attacker.lower, attacker.upper, *(() if attacker.levels is None else attacker.levels))
             names = _columns(attacker.levels is not None)
             cells |= {f"attacker:{k}:{name}": column for name, column in zip(names, known, strict=True)}
-        if problem.withheld:
-            meta["withheld"] = list(problem.withheld)
+        if problem.must_suppress:
+            meta["withheld"] = list(problem.must_suppress)
         if problem.overrides:
             meta["overrides"] = [asdict(one) for one in problem.overrides]
             meta["discreet"] = DECISIONS_VERSION

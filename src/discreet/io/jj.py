@@ -74,7 +74,7 @@ def read_problem(path: str | Path) -> Problem:
         prior_lower=np.where(low <= -NO_BOUND, -np.inf, low),
         prior_upper=np.where(high >= NO_BOUND, np.inf, high),
         # Cells of status m have no requirements: they may be published elsewhere, or be cells behind linked tables.
-        least=np.where(statuses == Status.SUPPRESSED, 0.0, smallest_width(table)),
+        least_width=np.where(statuses == Status.SUPPRESSED, 0.0, smallest_width(table)),
         unrecorded=True,
     )
 
@@ -94,7 +94,7 @@ def write_problem(problem: Problem, path: str | Path) -> None:
     if problem.positive:  # readers know that suppressed counts are not zero
         known = problem.posed(suppresses=False, lists_zeros=True)
         problem = problem.with_columns(prior_lower=known.prior_lower, lower=known.lower)
-    if decided := [*(one.cell for one in problem.overrides), *problem.withheld]:
+    if decided := [*(one.cell for one in problem.overrides), *problem.must_suppress]:
         raise FormatError(
             f"A JJ file has no place for decisions, and there are decisions on {plural(len(decided), 'sensitive cell')}, e.g. "
             f"{some(decided)}. Write the problem as a .discreet bundle, which keeps them.",

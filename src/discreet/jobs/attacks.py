@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from discreet.attacks import QUICK, Knowledge, LabReport, Recipe
-from discreet.attacks import run as run_lab
+from discreet.attacks import QUICK, AttackReport, Knowledge, Recipe
+from discreet.attacks import run as run_attacks
 from discreet.attacks.recipe import unpublished_input
 from discreet.attacks.run import OUT_OF_TIME
 from discreet.data.table import Table
@@ -41,7 +41,7 @@ def try_attacks(
     spent: float,
     progress: Progress,
     say: Callable[[str], None],
-) -> LabReport | None:
+) -> AttackReport | None:
     """Run the attacks of the job; the quick ones, which are the default, get a share of the time spent so far.
 
     ``pose`` applies the rules of the job to a table; ``resumed``: the method started from the pattern of an earlier run.
@@ -54,7 +54,7 @@ def try_attacks(
     chosen = quick_attacks(job.output.accept_symmetric) if quick else None if names == ["all"] else names
     seconds = quick_seconds(spent) if quick else None
     knows = Knowledge(recipe=_recipe(job, protection, pose, resumed))
-    found = run_lab(protection, chosen, knows=knows, seconds=seconds, progress=progress)
+    found = run_attacks(protection, chosen, knows=knows, seconds=seconds, progress=progress)
     if found.scores:
         compromised = f"{len(found.compromised):,} sensitive cells compromised"
         say(f"tried {plural(len(found.scores), 'attack')}: {'none succeeded' if found.passed else compromised}")

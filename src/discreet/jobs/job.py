@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.assess import assess
-from discreet.attacks import LabReport
+from discreet.attacks import AttackReport
 from discreet.attacks.limitations import limitations, replay_counts
 from discreet.audit import Audit, audit
 from discreet.audit.respondents import RespondentAudit, audit_respondents
@@ -60,17 +60,17 @@ class Result:
     files: tuple[Path, ...]
     level: LevelInForce
     respondents: RespondentAudit | None = None  # at the level of contributions
-    lab: LabReport | None = None  # None if the job runs no attacks
+    attacks: AttackReport | None = None  # None if the job runs no attacks
 
     def __repr__(self) -> str:
         return f"Result({'published' if self.release is not None else 'not published'}, {len(self.files)} files)"
 
     @property
     def passed(self) -> bool:
-        return all_passed(self.audit, self.respondents, self.lab)
+        return all_passed(self.audit, self.respondents, self.attacks)
 
 
-def all_passed(*checks: Audit | RespondentAudit | LabReport | None) -> bool:
+def all_passed(*checks: Audit | RespondentAudit | AttackReport | None) -> bool:
     """Whether all checks passed; None is a check that was not made."""
     return all(check is None or check.passed for check in checks)
 
@@ -95,12 +95,12 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
     with checkpoint or nullcontext():
         protection, checked, respondents = _protect(job, problem, checkpoint, progress, say)
         resumed = checkpoint is not None and checkpoint.start is not None
-        lab = try_attacks(job, protection, partial(make_problem, job), resumed, started.spent, progress, say)
+        attacks = try_attacks(job, protection, partial(make_problem, job), resumed, started.spent, progress, say)
         release = None
-        if all_passed(checked, respondents, lab):
+        if all_passed(checked, respondents, attacks):
             release = publish(problem, protection, checked, respondents, **_release_options(job))
         level = level_of(problem, protection.only_suppresses, job.level)
-        result = _write(job, Result(problem, protection, checked, release, (), level, respondents, lab))
+        result = _write(job, Result(problem, protection, checked, release, (), level, respondents, attacks))
         old = [name for name in job.writes() if job.folder / name not in result.files and (job.folder / name).exists()]
         if old:
             say(f"files of an earlier run that this one does not replace: {some(old)}")
@@ -345,28 +345,29 @@ def protect_report(
     checked: Audit,
     level: LevelInForce,
     respondents: RespondentAudit | None = None,
-    lab: LabReport | None = None,
+    attacks: AttackReport | None = None,
 ) -> dict[str, Any]:
     """The content of ``report.json``."""
-    report = {**protection.report.as_dict(), "safe": all_passed(checked, respondents, lab)}
-    report |= conditions(protection, level, respondents, lab)
-    if lab is not None:
-        report |= {"attacks": [one.finding.attack for one in lab.scores], "compromised": lab.compromised}
-        report |= {"attacks_left_out": dict(lab.skipped), "replay": replay_counts(lab)}
+    report = {**protection.report.as_dict(), "safe": all_passed(checked, respondents, attacks)}
+    report |= conditions(protection, level, respondents, attacks)
+    if attacks is not None:
+        report["attacks"] = [one.finding.attack for one in attacks.scores]
+        report["compromised"] = attacks.compromised
+        report |= {"attacks_left_out": dict(attacks.skipped), "replay": replay_counts(attacks)}
     if respondents is not None:
         report |= {"n_respondents": respondents.targets, "n_exposed_respondents": len(respondents.respondents)}
     return report
 
 
 def conditions(
-    protection: Protection, level: LevelInForce, respondents: RespondentAudit | None, lab: LabReport | None
+    protection: Protection, level: LevelInForce, respondents: RespondentAudit | None, attacks: AttackReport | None
 ) -> dict[str, Any]:
     """The conditions of the verdict and what attacks leave open, which are in all JSON reports."""
     return {
         "n_published_by_decision": published_by_decision(protection),
         "level": level.level,
         "promise": promise(protection, respondents, level),
-        "limits": limitations(lab),
+        "limits": limitations(attacks),
     }
 
 
@@ -375,13 +376,13 @@ def audit_report(
     protection: Protection,
     level: LevelInForce,
     respondents: RespondentAudit | None = None,
-    lab: LabReport | None = None,
+    attacks: AttackReport | None = None,
 ) -> dict[str, Any]:
     """The content of ``audit.json``: verdicts and labels, no values; with an audit of respondents also its report."""
     table = checked.problem.table
     report = {
         "safe": all_passed(checked, respondents),
-        **conditions(protection, level, respondents, lab),
+        **conditions(protection, level, respondents, attacks),
         "attackers": list(checked.attackers),
         "n_cells": len(checked.cell),
         "cells_behind": "left out" if table.behind_left_out else len(table) - table.n_listed,
@@ -464,13 +465,15 @@ def write_together(files: Mapping[Path | None, Callable[[Path], None]], public: 
 def _write(job: Job, result: Result) -> Result:
     """Write the files of a job, without release and shareable report if there is no release; the result with their paths."""
     problem, protection, checked, release = result.problem, result.protection, result.audit, result.release
-    level, respondents, lab = result.level, result.respondents, result.lab
+    level, respondents, attacks = result.level, result.respondents, result.attacks
     settings = {"job": job.path.name, "cost": job.protect.cost, "boundary": job.rules.boundary}
     writers: dict[str, Callable[[Path], None]] = {
         "pattern.csv": lambda draft: write_pattern(protection, draft),
         "intervals.csv": lambda draft: checked.frame().to_csv(draft, index=False),
-        "report.json": lambda draft: write_json(protect_report(protection, checked, level, respondents, lab), draft),
-        "audit.json": lambda draft: write_json(audit_report(checked, protection, level, respondents, lab), draft),
+        "report.json": lambda draft: write_json(
+            protect_report(protection, checked, level, respondents, attacks), draft
+        ),
+        "audit.json": lambda draft: write_json(audit_report(checked, protection, level, respondents, attacks), draft),
         "report.html": lambda draft: write_report(
             draft,
             problem,
@@ -479,7 +482,7 @@ def _write(job: Job, result: Result) -> Result:
             respondents,
             title=job.title,
             settings=settings,
-            lab=lab,
+            attacks=attacks,
             level=job.level,
         ),
     }

@@ -140,7 +140,7 @@ def protect(
     if not traits.suppresses and (start is not None or in_force.covers_respondents):
         raise InputError(f"The method {method.name!r} suppresses no cells: start= and level= are for suppression.")
     if not traits.suppresses and traits.kind != "combined":
-        _refuse_not_withheld(method.name, problem.withheld)
+        _refuse_unless_suppressed(method.name, problem.must_suppress)
     if traits.splits and getattr(method, "at_most", None) is None:
         method = InPieces(method)
     if traits.suppresses:
@@ -155,8 +155,8 @@ def protect(
         posed = problem.posed(suppresses=False, lists_zeros=traits.lists_zeros)
         found = restated(problem, protect_or_explain(method, posed, run))
         published = ~found.suppressed | found.has_interval
-        labels = [label for label in problem.withheld if published[problem.table.index(label)]]
-        _refuse_not_withheld(found.report.method, labels)
+        labels = [label for label in problem.must_suppress if published[problem.table.index(label)]]
+        _refuse_unless_suppressed(found.report.method, labels)
         if not uses_secret(method):
             return found
         return replace(found, report=replace(found.report, secret=run.secret.digits))
@@ -166,7 +166,7 @@ def protect(
     return found
 
 
-def _refuse_not_withheld(method: str, labels: Sequence[str]) -> None:
+def _refuse_unless_suppressed(method: str, labels: Sequence[str]) -> None:
     """Refuse an interval or another value for cells that must be suppressed by decision, if there are any such cells."""
     if labels:
         raise InputError(

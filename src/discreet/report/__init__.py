@@ -8,7 +8,7 @@ from typing import Concatenate, ParamSpec
 
 import numpy as np
 
-from discreet.attacks import LabReport
+from discreet.attacks import AttackReport
 from discreet.attacks.limitations import limitations
 from discreet.audit import Audit
 from discreet.audit.respondents import RespondentAudit
@@ -20,7 +20,7 @@ from discreet.promise import promise, published_by_decision, shareable_promise
 from discreet.protection import Protection
 from discreet.release import SYMBOL, publish
 from discreet.report import view
-from discreet.report.attacks import attacks
+from discreet.report.attacks import attack_rows
 from discreet.report.intervals import MAX_EXPOSED, intervals, published_intervals, tightest
 from discreet.report.protecting_cells import protecting_cells
 from discreet.report.shareable import shareable_content
@@ -41,10 +41,10 @@ def render_report(
     *,
     title: str = REPORT_TITLE,
     settings: Mapping[str, str] = {},
-    lab: LabReport | None = None,
+    attacks: AttackReport | None = None,
     level: Level | None = None,
 ) -> str:
-    """The internal report as HTML, with the ``settings`` of the job and the results of attacks in ``lab``. Confidential.
+    """The internal report as HTML, with the ``settings`` of the job and the results of ``attacks``. Confidential.
 
     ``level`` is the requested level of safety, if any.
     """
@@ -56,13 +56,13 @@ def render_report(
         response=problem.table.response,
         dimensions=list(problem.table.dimensions),
         verdicts=[
-            *view.attacks_verdict(lab),
+            *view.attacks_verdict(attacks),
             view.verdict(problem, protection, audit),
             *view.respondents_verdict(respondents, protection),
         ],
         promise=[
             *promise(protection, respondents, level_of(problem, protection.only_suppresses, level)),
-            *limitations(lab),
+            *limitations(attacks),
         ],
         decisions=problem.overrides,
         tiles=view.tiles(listed),
@@ -74,7 +74,7 @@ def render_report(
         map=view.status_map(listed, audit),
         protecting_cells=protecting_cells(listed, audit.cell[closest].tolist()),
         losses=view.losses(listed),
-        attacks=[] if lab is None else attacks(lab),
+        attacks=[] if attacks is None else attack_rows(attacks),
         settings=settings,
         facts=view.facts(protection, audit),
     )

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from discreet.attacks import ATTACKS, LabReport, Replayed, Score, score
+from discreet.attacks import ATTACKS, AttackReport, Replayed, Score, score
 from discreet.report.words import percent, plural
 
 
-def attacks(lab: LabReport) -> list[dict[str, Any]]:
+def attack_rows(report: AttackReport) -> list[dict[str, Any]]:
     """One row per attack: those that were run, then those that were not."""
     run = [
         _row(one.finding.attack, _outcome(one), withstood=not (one.finding.certain and one.compromised.any()))
-        for one in lab.scores
+        for one in report.scores
     ]
-    return run + [_row(name, f"Not run: {reason}.", withstood=None) for name, reason in lab.skipped.items()]
+    return run + [_row(name, f"Not run: {reason}.", withstood=None) for name, reason in report.skipped.items()]
 
 
 def _row(attack: str, outcome: str, withstood: bool | None) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import discreet
 from discreet.arrays import FloatArray
-from discreet.attacks import LabReport
+from discreet.attacks import AttackReport
 from discreet.audit import Audit
 from discreet.audit.respondents import RespondentAudit
 from discreet.data.hierarchy import Hierarchy
@@ -62,11 +62,11 @@ def verdict(problem: Problem, protection: Protection, audit: Audit) -> tuple[str
     return "safe", headline, sentence
 
 
-def attacks_verdict(lab: LabReport | None) -> list[tuple[str, str, str]]:
+def attacks_verdict(attacks: AttackReport | None) -> list[tuple[str, str, str]]:
     """The verdict if attacks succeeded, which is shown before that of the audit; empty if they did not."""
-    if lab is None or lab.passed:
+    if attacks is None or attacks.passed:
         return []
-    cells = lab.compromised
+    cells = attacks.compromised
     sentence = f"An attack infers {some(cells)}: see the attacks below. Do not publish this table."
     return [("exposed", f"Attacks compromise {words.plural(len(cells), 'sensitive cell')}", sentence)]
 

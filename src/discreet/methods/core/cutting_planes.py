@@ -47,7 +47,7 @@ class Incumbent(Generic[Found]):
         return gap_of(self.cost, self.bound)
 
     @property
-    def proven(self) -> float:
+    def reported_bound(self) -> float:
         """The bound to report: the cost itself if it is proven to be the least."""
         return self.cost if self.gap <= self._exact else self.bound
 
@@ -86,7 +86,7 @@ def cutting_planes(
     budget: Budget,
     goal: str,
 ) -> Found:
-    """Solve the master program and add the cuts that its solution violates, until it violates none: the ``goal`` is reached."""
+    """Solve the master program and add the cuts that its solution violates, until it violates none and is a safe ``goal``."""
     while True:
         found = solve()
         cuts = violated(found)

@@ -17,7 +17,10 @@ NEGLIGIBLE = 1e-9  # multipliers below this are rounding errors
 
 
 class Pulls(NamedTuple):
-    """The weight of each cell's slack in a limit of a deviation: of its slack up if positive, of its slack down if negative."""
+    """The reduced costs of cells in the program of a deviation: weights of their slack in an upper limit of the deviation.
+
+    A positive one is the weight of the cell's slack up, a negative one of its slack down.
+    """
 
     cells: IntArray
     weight: FloatArray
@@ -58,14 +61,14 @@ class ReachProgram:
         solution = self._model.solve()
         if (
             not solution.optimal
-        ):  # zero deviations are always feasible: the basis, left by other bounds, misled the solver
+        ):  # a deviation of zero is always feasible, so the basis, left by other bounds, misled the solver
             self._model.restart()
             solution = self._model.solve()
         return solution
 
 
 class PullsOf:
-    """Makes pulls of multipliers of relations: ``± e − Aᵀ multipliers``, without the rounding errors of the solver."""
+    """Computes pulls from multipliers of relations, ``± e − Aᵀ multipliers``, without the rounding errors of the solver."""
 
     def __init__(self, relations: sparse.csr_array) -> None:
         self._relations = relations

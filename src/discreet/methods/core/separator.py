@@ -28,7 +28,7 @@ MAX_LEVEL_RATIO = 1e3
 
 @dataclass(frozen=True, eq=False)
 class Violation:
-    """A violated requirement: the share of its level that is missing, and per side the pulls that limit the deviation."""
+    """A violated requirement: the share of its level that is missing, and per side the pulls (reduced costs) that prove it."""
 
     requirement: Requirement
     shortfall: float
@@ -85,8 +85,8 @@ class Separator(Generic[Point, AnyCut]):
     ) -> Iterator[Violation]:
         """The requirements that a point misses by more than the share ``min_shortfall`` of the level; raises :class:`OutOfTime`.
 
-        ``partial`` are some cells, and a share for every cell: each of these cells contributes at most its share of a level. This
-        gives sharper cuts.
+        ``partial`` is a list of cells, and a share for every cell of the table. The slack of a listed cell counts only up to its
+        share of the required level, which gives sharper cuts.
         """
         if not requirements:
             return
@@ -126,7 +126,7 @@ class Separator(Generic[Point, AnyCut]):
 
 
 class _Component:
-    """The program of cells that relations connect, in units of a level; ``partial`` cells contribute a share of it at most."""
+    """The program of cells that relations connect, in units of a level; ``partial`` is as in :meth:`Separator.violations`."""
 
     def __init__(
         self, program: ReachProgram, slack: FloatArray, unit: float, partial: tuple[IntArray, FloatArray]
@@ -137,7 +137,7 @@ class _Component:
         program.limit(slack / unit)
 
     def reach(self, requirement: Requirement) -> tuple[float, list[FloatArray]]:
-        """How far a cell can deviate, the sum over the sides of the requirement, and per side the multipliers that prove it."""
+        """How far the cell can deviate, added up over the sides of the requirement; for each side the multipliers that prove it."""
         if not self._unit / MAX_LEVEL_RATIO <= requirement.level <= self._unit * MAX_LEVEL_RATIO:
             self._unit = requirement.level
             self._program.limit(np.minimum(self._slack / self._unit, UNLIMITED_SLACK))

@@ -377,7 +377,7 @@ class Posed:
         levels = np.zeros(n + k + 1)
         levels[-1] = unit
         status = np.append(np.full(k, Status.SUPPRESSED), Status.PRIMARY).astype(np.int8)
-        zero_columns = ("cost", "lower", "upper", "sliding", "least", "smallest")
+        zero_columns = ("cost", "lower", "upper", "sliding", "least_width", "smallest_value")
         return problem.with_columns(
             table=extended_table,
             status=np.append(problem.status, status),

@@ -74,7 +74,7 @@ class ControlledRounding:
         search = RoundingSearch(grid.narrowed(), run if is_last else run.with_time_share(STRICT_SHARE), is_last)
         found = search.search()
         status = search.best.status(search.run.budget, finished=not search.stopped)
-        report = run.report(self.name, status, search.best.proven, solver_name())
+        report = run.report(self.name, status, search.best.reported_bound, solver_name())
         return protection(grid, found, **report, work=search.work, note=self._note(steps, zero_restricted))
 
     def _note(self, steps: int, zero_restricted: bool) -> str:

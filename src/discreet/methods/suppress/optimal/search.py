@@ -74,7 +74,7 @@ class PatternSearch:
         self.grain = grain / self.unit
         self.cost = _with_ties(problem.cost / self.unit, self.free, self.grain, fewest)
         self.ties = float((self.cost - problem.cost / self.unit)[self.free].sum())  # added to costs to break ties
-        self.anyway = float(problem.cost[self.forced].sum()) / self.unit
+        self.forced_cost = float(problem.cost[self.forced].sum()) / self.unit
         self.bridges = Bridges(relations, self.free, self.forced)
         self.solver = solver  # of integer programs
         self.master = PatternMaster(self.cost, self.free, self.forced, self.seed, solver)
@@ -103,7 +103,7 @@ class PatternSearch:
     @property
     def gap(self) -> float:
         """How far the bound is below the cost of the pattern, as a share of the cost of all suppressed cells."""
-        return 0.0 if self.proven else (self.best.cost - self.best.bound) / (self.best.cost + self.anyway)
+        return 0.0 if self.proven else (self.best.cost - self.best.bound) / (self.best.cost + self.forced_cost)
 
     @property
     def proven(self) -> bool:
@@ -114,7 +114,7 @@ class PatternSearch:
         """A lower bound on the cost of all safe patterns, without the amounts added to costs to break ties."""
         if self.proven and self.suppressed is not None:
             return float(self.problem.cost[self.suppressed].sum())
-        return (self._rounded_up(max(self.best.bound - self.ties, 0.0)) + self.anyway) * self.unit
+        return (self._rounded_up(max(self.best.bound - self.ties, 0.0)) + self.forced_cost) * self.unit
 
     def done(self) -> bool:
         found = self.suppressed is not None and self.gap <= self.budget.gap
@@ -162,7 +162,7 @@ class PatternSearch:
         done, note = 0, f"bound {self.bound:,.6g}"
         if self.suppressed is not None:
             done = min(int(100 * (1 - self.gap)), 100)
-            note = f"cost {(self.best.cost + self.anyway) * self.unit:,.6g}, {note}, gap {self.gap:.2%}"
+            note = f"cost {(self.best.cost + self.forced_cost) * self.unit:,.6g}, {note}, gap {self.gap:.2%}"
         self.progress.update(done, note)
 
     # -- the search --------------------------------------------------------------------------------------------
