@@ -146,7 +146,7 @@ def replay(
 def _candidates(
     public: Public, intervals: ExactIntervals, draws: int, seed: int, budget: Budget, progress: Progress
 ) -> tuple[FloatArray, float, bool]:
-    """The unknown cells of congruent tables, one row each; to how many independent tables a row is equal; whether these are all."""
+    """The unknown cells of congruent tables, one row each; how many independent tables a row counts as; whether these are all."""
     lattice = Lattice.of(public, intervals)
     enumerated = None if lattice is None else lattice.tables(MAX_ENUMERATED_TABLES)
     if enumerated is not None:

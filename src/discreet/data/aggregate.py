@@ -139,7 +139,7 @@ class Records(Protocol):
         ...
 
     def counted_once(self) -> tuple[Records, int, int]:
-        """One row per contributor and cell; how many rows are of a contributor in a further cell; how many have several weights."""
+        """One row per contributor and cell; the numbers of rows in a further cell of a contributor, and with several weights."""
         ...
 
     def nameless(self) -> CellSummary:

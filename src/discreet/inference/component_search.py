@@ -173,9 +173,8 @@ class _ComponentSearch:
 
     def maximize_together(self) -> None:
         """Maximize the sum of the deviations of all open targets, up and down in turn, as long as a program settles several."""
-        worthwhile = (
-            15 if self.component.intervals else 3
-        )  # targets that a program must settle to be faster than one for each
+        # A program that settles fewer targets takes longer than a program for each of them.
+        worthwhile = 15 if self.component.intervals else 3
         sides = {UP, DOWN}
         tables = None
         while sides:

@@ -137,7 +137,7 @@ class _Component:
         program.limit(slack / unit)
 
     def reach(self, requirement: Requirement) -> tuple[float, list[FloatArray]]:
-        """How far the cell can deviate, added up over the sides of the requirement; for each side the multipliers that prove it."""
+        """How far the cell can deviate, added up over the sides of the requirement; per side the multipliers that prove it."""
         if not self._unit / MAX_LEVEL_RATIO <= requirement.level <= self._unit * MAX_LEVEL_RATIO:
             self._unit = requirement.level
             self._program.limit(np.minimum(self._slack / self._unit, UNLIMITED_SLACK))
