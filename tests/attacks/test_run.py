@@ -18,7 +18,7 @@ from discreet.cli.main import main
 from discreet.io.pattern import write_pattern
 from discreet.methods.context import Run
 from discreet.protection import publish_intervals
-from discreet.report.attacks import attacks as attacks_in_words
+from discreet.report.attacks import attack_rows
 from discreet.testing import cross_table, pose, random_table, suppressing
 
 SUMMARY = ["attack", "assumes", "certain", "cells", "exact", "sensitive", "near", "compromised", "wrong"]
@@ -86,7 +86,7 @@ def test_cells_about_which_nothing_could_be_said_are_counted():
     table = cross_table("abcd", "wxyz", np.arange(16.0).reshape(4, 4) + 5)
     endless = ("Total × Total", "Total × w", "a × Total", "a × w")
     found = suppressing(pose(table, {}), *endless, "c × y", "c × z", "d × y", "d × z")
-    (row,) = attacks_in_words(attacks.run(found, ["sample"], knows=attacks.Knowledge(draws=50)))
+    (row,) = attack_rows(attacks.run(found, ["sample"], knows=attacks.Knowledge(draws=50)))
     assert "Of 8 cells, none found exactly. No result for 4 of them." in row["outcome"]
 
 

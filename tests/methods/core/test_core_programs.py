@@ -71,9 +71,9 @@ def test_the_incumbent_keeps_the_cheapest_and_knows_how_good_it_is():
     assert (best.solution, best.gap, best.within(budget)) == ("first", 0.4, False)
     assert best.status(budget, finished=True) == "heuristic"
     assert best.offer("cheap", 8.0)
-    assert (best.status(budget), best.proven) == ("within_gap", 6.0)
+    assert (best.status(budget), best.reported_bound) == ("within_gap", 6.0)
     best.raise_bound(9.0)  # never above the cost
-    assert (best.status(budget), best.bound, best.proven) == ("optimal", 8.0, 8.0)
+    assert (best.status(budget), best.bound, best.reported_bound) == ("optimal", 8.0, 8.0)
 
 
 def test_the_status_says_why_a_search_ended():
