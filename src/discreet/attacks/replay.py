@@ -14,14 +14,13 @@ from discreet.attacks.lattice import Lattice
 from discreet.attacks.likelihoods import Drawing, drawing_model, likelihood_of
 from discreet.attacks.public import Public
 from discreet.attacks.recipe import Recipe
-from discreet.attacks.sample import CHAINS, agreement, walks
+from discreet.attacks.sample import CHAINS, SAMPLING_TOO_SLOW, agreement, obstacle_to_sampling, walks
 from discreet.errors import DiscreetError, InputError
 from discreet.problem import Problem, Status
 from discreet.progress import Budget, OutOfTime, Progress, Silent, Timed
 from discreet.protection import Protection
 from discreet.secret import Secret
 
-NOT_SAMPLED = "too many cells are connected, or cells are unbounded, or time is up"
 MIN_INDEPENDENT_DRAWS = 39  # the range of n draws contains the next one with probability (n − 1)/(n + 1): 95 percent
 MAX_INDEPENDENT_DRAWS = 400  # at which trying ends: the standard error of a 2.5 percent tail is 0.8 percentage points
 MAX_ENUMERATED_TABLES = 5_000  # tried one by one; of more tables a sample is tried
@@ -50,6 +49,7 @@ class Replayed(Finding):
     effective: float
     all_tables: bool
     estimated: bool
+    obstacle: str  # why no tables were tried, if none were
 
     @property
     def complete(self) -> bool:
@@ -57,7 +57,7 @@ class Replayed(Finding):
 
     @property
     def reason_without_claims(self) -> str:
-        return f"too few tables for a statement: {self.basis()}" if self.tried else NOT_SAMPLED
+        return f"too few tables for a statement: {self.basis()}" if self.tried else self.obstacle
 
     def baseline(self) -> Finding:
         """The finding of the same attacker without knowledge of the method."""
@@ -107,6 +107,7 @@ def replay(
     intervals = exact(public, progress=progress)
     cells, rng = public.unknown, np.random.default_rng([seed, 2])
     tables, independence, enumerated = _candidates(public, intervals, draws, seed, budget, progress)
+    obstacle = None if len(tables) else obstacle_to_sampling(public, intervals)
     tables = tables[rng.permutation(len(tables))]
     trial = _Trial(public, recipe, budget, rng)
     try:
@@ -140,6 +141,7 @@ def replay(
         effective=effective,
         all_tables=all_tables,
         estimated=trial.estimates,
+        obstacle=obstacle or SAMPLING_TOO_SLOW,
     )
 
 

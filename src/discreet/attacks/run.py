@@ -16,7 +16,7 @@ from discreet.attacks.fit import fit
 from discreet.attacks.percent import bisect_p, bound_p, shrink
 from discreet.attacks.public import Public
 from discreet.attacks.recipe import Recipe
-from discreet.attacks.replay import NOT_SAMPLED, replay
+from discreet.attacks.replay import replay
 from discreet.attacks.sample import sample
 from discreet.attacks.symmetric import recover
 from discreet.errors import InputError, some
@@ -133,7 +133,6 @@ ATTACKS: Mapping[str, Attack] = {
     "sample": Attack(
         "congruent tables drawn at random",
         lambda p, k, g: sample(p, draws=k.draws, seed=k.seed, budget=Budget(k.seconds), progress=g),
-        reason_without_claims=NOT_SAMPLED,
     ),
     "replay": Attack(
         "tables that lead to the same publication, for an attacker who knows the method", _replay, _no_recipe

@@ -22,6 +22,7 @@ MAX_CELLS_PER_COMPONENT = 1_200  # linear algebra on components is dense: 12 MB 
 CHAINS = 4  # enough to notice that one of them has not reached the others
 MAX_R_HAT = 1.05  # split R-hat up to which chains from different starts count as converged
 MIN_EFFECTIVE_DRAWS = 100  # five of them are in each tail outside the 90 percent interval
+SAMPLING_TOO_SLOW = "the time was too short"
 SHAPE_VERTICES = 100  # vertices of the polytope from which its spread is estimated; one linear program each
 
 
@@ -34,6 +35,11 @@ class Posterior(Finding):
     r_hat: FloatArray
     effective: FloatArray
     settled: BoolArray  # the chains have converged, by R-hat and effective draws; otherwise quantiles are no evidence
+    obstacle: str  # why no cell could be sampled, if none could
+
+    @property
+    def reason_without_claims(self) -> str:
+        return self.obstacle
 
     def _extra_columns(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in ("median", "r_hat", "effective", "settled")}
@@ -82,7 +88,20 @@ def sample(
         r_hat=r_hat,
         effective=effective,
         settled=settled,
+        obstacle=obstacle_to_sampling(public, intervals)
+        or (SAMPLING_TOO_SLOW if budget.over else "the draws have not converged"),
     )
+
+
+def obstacle_to_sampling(public: Public, intervals: ExactIntervals) -> str | None:
+    """Why some cells cannot be sampled in any time; None if all can."""
+    unknown = intervals.upper > intervals.lower
+    if not np.isfinite(intervals.upper - intervals.lower)[unknown].all():
+        return "some suppressed cells are unbounded"
+    largest = max((len(members) for members, _ in components(ReducedSystem.of(public).rows, unknown)), default=0)
+    if largest > MAX_CELLS_PER_COMPONENT:
+        return f"{largest:,} suppressed cells are connected, and at most {MAX_CELLS_PER_COMPONENT:,} can be sampled together"
+    return None
 
 
 def walks(
