@@ -83,7 +83,7 @@ def certificate(
     for k, attacker in enumerate(audited):
         cells, evidence = checked.cell[checked.attacker == k], checked.evidence[k]
         exact = np.full(len(cells), checked.exact)
-        if k == 0:  # also the other suppressed cells, which need only not be exactly computable
+        if k == 0:  # the outsider must not be able to compute any other suppressed cell exactly, either
             cells, evidence = np.concatenate([cells, checked.other_suppressed]), evidence.joined(checked.evidence[-1])
             exact = np.concatenate([exact, np.zeros(len(checked.other_suppressed), dtype=bool)])
         proofs.append(_Prover(problem, protection, attacker, evidence, cells, exact).prove(progress, done))
@@ -119,7 +119,7 @@ def _compare(checked: Audit, found: Json) -> None:
         )
     if ends:
         raise CertificateError(
-            f"Exact arithmetic contradicts the intervals of {len(ends)} cells, e.g. {some(ends)}, but no verdict. {_ADVICE}",
+            f"Exact arithmetic contradicts no verdict, but the intervals of {len(ends)} cells, e.g. {some(ends)}. {_ADVICE}",
             ends,
             found,
         )

@@ -17,7 +17,7 @@ from discreet.inference.deviations import StartingVertex
 from discreet.inference.integer_system import Correction, IntegerSystem
 from discreet.solvers import Model, Outcome, Solution, new_model
 
-UNIT_SHARE = 2.0**-27  # unit of the grid, as a share of the typical deviation, so that solvers can break ties
+UNIT_SHARE = 2.0**-27  # unit of the grid, as a share of a typical deviation: so fine that rounding makes few bounds equal
 MIN_SOLVER_SECONDS = 2.0  # time limit of the smallest program
 MAX_ROUNDS_WITHOUT_GAIN = 20  # rounds of simplex steps without a better objective after which a search ends
 
@@ -60,7 +60,7 @@ class CandidateDeviation:
 
     difference: FloatArray
     proven: bool  # whether the table is exactly congruent; else only up to the tolerance of the solver
-    optimal: bool  # whether the solver found no larger objective
+    optimal: bool  # whether according to the solver no table has a larger objective
     dual: FloatArray  # if optimal, the multipliers of the relations that prove it
 
 
@@ -242,10 +242,10 @@ def solver_time_limit(rows: sparse.csr_array) -> float:
 def unbounded_directions(
     relations: sparse.csr_array, low: FloatArray, high: FloatArray, cells: IntArray
 ) -> Iterator[FloatArray]:
-    """Proven unbounded directions. Together they contain each of ``cells`` on every side on which it is unbounded.
+    """Proven unbounded directions: for each of ``cells`` and each side on which it can deviate without limit, one that does.
 
-    An unbounded direction satisfies all relations and contains only cells without a bound on that side. The program for it
-    limits every entry to 1, so all its numbers are of similar size, whatever the values in the table.
+    An unbounded direction satisfies all relations and takes only cells without a bound on that side. In the program for it every
+    entry is at most 1, so all its numbers are of similar size, whatever the values in the table.
     """
     slack = np.stack([np.where(np.isinf(low), -1.0, 0.0), np.where(np.isinf(high), 1.0, 0.0)])
     if not slack[:, cells].any():

@@ -191,9 +191,9 @@ def make_table(
     source = read_source(job) if source is None else source
     hierarchies = by or {name: _hierarchy(job, name, dimension, source) for name, dimension in job.dimensions.items()}
     recode = read_recodes(job) if recode is None else recode
-    depth = max((rule.depth for rule in parse_rules(job.rules.sensitive)), default=1)
-    depth += 2 if job.rules.waivers else 0  # a consenting respondent makes the next one the target
-    depth += 1 if job.needs_contributions else 0
+    top = max((rule.depth for rule in parse_rules(job.rules.sensitive)), default=1)  # largest contributions to store
+    top += 2 if job.rules.waivers else 0  # if the largest respondents consent, the next ones must be protected
+    top += 1 if job.needs_contributions else 0
 
     def tabulated(classified: Mapping[str, Hierarchy]) -> Table:
         return tabulate(
@@ -204,7 +204,7 @@ def make_table(
             holding=data.holding,
             weight=data.weight,
             weights=data.weights,  # type: ignore[arg-type]  # checked when the job was read
-            top=max(depth, 1),
+            top=max(top, 1),
             request=data.request,
             extra=data.extra,
             count_zeros=data.count_zeros,
@@ -300,7 +300,7 @@ def _hierarchy(job: Job, name: str, dimension: Dimension, source: Any) -> Hierar
 
 
 def read_statuses(path: Path) -> dict[str, tuple[str, str]]:
-    """CSV with the header ``cell,status`` or ``cell,status,reason``: cells by label, e.g. ``A × North``."""
+    """Statuses by hand from a CSV file with the columns cell, status and maybe reason. Cells are labels such as ``A × North``."""
     statuses: dict[str, tuple[str, str]] = {}
     for number, (cell, status, *reason) in _small_csv(path, ["cell", "status"], ["cell", "status", "reason"]):
         if cell in statuses:
@@ -310,7 +310,7 @@ def read_statuses(path: Path) -> dict[str, tuple[str, str]]:
 
 
 def read_waivers(path: Path) -> list[str | tuple[str, str]]:
-    """CSV with the header ``respondent`` or ``respondent,cell``; an empty cell means everywhere."""
+    """Waivers from a CSV file with the column respondent, and maybe cell; without a cell a waiver is for all cells."""
     rows = _small_csv(path, ["respondent"], ["respondent", "cell"])
     return [(row[0], row[1]) if len(row) > 1 and row[1] else row[0] for _, row in rows]
 
@@ -448,10 +448,10 @@ def write_json(content: Mapping[str, Any], path: Path) -> None:
 
 
 def write_together(files: Mapping[Path | None, Callable[[Path], None]], public: Collection[Path] = ()) -> list[Path]:
-    """Write all files or none: all drafts are complete before the first replaces a file, which Ctrl-C cannot interrupt.
+    """Write all files or none; returns the paths written. A path is None if that output was not requested.
 
-    Only their owner can read the files, except those that are ``public``. A path that is None, of an output that was not
-    requested, is left out. Returns the paths written.
+    All drafts are complete before the first replaces a file, and Ctrl-C cannot interrupt these replacements. Only the owner can
+    read the files, except those that are ``public``.
     """
     requested = {path: write for path, write in files.items() if path is not None}
     with ExitStack() as drafts:
@@ -463,7 +463,7 @@ def write_together(files: Mapping[Path | None, Callable[[Path], None]], public: 
 
 
 def _write(job: Job, result: Result) -> Result:
-    """Write the files of a job, without release and shareable report if there is no release; the result with their paths."""
+    """Write the files of a job; if there is no release, the others. Returns the result with their paths."""
     problem, protection, checked, release = result.problem, result.protection, result.audit, result.release
     level, respondents, attacks = result.level, result.respondents, result.attacks
     settings = {"job": job.path.name, "cost": job.protect.cost, "boundary": job.rules.boundary}

@@ -51,7 +51,7 @@ class Solution:
     outcome: Outcome
     objective: float
     primal: FloatArray
-    row_dual: FloatArray  # change of the objective, minimized or maximized, if both bounds of the row increase by one
+    row_dual: FloatArray  # for each row the change of the objective if both bounds of the row rise by one
     bound: float  # on the objective; equal to it for solved linear programs
     ray: FloatArray | None  # an unbounded direction, if the program is unbounded
     iterations: int
@@ -62,7 +62,7 @@ class Solution:
 
 
 class Model(Protocol):
-    """A linear or mixed-integer program: min or max cost·x, rows within bounds, columns within bounds."""
+    """A linear or mixed-integer program: minimize or maximize cost·x, with all columns x and all rows within bounds."""
 
     name: str
     _cost: FloatArray
@@ -118,7 +118,7 @@ class Model(Protocol):
         """The basis at the end of the last solve."""
 
     def correction(self, residual: FloatArray) -> FloatArray | None:
-        """The change of the basic columns of the last solve that produces this residual of the rows."""
+        """The change of the last solve's basic columns that changes the rows by ``residual``; None if it is not known."""
 
     def start_from(self, basis: Basis) -> None:
         """Start the next solve from a basis of the same model."""
@@ -128,8 +128,7 @@ class Model(Protocol):
     ) -> Solution:
         """Solve from the last basis, within limits of seconds, simplex iterations (``steps``) and branches (``nodes``) if given.
 
-        An integer program counts as solved if the relative difference between its best solution and its bound is at most
-        ``gap``.
+        An integer program is solved if its best solution differs from its bound by at most ``gap``, as a share.
         """
 
 
@@ -142,9 +141,9 @@ def lagrangian_bound(
     row_upper: FloatArray,
     dual: FloatArray,
 ) -> float:
-    """The minimum of the Lagrangian at the multipliers ``dual``, or at the negative ones if that is larger.
+    """A lower bound on the objective that no error of a solver invalidates: the minimum of the Lagrangian for multipliers.
 
-    It is a valid bound on the objective, whatever the tolerance of the solver.
+    The larger one for ``dual`` and ``−dual``; −∞ if both are unbounded.
     """
     best = -np.inf
     for multiplier in (dual, -dual):

@@ -23,14 +23,14 @@ NO_CONDITIONS: Mapping[int, int] = MappingProxyType({})
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Limits that the publication sets to deviations of some cells, down and up: constants plus blocks times columns."""
+    """How far the publication lets some cells deviate down and up: constants plus blocks times the columns of the program."""
 
     cells: IntArray
     constant: tuple[FloatArray, FloatArray]
     blocks: tuple[Sequence[Block], Sequence[Block]]
 
     def rows(self) -> Iterator[tuple[list[Block], FloatArray, FloatArray]]:
-        """Blocks to add to the deviations, and the bounds of the sums: one row per cell if that is possible, else two."""
+        """Blocks to add to the deviations, and bounds of the sums. One row per cell if the blocks down and up agree, else two."""
         (low, high), (down, up) = self.constant, self.blocks
         minus_up = [(column, -block) for column, block in up]
         if len(down) == len(up) and all(
@@ -45,10 +45,10 @@ class Limits:
 
 
 class CompactModel(BlockProgram):
-    """The columns of a publication, and a deviation for each side of each protection requirement.
+    """A program with the columns of a publication and, for each protection requirement, the columns of a deviation on each side.
 
-    The "first models" of Salazar-González (2002), figures 3, 6, 9 and 12: a deviation ``f`` satisfies the relations, stays within
-    what the attacker knows and within the slack that the publication leaves, and reaches the protection level.
+    These are the "first models" of Salazar-González (2002), figures 3, 6, 9 and 12. Deviations satisfy the relations, stay within
+    the prior bounds of the attacker and within the limits that the publication sets, and reach the protection level.
     """
 
     def require(
@@ -60,10 +60,10 @@ class CompactModel(BlockProgram):
         conditions: Mapping[int, int] = NO_CONDITIONS,
         unit: float = 1.0,
     ) -> None:
-        """Append deviations of each cell, as one attacker sees them, that meet ``requirements``; those of a cell are adjacent.
+        """Append the deviations that the ``requirements`` against one attacker need; those of the same cell must be adjacent.
 
-        ``prior`` are the deviations down and up that the attacker holds possible. The requirements of a cell with a condition
-        count only if that column is 1. The columns of the deviations are in terms of a ``unit``.
+        ``prior`` limits how far each cell can deviate down and up by the knowledge of the attacker. ``conditions`` are columns by
+        cell: requirements of these cells apply only if the column is 1. Deviations are multiples of the ``unit``.
         """
         each = sparse.eye_array(relations.shape[1], format="csr")
         limited_cells = sparse.csr_array(each[limits.cells])

@@ -22,11 +22,12 @@ from discreet.protection import Protection, suppress
 from discreet.solvers import DEFAULT_SOLVER, solver_name
 
 MAX_CELLS_FOR_PATTERNS = 30_000  # in larger tables heuristic patterns take too long, even the first one
-# Share of the cost of cells in the linear solution that is waived in heuristic patterns. The rest keeps needless cells out.
-WAIVED_COST_SHARE = 0.999
-AGREEMENT = 0.1  # a pattern and the linear solution agree about a cell if they differ by no more
-MIN_GAP_PROGRESS = 0.003  # share of the gap: if a round with all requirements closes less, integer programs follow
-FEW_VIOLATIONS = 5  # with no more violated requirements, all requirements are checked again
+COST_DISCOUNT = (
+    0.999  # in heuristic patterns, of cells in the linear solution; the rest of the cost keeps needless ones out
+)
+AGREEMENT = 0.1  # a pattern and the linear solution agree about a cell if its entries differ by no more
+MIN_GAP_PROGRESS = 0.003  # share of the gap that linear programs must close per round, or integer programs follow
+FEW_VIOLATIONS = 5  # violated requirements; if there are no more, all requirements are checked again, not these alone
 MAX_CELLS_IN_CUTS = 30_000  # cells in all cuts from one pattern: more make integer programs slow
 PRICE_NOISE = 0.2  # relative random change of prices, to find another pattern
 MAX_GUIDED_PATTERNS = 3  # patterns that follow the same linear program: further ones are seldom better
@@ -39,7 +40,7 @@ EQUAL_COST_SHARE = 1e-9  # costs that differ by less than this share are equal u
 
 
 class PatternSearch:
-    """The cheapest safe pattern found so far, and a bound on the cost of all safe patterns; they are improved in turn."""
+    """The search, with the cheapest safe pattern found so far and a lower bound on the cost of all safe patterns."""
 
     def __init__(
         self,
@@ -82,8 +83,8 @@ class PatternSearch:
         if at_most is not None:
             cells = np.flatnonzero(self.free)
             self.master.add([Cut(cells, np.full(len(cells), -1.0), -float(self.at_most))])
-        # The cost is in these units, and without the cells that are suppressed anyway. Rounding errors may put the bound below an
-        # equal cost, so a difference of up to twice the share counts as proven.
+        # Costs are in these units and without ``forced_cost``. Rounding errors may put the bound below an equal cost, so a cost
+        # is proven if the difference is at most twice the share.
         self.best: Incumbent[BoolArray] = Incumbent(2 * EQUAL_COST_SHARE)
         self.relaxed: Relaxed | None = None
         self.chosen: FloatArray | None = None  # the last solution of the integer program
@@ -111,7 +112,7 @@ class PatternSearch:
 
     @property
     def bound(self) -> float:
-        """A lower bound on the cost of all safe patterns, without the amounts added to costs to break ties."""
+        """A lower bound on the true cost of all safe patterns: the amounts that break ties are subtracted."""
         if self.proven and self.suppressed is not None:
             return float(self.problem.cost[self.suppressed].sum())
         return (self._rounded_up(max(self.best.bound - self.ties, 0.0)) + self.forced_cost) * self.unit
@@ -196,7 +197,7 @@ class PatternSearch:
                 slice_ *= 2
 
     def begin(self, first: BoolArray | None = None) -> None:
-        """A first safe pattern: from the primaries alone, or from a starting pattern that is completed and reduced."""
+        """A first safe pattern: grown from the forced cells, or a starting pattern that is completed and then reduced."""
         self.settle()
         self.progress.stage("search", 100)
         if first is None:
@@ -227,9 +228,9 @@ class PatternSearch:
     # -- programs over the cuts --------------------------------------------------------------------------------
 
     def converge(self, seconds: float) -> None:
-        """Solve the linear program and add the cuts that its solution violates.
+        """Solve linear programs, and add the cuts that each solution violates.
 
-        This ends if there are no such cuts, if they gain little, or if the time is over.
+        This ends if a solution violates none, if the bound rises too little, or if the time is over.
         """
         until = self.budget.spent + seconds
         everything = [separator.requirements for separator in self.separators]
@@ -261,7 +262,7 @@ class PatternSearch:
                 required = everything
 
     def round(self, seconds: float) -> bool:
-        """Solve the integer program and add cuts that its solution violates; False if that was no progress."""
+        """Solve the integer program and add the cuts that its solution violates; False if more time is needed for progress."""
         # As long as solutions violate cuts, an exact solution is not worth the time.
         tolerance = 0.01 if self.suppressed is None else 0.1 * (self.best.cost - self.best.bound) / self.best.cost
         tolerance *= self.learning
@@ -288,9 +289,9 @@ class PatternSearch:
     def _learn(self, x: FloatArray) -> bool:
         """Add cuts that an integral pattern violates. Returns whether there are any; if not, a cheaper safe pattern is kept.
 
-        Cuts are found in chains: the cheapest cells that satisfy the cuts are suppressed in addition, and the cuts that this
-        larger pattern violates are added as well. The first pattern violates them, too, except perhaps those about cells that
-        need protection only if suppressed.
+        Then the pattern is enlarged by the cheapest cells that satisfy these cuts, and the cuts that the larger pattern violates
+        are added as well, and so on. The first pattern violates all of them, except perhaps cuts that protect cells only if they
+        are suppressed.
         """
         more, found, size = x.copy(), False, 0
         everything = [separator.requirements for separator in self.separators]
@@ -345,8 +346,8 @@ class PatternSearch:
     # -- safe patterns -----------------------------------------------------------------------------------------
 
     def grow(self, x: FloatArray, noise: float = 0.0, start: BoolArray | None = None) -> None:
-        """Look for a safe pattern that contains the ``start``; cells of the pattern ``x``, maybe a fractional one, are cheap."""
-        price = self.cost * (1 - WAIVED_COST_SHARE * x) * self.rng.uniform(1 - noise, 1 + noise, len(x))
+        """Find a heuristic pattern that contains ``start`` and prefers the cells of ``x``, maybe a fractional pattern."""
+        price = self.cost * (1 - COST_DISCOUNT * x) * self.rng.uniform(1 - noise, 1 + noise, len(x))
         among = None if self.suppressed is None else self.forced | self.suppressed | (self.free & (x > 0))
         pattern = Pattern(self.problem, self.seed, price, among, start)
         try:
@@ -359,7 +360,7 @@ class PatternSearch:
         self.failed = 0 if self.accept(suppressed) else self.failed + 1
 
     def polish(self, seconds: float) -> None:
-        """Look for a cheaper pattern; open are cells in which programs differ from the incumbent or reduced costs are small."""
+        """Look for cheaper patterns that differ from the incumbent only where programs do, or where reduced costs are small."""
         if self.suppressed is None or self.relaxed is None or self.done():
             return
         open_cells = self.disputed() | self.master.cheapest(self.relaxed, MAX_CHEAPEST_CELLS)
@@ -372,13 +373,13 @@ class PatternSearch:
                 return
 
     def disputed(self) -> BoolArray:
-        """Cells about which the incumbent and the linear solution do not agree."""
+        """Cells about which the incumbent and the linear solution disagree."""
         assert self.suppressed is not None
         assert self.relaxed is not None
         return np.asarray(np.abs(self.suppressed - self.relaxed.x) > AGREEMENT)
 
     def decide(self, open_cells: BoolArray) -> None:
-        """Look for a cheaper pattern that differs from the incumbent in open cells only, while programs lead to fewer cuts."""
+        """Look for a cheaper pattern that differs from the incumbent in open cells only, while each step finds fewer new cuts."""
         assert self.suppressed is not None
         best, before = self.suppressed, MAX_CELLS_IN_CUTS
         for _ in range(MAX_PROGRAMS_PER_REGION):
@@ -437,9 +438,10 @@ def _grain(cost: FloatArray) -> float:
 
 
 def _with_ties(cost: FloatArray, free: BoolArray, grain: float, fewest: bool) -> FloatArray:
-    """Costs plus small amounts. If costs have a grain, their sum is less than the difference in cost between any two patterns.
+    """Costs that break ties: cells without a cost, or with ``fewest`` all free cells, cost a small amount in addition.
 
-    Cells without costs are then not suppressed without need. With ``fewest`` no more cells are suppressed than necessary.
+    So they are not suppressed without need. If costs have a grain, all amounts together are less than it, so that no costlier
+    pattern becomes the cheapest.
     """
     least = float(cost[cost > 0].min()) if np.any(cost > 0) else 1.0
     addition = (grain or 1e-6 * least) / (4 * (int(free.sum()) + 1))
