@@ -383,7 +383,7 @@ def test_sensitive_cells_have_a_name():
         ({"round": "totals", "base": 1}, "must be a multiple of the last digit"),
         ({"ways": {"IV × A": "round"}}, "no cell 'IV × A'"),
         ({"ways": {"I × A": "swap"}}, "'swap' is not a way"),
-        ({"ways": ["round"]}, "there are 1 ways"),
+        ({"ways": ["round"]}, "There are 1 ways"),
         ({"ways": "nowhere.csv"}, "does not exist"),
     ],
 )

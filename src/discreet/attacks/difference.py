@@ -58,9 +58,7 @@ def merged(
 ) -> dict[str, tuple[str, ...]]:
     """The cells of ``public`` with ``code``, each with the cells of the view ``within`` that have one of ``parts`` instead."""
     if dimension not in public.codes or tuple(public.codes) != tuple(within.codes):
-        raise InputError(
-            f"Both views need the dimension {dimension!r}, and the same ones in the same order.", [dimension]
-        )
+        raise InputError(f"Both views need dimension {dimension!r} and the same ones in the same order.", [dimension])
     cell = {where: label for label, where in zip(within.labels, zip(*within.codes.values(), strict=True), strict=True)}
     place = list(public.codes).index(dimension)
     found: dict[str, tuple[str, ...]] = {}

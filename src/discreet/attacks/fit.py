@@ -54,9 +54,7 @@ def fit(
     system = ReducedSystem.of(public)
     base = public.lower[system.cells]
     if np.any(np.isinf(base)):
-        raise InputError(
-            "Cells that may be negative without limit cannot be fitted in proportion: give them a lower bound."
-        )
+        raise InputError("Cells that may be negative without limit cannot be fitted: give them a lower bound.")
     first = np.full(len(system.cells), np.nan) if start == "equal" else exact(public, progress=progress).estimate
     # The amount above the lower bound, which is usually zero, is scaled.
     value = np.where(np.isnan(first), base + 1.0, first) - base

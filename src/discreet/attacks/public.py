@@ -91,12 +91,8 @@ class Public:
             raise InputError(f"The release has the columns {some(list(release.codes))}: give a hierarchy for each.")
         combinations = int(np.prod([len(h) for h in dimensions.values()]))
         if not release.complete or (release.lower is not None and len(release) < combinations):
-            raise InputError(
-                "Cells that are not listed in the release need not be zero, so its relations are not known."
-            )
-        unknown = [
-            code for name, hierarchy in dimensions.items() for code in release.codes[name] if code not in hierarchy
-        ]
+            raise InputError("Cells that the release does not list need not be zero, so its relations are not known.")
+        unknown = [code for name, h in dimensions.items() for code in release.codes[name] if code not in h]
         if unknown:
             raise InputError(f"{len(unknown)} codes are not in the hierarchies, e.g. {some(unknown)}.", unknown)
         relations, _ = additive(list(dimensions.values()), code_indices(dimensions, release.codes, len(release)))

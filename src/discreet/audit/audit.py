@@ -106,11 +106,10 @@ class Audit:
     @property
     def differs(self) -> BoolArray:
         """Whether the knowledge that cells are integers narrows the interval."""
-        if self.linear is None:
+        linear = self.linear
+        if linear is None:
             return np.zeros(len(self.cell), dtype=bool)
-        return (self.lower > self.linear.lower + INTEGER_TOLERANCE) | (
-            self.upper < self.linear.upper - INTEGER_TOLERANCE
-        )
+        return (self.lower > linear.lower + INTEGER_TOLERANCE) | (self.upper < linear.upper - INTEGER_TOLERANCE)
 
     @cached_property
     def rows(self) -> dict[tuple[int, int], int]:
@@ -168,9 +167,7 @@ def linear_audit(
     wrong = np.flatnonzero((protection.lower > value + noise) | (protection.upper < value - noise))
     if len(wrong):
         labels = problem.table.labels(wrong)
-        raise TableError(
-            f"{len(labels)} cells are published as intervals without the true value: {some(labels)}.", labels
-        )
+        raise TableError(f"{len(labels)} cells have intervals without the true value: {some(labels)}.", labels)
     audited = chosen_attackers(problem, attackers)
     chosen_cells = None if cells is None else _numbers(problem, cells)
     tasks = [_task(problem, protection, attacker, chosen_cells, intervals) for attacker in audited]
@@ -255,11 +252,9 @@ class _Auditor:
             return self._result_without_levels(targets)
         low, high = slacks(problem, protection, attacker)
         reduced = presolve(problem.table.relations, low, high)
-        found_components = list(self._components(task, reduced))
-        found = self._search([component for _, component in found_components])
-        reach, limit, shown, tables = self._by_cell(
-            targets, reduced, [columns for columns, _ in found_components], found
-        )
+        parts = list(self._components(task, reduced))
+        found = self._search([component for _, component in parts])
+        reach, limit, shown, tables = self._by_cell(targets, reduced, [columns for columns, _ in parts], found)
         undecided = np.flatnonzero(_is_undecided(task, reach, limit))
         if len(undecided):
             exact, witnesses = ExactReach.against(problem, protection, attacker).reach(targets[undecided])

@@ -25,7 +25,7 @@ MAX_SINGLE_CHANGES_SHOWN = 5  # besides the best of each kind, so that the list 
 @click.command("advise")
 @click.argument("job", type=ExistingFile)
 @click.option(
-    "--steps", type=click.IntRange(1), default=10, show_default=True, help="Length of the sequence of changes."
+    "--steps", type=click.IntRange(1), default=10, show_default=True, help="Changes in the sequence, at most."
 )
 @click.option(
     "--keep",
@@ -36,9 +36,7 @@ MAX_SINGLE_CHANGES_SHOWN = 5  # besides the best of each kind, so that the list 
 @click.option(
     "--ordered", multiple=True, metavar="DIMENSION", help="Only neighbours are merged, as in size classes; repeat."
 )
-@click.option(
-    "--out", type=NewFile(".csv"), help="Advice to write: the steps, and all single changes that help (.csv)."
-)
+@click.option("--out", type=NewFile(".csv"), help="Advice to write: the steps and all single changes that help (.csv).")
 @click.option("--apply", "steps_applied", type=click.IntRange(1), metavar="K", help="Apply the first K steps.")
 @click.option("--single", "single_applied", type=click.IntRange(1), metavar="K", help="Apply single change K instead.")
 @click.option(

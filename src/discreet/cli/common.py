@@ -115,9 +115,7 @@ accept_symmetric_option = click.option(
     is_flag=True,
     help="Publish also the narrowest safe intervals, which have the values in their middles.",
 )
-workers_option = click.option(
-    "--workers", type=click.IntRange(1), default=1, show_default=True, help="Number of processes."
-)
+workers_option = click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
 
 
 READING_OPTIONS = (

@@ -44,9 +44,7 @@ from discreet.report import words
     metavar="LIST",
     help='Separated by commas, options in brackets: "kelly,small-counts(base=5)". Default: one of each kind.',
 )
-@click.option(
-    "--time-limit", type=Number(0), default=60.0, show_default=True, metavar="SECONDS", help="Of each method."
-)
+@click.option("--time-limit", type=Number(0), default=60.0, show_default=True, metavar="SECONDS", help="Per method.")
 @click.option("--seed", type=click.IntRange(0), help="Default: that of the job, or 0.")
 @click.option(
     "--sample",

@@ -118,9 +118,7 @@ def _show_edit(result: EditReport) -> None:
     grid.add_row(f"{result.edited:,}", f"edited, {result.edited / result.units:.1%}, partners included")
     for area, n_edited in result.within.items():
         if n_edited and len(result.within) > 1:
-            partner = (
-                "with a partner from anywhere" if area == ANYWHERE else f"with a partner of the same {escape(area)}"
-            )
+            partner = "with a partner anywhere" if area == ANYWHERE else f"with a partner of the same {escape(area)}"
             grid.add_row(f"{n_edited:,}", f"  {partner}")
     if result.unmatched:
         grid.add_row(f"{result.unmatched:,}", "chosen, but without a partner: not changed")

@@ -69,9 +69,7 @@ def main() -> None:
     except (KeyboardInterrupt, click.Abort):
         _stop()
     except BrokenExecutor:
-        print_message(
-            "a worker process ended before its work was done, perhaps because memory ran out. Use fewer workers."
-        )
+        print_message("a worker process ended too early, perhaps because memory ran out. Use fewer workers.")
         sys.exit(2)
     except MemoryError:
         print_message("there is not enough memory. Use less data, fewer dimensions or fewer workers.")

@@ -43,9 +43,7 @@ from discreet.secret import Secret
     "--method", type=click.Choice(list(METHODS)), default="kelly", show_default=True, help="See `discreet methods`."
 )
 @level_option
-@click.option(
-    "--time-limit", type=Number(0), metavar="SECONDS", help="End with the cheapest safe pattern found by then."
-)
+@click.option("--time-limit", type=Number(0), metavar="SECONDS", help="Then end with the cheapest safe pattern.")
 @click.option(
     "--gap",
     type=Number(0, 1),

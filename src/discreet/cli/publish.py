@@ -45,9 +45,7 @@ from discreet.report import REPORT_TITLE, write_report, write_shareable
 @method_option
 @click.option("--no-attacks", is_flag=True, help="Run no attacks before; the output says so.")
 @accept_symmetric_option
-@click.option(
-    "--out", type=NewFile(*RELEASE_SUFFIXES), required=True, help="Release to write (.csv, .parquet or .xlsx)."
-)
+@click.option("--out", type=NewFile(*RELEASE_SUFFIXES), required=True, help="Release to write (.csv, .parquet, .xlsx).")
 @quiet_option
 def publish_command(
     problem: Path,

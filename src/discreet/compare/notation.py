@@ -45,9 +45,7 @@ def _split(text: str) -> list[str]:
 def _read(text: str) -> tuple[str, Method]:
     found = _METHOD.fullmatch(text.strip())
     if found is None:
-        raise RuleError(
-            f"Write the method {text!r} as name or name(option=value, …), e.g. small-counts(base=5).", [text]
-        )
+        raise RuleError(f"Write method {text!r} as name or name(option=value, …), e.g. small-counts(base=5).", [text])
     options = {}
     for part in _split(found[2] or ""):
         option, equals, value = (piece.strip() for piece in part.partition("="))

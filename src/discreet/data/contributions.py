@@ -39,15 +39,11 @@ class Contributions:
             (self.cell >= 0) & (self.cell < len(base)) & (self.contributor >= 0) & (self.contributor < len(self.names))
         )
         if not exists.all():
-            raise TableError(
-                "The contributions name cells or respondents that the table does not have. Tabulate it anew."
-            )
+            raise TableError("Contributions name cells or respondents that the table does not have. Tabulate it anew.")
         if not np.all(np.isfinite(self.amount) & (self.amount >= 0)):
             raise TableError("The contributions are not all numbers, or some are negative: they are absolute amounts.")
         if not base[self.cell].all():
-            raise TableError(
-                "The contributions name totals: they are listed with the finest cells only. Tabulate it anew."
-            )
+            raise TableError("Contributions name totals, but belong to the finest cells only. Tabulate it anew.")
 
     def __len__(self) -> int:
         return len(self.cell)

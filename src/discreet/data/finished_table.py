@@ -174,9 +174,7 @@ def _numbers(frame: pd.DataFrame, column: str, missing: float | None = None) -> 
         numbers = np.where(blank, missing, numbers)
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad):
-        raise TableError(
-            f"Column {column!r} is empty or infinite in {len(bad)} rows. Leave empty cells out of the table."
-        )
+        raise TableError(f"Column {column!r} is empty or infinite in {len(bad)} rows. Leave empty cells out.")
     return np.asarray(numbers)
 
 

@@ -51,9 +51,7 @@ class Hierarchy:
             raise HierarchyError("The hierarchy is empty: it needs at least a total.")
         if len(self._index) < len(self.codes):
             twice = _repeated(self.codes)
-            raise HierarchyError(
-                f"Codes occur more than once: {some(twice)}. Every code needs a name of its own.", twice
-            )
+            raise HierarchyError(f"Codes occur more than once: {some(twice)}. Give each a name of its own.", twice)
         for tree in parents:
             self._check_tree(tree)
         if np.any(np.all(parents == ABSENT, axis=0)):
@@ -201,9 +199,7 @@ class Hierarchy:
         """A total and its parts."""
         parts = tuple(str(code) for code in codes)
         if total in parts:
-            raise HierarchyError(
-                f"The total is called {total!r}, and so is one of its parts. Pass another total=.", [total]
-            )
+            raise HierarchyError(f"The total and one of its parts are called {total!r}. Pass another total=.", [total])
         return cls((total, *parts), np.array([ROOT] + [0] * len(parts)))
 
     @classmethod

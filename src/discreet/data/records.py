@@ -149,9 +149,7 @@ def _header(path: Path) -> tuple[str, list[str]]:
         raise InputError(f"{path} is empty: its first line must name the columns.")
     found: dict[str, list[str]] = {}
     for sign in DELIMITERS:
-        with suppress(
-            csv.Error
-        ):  # raised if a closing quote is not followed by this sign, which then is not the delimiter
+        with suppress(csv.Error):  # if a quote closes before another sign, this one is not the delimiter
             found[sign] = next(csv.reader(io.StringIO(start, newline=""), delimiter=sign, strict=True))
     if not found:
         raise InputError(

@@ -10,9 +10,8 @@ import pandas as pd
 
 from discreet.data.hierarchy import Hierarchy
 
-SECTIONS = (
-    "ACFGHIJM"  # agriculture, manufacturing, construction, trade, transport, hospitality, information, professions
-)
+# Agriculture, manufacturing, construction, trade, transport, hospitality, information, professions.
+SECTIONS = "ACFGHIJM"
 REGIONS = "NESWC"  # north, east, south, west, centre
 
 

@@ -171,10 +171,8 @@ class Table:
                     self.labels(bad),
                 )
         if self.count is not None and np.any(self.count < 0):
-            bad = np.flatnonzero(self.count < 0)
-            raise TableError(
-                f"{len(bad)} cells have a negative count, e.g. {some(self.labels(bad[:3]))}.", self.labels(bad)
-            )
+            labels = self.labels(np.flatnonzero(self.count < 0))
+            raise TableError(f"{len(labels)} cells have a negative count, e.g. {some(labels)}.", labels)
 
     @classmethod
     def from_cells(cls, dimensions: Mapping[str, Hierarchy], codes: NDArray[Any], value: Any, **columns: Any) -> Table:

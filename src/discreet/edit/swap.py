@@ -118,9 +118,7 @@ class _Units:
 def _check_units(frame: pd.DataFrame, unit: str, units: IntArray, area: IntArray) -> None:
     missing = int(is_missing(frame[unit]).sum())
     if missing:
-        raise InputError(
-            f"{missing:,} records have no entry in column {unit!r}. Fill it in, or leave them out.", [unit]
-        )
+        raise InputError(f"{missing:,} records have no entry in column {unit!r}. Fill it in or leave them out.", [unit])
     first = np.unique(units, return_index=True)[1]
     divided = len(np.unique(units[area != area[first][units]]))
     if divided:

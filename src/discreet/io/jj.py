@@ -168,9 +168,7 @@ def _next(path: str | Path, lines: Iterator[tuple[int, list[str]]], wanted: str)
     """The next line that is not blank, with its number."""
     found = next(lines, None)
     if found is None:
-        raise FormatError(
-            f"{path} ends where {wanted} is expected: the counts in the file are wrong or it was cut off."
-        )
+        raise FormatError(f"{path} ends where {wanted} is expected: its counts are wrong or it was cut off.")
     return found
 
 

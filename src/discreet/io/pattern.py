@@ -43,9 +43,7 @@ def read_pattern(problem: Problem, path: str | Path) -> Protection:
     rows = numbered_lines(path)
     header = [name.strip() for name in rows[0][1]] if rows else []
     if header not in (PATTERN_COLUMNS, INTERVAL_COLUMNS):
-        raise FormatError(
-            f"{path}: a pattern begins with the line 'cell,status', or with {','.join(INTERVAL_COLUMNS)!r}."
-        )
+        raise FormatError(f"{path}: a pattern begins with the line 'cell,status' or {','.join(INTERVAL_COLUMNS)!r}.")
     index = {label: i for i, label in enumerate(problem.table.listed.labels())}
     words = {decision.word for decision in (PATTERN_DECISIONS if header == PATTERN_COLUMNS else Decision)}
     suppressed = np.arange(len(problem)) >= len(index)  # cells behind linked tables, which are not listed

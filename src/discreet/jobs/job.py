@@ -85,9 +85,7 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
     if table.behind is not None:
         say(f"the linked tables form a cycle: {len(table) - table.n_listed:,} cells behind them are taken into account")
     if table.behind_left_out:
-        say(
-            "the linked tables form a cycle, and the cells behind them are left out: readers who use them may infer more"
-        )
+        say("the linked tables form a cycle; the cells behind them are left out: readers who use them may infer more")
     problem = make_problem(job, table)
     say(f"assessed: {len(problem.primaries):,} cells are sensitive")
     progress = progress or Silent()

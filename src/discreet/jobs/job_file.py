@@ -412,9 +412,7 @@ def _check_files(job: Job) -> Iterator[InputError]:
 def _check_separate(job: Job) -> Iterator[InputError]:
     names = [name for name, dimension in job.dimensions.items() if dimension.separate]
     if names and job.table is not None:
-        yield JobError(
-            "'separate' goes with [data]. In a finished table leave the totals out and set unpublished_totals."
-        )
+        yield JobError("'separate' goes with [data]. Of a finished table leave totals out and set unpublished_totals.")
     if len(names) > 1 and job.tables:
         yield JobError(f"of linked tables, one dimension can be separate, not {some(names)}.", names)
     if len(names) == len(job.dimensions):

@@ -92,9 +92,7 @@ def job_files(job: Job, before: Design, after: Design, folder: Path) -> dict[Pat
     taken = {job.path, *(job.resolve(file).resolve() for file in job.reads())}
     overwritten = [file for file in files if file.resolve() in taken]
     if overwritten:
-        raise JobError(
-            f"{overwritten[0]} is read by the job and would be overwritten. Choose another folder.", overwritten
-        )
+        raise JobError(f"{overwritten[0]} of the job would be overwritten. Choose another folder.", overwritten)
     return files
 
 

@@ -77,9 +77,7 @@ def _given(problem: Problem, given: Given) -> Ways:
         pairs = [(label, word, "ways") for label, word in given.items()]
     else:
         if len(given) != len(problem):
-            raise RuleError(
-                f"The table has {len(problem):,} cells, but there are {len(given):,} ways: give one per cell."
-            )
+            raise RuleError(f"There are {len(given):,} ways for {len(problem):,} cells: give one per cell.")
         return np.array([_way(str(word), "ways") for word in given], dtype=np.int8)
     for label, word, where in pairs:
         try:

@@ -160,8 +160,6 @@ def restored(problem: Problem, count: IntArray, noisy: IntArray, deviation: int,
         if solution.outcome is Outcome.INFEASIBLE:
             raise TableError("The true counts do not add up themselves: correct the table, or leave out restore=.")
         reason = "The time limit ended" if stopped else "The solver failed"
-        raise NoSafePatternError(
-            f"{reason} before an additive table was found. Allow more time, or leave out restore=."
-        )
+        raise NoSafePatternError(f"{reason} before an additive table was found. Allow more time or leave out restore=.")
     run.progress.update(1)
     return found, budget.ending if stopped else "heuristic", model.name

@@ -19,9 +19,7 @@ from discreet.data.record_keys import N_KEYS
 from discreet.errors import RuleError
 
 MAX_DEVIATION = 100  # the rows of the table are computed one by one
-TOO_CLOSE_TO_LIMIT = (
-    "The variance is too close to the limit of what is possible. Choose a variance farther away from it."
-)
+TOO_CLOSE_TO_LIMIT = "The variance is too close to the limit of what is possible. Choose one farther from it."
 MOMENT_TOLERANCE = 1e-11  # error of mean and variance
 MAX_NEWTON_STEPS = 500  # so that the loop ends in any case
 VARIANCE_TOLERANCE = 1e-12  # share of a variance by which it may exceed the least possible one and count as equal

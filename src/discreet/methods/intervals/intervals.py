@@ -47,9 +47,7 @@ class Intervals:
             raise RuleError(f"At most {self.at_most} intervals cannot be published. Give a number of cells, 0 or more.")
         for name in ("fixed", "width"):
             if not 0 <= getattr(self, name) <= MAX_FACTOR:
-                raise RuleError(
-                    f"The option {name!r} is a share, from 0 to {MAX_FACTOR:g}, not {getattr(self, name)}.", [name]
-                )
+                raise RuleError(f"The option {name!r} is from 0 to {MAX_FACTOR:g}, not {getattr(self, name)}.", [name])
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         plan = IntervalPlan(problem, Sides(self.up, self.down), self.width, self.at_most, self.fixed, self.rounded)

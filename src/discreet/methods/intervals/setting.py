@@ -155,9 +155,7 @@ class IntervalSetting:
         too_large = np.flatnonzero(width > MAX_LEAST_WIDTH)
         if len(too_large):
             labels = self.problem.table.labels(too_large)
-            raise RuleError(
-                f"{some(labels)}: too large beside protection levels for width={share:g}. Leave it out.", labels
-            )
+            raise RuleError(f"{some(labels)}: too large beside levels for width={share:g}. Leave it out.", labels)
         return np.asarray(width)
 
     def _last_digit(self) -> FloatArray:

@@ -55,9 +55,7 @@ class Adjustment:
         check(self.percent, self.margin)
         for name, known in (("distance", DISTANCES), ("senses", SENSES)):
             if getattr(self, name) not in known:
-                raise RuleError(
-                    f"The option {name!r} is one of {', '.join(known)}, not {getattr(self, name)!r}.", [name]
-                )
+                raise RuleError(f"Option {name!r} is one of {', '.join(known)}, not {getattr(self, name)!r}.", [name])
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         run.progress.stage("adjust", 0)

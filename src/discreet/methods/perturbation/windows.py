@@ -81,9 +81,7 @@ class Windows:
     def _of(cls, problem: Problem, low: FloatArray, high: FloatArray, base: FloatArray, slope: FloatArray) -> Windows:
         table, status = problem.table, problem.status
         if nonintegral_relations(integer_weights(table.relations)).any():
-            raise RuleError(
-                "Relations have weights that are no simple fractions: changes cannot be made to add up exactly."
-            )
+            raise RuleError("Relations have weights that are no simple fractions: changes cannot add up exactly.")
         fixed, suppressed = status == Status.PUBLISHED, status == Status.SUPPRESSED
         base, slope = (np.where(fixed | suppressed, 0.0, part) for part in (base, slope))
         unit, digits = unit_of(table.value)
@@ -93,9 +91,7 @@ class Windows:
                 "or millions, or round them."
             )
         if base.max(initial=0.0) > MAX_EXACT_UNITS * unit:
-            raise RuleError(
-                "Windows are too wide beside the last digit of the table for sums to be exact. Narrow them."
-            )
+            raise RuleError("Windows are too wide beside the last digit of the table for exact sums. Narrow them.")
         low = np.maximum(np.where(suppressed, -np.inf, low), problem.prior_lower) - table.value
         high = np.minimum(np.where(suppressed, np.inf, high), problem.prior_upper) - table.value
         unchanged = fixed | (~suppressed & (base == 0) & ((slope == 0) | (table.value == 0)))

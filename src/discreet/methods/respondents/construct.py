@@ -210,9 +210,7 @@ class Posed:
             reason = "which can be estimated in spite of all suppressed cells"
             if exposed[0].aggregation is None:
                 reason = f"which dominates {len(labels)} cells, too many to examine all their sums"
-            raise NoSafePatternError(
-                f"No pattern was found that protects a respondent of {some(labels)}, {reason}.", labels
-            )
+            raise NoSafePatternError(f"No pattern found protects a respondent of {some(labels)}, {reason}.", labels)
         for key, levels in single.items():
             self.attackers.setdefault(key, {}).update(levels)
         self.joint |= joint

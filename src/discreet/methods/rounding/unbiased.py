@@ -27,9 +27,7 @@ def unbiased(grid: RoundingGrid, run: Run) -> FloatArray:
             "base. Leave out unbiased, or use random-round, which is not additive."
         )
     if scale is None:
-        raise RuleError(
-            "Unbiased rounding needs values and a base with fewer decimals: it computes in units of the last one."
-        )
+        raise RuleError("Unbiased rounding computes in units of the last decimal: give values and a base with fewer.")
     suppressed = problem.status == Status.SUPPRESSED
     fixed = np.flatnonzero((part > 0) & ((problem.status == Status.PUBLISHED) | net.pinned))
     if len(fixed):

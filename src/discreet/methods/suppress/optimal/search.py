@@ -22,9 +22,7 @@ from discreet.protection import Protection, suppress
 from discreet.solvers import DEFAULT_SOLVER, solver_name
 
 MAX_CELLS_FOR_PATTERNS = 30_000  # in larger tables heuristic patterns take too long, even the first one
-COST_DISCOUNT = (
-    0.999  # in heuristic patterns, of cells in the linear solution; the rest of the cost keeps needless ones out
-)
+COST_DISCOUNT = 0.999  # of cells in the linear solution, for heuristic patterns; the rest keeps needless ones out
 AGREEMENT = 0.1  # a pattern and the linear solution agree about a cell if its entries differ by no more
 MIN_GAP_PROGRESS = 0.003  # share of the gap that linear programs must close per round, or integer programs follow
 FEW_VIOLATIONS = 5  # violated requirements; if there are no more, all requirements are checked again, not these alone
