@@ -497,13 +497,16 @@ def test_columns_in_any_order_and_a_mark_from_a_spreadsheet(tmp_path):
     [
         ("", "the first line must name the columns"),
         ("attacker,cell,lower\n", "the first line must name the columns"),
-        ("attacker,cell,lower,upper,level\n", "the first line must name the columns"),
+        (
+            "attacker,cell,lower,upper,lower_levl\n",
+            "no column 'lower_levl' in such a file. Did you mean 'lower_level'?",
+        ),
         ("attacker,cell,lower,upper,upper\n", "the first line must name the columns"),
         ("attacker,cell,lower,upper\n", "lists no attacker. Add lines"),
         ("attacker,cell,lower,upper\nB,b × y,5\n", "line 2: expected 4 fields, found 3."),
         ("attacker,cell,lower,upper\n\nB,b × y,5,15\n ,b × y,5,15\n", "line 4: the attacker has no name. Give one"),
         ("attacker,cell,lower,upper\noutsider,b × y,5,15\n", "line 2: the problem has an attacker 'outsider' already"),
-        ("attacker,cell,lower,upper\nB,b × w,5,15\n", "line 2: the problem has no cell 'b × w'. Write its label as"),
+        ("attacker,cell,lower,upper\nB,b × w,5,15\n", "line 2: There is no cell 'b × w'. 'w' is not a code of"),
         (
             "attacker,cell,lower,upper\nB,b × y,5,15\nB,b × y,5,15\n",
             "line 3: cell 'b × y' of attacker 'B' occurs a second",
@@ -536,7 +539,7 @@ def test_files_of_attackers_that_are_none(tmp_path, text, says):
 def test_a_file_of_attackers_that_is_not_there(tmp_path):
     with pytest.raises(FormatError, match="does not exist"):
         read_attackers(square()[0], tmp_path / "a.csv")
-    (tmp_path / "b.csv").write_bytes(b"attacker,cell\xff")
+    (tmp_path / "b.csv").write_bytes(b"attacker,cell\x81")
     with pytest.raises(FormatError, match="in UTF-8"):
         read_attackers(square()[0], tmp_path / "b.csv")
 

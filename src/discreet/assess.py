@@ -81,8 +81,12 @@ def assess(
     lower, upper, sliding = found.lower.copy(), found.upper.copy(), found.sliding.copy()
     overrides: list[Override] = []
     must_suppress: list[str] = []
+    decided: set[int] = set()
     for label, given in (statuses or {}).items():
         i = table.index(label)
+        if i in decided:
+            raise InputError(f"Cell {table.label(i)!r} has two statuses by hand. Give one.", [table.label(i)])
+        decided.add(i)
         word, reason = _manual_status(table.label(i), given)
         if not found.sensitive[i]:
             status[i] = STATUS_OF_WORD[word]

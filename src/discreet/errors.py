@@ -69,6 +69,15 @@ def reading(path: str | Path, fault: str, *kinds: type[Exception]) -> Iterator[N
         raise FormatError(fault) from None
 
 
+@contextmanager
+def placing(place: str | Path) -> Iterator[None]:
+    """Prefix messages about input with the file, or the line of a file, that they are about."""
+    try:
+        yield
+    except InputError as error:
+        raise type(error)(f"{place}: {error}", error.offenders) from None
+
+
 MAX_QUOTED_LETTERS = 80  # of a code or name in a message: longer ones would flood it
 
 

@@ -633,7 +633,7 @@ BAD: dict[str, tuple[dict[str, str], str, str]] = {
     "statuses without header": (
         {"s.csv": "A1 × N1,free\n"},
         ASSESS + " --statuses s.csv" + BUNDLE,
-        "s.csv.*cell,status",
+        "s.csv.*'cell', 'status'",
     ),
     "a status line too long": (
         {"s.csv": "cell,status\nA1,N1,free\n"},
@@ -667,7 +667,7 @@ BAD: dict[str, tuple[dict[str, str], str, str]] = {
     "a missing problem": ({}, "protect nowhere.jj --out out.csv", "'nowhere.jj' does not exist"),
     "a folder as problem": ({}, "protect . --out out.csv", "'.' is a directory"),
     # patterns
-    "an empty pattern": ({"pattern.csv": ""}, AUDIT, "pattern.csv.*cell,status"),
+    "an empty pattern": ({"pattern.csv": ""}, AUDIT, "pattern.csv.*'cell', 'status'"),
     "a pattern with a cell too many": ({"pattern.csv": SAFE_PATTERN + "99,published\n"}, AUDIT, "line 11.*'99'"),
     "a pattern with a cell too few": ({"pattern.csv": SAFE_PATTERN.replace("8,secondary\n", "")}, PUBLISH, "'8'"),
     "a pattern with a cell twice": ({"pattern.csv": SAFE_PATTERN + "8,secondary\n"}, AUDIT, "line 11.*'8'"),

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.data.hierarchy import ABSENT, ROOT, Hierarchy
-from discreet.errors import HierarchyError
+from discreet.errors import FormatError, HierarchyError, InputError
 
 NACE = [("A", ""), ("B", ""), ("A1", "A"), ("A2", "A"), ("B1", "B"), ("A1x", "A1")]
 
@@ -149,20 +149,20 @@ def test_csv_columns_may_be_in_any_order_among_others(file, nace):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "first line must name the columns 'code' and 'parent'"),
-        ("A,\nB,\n", "first line must name the columns 'code' and 'parent'"),
-        ("code;parent\nA;\n", "first line must name the columns 'code' and 'parent'"),
+        ("", "first line must name the columns 'code', 'parent'; 'code' is missing"),
+        ("A,\nB,\n", "first line must name the columns 'code', 'parent'; 'code' is missing"),
+        ("code.parent\nA.\n", "first line must name the columns 'code', 'parent'; 'code' is missing"),
         ("code,parent\n", "holds no codes"),
         ("code,parent\nA,\nB\n", "line 3: expected 2 fields, found 1"),
         ("code,parent\nA,B\nB,A\n", "their own ancestors"),
         ("code,parent\nA,\n,A\n", "Code number 2 is empty"),
-        pytest.param('code,parent\n"' + "A" * 200_000, "not a CSV file", id="a quote that is never closed"),
-        (b"code,parent\nR\xe9gion,\n", "not UTF-8 text"),
+        pytest.param('code,parent\n"' + "A" * 200_000, "cannot be read as CSV", id="a quote that is never closed"),
+        (b"code,parent\nR\x81gion,\n", "cannot be read. Save it as text in UTF-8"),
     ],
 )
 def test_csv_files_that_cannot_be_used(file, text, message):
     path = file(text, "codes.csv")
-    with pytest.raises(HierarchyError, match=message) as error:
+    with pytest.raises(InputError, match=message) as error:
         Hierarchy.from_csv(path)
     assert str(path) in str(error.value)
 
@@ -205,12 +205,12 @@ def test_hrc_with_another_leader_and_total(file):
         ("A\n@\n", "Code number 2 is empty"),
         ("A\nTotal\n", "'Total' is also listed as a part"),
         ("Total\n@A\n", "'Total' is also listed as a part"),
-        ("Région\n".encode("latin-1"), "not UTF-8 text.*iconv"),
+        (b"R\x81gion\n", "cannot be read. Save it as text in UTF-8"),
     ],
 )
 def test_hrc_files_that_cannot_be_used(file, text, message):
     path = file(text)
-    with pytest.raises(HierarchyError, match=message) as error:
+    with pytest.raises(InputError, match=message) as error:
         Hierarchy.from_hrc(path)
     assert str(path) in str(error.value)
 
@@ -222,9 +222,9 @@ def test_an_empty_leader_would_mark_every_level(file):
 
 @pytest.mark.parametrize("read", [Hierarchy.from_hrc, Hierarchy.from_csv])
 def test_files_that_are_not_there(read, tmp_path):
-    with pytest.raises(HierarchyError, match=r"nowhere\.hrc does not exist"):
+    with pytest.raises(FormatError, match=r"nowhere\.hrc does not exist"):
         read(tmp_path / "nowhere.hrc")
-    with pytest.raises(HierarchyError, match="cannot be read"):
+    with pytest.raises(FormatError, match="cannot be read"):
         read(tmp_path)
 
 

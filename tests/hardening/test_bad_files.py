@@ -12,7 +12,7 @@ from tests.helpers.fixed import secret
 
 from discreet import Hierarchy, InputError, tabulate
 from discreet.cli.main import main
-from discreet.errors import DiscreetError, FormatError, HierarchyError
+from discreet.errors import DiscreetError, FormatError
 from discreet.io import writing
 
 LONG = 33 << 20  # longer than the engine's buffer
@@ -117,7 +117,7 @@ JOBS = {
         "hierarchy has a NUL",
     ),
     "NUL itself": (JOB + "\0", "not a TOML file"),
-    "no UTF-8": (b"title = '\xe4'", "not a TOML file"),
+    "no UTF-8": (b"title = '\xe4'", "line 1: the text is not in UTF-8"),
 }
 
 
@@ -204,7 +204,7 @@ def test_every_file_of_every_command(place, monkeypatch, capsys, name, command):
 def test_nul_in_names_of_files_to_write_and_read(tmp_path, name):
     with pytest.raises(FormatError, match="NUL"), writing(tmp_path / name):
         pass
-    with pytest.raises(HierarchyError):
+    with pytest.raises(FormatError):
         Hierarchy.from_hrc(tmp_path / name)
     from discreet import read_problem
 

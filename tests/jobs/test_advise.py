@@ -531,7 +531,7 @@ def test_advice_takes_records(here):
     ("branch", "text", "says"),
     [
         ("", "code,into\n", "'recode' goes with"),
-        ('hierarchy = "branch.hrc"\n', "code,new\n", "first line must be 'code,into'"),
+        ('hierarchy = "branch.hrc"\n', "code,new\n", "first line must name the columns 'code', 'into'"),
         ('hierarchy = "branch.hrc"\n', "code,into\nA1,\n", "line 2: 'A1' has no new code"),
         ('hierarchy = "branch.hrc"\n', "code,into\nA1,A2\nA1,A3\n", "line 3: 'A1' has no new code, or a second one"),
     ],

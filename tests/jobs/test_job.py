@@ -21,10 +21,11 @@ from discreet.attacks import QUICK, AttackReport
 from discreet.attacks.limitations import NO_ATTACK_TRIED, limitations
 from discreet.cli.main import main
 from discreet.errors import DiscreetError, FormatError, InputError, JobError, NoSafePatternError, TableError
+from discreet.io.decisions import read_statuses, read_waivers
 from discreet.jobs import attacks as job_attacks
 from discreet.jobs.checkpoint import Checkpoint
 from discreet.jobs.demo import write_demo
-from discreet.jobs.job import Result, hierarchy_file, read_statuses, read_waivers, run_job, write_together
+from discreet.jobs.job import Result, hierarchy_file, run_job, write_together
 from discreet.jobs.job_file import Job, examine_job, read_job
 from discreet.problem import Status
 from discreet.protection import suppress
@@ -432,10 +433,10 @@ def test_small_files_say_where_they_are_wrong(tmp_path):
     with pytest.raises(InputError, match=r"s\.csv does not exist"):
         read_statuses(path)
     for text, says in (
-        (b"", "first line must be 'cell,status' or 'cell,status,reason'"),
+        (b"", "first line must name the columns 'cell', 'status', and may name 'reason'"),
         (b"cell,status\n\n\na,free,b\n", "line 4: expected 2 fields, found 3"),
         (b"cell,status\na,free\nb,free\na,primary\n", "line 4: cell 'a' occurs a second time"),
-        (b"cell,status\n\xff,free\n", "cannot be read"),
+        (b"cell,status\n\x81,free\n", "cannot be read"),
         (b"cell,status\n" + b"x" * 200_000 + b",free\n", "cannot be read"),
     ):
         path.write_bytes(text)
@@ -719,7 +720,7 @@ def test_other_ways_not_to_be_a_job(folder):
     with pytest.raises(JobError, match="cannot be read"):
         read_job(folder)
     (folder / "job.toml").write_bytes(b'title = "\xff"')
-    with pytest.raises(JobError, match="not a TOML file"):
+    with pytest.raises(JobError, match="line 1: the text is not in UTF-8"):
         read_job(folder / "job.toml")
 
 
@@ -728,7 +729,7 @@ def test_other_ways_not_to_be_a_job(folder):
     [
         (('"turnover"', '"turnovr"'), "'turnover'"),
         (("[dimensions.region]", "[dimensions.regions]"), "'regions'.*'region'"),
-        (('"industry.hrc"', '"statuses.csv"'), "statuses.csv.*'code' and 'parent'"),
+        (('"industry.hrc"', '"statuses.csv"'), "statuses.csv.*'code', 'parent'"),
         (('"industry.hrc"', '"job.toml"'), "ends in .hrc or .csv"),
         (('hierarchy = "industry.hrc"', "levels = [1]"), "'A1'"),
         (('hierarchy = "industry.hrc"', "levels = [0]"), "widths"),

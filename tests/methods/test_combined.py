@@ -15,7 +15,7 @@ from tests.helpers.small import insiders, need_protection_if_hidden, small_probl
 
 from discreet.arrays import BoolArray
 from discreet.audit import audit
-from discreet.errors import NoSafePatternError, RuleError
+from discreet.errors import InputError, NoSafePatternError, RuleError
 from discreet.io.pattern import read_pattern, write_pattern
 from discreet.jobs.job import run_job
 from discreet.jobs.job_file import read_job
@@ -388,7 +388,7 @@ def test_sensitive_cells_have_a_name():
     ],
 )
 def test_what_cannot_be_meant_is_refused(options, words):
-    with pytest.raises(RuleError, match=words):
+    with pytest.raises(InputError, match=words):
         protect(investment(), Combined(**options))
 
 
@@ -425,15 +425,15 @@ def test_single_cells_go_before_selections(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("cell,status\n", "begins with the line 'cell,way'"),
-        ("cell,way\nI × A\n", "line 2: expected a cell"),
+        ("cell,status\n", "first line must name the columns 'cell', 'way'; 'way' is missing"),
+        ("cell,way\nI × A\n", "line 2: expected 2 fields, found 1"),
         ("cell,way\nI × A,round\nI × A,round\n", "line 3: the cell 'I × A' occurs twice"),
         ("cell,way\nI × A,hide\n", "line 2: 'hide' is not a way"),
     ],
 )
 def test_a_file_of_ways_that_cannot_be_read_is_said_so(tmp_path, text, words):
     (tmp_path / "ways.csv").write_text(text, encoding="utf-8")
-    with pytest.raises(RuleError, match=words):
+    with pytest.raises(InputError, match=words):
         protect(investment(), Combined(ways=str(tmp_path / "ways.csv")))
 
 

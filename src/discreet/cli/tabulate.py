@@ -25,7 +25,8 @@ from discreet.data.table import Weights
 from discreet.data.tabulate import tabulate
 from discreet.errors import InputError
 from discreet.io import bundle, writing
-from discreet.jobs.job import hierarchy_file, read_statuses, read_waivers
+from discreet.io.decisions import read_statuses, read_waivers
+from discreet.jobs.job import hierarchy_file
 
 
 @click.command("tabulate")
@@ -151,11 +152,12 @@ def assess_command(
     """Find the sensitive cells of a tabulated table."""
     if not rules and not statuses:
         raise click.UsageError("No cell would be sensitive: give --rule, --statuses or both.")
+    read = bundle.read_table(table)
     problem = assess(
-        bundle.read_table(table),
+        read,
         rules,
-        statuses=read_statuses(statuses) if statuses else None,
-        waivers=read_waivers(waivers) if waivers else (),
+        statuses=read_statuses(statuses, list(read.dimensions)) if statuses else None,
+        waivers=read_waivers(waivers, list(read.dimensions)) if waivers else (),
         **options,
     )
     write_new_problem(problem, out)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -18,7 +15,8 @@ import numpy as np
 import pandas as pd
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.errors import HierarchyError, some
+from discreet.data.side_files import read_side_file, side_text
+from discreet.errors import HierarchyError, placing, some
 
 ROOT = -1  # parent of the total
 ABSENT = -2  # parent of a code that does not occur in the tree
@@ -240,22 +238,11 @@ class Hierarchy:
     @classmethod
     def from_csv(cls, path: str | Path, total: str = "Total") -> Hierarchy:
         """From a CSV file with the columns ``code`` and ``parent``; the total's parent is empty."""
-        try:
-            rows = list(csv.reader(io.StringIO(_read_text(path))))
-        except csv.Error as error:
-            raise HierarchyError(f"{path} is not a CSV file: {error}.") from None
-        header = [name.strip().lower() for name in rows[0]] if rows else []
-        if "code" not in header or "parent" not in header:
-            raise HierarchyError(f"{path}: the first line must name the columns 'code' and 'parent'.")
-        code, parent = header.index("code"), header.index("parent")
-        body = [(number, row) for number, row in enumerate(rows[1:], start=2) if any(field.strip() for field in row)]
-        for number, row in body:
-            if len(row) <= max(code, parent):
-                raise HierarchyError(f"{path}, line {number}: expected {len(header)} fields, found {len(row)}.")
-        if not body:
+        rows = read_side_file(path, ["code", "parent"], others=True)
+        if not rows:
             raise HierarchyError(f"{path} holds no codes.")
-        with _errors_name(path):
-            return cls.from_pairs([(row[code], row[parent]) for _, row in body], total)
+        with placing(path):
+            return cls.from_pairs([(row["code"], row["parent"]) for _, row in rows], total)
 
     @classmethod
     def from_hrc(cls, path: str | Path, total: str = "Total", leader: str = "@") -> Hierarchy:
@@ -265,7 +252,7 @@ class Hierarchy:
         pairs: list[tuple[str, str | None]] = []
         above: list[str] = []
         leading = re.compile(rf"(?:{re.escape(leader)}\s*)*")
-        for number, line in enumerate(_read_text(path).splitlines(), start=1):
+        for number, line in enumerate(side_text(path).splitlines(), start=1):
             text = line.strip()
             if not text:
                 continue
@@ -279,7 +266,7 @@ class Hierarchy:
             above[level:] = [text]
         if not pairs:
             raise HierarchyError(f"{path} holds no codes.")
-        with _errors_name(path):
+        with placing(path):
             return cls.from_pairs([(code, parent or total) for code, parent in pairs], total)
 
     @classmethod
@@ -375,23 +362,3 @@ def _last_ancestors(parent: IntArray) -> tuple[IntArray, IntArray]:
     for _ in range(len(parent).bit_length()):  # the number of steps doubles in each pass
         at, steps = at[at], steps + steps[at]
     return at, steps
-
-
-@contextmanager
-def _errors_name(path: str | Path) -> Iterator[None]:
-    """Prefix error messages with the path of the file."""
-    try:
-        yield
-    except HierarchyError as error:
-        raise HierarchyError(f"{path}: {error}", error.offenders) from None
-
-
-def _read_text(path: str | Path) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise HierarchyError(f"Hierarchy file {path} does not exist.") from None
-    except UnicodeDecodeError:
-        raise HierarchyError(f"{path} is not UTF-8 text. Convert it, e.g. with `iconv -f latin1 -t utf-8`.") from None
-    except (OSError, ValueError) as error:
-        raise HierarchyError(f"{path} cannot be read: {getattr(error, 'strerror', error)}.") from None

@@ -15,6 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, SmallIntArray
+from discreet.data.cell_names import label_meant
 from discreet.data.contributions import Contributions, largest
 from discreet.data.hierarchy import LABEL_SEPARATOR, Hierarchy, cell_label
 from discreet.data.relations import additive
@@ -238,12 +239,14 @@ class Table:
         return {label: i for i, label in enumerate(self.labels(range(self.n_listed)))}
 
     def index(self, label: str | Sequence[str]) -> int:
-        """The index of the cell with the label ``"A × North"``, which may be written ``("A", "North")``."""
+        """The index of the cell with the label ``"A × North"``, which may be written ``"A x North"`` or ``("A", "North")``."""
         wanted = label if isinstance(label, str) else LABEL_SEPARATOR.join(label)
-        try:
-            return self._by_label[wanted]
-        except KeyError:
-            raise TableError(f"There is no cell {wanted!r} in {self!r}.", [wanted]) from None
+        if wanted not in self._by_label:
+            wanted = label_meant(wanted, list(self.dimensions.values()))
+        if wanted not in self._by_label:
+            why = " It is empty: its codes exist, and no record has all of them." if self.dimensions else ""
+            raise TableError(f"There is no cell {wanted!r} in {self!r}.{why}", [wanted])
+        return self._by_label[wanted]
 
     @cached_property
     def is_base(self) -> BoolArray:

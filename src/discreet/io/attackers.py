@@ -7,20 +7,21 @@ attacker. For empty fields and cells that are not listed, the bounds and levels 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.attackers import Attacker
-from discreet.errors import FormatError, InputError
-from discreet.io.csv import numbered_lines
+from discreet.data.cell_names import read_cells
+from discreet.data.side_files import SideRows
+from discreet.errors import FormatError, InputError, placing
 from discreet.problem import Problem
 
-REQUIRED_COLUMNS = ["attacker", "cell", "lower", "upper"]
+REQUIRED_COLUMNS = ["attacker", "lower", "upper"]  # besides those that name the cell
 LEVEL_COLUMNS = ["lower_level", "upper_level", "sliding_level"]
-ATTACKERS_HEADER = ",".join(REQUIRED_COLUMNS) + "".join(f"[,{name}]" for name in LEVEL_COLUMNS)
+ATTACKERS_HEADER = ",".join(["cell", *REQUIRED_COLUMNS]) + "".join(f"[,{name}]" for name in LEVEL_COLUMNS)
 
 
 def with_attackers(problem: Problem, path: str | Path) -> Problem:
@@ -31,20 +32,19 @@ def with_attackers(problem: Problem, path: str | Path) -> Problem:
 def read_attackers(problem: Problem, path: str | Path) -> tuple[Attacker, ...]:
     """The attackers in a file, in the order in which they first occur."""
     taken = {attacker.name for attacker in problem.attackers()}
-    index = {label: i for i, label in enumerate(problem.table.listed.labels())}
     value = problem.table.value
     tolerance = 1e-9 * np.maximum(np.abs(value), 1e-9)  # for rounding errors of bounds, as in Problem
     found: dict[str, _Listed] = {}
-    for number, row in _rows(path):
+    for number, row in _rows(path, list(problem.table.dimensions)):
         where = f"{path}, line {number}"
-        name, label = row["attacker"].strip(), row["cell"]
+        name = row["attacker"].strip()
         if not name:
             raise FormatError(f"{where}: the attacker has no name. Give one; lines with the same name belong together.")
         if name in taken:
             raise InputError(f"{where}: the problem has an attacker {name!r} already. Choose another name.", [name])
-        if label not in index:
-            raise InputError(f"{where}: the problem has no cell {label!r}. Write its label as in a pattern.", [label])
-        attacker, i = found.setdefault(name, _Listed(problem)), index[label]
+        with placing(where):
+            i = problem.table.index(row["cell"])
+        attacker, label = found.setdefault(name, _Listed(problem)), problem.table.label(i)
         if i in attacker.cells:
             raise InputError(f"{where}: cell {label!r} of attacker {name!r} occurs a second time.", [label])
         attacker.cells.add(i)
@@ -70,9 +70,9 @@ def read_attackers(problem: Problem, path: str | Path) -> tuple[Attacker, ...]:
     )
 
 
-def cells_named(path: str | Path) -> list[str]:
+def cells_named(path: str | Path, dimensions: Sequence[str]) -> list[str]:
     """The cells listed in a file of attackers, each once."""
-    return list(dict.fromkeys(row["cell"] for _, row in _rows(path)))
+    return list(dict.fromkeys(row["cell"] for _, row in _rows(path, dimensions)))
 
 
 class _Listed:
@@ -86,19 +86,8 @@ class _Listed:
         self.cells: set[int] = set()
 
 
-def _rows(path: str | Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """The lines after the header, numbered, by column."""
-    lines = numbered_lines(path)
-    header = [name.strip() for name in lines[0][1]] if lines else []
-    allowed = {*REQUIRED_COLUMNS, *LEVEL_COLUMNS}
-    if not set(REQUIRED_COLUMNS) <= set(header) <= allowed or len(set(header)) < len(header):
-        raise FormatError(
-            f"{path}: the first line must name the columns {ATTACKERS_HEADER!r}, those in brackets if needed."
-        )
-    for number, line in lines[1:]:
-        if len(line) != len(header):
-            raise FormatError(f"{path}, line {number}: expected {len(header)} fields, found {len(line)}.")
-        yield number, dict(zip(header, line, strict=True))
+def _rows(path: str | Path, dimensions: Sequence[str]) -> SideRows:
+    return read_cells(path, REQUIRED_COLUMNS, LEVEL_COLUMNS, dimensions)
 
 
 def _number(where: str, row: dict[str, str], column: str, default: float) -> float:

@@ -28,17 +28,6 @@ def unguarded(text: str) -> str:
     return text.removeprefix("'")
 
 
-def numbered_lines(path: str | Path) -> list[tuple[int, list[str]]]:
-    """The fields of all lines that are not blank, with the numbers of the lines."""
-    fault = f"{path} cannot be read as CSV. Save it as comma-separated text in UTF-8."
-    with (
-        reading(path, fault, ValueError, csv.Error, OSError),
-        Path(path).open(newline="", encoding="utf-8-sig") as file,
-    ):
-        reader = csv.reader(file, strict=True)
-        return [(reader.line_num, line) for line in reader if line]
-
-
 def release_text(release: Release) -> str:
     """The release as CSV: one row per cell; suppressed values are written as the suppression symbol."""
     frame = release.frame(symbols=True)

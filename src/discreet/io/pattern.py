@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.data.cell_names import read_cells
 from discreet.drafts import create_private
-from discreet.errors import FormatError, some
-from discreet.io.csv import numbered_lines
+from discreet.errors import FormatError, placing, some
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection, publish_intervals, suppress
 
@@ -40,33 +40,34 @@ def write_pattern(protection: Protection, path: str | Path) -> None:
 
 def read_pattern(problem: Problem, path: str | Path) -> Protection:
     """The protection that a pattern describes, with a report without method and bound."""
-    rows = numbered_lines(path)
-    header = [name.strip() for name in rows[0][1]] if rows else []
-    if header not in (PATTERN_COLUMNS, INTERVAL_COLUMNS):
-        raise FormatError(f"{path}: a pattern begins with the line 'cell,status' or {','.join(INTERVAL_COLUMNS)!r}.")
-    index = {label: i for i, label in enumerate(problem.table.listed.labels())}
-    words = {decision.word for decision in (PATTERN_DECISIONS if header == PATTERN_COLUMNS else Decision)}
-    suppressed = np.arange(len(problem)) >= len(index)  # cells behind linked tables, which are not listed
+    rows = read_cells(path, PATTERN_COLUMNS[1:], INTERVAL_COLUMNS[2:], list(problem.table.dimensions))
+    named = [name for name in INTERVAL_COLUMNS[2:] if rows and name in rows[0][1]]  # in the order of `published`
+    if named and len(named) < 3:
+        raise FormatError(f"{path}: a pattern has either all or none of the columns {some(INTERVAL_COLUMNS[2:])}.")
+    with_intervals = bool(named)
+    words = {decision.word for decision in (Decision if with_intervals else PATTERN_DECISIONS)}
+    suppressed = np.arange(len(problem)) >= problem.table.n_listed  # cells behind linked tables, which are not listed
     seen = suppressed.copy()
     published = np.array([[math.nan], [-math.inf], [math.inf]]) * np.ones(len(problem))  # value, lower and upper end
-    for number, row in rows[1:]:
-        if len(row) != len(header) or row[1] not in words:
-            raise FormatError(f"{path}, line {number}: expected a cell and one of {some(sorted(words))}.")
-        if row[0] not in index:
-            raise FormatError(f"{path}, line {number}: the problem has no cell {row[0]!r}.", [row[0]])
-        i = index[row[0]]
+    for number, row in rows:
+        where = f"{path}, line {number}"
+        status = row["status"].strip().lower()
+        if status not in words:
+            raise FormatError(f"{where}: expected a cell and one of {some(sorted(words))}.")
+        with placing(where):
+            i = problem.table.index(row["cell"])
         if seen[i]:
-            raise FormatError(f"{path}, line {number}: cell {row[0]!r} occurs twice.", [row[0]])
-        seen[i], suppressed[i] = True, row[1] in (Decision.PRIMARY.word, Decision.SECONDARY.word)
-        for k, text in enumerate(row[2:]):
-            if text:
-                published[k, i] = _number(text, f"{path}, line {number}")
-        if header == INTERVAL_COLUMNS and suppressed[i] != math.isnan(published[0, i]):
-            raise FormatError(f"{path}, line {number}: cells have a value unless they are suppressed.", [row[0]])
+            raise FormatError(f"{where}: cell {row['cell']!r} occurs twice.", [row["cell"]])
+        seen[i], suppressed[i] = True, status in (Decision.PRIMARY.word, Decision.SECONDARY.word)
+        for k, name in enumerate(named):
+            if row[name].strip():
+                published[k, i] = _number(row[name], where)
+        if with_intervals and suppressed[i] != math.isnan(published[0, i]):
+            raise FormatError(f"{where}: cells have a value unless they are suppressed.", [row["cell"]])
     if not seen.all():
         missing = problem.table.labels(np.flatnonzero(~seen))
         raise FormatError(f"{path}: {len(missing)} cells of the problem are missing, e.g. {some(missing)}.", missing)
-    if header == PATTERN_COLUMNS:
+    if not with_intervals:
         return suppress(problem, suppressed)
     return publish_intervals(problem, *published, cost=float(problem.cost[suppressed].sum()))
 

@@ -24,13 +24,13 @@ from discreet.data.separate import separate
 from discreet.data.table import Table
 from discreet.data.tabulate import tabulate
 from discreet.drafts import sweep
-from discreet.errors import FormatError, InputError, JobError, some
+from discreet.errors import FormatError, JobError, some
 from discreet.executors import signals_ignored, spread
 from discreet.inference.exact_numbers import format_number
 from discreet.inference.respondents.exposure_search import RespondentExposure
 from discreet.io import write_release, writing
 from discreet.io.attackers import with_attackers
-from discreet.io.csv import numbered_lines
+from discreet.io.decisions import read_recode, read_statuses, read_waivers
 from discreet.io.pattern import write_pattern
 from discreet.io.rda import read_microdata
 from discreet.jobs.attacks import try_attacks
@@ -253,12 +253,14 @@ def make_problem(job: Job, table: Table) -> Problem:
 
 def job_statuses(job: Job) -> dict[str, tuple[str, str]]:
     """The statuses by hand of a job; none if it names no file."""
-    return read_statuses(job.resolve(job.rules.statuses)) if job.rules.statuses else {}
+    file = job.rules.statuses
+    return read_statuses(job.resolve(file), job.label_dimensions) if file else {}
 
 
 def job_waivers(job: Job) -> list[str | tuple[str, str]]:
     """The waivers of a job; none if it names no file."""
-    return read_waivers(job.resolve(job.rules.waivers)) if job.rules.waivers else []
+    file = job.rules.waivers
+    return read_waivers(job.resolve(file), job.label_dimensions) if file else []
 
 
 def _common_total(job: Job) -> str:
@@ -297,45 +299,11 @@ def _hierarchy(job: Job, name: str, dimension: Dimension, source: Any) -> Hierar
     return Hierarchy.from_columns(codes.sort_values(columns), columns, dimension.total)
 
 
-def read_statuses(path: Path) -> dict[str, tuple[str, str]]:
-    """Statuses by hand from a CSV file with the columns cell, status and maybe reason. Cells are labels such as ``A × North``."""
-    statuses: dict[str, tuple[str, str]] = {}
-    for number, (cell, status, *reason) in _small_csv(path, ["cell", "status"], ["cell", "status", "reason"]):
-        if cell in statuses:
-            raise InputError(f"{path}, line {number}: cell {cell!r} occurs a second time.", [cell])
-        statuses[cell] = (status, "".join(reason))
-    return statuses
-
-
-def read_waivers(path: Path) -> list[str | tuple[str, str]]:
-    """Waivers from a CSV file with the column respondent, and maybe cell; without a cell a waiver is for all cells."""
-    rows = _small_csv(path, ["respondent"], ["respondent", "cell"])
-    return [(row[0], row[1]) if len(row) > 1 and row[1] else row[0] for _, row in rows]
-
-
 def read_recodes(job: Job) -> dict[str, dict[str, str]]:
-    """The new code of each replaced code, per dimension with a CSV file ``code,into``."""
-    recodes: dict[str, dict[str, str]] = {}
-    for name, dimension in job.dimensions.items():
-        if dimension.recode is not None:
-            path, new_codes = job.resolve(dimension.recode), recodes.setdefault(name, {})
-            for number, (code, new) in _small_csv(path, ["code", "into"]):
-                if code in new_codes or not new:
-                    raise InputError(f"{path}, line {number}: {code!r} has no new code, or a second one.", [code])
-                new_codes[code] = new
-    return recodes
-
-
-def _small_csv(path: Path, *headers: list[str]) -> list[tuple[int, list[str]]]:
-    """The line number and the fields of each line after the header, which must be one of ``headers``."""
-    rows = numbered_lines(path)
-    header = [name.strip() for name in rows[0][1]] if rows else []
-    if header not in headers:
-        raise InputError(f"{path}: the first line must be {' or '.join(repr(','.join(h)) for h in headers)}.")
-    for number, row in rows[1:]:
-        if len(row) != len(header):
-            raise InputError(f"{path}, line {number}: expected {len(header)} fields, found {len(row)}.")
-    return rows[1:]
+    """The new code of each replaced code, per dimension with such a file."""
+    return {
+        name: read_recode(job.resolve(one.recode)) for name, one in job.dimensions.items() if one.recode is not None
+    }
 
 
 def protect_report(

@@ -17,6 +17,7 @@ from discreet.errors import InputError, JobError, RuleError, some
 from discreet.inference.respondents.sensitivity import contribution_measures, measures_of_rules
 from discreet.io import FORMATS
 from discreet.jobs.entries import build, section, typed, unknown_keys
+from discreet.jobs.toml_faults import toml_fault
 from discreet.level import SAFETY_LEVELS, Level
 from discreet.methods import METHODS, SUPPRESSION, with_options
 from discreet.methods.method import Method
@@ -151,6 +152,11 @@ class Job:
         return with_options(self.protect.method, **options)
 
     @property
+    def label_dimensions(self) -> list[str]:
+        """The dimensions in the order of labels of cells; that of linked tables is the order in which they name them."""
+        return list(dict.fromkeys(name for by in self.tables or [list(self.dimensions)] for name in by))
+
+    @property
     def folder(self) -> Path:
         return self.resolve(self.output.folder)
 
@@ -279,17 +285,18 @@ def _job(path: Path, raw: Mapping[str, Any]) -> tuple[Job | None, list[JobError]
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = path.read_text(encoding="utf-8-sig") + "\n"
     except FileNotFoundError:
         raise JobError(f"Job file {path} does not exist.") from None
     except UnicodeDecodeError as error:
-        raise JobError(f"{path} is not a TOML file: {error}.") from None
+        line = error.object[: error.start].count(b"\n") + 1
+        raise JobError(f"{path}, line {line}: the text is not in UTF-8. Save the file in this encoding.") from None
     except (OSError, ValueError) as error:
         raise JobError(f"{path} cannot be read: {getattr(error, 'strerror', error)}.") from None
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise JobError(f"{path} is not a TOML file: {error}.") from None
+        raise JobError(f"{path} is not a TOML file: {toml_fault(text, error)}") from None
     except ValueError:  # Python reads no integers of thousands of digits
         raise JobError(f"{path} has an integer of thousands of digits. Write a smaller one.") from None
     except RecursionError:
@@ -394,7 +401,12 @@ def _check_files(job: Job) -> Iterator[InputError]:
     written = [(job.folder / name).resolve() for name in job.writes()]
     for name, entry in job.reads().items():
         if not job.resolve(name).is_file():
-            yield JobError(f"there is no file {name!r} for {entry}.", [name])
+            path = (
+                ""
+                if name.isprintable()
+                else " Write paths in single quotes: in double quotes \\t and \\n are no letters."
+            )
+            yield JobError(f"there is no file {name!r} for {entry}.{path}", [name])
         if job.resolve(name).resolve() in written:
             yield JobError(f"the job would overwrite {name!r}, its {entry}. Choose another output folder.")
     folders = [file.name for file in written if file.is_dir()]

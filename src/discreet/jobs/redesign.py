@@ -52,7 +52,7 @@ def advise_job(
         waivers=job_waivers(job),
         recode=read_recodes(job),
         keep=keep,
-        cells=cells_named(job.resolve(rules.attackers)) if rules.attackers else (),
+        cells=cells_named(job.resolve(rules.attackers), job.label_dimensions) if rules.attackers else (),
         ordered=ordered,
         steps=steps,
         progress=progress,

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import BoolArray
+from discreet.data.cell_names import read_cells
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.table import Table
-from discreet.errors import RuleError, TableError, some
+from discreet.errors import RuleError, placing, some
 from discreet.problem import Problem, Status
 
 
@@ -72,7 +71,8 @@ def _given(problem: Problem, given: Given) -> Ways:
     if given is None:
         return ways
     if isinstance(given, str):
-        pairs = _read(given)
+        rows = read_cells(given, ["way"], dimensions=list(problem.table.dimensions))
+        pairs = [(row["cell"], row["way"].strip().lower(), f"{given}, line {number}") for number, row in rows]
     elif isinstance(given, Mapping):
         pairs = [(label, word, "ways") for label, word in given.items()]
     else:
@@ -80,10 +80,8 @@ def _given(problem: Problem, given: Given) -> Ways:
             raise RuleError(f"There are {len(given):,} ways for {len(problem):,} cells: give one per cell.")
         return np.array([_way(str(word), "ways") for word in given], dtype=np.int8)
     for label, word, where in pairs:
-        try:
+        with placing(where):
             cell = problem.table.index(label)
-        except TableError:
-            raise RuleError(f"{where}: there is no cell {label!r} in the table.", [label]) from None
         if ways[cell] != UNDECIDED:
             raise RuleError(f"{where}: the cell {label!r} occurs twice.", [label])
         ways[cell] = _way(word, where)
@@ -94,23 +92,6 @@ def _way(word: str, where: str) -> Way:
     if word not in WORDS:
         raise RuleError(f"{where}: {word!r} is not a way to treat a cell. Choose from {some(WORDS, 4)}.", [word])
     return Way(WORDS.index(word))
-
-
-def _read(path: str) -> list[tuple[str, str, str]]:
-    try:
-        with Path(path).open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file)
-            rows = [([part.strip() for part in row], f"{path}, line {reader.line_num}") for row in reader if row]
-    except FileNotFoundError:
-        raise RuleError(f"The file of ways, {path}, does not exist.", [path]) from None
-    except (ValueError, csv.Error, OSError) as error:
-        raise RuleError(f"The file of ways, {path}, cannot be read: {error}.", [path]) from None
-    if not rows or rows[0][0] != ["cell", "way"]:
-        raise RuleError(f"{path}: a file of ways begins with the line 'cell,way'.", [path])
-    wrong = [where for row, where in rows if len(row) != 2]
-    if wrong:
-        raise RuleError(f"{wrong[0]}: expected a cell and one of {some(WORDS, 4)}.", wrong)
-    return [(row[0], row[1], where) for row, where in rows[1:]]
 
 
 def select(problem: Problem, text: str) -> BoolArray:
