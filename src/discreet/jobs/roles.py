@@ -1,0 +1,188 @@
+"""Proposes the roles of the columns of a file, from their names and from what they contain."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from discreet.errors import InputError
+from discreet.jobs.job import hierarchy_file
+from discreet.jobs.profile import ColumnProfile, Profile, determines, digit_levels
+
+# Words in names of columns, in English, German, French, Spanish and Dutch.
+WORDS: Mapping[str, frozenset[str]] = {
+    "contributor": frozenset(
+        "firm enterprise company establishment business respondent unit person patient household id ident identifier key "
+        "entid unitid kvk siren siret ein unternehmen betrieb firma entreprise etablissement empresa establecimiento bedrijf "
+        "onderneming persoon".split()
+    ),
+    "holding": frozenset("holding group parent owner konzern gruppe groupe grupo concern groep entgroup".split()),
+    "weight": frozenset("weight weights wgt wt gewicht hochrechnung hochrechnungsfaktor poids peso factor ponderacion".split()),
+    "response": frozenset(
+        "turnover revenue revenues sales income wage wages salary value amount output expenditure investment investments "
+        "production exports imports tax assets umsatz einkommen lohn wert betrag ca montant chiffre revenu ventas ingresos "
+        "importe valor omzet inkomen waarde employment".split()
+    ),
+    "dimension": frozenset(
+        "region area nuts county state province municipality district country land bundesland kreis departement provincia "
+        "gemeente regio industry branch sector nace sic naics isic cpa wz ape cnae sbi activity product size class sizeclass "
+        "sex gender age agegroup year month quarter period occupation isco education diagnosis icd".split()
+    ),
+}
+# Classifications whose codes are read by their digits.
+BY_DIGITS = frozenset("nace sic naics isic cpa wz ape cnae sbi nuts isco icd hs cn prodcom cofog coicop".split())
+MAX_HIERARCHY_BYTES = 5_000_000  # larger files are data
+MAX_PROPOSED_DIMENSIONS = 3  # a table by more has few records per cell; the others are listed for the user to choose from
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """How the codes of a dimension are grouped: by a file, by digits, by coarser columns, or not at all."""
+
+    hierarchy: str | None = None
+    levels: tuple[int, ...] | None = None
+    columns: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        if self.hierarchy:
+            return f"grouped by {self.hierarchy}"
+        if self.levels:
+            return f"grouped by digits, {', '.join(map(str, self.levels))}"
+        return f"grouped by {' > '.join(self.columns)}" if self.columns else "not grouped"
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What each column of a file is used for, with the reasons of the proposal."""
+
+    dimensions: Mapping[str, Grouping]
+    response: str | None = None
+    contributor: str | None = None
+    holding: str | None = None
+    weight: str | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    further: tuple[str, ...] = ()  # columns that could be dimensions too
+
+    @property
+    def used(self) -> dict[str, str]:
+        """The role of each column that has one."""
+        single = {name: role for role in ("response", "contributor", "holding", "weight") if (name := getattr(self, role))}
+        coarser = {column: f"coarser than {name}" for name, by in self.dimensions.items() for column in by.columns}
+        return coarser | single | dict.fromkeys(self.dimensions, "dimension")
+
+
+def named(column: str, role: str) -> bool:
+    """Whether a word of the name of a column stands for a role."""
+    return not WORDS[role].isdisjoint(words_of(column))
+
+
+def words_of(column: str) -> list[str]:
+    """The words in a name such as ``SizeClass_2024``."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column)
+    return [word for word in re.split(r"[\W\d_]+", apart.lower()) if word]
+
+
+def propose_roles(profile: Profile) -> Roles:
+    """The roles that names and contents suggest. Each is a guess that the user confirms or changes."""
+    left = {name: column for name, column in profile.columns.items() if column.filled}
+    reasons: dict[str, str] = {}
+
+    def take(candidates: Iterable[tuple[ColumnProfile, str]]) -> str | None:
+        """The first candidate, which is no longer left for other roles."""
+        for column, reason in candidates:
+            reasons[column.name] = reason
+            del left[column.name]
+            return column.name
+        return None
+
+    weight = take((c, "its name") for c in list(left.values()) if named(c.name, "weight") and c.is_numeric and not c.negative)
+    contributor = take(_contributors(list(left.values())))
+    holding = None
+    if contributor is not None:
+        named_holding = [c for c in left.values() if named(c.name, "holding") and not named(c.name, "dimension")]
+        holding = take(
+            (c, f"its name, and each {contributor} has one")
+            for c in named_holding
+            if not c.separators and determines(profile, contributor, c.name)
+        )
+    response = take(_responses(list(left.values())))
+    return _with_dimensions(profile, left, Roles({}, response, contributor, holding, weight, reasons))
+
+
+def _contributors(columns: list[ColumnProfile]) -> list[tuple[ColumnProfile, str]]:
+    """Columns that may name contributors, the likeliest first."""
+    whole = [c for c in columns if not c.separators and not c.is_constant and not named(c.name, "dimension")]
+    by_name = [c for c in whole if named(c.name, "contributor") and not named(c.name, "holding") and c.distinct > c.records / 20]
+    unique = [c for c in whole if not c.codes and not (c.is_numeric and named(c.name, "response")) and not c.is_numeric]
+    return [(c, "its name") for c in by_name] + [(c, "nearly every record has another entry") for c in unique]
+
+
+def _responses(columns: list[ColumnProfile]) -> list[tuple[ColumnProfile, str]]:
+    """Columns of numbers that may be added up, the likeliest first."""
+    numeric = [c for c in columns if c.numbers >= 0.9 * c.filled and not c.is_constant and not named(c.name, "dimension")]
+    by_name = [c for c in numeric if named(c.name, "response")]
+    fractions = [c for c in numeric if c.separators and c not in by_name]
+    many = [c for c in numeric if not c.codes and c not in by_name and c not in fractions]
+    return [(c, "its name, and it has numbers") for c in by_name] + [(c, "it has many different numbers") for c in fractions + many]
+
+
+def _with_dimensions(profile: Profile, left: Mapping[str, ColumnProfile], roles: Roles) -> Roles:
+    """The roles with dimensions, each with the columns or digits that group its codes."""
+    suitable = [c for c in left.values() if len(c.codes) > 1 and c.filled == c.records and not c.separators]
+    coarser = {c.name: chain(profile, c.name, [other.name for other in suitable]) for c in suitable}
+    inside = {name for names in coarser.values() for name in names}
+    finest = [c for c in suitable if c.name not in inside]
+    finest.sort(key=lambda c: not named(c.name, "dimension"))  # stable: otherwise in the order of the file
+    chosen, others = finest[:MAX_PROPOSED_DIMENSIONS], finest[MAX_PROPOSED_DIMENSIONS:]
+    chosen.sort(key=lambda c: list(profile.columns).index(c.name))
+    groupings = {c.name: grouping(profile, c, coarser[c.name]) for c in chosen}
+    reasons = {**roles.reasons, **{c.name: f"{c.distinct:,} codes" for c in chosen}}
+    return Roles(
+        groupings, roles.response, roles.contributor, roles.holding, roles.weight, reasons, tuple(c.name for c in others)
+    )
+
+
+def chain(profile: Profile, finer: str, candidates: Iterable[str]) -> tuple[str, ...]:
+    """Coarser columns of a column that nest, coarsest first. A column with as many codes only renames them and is left out."""
+    columns, found = profile.columns, [finer]
+    for name in sorted(candidates, key=lambda name: -columns[name].distinct):
+        fewer = columns[name].distinct < columns[found[-1]].distinct
+        # With few records per code a column may seem to determine another one by chance.
+        if fewer and (found[-1], name) in profile.determined and profile.records >= 3 * columns[found[-1]].distinct:
+            found.append(name)
+    return tuple(reversed(found[1:]))
+
+
+def grouping(profile: Profile, column: ColumnProfile, coarser: tuple[str, ...] = ()) -> Grouping:
+    """How the codes of a dimension are grouped: by a hierarchy file beside the data, coarser columns, or digits."""
+    for file in sorted(profile.path.parent.glob("*")):
+        if file.suffix.lower() in (".hrc", ".csv") and file != profile.path and _fits(file, column.codes):
+            return Grouping(hierarchy=file.name)
+    if coarser:
+        return Grouping(columns=coarser)
+    levels = digit_levels(column.codes)
+    by_digits = not BY_DIGITS.isdisjoint(words_of(column.name))
+    # Two digits may as well be a number, such as that of a month.
+    if levels is not None and (by_digits or sum(levels) > 2 and not _is_year(column)):
+        return Grouping(levels=tuple(levels))
+    return Grouping()
+
+
+def _fits(file: Path, codes: tuple[str, ...]) -> bool:
+    """Whether a file is a hierarchy whose finest codes include all codes of a column."""
+    if not file.is_file() or file.stat().st_size > MAX_HIERARCHY_BYTES:
+        return False
+    try:
+        tree = hierarchy_file(file)
+    except InputError:
+        return False
+    return {tree.codes[i] for i in np.flatnonzero(tree.is_leaf)}.issuperset(codes)
+
+
+def _is_year(column: ColumnProfile) -> bool:
+    return all(re.fullmatch(r"(19|20)\d\d", code) for code in column.codes)
