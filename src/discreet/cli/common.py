@@ -150,14 +150,14 @@ READING_OPTIONS = (
 )
 
 
-def reading_options(command: Callable[..., None]) -> Callable[..., None]:
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the options that say how a file is to be read; the command gets them as one argument ``reading``."""
 
     @wraps(command)
-    def with_reading(**options: Any) -> None:
+    def with_reading(**options: Any) -> Any:
         settings = {field.name: options.pop(field.name) for field in fields(Reading)}
         settings["delimiter"] = "\t" if settings["delimiter"] == "tab" else settings["delimiter"]
-        command(**options, reading=Reading(**settings))
+        return command(**options, reading=Reading(**settings))
 
     for option in reversed(READING_OPTIONS):
         option(with_reading)

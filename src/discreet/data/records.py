@@ -106,6 +106,13 @@ def open_records(data: Any, columns: Columns, reading: Reading = DEFAULT_READING
             yield connection.table("records")
 
 
+def column_names(path: Path, reading: Reading = DEFAULT_READING) -> list[str]:
+    """The names of the columns of a file."""
+    reading.check()
+    with _engine() as (connection, spill), _readable(path):
+        return _file(connection, spill, path)[0]
+
+
 @contextmanager
 def _engine() -> Iterator[tuple[Any, Path]]:
     """An embedded DuckDB, and the private folder to which it writes what does not fit in memory. Both are removed at the end."""

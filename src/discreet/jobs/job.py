@@ -187,7 +187,7 @@ def make_table(
     data = job.data
     assert data is not None
     source = read_source(job) if source is None else source
-    hierarchies = by or {name: _hierarchy(job, name, dimension, source) for name, dimension in job.dimensions.items()}
+    hierarchies = by or {name: hierarchy_of(job, name, dimension, source) for name, dimension in job.dimensions.items()}
     recode = read_recodes(job) if recode is None else recode
     top = max((rule.depth for rule in parse_rules(job.rules.sensitive)), default=1)  # largest contributions to store
     top += 2 if job.rules.waivers else 0  # if the largest respondents consent, the next ones must be protected
@@ -287,7 +287,7 @@ def _hierarchy_of_file(job: Job, dimension: Dimension) -> Hierarchy | None:
     return trees[0] if len(trees) == 1 else Hierarchy.join(*trees)
 
 
-def _hierarchy(job: Job, name: str, dimension: Dimension, source: Any) -> Hierarchy:
+def hierarchy_of(job: Job, name: str, dimension: Dimension, source: Any) -> Hierarchy:
     """The hierarchy of a dimension from its file, from the digits of its codes, or from coarser columns of the records."""
     from_file = _hierarchy_of_file(job, dimension)
     if from_file is not None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import ibis
-
 from discreet.data.reading import DEFAULT_READING, Reading
-from discreet.data.records import as_text, open_all_columns
+from discreet.data.records import Columns, as_text, column_names, open_records
 
 # A dimension with more codes is not guessed: its table would be too long to be read, or the column identifies records.
 MAX_CODES = 5_000
@@ -53,7 +51,9 @@ class Profile:
     path: Path
     reading: Reading
     columns: dict[str, ColumnProfile]
-    determined: frozenset[tuple[str, str]] = field(default_factory=frozenset)  # each code of the first has one of the second
+    determined: frozenset[tuple[str, str]] = field(
+        default_factory=frozenset
+    )  # each code of the first has one of the second
 
     def __repr__(self) -> str:
         return f"Profile({str(self.path)!r}, {len(self.columns)} columns)"
@@ -65,14 +65,25 @@ class Profile:
 
 def profile_records(path: Path, reading: Reading = DEFAULT_READING) -> Profile:
     """The profile of a file of records. Codes are collected only where a column has few enough to be a dimension."""
-    with ExitStack() as opened:
-        source = opened.enter_context(open_all_columns(path, reading))
+    with _opened(path, reading) as source:
         counted = source.aggregate(
-            [source.count().name("records"), *(part for i, name in enumerate(source.columns) for part in _counts(source[name], i))]
+            [
+                source.count().name("records"),
+                *(part for i, name in enumerate(source.columns) for part in _counts(source[name], i)),
+            ]
         ).to_pandas()
         counts = {name: int(value) for name, value in counted.iloc[0].items()}
         columns = {name: _column(source, name, i, counts) for i, name in enumerate(source.columns)}
         return Profile(path, reading, columns, _determined(source, columns))
+
+
+@contextmanager
+def _opened(path: Path, reading: Reading) -> Iterator[Any]:
+    """All columns of a file whose names occur once."""
+    names = column_names(path, reading)
+    by = tuple(name for name in names if names.count(name) == 1)
+    with open_records(path, Columns(by, None, None, (), None, None, None), reading) as source:
+        yield source
 
 
 def _counts(column: Any, i: int) -> list[Any]:
@@ -120,8 +131,8 @@ def _determined(source: Any, columns: dict[str, ColumnProfile]) -> frozenset[tup
 
 def determines(profile: Profile, finer: str, coarser: str) -> bool:
     """Whether each entry of a column goes with a single entry of another; missing entries aside."""
-    with open_all_columns(profile.path, profile.reading) as source:
-        pairs = source.select(finer=as_text(source[finer]), coarser=as_text(source[coarser])).dropna()
+    with _opened(profile.path, profile.reading) as source:
+        pairs = source.select(finer=as_text(source[finer]), coarser=as_text(source[coarser])).drop_null()
         most = pairs.group_by("finer").aggregate(pairs.coarser.nunique().name("n"))
         highest = most.n.max().to_pandas()
     return highest is not None and highest == 1

@@ -3,40 +3,43 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
 
-from discreet.errors import InputError
+from discreet.errors import InputError, some
 from discreet.jobs.job import hierarchy_file
 from discreet.jobs.profile import ColumnProfile, Profile, determines, digit_levels
 
 # Words in names of columns, in English, German, French, Spanish and Dutch.
+_LISTED_WORDS = """
+contributor: firm enterprise company establishment business respondent unit person patient household id ident identifier key
+    entid unitid kvk siren siret ein unternehmen betrieb firma entreprise etablissement empresa establecimiento bedrijf
+    onderneming persoon
+holding: holding group parent owner konzern gruppe groupe grupo concern groep entgroup
+weight: weight weights wgt wt gewicht hochrechnung hochrechnungsfaktor poids peso factor ponderacion
+response: turnover revenue revenues sales income wage wages salary value amount output expenditure investment investments
+    production exports imports tax assets umsatz einkommen lohn wert betrag ca montant chiffre revenu ventas ingresos importe
+    valor omzet inkomen waarde employment
+dimension: region area nuts county state province municipality district country land bundesland kreis departement provincia
+    gemeente regio industry branch sector nace sic naics isic cpa wz ape cnae sbi activity product size class sizeclass sex
+    gender age agegroup year month quarter period occupation isco education diagnosis icd
+"""
 WORDS: Mapping[str, frozenset[str]] = {
-    "contributor": frozenset(
-        "firm enterprise company establishment business respondent unit person patient household id ident identifier key "
-        "entid unitid kvk siren siret ein unternehmen betrieb firma entreprise etablissement empresa establecimiento bedrijf "
-        "onderneming persoon".split()
-    ),
-    "holding": frozenset("holding group parent owner konzern gruppe groupe grupo concern groep entgroup".split()),
-    "weight": frozenset("weight weights wgt wt gewicht hochrechnung hochrechnungsfaktor poids peso factor ponderacion".split()),
-    "response": frozenset(
-        "turnover revenue revenues sales income wage wages salary value amount output expenditure investment investments "
-        "production exports imports tax assets umsatz einkommen lohn wert betrag ca montant chiffre revenu ventas ingresos "
-        "importe valor omzet inkomen waarde employment".split()
-    ),
-    "dimension": frozenset(
-        "region area nuts county state province municipality district country land bundesland kreis departement provincia "
-        "gemeente regio industry branch sector nace sic naics isic cpa wz ape cnae sbi activity product size class sizeclass "
-        "sex gender age agegroup year month quarter period occupation isco education diagnosis icd".split()
-    ),
+    role: frozenset(words.split())
+    for role, words in (line.split(":") for line in _LISTED_WORDS.replace("\n    ", " ").split("\n") if line)
 }
 # Classifications whose codes are read by their digits.
-BY_DIGITS = frozenset("nace sic naics isic cpa wz ape cnae sbi nuts isco icd hs cn prodcom cofog coicop".split())
+BY_DIGITS = frozenset(
+    {"nace", "sic", "naics", "isic", "cpa", "wz", "ape", "cnae", "sbi", "nuts", "isco", "icd", "hs", "cn", "coicop"}
+)
+NO_COLUMN = "-"  # the answer that means no column
 MAX_HIERARCHY_BYTES = 5_000_000  # larger files are data
-MAX_PROPOSED_DIMENSIONS = 3  # a table by more has few records per cell; the others are listed for the user to choose from
+MAX_NUMBERS_AS_CODES = 20  # more different numbers are quantities, such as numbers of employees
+MAX_PROPOSED_DIMENSIONS = 3  # a table by more has few records per cell; users choose from the others
 
 
 @dataclass(frozen=True)
@@ -47,13 +50,30 @@ class Grouping:
     levels: tuple[int, ...] | None = None
     columns: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, profile: Profile, name: str, answer: str) -> Grouping:
+        """The grouping that an answer describes, in the form of ``answer``."""
+        kind, _, listed = answer.strip().partition(" ")
+        names = [part.strip() for part in listed.split(",") if part.strip()]
+        if kind == "digits":
+            if not names or not all(part.isdigit() for part in names):
+                raise InputError("Write the widths of the levels, e.g. digits 2,1,1.")
+            return cls(levels=tuple(map(int, names)))
+        if kind == "columns":
+            _check_present(profile, names)
+            return cls(columns=tuple(part for part in names if part != name))
+        if answer.strip() in ("", NO_COLUMN):
+            return cls()
+        if not (profile.path.parent / answer.strip()).is_file():
+            raise InputError(f"There is no file {answer.strip()!r} in the folder of the data.")
+        return cls(hierarchy=answer.strip())
+
     @property
-    def words(self) -> str:
-        if self.hierarchy:
-            return f"grouped by {self.hierarchy}"
+    def answer(self) -> str:
+        """The grouping as a user would write it; empty for none."""
         if self.levels:
-            return f"grouped by digits, {', '.join(map(str, self.levels))}"
-        return f"grouped by {' > '.join(self.columns)}" if self.columns else "not grouped"
+            return f"digits {','.join(map(str, self.levels))}"
+        return f"columns {','.join(self.columns)}" if self.columns else self.hierarchy or ""
 
 
 @dataclass(frozen=True)
@@ -71,9 +91,49 @@ class Roles:
     @property
     def used(self) -> dict[str, str]:
         """The role of each column that has one."""
-        single = {name: role for role in ("response", "contributor", "holding", "weight") if (name := getattr(self, role))}
+        single = {
+            name: role for role in ("response", "contributor", "holding", "weight") if (name := getattr(self, role))
+        }
         coarser = {column: f"coarser than {name}" for name, by in self.dimensions.items() for column in by.columns}
         return coarser | single | dict.fromkeys(self.dimensions, "dimension")
+
+
+def chosen_roles(profile: Profile, proposed: Roles, by: Sequence[str], given: Mapping[str, str]) -> Roles:
+    """The proposed roles with those that the user chose: dimensions ``by``, and columns by role, ``-`` for none.
+
+    A column that the user gives a role loses the one that was proposed.
+    """
+    chosen = {role: None if name == NO_COLUMN else name for role, name in given.items()}
+    _check_present(profile, [*by, *(name for name in chosen.values() if name is not None)])
+    twice = [name for name in chosen.values() if name is not None and name in by]
+    if twice:
+        raise InputError(f"Column {twice[0]!r} is a dimension: it cannot have another role as well.", twice)
+    taken = {*by, *chosen.values()}
+    single = {
+        role: chosen[role] if role in chosen else None if getattr(proposed, role) in taken else getattr(proposed, role)
+        for role in ("response", "contributor", "holding", "weight")
+    }
+    names = by or [name for name in proposed.dimensions if name not in taken]
+    others = [c.name for c in profile.columns.values() if c.codes and c.name not in single.values()]
+    dimensions = {
+        name: proposed.dimensions.get(name)
+        or grouping(
+            profile, profile.columns[name], chain(profile, name, [other for other in others if other not in names])
+        )
+        for name in names
+    }
+    reasons = {name: reason for name, reason in proposed.reasons.items() if name not in taken}
+    further = tuple(name for name in proposed.further if name not in {*names, *taken})
+    return Roles(dimensions, **single, reasons=reasons, further=further)
+
+
+def _check_present(profile: Profile, names: Sequence[str]) -> None:
+    """Raise unless all names are columns of the file."""
+    missing = [name for name in names if name not in profile.columns]
+    if missing:
+        similar = get_close_matches(missing[0], profile.columns, n=1)
+        hint = f"Did you mean {similar[0]!r}?" if similar else f"It has {some(list(profile.columns), 12)}."
+        raise InputError(f"{profile.path} has no column {missing[0]!r}. {hint}", missing)
 
 
 def named(column: str, role: str) -> bool:
@@ -100,7 +160,9 @@ def propose_roles(profile: Profile) -> Roles:
             return column.name
         return None
 
-    weight = take((c, "its name") for c in list(left.values()) if named(c.name, "weight") and c.is_numeric and not c.negative)
+    weight = take(
+        (c, "its name") for c in list(left.values()) if named(c.name, "weight") and c.is_numeric and not c.negative
+    )
     contributor = take(_contributors(list(left.values())))
     holding = None
     if contributor is not None:
@@ -117,23 +179,31 @@ def propose_roles(profile: Profile) -> Roles:
 def _contributors(columns: list[ColumnProfile]) -> list[tuple[ColumnProfile, str]]:
     """Columns that may name contributors, the likeliest first."""
     whole = [c for c in columns if not c.separators and not c.is_constant and not named(c.name, "dimension")]
-    by_name = [c for c in whole if named(c.name, "contributor") and not named(c.name, "holding") and c.distinct > c.records / 20]
+    by_name = [
+        c
+        for c in whole
+        if named(c.name, "contributor") and not named(c.name, "holding") and c.distinct > c.records / 20
+    ]
     unique = [c for c in whole if not c.codes and not (c.is_numeric and named(c.name, "response")) and not c.is_numeric]
     return [(c, "its name") for c in by_name] + [(c, "nearly every record has another entry") for c in unique]
 
 
 def _responses(columns: list[ColumnProfile]) -> list[tuple[ColumnProfile, str]]:
     """Columns of numbers that may be added up, the likeliest first."""
-    numeric = [c for c in columns if c.numbers >= 0.9 * c.filled and not c.is_constant and not named(c.name, "dimension")]
+    numeric = [
+        c for c in columns if c.numbers >= 0.9 * c.filled and not c.is_constant and not named(c.name, "dimension")
+    ]
     by_name = [c for c in numeric if named(c.name, "response")]
     fractions = [c for c in numeric if c.separators and c not in by_name]
     many = [c for c in numeric if not c.codes and c not in by_name and c not in fractions]
-    return [(c, "its name, and it has numbers") for c in by_name] + [(c, "it has many different numbers") for c in fractions + many]
+    return [(c, "its name, and it has numbers") for c in by_name] + [
+        (c, "it has many different numbers") for c in fractions + many
+    ]
 
 
 def _with_dimensions(profile: Profile, left: Mapping[str, ColumnProfile], roles: Roles) -> Roles:
     """The roles with dimensions, each with the columns or digits that group its codes."""
-    suitable = [c for c in left.values() if len(c.codes) > 1 and c.filled == c.records and not c.separators]
+    suitable = [c for c in left.values() if len(c.codes) > 1 and c.filled == c.records and _may_be_codes(c)]
     coarser = {c.name: chain(profile, c.name, [other.name for other in suitable]) for c in suitable}
     inside = {name for names in coarser.values() for name in names}
     finest = [c for c in suitable if c.name not in inside]
@@ -143,7 +213,13 @@ def _with_dimensions(profile: Profile, left: Mapping[str, ColumnProfile], roles:
     groupings = {c.name: grouping(profile, c, coarser[c.name]) for c in chosen}
     reasons = {**roles.reasons, **{c.name: f"{c.distinct:,} codes" for c in chosen}}
     return Roles(
-        groupings, roles.response, roles.contributor, roles.holding, roles.weight, reasons, tuple(c.name for c in others)
+        groupings,
+        roles.response,
+        roles.contributor,
+        roles.holding,
+        roles.weight,
+        reasons,
+        tuple(c.name for c in others),
     )
 
 
@@ -168,7 +244,7 @@ def grouping(profile: Profile, column: ColumnProfile, coarser: tuple[str, ...] =
     levels = digit_levels(column.codes)
     by_digits = not BY_DIGITS.isdisjoint(words_of(column.name))
     # Two digits may as well be a number, such as that of a month.
-    if levels is not None and (by_digits or sum(levels) > 2 and not _is_year(column)):
+    if levels is not None and (by_digits or (sum(levels) > 2 and not _is_year(column))):
         return Grouping(levels=tuple(levels))
     return Grouping()
 
@@ -182,6 +258,14 @@ def _fits(file: Path, codes: tuple[str, ...]) -> bool:
     except InputError:
         return False
     return {tree.codes[i] for i in np.flatnonzero(tree.is_leaf)}.issuperset(codes)
+
+
+def _may_be_codes(column: ColumnProfile) -> bool:
+    """Whether a column may be a dimension. Numbers may be if they are few, or of one length as in classifications."""
+    if not column.is_numeric or named(column.name, "dimension"):
+        return not column.separators
+    same_length = len({len(code) for code in column.codes}) == 1
+    return not column.separators and (same_length or column.distinct <= MAX_NUMBERS_AS_CODES)
 
 
 def _is_year(column: ColumnProfile) -> bool:

@@ -1,0 +1,67 @@
+"""The command check, which checks a job file without protecting its table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from discreet.cli.common import ExistingFile, console
+from discreet.errors import plural
+from discreet.jobs.check import check_job
+from discreet.jobs.job_file import Job, is_public
+from discreet.level import level_of
+from discreet.methods import METHODS
+from discreet.methods.method import traits_of
+from discreet.problem import Problem
+from discreet.rules import in_words, parse_rules
+
+
+@click.command("check")
+@click.argument("job", type=ExistingFile)
+def check_command(job: Path) -> int:
+    """Check a job file, and say what it would do; nothing is protected or written."""
+    return show_check(job)
+
+
+def show_check(path: Path) -> int:
+    """Print what a job would do, or all faults found; the exit code."""
+    checked = check_job(path)
+    if checked.job is not None and checked.problem is not None:
+        for line in described(checked.job, checked.problem):
+            console.print(line, markup=False)
+        return 0
+    console.print(f"{plural(len(checked.faults), 'fault')}:", markup=False)
+    for fault in checked.faults:
+        console.print(f"- {fault}", markup=False)
+    console.print("Mend them and check again.")
+    return 2
+
+
+def described(job: Job, problem: Problem) -> Iterator[str]:
+    """What a job does, in sentences."""
+    table = problem.table.listed
+    kind = "counts of contributors" if table.is_count else table.response
+    yield f"{job.title}: {kind} by {' × '.join(table.dimensions)}, {plural(len(table), 'cell')}."
+    for name, hierarchy in table.dimensions.items():
+        finest, depth = int(hierarchy.is_leaf.sum()), int(hierarchy.depth.max())
+        below = "the total" if depth == 1 else f"{plural(depth - 1, 'level')} and the total"
+        yield f"  {name}: {plural(finest, 'code')} below {below}"
+    yield "Rules:"
+    for rule in parse_rules(job.rules.sensitive, job.rules.boundary):  # type: ignore[arg-type]  # checked by check_job
+        yield f"  {rule}: {in_words(rule)}"
+    if not job.rules.sensitive:
+        yield "  none: sensitive cells are those with a status by hand"
+    sensitive = len(problem.primaries)
+    yield f"  {plural(sensitive, 'cell is', 'cells are')} sensitive, {sensitive / max(len(table), 1):.1%} of all."
+    suppresses = traits_of(METHODS[job.protect.method]).suppresses
+    level = level_of(problem, suppresses, job.level)
+    protects = "the contributions of every respondent" if level.covers_respondents else "the values of sensitive cells"
+    limit = "" if job.protect.time_limit is None else f", within {job.protect.time_limit:g} seconds"
+    yield f"Method: {job.protect.method}, which protects {protects} at the least cost by {job.protect.cost}{limit}."
+    if level.not_covered:
+        yield f"  {level.not_covered}"
+    written = [f"{name}{' (public)' if is_public(Path(name)) else ''}" for name in job.writes()]
+    yield f"Writes into {job.output.folder}: {', '.join(written)}."
+    yield f"No fault was found. Run it: discreet run {job.path.name}"
