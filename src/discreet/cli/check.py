@@ -31,6 +31,7 @@ def show_check(path: Path) -> int:
     if checked.job is not None and checked.problem is not None:
         for line in described(checked.job, checked.problem):
             console.print(line, markup=False)
+        console.print(f"Run it: discreet run {path}", markup=False)
         return 0
     console.print(f"{plural(len(checked.faults), 'fault')}:", markup=False)
     for fault in checked.faults:
@@ -58,10 +59,11 @@ def described(job: Job, problem: Problem) -> Iterator[str]:
     suppresses = traits_of(METHODS[job.protect.method]).suppresses
     level = level_of(problem, suppresses, job.level)
     protects = "the contributions of every respondent" if level.covers_respondents else "the values of sensitive cells"
+    cost = f" at the least cost by {job.protect.cost}" if suppresses else ""
     limit = "" if job.protect.time_limit is None else f", within {job.protect.time_limit:g} seconds"
-    yield f"Method: {job.protect.method}, which protects {protects} at the least cost by {job.protect.cost}{limit}."
+    yield f"Method: {job.protect.method}, which protects {protects}{cost}{limit}."
     if level.not_covered:
         yield f"  {level.not_covered}"
     written = [f"{name}{' (public)' if is_public(Path(name)) else ''}" for name in job.writes()]
     yield f"Writes into {job.output.folder}: {', '.join(written)}."
-    yield f"No fault was found. Run it: discreet run {job.path.name}"
+    yield "No fault was found."

@@ -55,7 +55,7 @@ def init_command(
     out = out or data.parent / "job.toml"
     if out.exists():
         raise InputError(f"{out} exists, and nothing is overwritten. Give another name with --out.")
-    if not yes and not sys.stdin.isatty():
+    if not (yes or asks()):
         raise click.UsageError(
             "Questions are asked in a terminal. Give --yes to accept the guesses, and options instead."
         )
@@ -65,6 +65,8 @@ def init_command(
         console.print(_columns(profile, roles))
         roles = _asked_roles(profile, roles)
         rules = rules or _asked_rules(roles)
+    if not roles.dimensions:
+        raise InputError(f"{data}: no column looks like a dimension. Name one or more with --by.")
     rules = rules or proposed_rules(roles)
     parse_rules(rules)
     text = job_text(os.path.relpath(data, out.parent), data.stem, roles, reading, rules)
@@ -76,6 +78,11 @@ def init_command(
         f"Written: {escape(str(out))}. Every guess is in it with its reason: read it and change what is wrong.\n"
     )
     return show_check(out)
+
+
+def asks() -> bool:
+    """Whether questions can be asked: input comes from a terminal."""
+    return sys.stdin.isatty()
 
 
 def _columns(profile: Profile, roles: Roles) -> Grid:

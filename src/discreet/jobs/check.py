@@ -18,6 +18,9 @@ from discreet.jobs.job import (
     read_source,
 )
 from discreet.jobs.job_file import Job, examine_job
+from discreet.methods import METHODS
+from discreet.methods.counts.integer_counts import counts_of
+from discreet.methods.method import traits_of
 from discreet.problem import Problem
 
 
@@ -46,8 +49,16 @@ def check_job(path: str | Path) -> JobCheck:
     if faults:
         return JobCheck(tuple(faults), job)
     problems: list[Problem] = []
-    faults = dict.fromkeys(_faults(lambda: problems.append(make_problem(job, make_table(job)))))
+    faults = dict.fromkeys(_faults(lambda: problems.append(_problem(job))))
     return JobCheck(tuple(faults), job, problems[0] if problems else None)
+
+
+def _problem(job: Job) -> Problem:
+    """The problem of a job; an error if its method is for tables of counts and this is none."""
+    problem = make_problem(job, make_table(job))
+    if traits_of(METHODS[job.protect.method]).needs_counts:
+        counts_of(problem, job.protect.method)
+    return problem
 
 
 def _files(job: Job) -> Iterator[Callable[[], Any]]:

@@ -15,6 +15,7 @@ from discreet.data.records import Columns, as_text, column_names, open_records
 # A dimension with more codes is not guessed: its table would be too long to be read, or the column identifies records.
 MAX_CODES = 5_000
 MAX_CODES_SHARE = 0.5  # of the number of records; nearly as many codes as records identify them
+MIN_CONTINUATIONS = 1.5  # with fewer, codes that only number their items would seem to have levels
 NUMBER = r"^\s*[+\-−(]?\s*\d[\d.,'’\s\x{00A0}\x{202F}]*[)\-]?\s*$"  # in any of the formats that files are read in
 SEPARATOR = r"\d[.,]\d"
 
@@ -141,8 +142,7 @@ def determines(profile: Profile, finer: str, coarser: str) -> bool:
 def digit_levels(codes: Sequence[str]) -> list[int] | None:
     """Widths of digit levels if codes of one length share beginnings, such as ``[1, 1, 2]``; otherwise None.
 
-    A width is a level if beginnings of this width have on average two or more continuations at the next level, so that a code
-    that only numbers its items, such as a month, has no levels.
+    A width is a level if its beginnings have on average ``MIN_CONTINUATIONS`` or more at the next level.
     """
     lengths = {len(code) for code in codes}
     if len(lengths) != 1 or len(codes) < 4 or not all(code.isalnum() for code in codes):
@@ -151,7 +151,7 @@ def digit_levels(codes: Sequence[str]) -> list[int] | None:
     ends, below = [length], len(codes)
     for end in range(length - 1, 0, -1):
         beginnings = len({code[:end] for code in codes})
-        if beginnings > 1 and below >= 2 * beginnings:
+        if beginnings > 1 and below >= MIN_CONTINUATIONS * beginnings:
             ends.append(end)
             below = beginnings
     ends = [0, *sorted(ends)]

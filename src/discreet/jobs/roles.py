@@ -170,7 +170,7 @@ def propose_roles(profile: Profile) -> Roles:
         holding = take(
             (c, f"its name, and each {contributor} has one")
             for c in named_holding
-            if not c.separators and determines(profile, contributor, c.name)
+            if not c.separators and not c.is_constant and determines(profile, contributor, c.name)
         )
     response = take(_responses(list(left.values())))
     return _with_dimensions(profile, left, Roles({}, response, contributor, holding, weight, reasons))
