@@ -23,7 +23,7 @@ from discreet.jobs.profile import Profile, profile_records
 from discreet.jobs.roles import NO_COLUMN, Grouping, Roles, chosen_roles, propose_roles
 from discreet.rules import parse_rules
 
-T = TypeVar("T")
+Meaning = TypeVar("Meaning")
 MAX_CODES_SHOWN = 4
 
 
@@ -147,7 +147,7 @@ def _asked_rules(roles: Roles) -> Sequence[str]:
     return _ask("Rules of your office; these are examples", ", ".join(proposed_rules(roles)), parsed)
 
 
-def _ask(question: str, default: str, understood: Callable[[str], T]) -> T:
+def _ask(question: str, default: str, understood: Callable[[str], Meaning]) -> Meaning:
     """What an answer means. A faulty answer gets a message, and the question is asked again."""
     while True:
         answer = str(click.prompt(question, default=default)).strip()

@@ -39,7 +39,7 @@ def _lines(file: str, title: str, roles: Roles, reading: Reading, rules: Sequenc
     else:
         yield f"response = {_toml(roles.response)}{_because(roles, roles.response)}"
     for role, meaning in (
-        ("contributor", "whom a record is about; without it every record has a contributor of its own"),
+        ("contributor", "the contributor of a record; without it every record has one of its own"),
         ("holding", "contributors that belong together and know of each other"),
         ("weight", "sampling weights"),
     ):

@@ -15,7 +15,7 @@ from discreet.jobs.job import hierarchy_file
 from discreet.jobs.profile import ColumnProfile, Profile, determines, digit_levels
 
 # Words in names of columns, in English, German, French, Spanish and Dutch.
-_LISTED_WORDS = """
+_WORDS_BY_LINE = """
 contributor: firm enterprise company establishment business respondent unit person patient household id ident identifier key
     entid unitid kvk siren siret ein unternehmen betrieb firma entreprise etablissement empresa establecimiento bedrijf
     onderneming persoon
@@ -28,9 +28,9 @@ dimension: region area nuts county state province municipality district country 
     gemeente regio industry branch sector nace sic naics isic cpa wz ape cnae sbi activity product size class sizeclass sex
     gender age agegroup year month quarter period occupation isco education diagnosis icd
 """
-WORDS: Mapping[str, frozenset[str]] = {
+ROLE_WORDS: Mapping[str, frozenset[str]] = {
     role: frozenset(words.split())
-    for role, words in (line.split(":") for line in _LISTED_WORDS.replace("\n    ", " ").split("\n") if line)
+    for role, words in (line.split(":") for line in _WORDS_BY_LINE.replace("\n    ", " ").split("\n") if line)
 }
 # Classifications whose codes are read by their digits.
 BY_DIGITS = frozenset(
@@ -138,7 +138,7 @@ def _check_present(profile: Profile, names: Sequence[str]) -> None:
 
 def named(column: str, role: str) -> bool:
     """Whether a word of the name of a column stands for a role."""
-    return not WORDS[role].isdisjoint(words_of(column))
+    return not ROLE_WORDS[role].isdisjoint(words_of(column))
 
 
 def words_of(column: str) -> list[str]:
