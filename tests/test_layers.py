@@ -28,6 +28,7 @@ ROOMS = (
         "report",
         "compare",
         "jobs",
+        "analysis",
         "cli",
     ),
     *("public", "testing", "__main__"),

@@ -1,5 +1,10 @@
 """The public names of ``from discreet import …``."""
 
+from discreet.analysis import ProtectedTable as ProtectedTable
+from discreet.analysis import Session as Session
+from discreet.analysis import crosstab as crosstab
+from discreet.analysis import pivot_table as pivot_table
+from discreet.analysis import session as session
 from discreet.assess import assess as assess
 from discreet.attackers import Attacker as Attacker
 from discreet.audit import Audit as Audit
