@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
@@ -12,6 +12,7 @@ import numpy as np
 from discreet.analysis.measures import Measure
 from discreet.analysis.origin import tied_columns
 from discreet.analysis.protected_table import ProtectedTable
+from discreet.arrays import BoolArray
 from discreet.assess import assess
 from discreet.data.link import link
 from discreet.data.table import Table
@@ -76,7 +77,9 @@ def _unrelated(tables: Tables) -> list[_Doubt]:
             )
             doubts.append(_Doubt("review", (one, other), reason))
         elif _terms(first) != _terms(second):
-            reason = f"{one} and {other} have other rules, contributors, holdings or weights: they are not audited together"
+            reason = (
+                f"{one} and {other} have other rules, contributors, holdings or weights: they are not audited together"
+            )
             doubts.append(_Doubt("review", (one, other), reason))
     return doubts
 
@@ -125,7 +128,9 @@ def _unequal(tables: Tables) -> list[_Doubt]:
                 for its in second.measures:
                     if mine.table.response != its.table.response:
                         published = _published(its)
-                        different += sum(published.get(place, is_shown) != is_shown for place, is_shown in _published(mine).items())
+                        different += sum(
+                            published.get(place, is_shown) != is_shown for place, is_shown in _published(mine).items()
+                        )
             if different:
                 reason = (
                     f"{plural(different, 'cell')} of {one} and {other} are suppressed in one measure and published in "
@@ -175,10 +180,10 @@ def _audited(parts: Mapping[str, Measure], like: ProtectedTable) -> list[_Doubt]
     return []
 
 
-def _distinct(parts: Sequence[Measure] | object) -> list[Table]:
+def _distinct(parts: Collection[Measure]) -> list[Table]:
     """One table for each classification."""
     found: dict[tuple[str, ...], Table] = {}
-    for measure in parts:  # type: ignore[attr-defined]
+    for measure in parts:
         found.setdefault(tuple(sorted(measure.table.dimensions)), measure.table)
     return list(found.values())
 
@@ -199,8 +204,8 @@ def _places(table: Table) -> list[Place]:
     ]
 
 
-def _shown(linked: Table, parts: object) -> np.ndarray:
+def _shown(linked: Table, parts: Collection[Measure]) -> BoolArray:
     """The cells of the linked table that are published in one of its parts."""
-    shown = {place for measure in parts for place, is_shown in _published(measure).items() if is_shown}  # type: ignore[attr-defined]
+    shown = {place for measure in parts for place, is_shown in _published(measure).items() if is_shown}
     places = _places(linked)
     return np.array([i < linked.n_listed and place in shown for i, place in enumerate(places)])

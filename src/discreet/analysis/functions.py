@@ -14,8 +14,12 @@ COUNT, SIZE, SUM, MEAN = "count", "size", "sum", "mean"
 AUDITED = (COUNT, SIZE, SUM, MEAN)
 FUNCTIONS: dict[Callable[..., Any], str] = {builtins.sum: SUM, np.sum: SUM, np.mean: MEAN, len: SIZE}
 
-_SINGLE = "it is the value of one respondent, or lies between two. Cut the column into classes and count them with crosstab"
-_SPREAD = "with the mean and the number of records it gives a sum of squares, which no audit of sums covers. Publish the mean"
+_SINGLE = (
+    "it is the value of one respondent, or lies between two. Cut the column into classes and count them with crosstab"
+)
+_SPREAD = (
+    "with the mean and the number of records it gives a sum of squares, which no audit of sums covers. Publish the mean"
+)
 REFUSED = {
     **dict.fromkeys(("median", "quantile", "mode"), _SINGLE),
     **dict.fromkeys(("min", "max", "first", "last", "nth", "idxmin", "idxmax"), _SINGLE),

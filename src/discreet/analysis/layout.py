@@ -165,14 +165,14 @@ def _agrees(own: Any, of: Sequence[Term]) -> bool:
 def _column(entries: list[Any], mask: list[bool], kind: Any) -> pd.Series:
     """A column of the type that pandas gives it, of a type with missing values if some are suppressed."""
     suppressed = np.array(mask, dtype=bool)
-    found = pd.Series(entries, dtype=object)
-    numbers = pd.to_numeric(found, errors="coerce")
-    whole = bool(np.all(numbers[~suppressed] == np.round(numbers[~suppressed])))
-    if pd.api.types.is_integer_dtype(kind) and whole:
-        return found.where(~suppressed, pd.NA).astype("Int64" if suppressed.any() else kind)
-    if pd.api.types.is_numeric_dtype(kind):
-        return numbers.astype(float if pd.api.types.is_integer_dtype(kind) else kind)
-    return found.where(~suppressed, np.nan)
+    if not pd.api.types.is_numeric_dtype(kind):
+        return pd.Series(entries, dtype=object).where(~suppressed, np.nan)
+    numbers = np.array([np.nan if is_missing(entry) else entry for entry in entries], dtype=np.float64)
+    if not pd.api.types.is_integer_dtype(kind):
+        return pd.Series(numbers).astype(kind)
+    if np.all(numbers[~suppressed] == np.round(numbers[~suppressed])):
+        return pd.Series(numbers).astype("Int64" if suppressed.any() else kind)
+    return pd.Series(numbers)
 
 
 def _framed(columns: Sequence[pd.Series], layout: pd.DataFrame) -> pd.DataFrame:
@@ -187,7 +187,8 @@ def side_by_side(pieces: Sequence[Filled], headings: Sequence[Any]) -> Filled:
     suppressed = pd.concat([piece.suppressed for piece in pieces], keys=headings, axis=1)
     if len(shown) != len(pieces[0].shown) or any(not piece.shown.index.equals(shown.index) for piece in pieces):
         raise InputError("The functions of aggfunc= lead to different rows. Call once for each of them.")
-    terms, offset = {}, 0
+    terms: dict[tuple[int, int], list[Term]] = {}
+    offset = 0
     for piece in pieces:
         terms |= {(r, c + offset): of for (r, c), of in piece.terms.items()}
         offset += piece.shown.shape[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -76,7 +76,7 @@ class ProtectionOptions:
 
 
 @dataclass(frozen=True, repr=False)
-class Respondents:
+class RespondentColumns:
     """The contributor, holding and weight of each record, where they are given."""
 
     contributor: pd.Series | None = None
@@ -88,9 +88,9 @@ class Respondents:
             n = plural(int(self.contributor.isna().sum()), "record")
             raise InputError(f"{n} without a contributor. Fill the column in, or leave these records out.")
 
-    def only(self, kept: BoolArray) -> Respondents:
+    def only(self, kept: BoolArray) -> RespondentColumns:
         columns = {name: None if one is None else one[kept] for name, one in vars(self).items()}
-        return Respondents(**columns)
+        return RespondentColumns(**columns)
 
     @property
     def counted(self) -> pd.Series | None:
@@ -153,10 +153,8 @@ class Measure:
     @cached_property
     def reasons(self) -> dict[int, tuple[str, ...]]:
         """The names of the rules by which each suppressed cell is sensitive; none for cells that protect others."""
-        sensitive = {
-            rule.name: rule(self.table, None).sensitive
-            for rule in parse_rules(self.problem.rules, self.problem.boundary)
-        }
+        rules = parse_rules(self.problem.rules, self.problem.boundary)  # type: ignore[arg-type]  # checked by assess
+        sensitive = {str(rule).partition("(")[0]: rule(self.table, None).sensitive for rule in rules}
         cells = np.flatnonzero(self.protection.suppressed).tolist()
         return {cell: tuple(name for name, by in sensitive.items() if by[cell]) for cell in cells}
 
@@ -165,7 +163,7 @@ def protected_measures(
     keys: Sequence[Key],
     counted: bool,
     values: Mapping[str, pd.Series],
-    respondents: Respondents,
+    respondents: RespondentColumns,
     margins_name: str,
     options: ProtectionOptions,
 ) -> tuple[Measure, ...]:
@@ -180,7 +178,9 @@ def protected_measures(
         problems = [assess(table, options.rules, statuses=suppressed) for table in tables]
         protections = [_protected(problem, options) for problem in problems]
         found = {
-            label: "suppressed" for one in protections for label in one.problem.table.labels(np.flatnonzero(one.suppressed))
+            label: "suppressed"
+            for one in protections
+            for label in one.problem.table.labels(np.flatnonzero(one.suppressed))
         }
         if len(tables) == 1 or found == suppressed:
             return tuple(_measure(one, options) for one in protections)
@@ -192,7 +192,7 @@ def _tables(
     keys: Sequence[Key],
     counted: bool,
     values: Mapping[str, pd.Series],
-    respondents: Respondents,
+    respondents: RespondentColumns,
     margins_name: str,
     options: ProtectionOptions,
 ) -> list[Table]:
@@ -205,7 +205,9 @@ def _tables(
     for name, codes in ((key.dimension, key.codes.values()) for key in keys):
         unclear = [code for code in codes if LABEL_SEPARATOR in code or not code]
         if unclear:
-            raise InputError(f"Codes of {name!r} are empty or contain {LABEL_SEPARATOR!r}: {some(unclear)}. Rename them.")
+            raise InputError(
+                f"Codes of {name!r} are empty or contain {LABEL_SEPARATOR!r}: {some(unclear)}. Rename them."
+            )
 
     def made(response: str | None, entries: pd.Series | None, **roles: pd.Series | None) -> Table:
         given: dict[str, pd.Series] = dict(columns)
@@ -229,9 +231,7 @@ def _lower(names: Iterable[str]) -> set[str]:
 
 
 def _protected(problem: Problem, options: ProtectionOptions) -> Protection:
-    return protect(
-        problem, options.method, level=options.level, time_limit=options.time_limit, secret=options.secret
-    )
+    return protect(problem, options.method, level=options.level, time_limit=options.time_limit, secret=options.secret)
 
 
 def _measure(protection: Protection, options: ProtectionOptions) -> Measure:

@@ -114,7 +114,9 @@ class ProtectedTable:
         try:
             from great_tables import GT
         except ImportError:
-            raise InputError("Great Tables is not installed. Install it with: pip install 'discreet[notebook]'") from None
+            raise InputError(
+                "Great Tables is not installed. Install it with: pip install 'discreet[notebook]'"
+            ) from None
         frame = self.flat()
         name = str(frame.index.name or "rows")
         frame = frame.reset_index(names=name).astype(object)

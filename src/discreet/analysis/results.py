@@ -8,8 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import discreet
 from discreet.analysis.combination import Verdict
@@ -18,11 +20,20 @@ from discreet.errors import FormatError, plural
 from discreet.io.csv import guarded
 from discreet.jobs.job import write_together
 
-if TYPE_CHECKING:
-    from discreet.analysis.session import Output
+ACRO_FORM = (
+    "1.0.2"  # the version of ACRO that wrote this form first; its loader compares it, the viewer wants 0.4 or later
+)
+COUNTED_REASONS = ("threshold", "p-ratio", "nk-rule", "secondary")  # reasons that are always counted
 
-ACRO_FORM = "1.0.2"  # the version of ACRO that wrote this form first; its loader compares it, the viewer wants 0.4 or later
-KINDS = ("threshold", "p-ratio", "nk-rule", "secondary")  # reasons that are always counted
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CollectedOutput:
+    """A protected table of a session, with what its author says about it."""
+
+    table: ProtectedTable
+    timestamp: str
+    comments: list[str] = field(default_factory=list)
+    exception: str = ""
 
 
 def check_folder(folder: Path) -> None:
@@ -31,7 +42,7 @@ def check_folder(folder: Path) -> None:
         raise FormatError(f"{folder} exists and is not empty. Name a new folder for this session, or remove it.")
 
 
-def write_results(folder: Path, outputs: Mapping[str, Output], verdicts: Mapping[str, Verdict]) -> Path:
+def write_results(folder: Path, outputs: Mapping[str, CollectedOutput], verdicts: Mapping[str, Verdict]) -> Path:
     """Write all files, or none if that fails; returns the path of ``results.json``."""
     texts = {f"{name}_0.csv": _csv(output.table) for name, output in outputs.items()}
     entries = {name: _entry(name, output, verdicts[name]) for name, output in outputs.items()}
@@ -43,8 +54,12 @@ def write_results(folder: Path, outputs: Mapping[str, Output], verdicts: Mapping
     sums = {folder / "checksums" / f"{path.name}.txt": hashlib.sha256(text).hexdigest() for path, text in files.items()}
     contents = files | {path: text.encode() for path, text in sums.items()}
     (folder / "checksums").mkdir(parents=True, exist_ok=True)
-    write_together({path: lambda draft, text=text: draft.write_bytes(text) for path, text in contents.items()}, public=contents)
+    write_together({path: partial(_write, text) for path, text in contents.items()}, public=contents)
     return folder / "results.json"
+
+
+def _write(content: bytes, path: Path) -> None:
+    path.write_bytes(content)
 
 
 def _csv(table: ProtectedTable) -> str:
@@ -55,7 +70,7 @@ def _csv(table: ProtectedTable) -> str:
     return str(frame.to_csv(lineterminator="\n"))
 
 
-def _entry(name: str, output: Output, verdict: Verdict) -> dict[str, Any]:
+def _entry(name: str, output: CollectedOutput, verdict: Verdict) -> dict[str, Any]:
     table = output.table
     return {
         "uid": name,
@@ -75,7 +90,7 @@ def _entry(name: str, output: Output, verdict: Verdict) -> dict[str, Any]:
 
 def _sdc(table: ProtectedTable) -> dict[str, Any]:
     """The suppressed cells by reason: their numbers, and their positions as row and column."""
-    names = list(dict.fromkeys([*KINDS, *table.reasons]))
+    names = list(dict.fromkeys([*COUNTED_REASONS, *table.reasons]))
     cells = {name: [list(position) for position in table.reasons.get(name, [])] for name in names}
     summary: dict[str, Any] = {"suppressed": bool(table.content.terms)}
     return {"summary": summary | {name: len(found) for name, found in cells.items()}, "cells": cells}
@@ -89,7 +104,8 @@ def _outcome(table: ProtectedTable) -> dict[str, dict[str, str]]:
             reasons[position] = reasons.get(position, "") + f"{name}; "
     frame = table.flat()
     return {
-        column: {row: reasons.get((r, c), "ok") for r, row in enumerate(frame.index)} for c, column in enumerate(frame.columns)
+        column: {row: reasons.get((r, c), "ok") for r, row in enumerate(frame.index)}
+        for c, column in enumerate(frame.columns)
     }
 
 

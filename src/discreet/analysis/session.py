@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextvars import ContextVar, Token
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -12,18 +11,8 @@ from types import MappingProxyType, TracebackType
 from discreet.analysis.combination import Verdict, verdicts
 from discreet.analysis.measures import Rules
 from discreet.analysis.protected_table import ProtectedTable
-from discreet.analysis.results import check_folder, write_results
+from discreet.analysis.results import CollectedOutput, check_folder, write_results
 from discreet.errors import InputError, some
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Output:
-    """A protected table of a session, with what its author says about it."""
-
-    table: ProtectedTable
-    timestamp: str
-    comments: list[str] = field(default_factory=list)
-    exception: str = ""
 
 
 class Session:
@@ -34,7 +23,7 @@ class Session:
 
     def __init__(self, folder: str | Path, rules: Rules | None = None) -> None:
         self.folder, self.rules = Path(folder), rules
-        self._outputs: dict[str, Output] = {}
+        self._outputs: dict[str, CollectedOutput] = {}
         self._made = 0
         self._token: Token[Session | None] | None = None
         check_folder(self.folder)
@@ -68,7 +57,7 @@ class Session:
             raise InputError(f"A session holds tables of crosstab and pivot_table, not {type(table).__name__}.")
         name = f"output_{self._made}"
         self._made += 1
-        self._outputs[name] = Output(table, datetime.now().isoformat())
+        self._outputs[name] = CollectedOutput(table, datetime.now().isoformat())
         return name
 
     def add_comments(self, output: str, comment: str) -> None:
@@ -78,13 +67,20 @@ class Session:
     def add_exception(self, output: str, reason: str) -> None:
         """Ask the checker for an exception, with the reason why the output should be released."""
         found = self._output(output)
-        self._outputs[output] = Output(found.table, found.timestamp, found.comments, reason)
+        self._outputs[output] = CollectedOutput(found.table, found.timestamp, found.comments, reason)
 
     def rename_output(self, old: str, new: str) -> None:
         """Give an output another name, which its files get too."""
         self._output(old)
-        if new in self._outputs or not new or not all(sign.isalnum() or sign in "-_ ." for sign in new) or new[0] == ".":
-            raise InputError(f"An output cannot be called {new!r}: use letters, digits, - and _, and a name of its own.")
+        if (
+            new in self._outputs
+            or not new
+            or not all(sign.isalnum() or sign in "-_ ." for sign in new)
+            or new[0] == "."
+        ):
+            raise InputError(
+                f"An output cannot be called {new!r}: use letters, digits, - and _, and a name of its own."
+            )
         self._outputs = {new if name == old else name: output for name, output in self._outputs.items()}
 
     def remove_output(self, output: str) -> None:
@@ -103,7 +99,7 @@ class Session:
         check_folder(self.folder)
         return write_results(self.folder, self._outputs, self.verdicts())
 
-    def _output(self, name: str) -> Output:
+    def _output(self, name: str) -> CollectedOutput:
         if name not in self._outputs:
             raise InputError(f"The session has no output {name!r}. It has {some(list(self._outputs), 9)}.", [name])
         return self._outputs[name]
