@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -47,14 +48,15 @@ class ProtectionOptions:
     symbol: str = SYMBOL
 
     @classmethod
-    def of(cls, rules: Rules | None, **options: object) -> ProtectionOptions:
+    def of(cls, rules: Rules | None, *options: Any) -> ProtectionOptions:
+        """The options in the order of the fields; raises without rules."""
         if rules is None:
             raise InputError(
                 'Name the rules that say which cells are sensitive, e.g. rules="FREQ(10)" for counts or '
                 'rules="P(10)|FREQ(3)" for sums; or give them to discreet.session(…, rules=…) for all its outputs.'
             )
         listed = (rules,) if isinstance(rules, str | Rule) else tuple(rules)
-        return cls(listed, **options)  # type: ignore[arg-type]
+        return cls(listed, *options)
 
     @cached_property
     def depth(self) -> int:

@@ -21,7 +21,7 @@ from discreet.errors import InputError, some
 
 
 @dataclass(frozen=True)
-class Aggregation:
+class RequestedFunction:
     """One aggregation: its heading, the function of each column of values, and what pandas gets."""
 
     heading: Hashable
@@ -29,7 +29,7 @@ class Aggregation:
     given: Any
 
     @classmethod
-    def alike(cls, given: Any, values: Sequence[Any]) -> Aggregation:
+    def alike(cls, given: Any, values: Sequence[Any]) -> RequestedFunction:
         """The same function of all columns."""
         name = function_of_values(given)
         return cls(heading(given), dict.fromkeys(values, name), name)
@@ -62,7 +62,7 @@ class TableRequest:
     command: str
     axes: Axes
     values: Mapping[Any, pd.Series]
-    functions: Sequence[Aggregation]
+    functions: Sequence[RequestedFunction]
     listed: bool  # functions were given as a list, so that each has a heading
     respondents: RespondentColumns
     options: ProtectionOptions
@@ -93,7 +93,7 @@ class TableRequest:
         )
         sums = dict(zip(summed, measures[counted:], strict=True))
 
-        def figure(aggregation: Aggregation, name: Any) -> Figure:
+        def figure(aggregation: RequestedFunction, name: Any) -> Figure:
             column, function = aggregation.column(name)
             if function == MEAN:
                 return Figure(sums[column], measures[0])
@@ -162,7 +162,7 @@ def _laid_out(layout: Callable[[UsedRecords, Any], pd.DataFrame], records: UsedR
         ) from None
 
 
-def _check_values(values: Mapping[Any, pd.Series], functions: Sequence[Aggregation], keys: Sequence[Key]) -> None:
+def _check_values(values: Mapping[Any, pd.Series], functions: Sequence[RequestedFunction], keys: Sequence[Key]) -> None:
     """Refuse columns whose sums would reveal more than the audit of sums assumes."""
     summed = [name for name in values if any(one.of.get(name) in (SUM, MEAN) for one in functions)]
     for name in summed:

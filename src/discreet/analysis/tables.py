@@ -13,6 +13,7 @@ from discreet.analysis.functions import COUNT, MEAN, SIZE, function_name, headin
 from discreet.analysis.layout import Axes, Share
 from discreet.analysis.measures import ProtectionOptions, RespondentColumns, Rules
 from discreet.analysis.protected_table import ProtectedTable
+from discreet.analysis.request import RequestedFunction, TableRequest, UsedRecords, function_of_values
 from discreet.analysis.session import current_rules
 from discreet.data.table import Weights
 from discreet.errors import InputError
@@ -88,9 +89,11 @@ def crosstab(
             normalize=normalize,
         )
 
-    functions = [Aggregation(None, {None: COUNT}, None)]
+    functions = [RequestedFunction(None, {None: COUNT}, None)]
     if name is not None:
-        functions = [Aggregation.alike(one, [name]) for one in (aggfunc if isinstance(aggfunc, list) else [aggfunc])]
+        functions = [
+            RequestedFunction.alike(one, [name]) for one in (aggfunc if isinstance(aggfunc, list) else [aggfunc])
+        ]
         if share and any(one.of[name] == MEAN for one in functions):
             raise InputError(
                 "normalize= divides by totals, and means have none. Normalize counts or sums, or leave it out."
@@ -106,11 +109,8 @@ def crosstab(
         dropna=dropna,
         normalize=normalize,
     )
-    options = ProtectionOptions.of(
-        current_rules() if rules is None else rules,
-        **{"weights": weights, "method": method, "level": level},
-        **{"time_limit": time_limit, "secret": secret, "symbol": symbol},
-    )
+    used_rules = current_rules() if rules is None else rules
+    options = ProtectionOptions.of(used_rules, weights, method, level, time_limit, secret, symbol)
     request = TableRequest(command, axes, given_values, functions, isinstance(aggfunc, list), respondents, options)
     return request.answered(layout, dropna=dropna, fill_value=None, share=share, index=own_index)
 
@@ -189,11 +189,8 @@ def pivot_table(
         margins=margins,
         dropna=dropna,
     )
-    options = ProtectionOptions.of(
-        current_rules() if rules is None else rules,
-        **{"weights": weights, "method": method, "level": level},
-        **{"time_limit": time_limit, "secret": secret, "symbol": symbol},
-    )
+    used_rules = current_rules() if rules is None else rules
+    options = ProtectionOptions.of(used_rules, weights, method, level, time_limit, secret, symbol)
     columns_of_values = {name: source[name] for name in used}
     request = TableRequest(command, axes, columns_of_values, functions, isinstance(aggfunc, list), respondents, options)
     return request.answered(layout, dropna=dropna, fill_value=fill_value, share=None, index=source.index)
@@ -239,7 +236,7 @@ def _columns(source: DataColumns, given: Any) -> list[tuple[Any, Hashable, pd.Se
     return found
 
 
-def _functions(values: Any, aggfunc: Any) -> tuple[list[Any], list[Aggregation]]:
+def _functions(values: Any, aggfunc: Any) -> tuple[list[Any], list[RequestedFunction]]:
     """The columns of values, and the aggregations of them."""
     if isinstance(aggfunc, dict):
         several = [name for name, one in aggfunc.items() if isinstance(one, list | tuple | set | dict)]
@@ -251,16 +248,16 @@ def _functions(values: Any, aggfunc: Any) -> tuple[list[Any], list[Aggregation]]
         if set(named) != set(aggfunc):
             raise InputError("values= and the columns in aggfunc= differ. Name the same columns in both.")
         of = {name: function_of_values(aggfunc[name]) for name in named}
-        return named, [Aggregation(None, of, of)]
+        return named, [RequestedFunction(None, of, of)]
     wanted = aggfunc if isinstance(aggfunc, list) else [aggfunc]
     if not wanted:
         raise InputError("aggfunc= is an empty list. Name count, sum or mean.")
     if values is None:
         if [function_name(one) for one in wanted] != [SIZE] or isinstance(aggfunc, list):
             raise InputError("Name the columns to aggregate with values=; to count records, use aggfunc='size'.")
-        return [], [Aggregation(None, {None: SIZE}, SIZE)]
+        return [], [RequestedFunction(None, {None: SIZE}, SIZE)]
     named = _listed(values)
-    return named, [Aggregation.alike(one, named) for one in wanted]
+    return named, [RequestedFunction.alike(one, named) for one in wanted]
 
 
 def _listed(values: Any) -> list[Any]:
