@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from discreet.data.hierarchy import Hierarchy
 from discreet.errors import InputError, some
@@ -59,7 +60,9 @@ def _to_pandas(column: Any) -> pd.Series:
         return pd.Series(pd.Categorical(column.to_list(), categories=list(kind.categories), ordered=True))
     if kind.is_integer() and column.null_count():
         return pd.Series(column.to_list(), dtype="Int64")
-    found = column.to_pandas().reset_index(drop=True)
+    native = column.to_native()
+    arrow = native if isinstance(native, pa.ChunkedArray) else column  # narwhals reads ordered dictionaries as text
+    found = pd.Series(arrow.to_pandas()).reset_index(drop=True)
     if isinstance(found.dtype, pd.CategoricalDtype) and not found.dtype.ordered:
         return pd.Series(column.cast(nw.String()).to_pandas()).reset_index(drop=True)
     return found
@@ -118,10 +121,10 @@ class Key:
 
     @cached_property
     def labels(self) -> list[Hashable]:
-        """The entries that occur, in the order of their categories if they have one."""
+        """The entries that occur, sorted as text; for categories all of them, in their order."""
         if isinstance(self.entries.dtype, pd.CategoricalDtype):
             return list(self.entries.cat.categories)
-        return list(self.entries.dropna().unique())
+        return sorted(self.entries.dropna().unique(), key=str)
 
     @cached_property
     def codes(self) -> dict[Hashable, str]:

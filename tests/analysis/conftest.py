@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+
+@pytest.fixture(scope="package")
+def firms() -> pd.DataFrame:
+    """Forty firms with sites in two regions and three industries: some cells have one or two firms."""
+    rng = np.random.default_rng(8)
+    n = 60
+    industry = pd.Categorical(rng.choice(["low", "mid", "top"], n, p=[0.6, 0.3, 0.1]), ["low", "mid", "top"], ordered=True)
+    return pd.DataFrame(
+        {
+            "region": rng.choice(["North", "South", "West"], n),
+            "industry": industry,
+            "firm": [f"f{i % 40}" for i in range(n)],
+            "group": [f"g{i % 40 // 10}" if i % 40 < 20 else None for i in range(n)],
+            "turnover": np.round(rng.lognormal(4, 1, n), 1),
+            "staff": rng.integers(1, 90, n),
+        }
+    )
