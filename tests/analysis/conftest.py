@@ -10,7 +10,9 @@ def firms() -> pd.DataFrame:
     """Forty firms with sites in two regions and three industries: some cells have one or two firms."""
     rng = np.random.default_rng(8)
     n = 60
-    industry = pd.Categorical(rng.choice(["low", "mid", "top"], n, p=[0.6, 0.3, 0.1]), ["low", "mid", "top"], ordered=True)
+    industry = pd.Categorical(
+        rng.choice(["low", "mid", "top"], n, p=[0.6, 0.3, 0.1]), ["low", "mid", "top"], ordered=True
+    )
     return pd.DataFrame(
         {
             "region": rng.choice(["North", "South", "West"], n),

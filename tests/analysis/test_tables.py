@@ -12,7 +12,7 @@ import pytest
 
 import discreet
 from discreet.analysis.measures import SYMBOL
-from discreet.errors import InputError, NotSafeError, RuleError
+from discreet.errors import InputError, RuleError
 from discreet.problem import Status
 
 
@@ -29,12 +29,17 @@ def test_a_suppressed_cell_is_a_symbol_in_every_display(firms):
     assert shown.isna().to_numpy()[mask].all()
     secrets = {str(n) for n in true.to_numpy()[mask]} - {str(n) for n in true.to_numpy()[~mask]}
     assert secrets
-    for text in (repr(table), str(table), table._repr_html_(), table.to_great_table("Firms").as_raw_html(inline_css=False)):
+    for text in (
+        repr(table),
+        str(table),
+        table._repr_html_(),
+        table.to_great_table("Firms").as_raw_html(inline_css=False),
+    ):
         assert text.count(SYMBOL) > mask.sum()  # and in the note
         body = text[text.index("<tbody") : text.index("</tbody")] if "<tbody" in text else text.rpartition("\n")[0]
         assert not secrets & numbers(body)
     for thing in (table.measures[0], table.content, table.origin, table.options):
-        assert not secrets & numbers(repr(thing).replace("0x", ""))or "object at" in repr(thing)
+        assert not secrets & numbers(repr(thing).replace("0x", "")) or "object at" in repr(thing)
 
 
 def test_the_table_is_protected_with_its_totals_also_if_they_are_not_shown(firms):
@@ -77,7 +82,9 @@ def test_a_mean_is_shown_where_sum_and_number_are_published(firms):
     assert (only.suppressed.to_numpy() == means).all()
     count, total = only.measures
     for measure in (count, total):
-        assert set(np.flatnonzero(measure.problem.status == Status.PRIMARY)) <= set(np.flatnonzero(measure.protection.suppressed))
+        assert set(np.flatnonzero(measure.problem.status == Status.PRIMARY)) <= set(
+            np.flatnonzero(measure.protection.suppressed)
+        )
         assert measure.audit.passed
         assert measure.respondents is not None
         assert measure.respondents.passed
@@ -143,14 +150,23 @@ def test_columns_that_would_reveal_more_are_refused(firms):
         (lambda f: discreet.crosstab(f.region, f.industry, f.staff, rules="FREQ(3)"), "belong together"),
         (lambda f: discreet.crosstab(f.region, f.industry, normalize="rows", rules="FREQ(3)"), "normalize= is"),
         (lambda f: discreet.crosstab(f.region, f.industry, rownames=["a", "b"], rules="FREQ(3)"), "one name for each"),
-        (lambda f: discreet.crosstab(f.region, f.industry, margins=True, margins_name="low", rules="FREQ(3)"), "choose another"),
-        (lambda f: discreet.crosstab(f.region, f.industry, method="random-round", rules="FREQ(3)"), "could be averaged"),
+        (
+            lambda f: discreet.crosstab(f.region, f.industry, margins=True, margins_name="low", rules="FREQ(3)"),
+            "choose another",
+        ),
+        (
+            lambda f: discreet.crosstab(f.region, f.industry, method="random-round", rules="FREQ(3)"),
+            "could be averaged",
+        ),
         (
             lambda f: discreet.crosstab(f.region, f.industry, f.staff, aggfunc="mean", normalize=True, rules="FREQ(3)"),
             "means have none",
         ),
         (lambda f: discreet.pivot_table(f, "turnover", "regio", rules="P(10)"), "no column 'regio'"),
-        (lambda f: discreet.pivot_table(f, "turnover", columns="region", rules="P(10)"), "at least one column with index="),
+        (
+            lambda f: discreet.pivot_table(f, "turnover", columns="region", rules="P(10)"),
+            "at least one column with index=",
+        ),
         (lambda f: discreet.pivot_table(f, "turnover", f.region, rules="P(10)"), "names of columns"),
         (lambda f: discreet.pivot_table(f, "turnover", "region", "region", rules="P(10)"), "used twice"),
         (lambda f: discreet.pivot_table(f, index="region", rules="P(10)"), "Name the columns to aggregate"),
@@ -161,7 +177,10 @@ def test_columns_that_would_reveal_more_are_refused(firms):
             "several functions for 'staff'",
         ),
         (lambda f: discreet.pivot_table({"a": [1]}, "a", "a", rules="P(10)"), "Cannot read records from dict"),
-        (lambda f: discreet.pivot_table(f, "turnover", "region", contributor="group", rules="P(10)"), "without a contributor"),
+        (
+            lambda f: discreet.pivot_table(f, "turnover", "region", contributor="group", rules="P(10)"),
+            "without a contributor",
+        ),
         (lambda f: discreet.pivot_table(f[:0], "turnover", "region", rules="P(10)"), "different values|no records"),
     ],
 )

@@ -161,7 +161,7 @@ def _linked(tables: Tables) -> list[_Doubt]:
 def _audited(parts: Mapping[str, Measure], like: ProtectedTable) -> list[_Doubt]:
     """Doubts from the audit of several tables of one response, protected as they are."""
     names = tuple(parts)
-    together = f"Together with {some(names, 9)}"
+    together = f"{some(names, 9)} together"
     try:
         linked = link(*_distinct(parts.values()))
         problem = assess(linked, like.options.rules)
@@ -176,7 +176,7 @@ def _audited(parts: Mapping[str, Measure], like: ProtectedTable) -> list[_Doubt]
         reason = f"{together}: {plural(len(respondents.respondents), 'respondent')} can be estimated too closely"
         return [_Doubt("fail", names, reason)]
     if not level.covers_respondents and any(one.level.covers_respondents for one in parts.values()):
-        return [_Doubt("review", names, f"{together} respondents are not audited, because {level.reason}")]
+        return [_Doubt("review", names, f"{together}: respondents are not audited, because {level.reason}")]
     return []
 
 
