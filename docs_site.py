@@ -19,6 +19,7 @@ OUTSIDE = {
     "LICENSE": "license.txt",
     "examples/README.md": "examples.md",
     "examples/turnover": "examples.md",
+    "examples/analyst.ipynb": "examples.md",
 }
 SOURCES = {site: source for source, site in reversed(OUTSIDE.items())}
 LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)(#[^)\s]*)?\)")

@@ -144,7 +144,7 @@ def test_what_a_session_refuses(firms, folder):
             pass
         with pytest.raises(InputError, match="no output 'x'"):
             s.add_comments("x", "?")
-        with pytest.raises(InputError, match="cannot be called '../x'"):
+        with pytest.raises(InputError, match="cannot be called"):
             s.rename_output("output_0", "../x")
         with pytest.raises(InputError, match="tables of crosstab and pivot_table"):
             s.add(firms)
@@ -156,9 +156,13 @@ def test_what_a_session_refuses(firms, folder):
 
 
 def test_nothing_is_written_after_an_error(firms, folder):
-    with pytest.raises(ZeroDivisionError), discreet.session(folder, rules=RULES):
-        discreet.crosstab(firms.region, firms.industry)
-        _ = 1 / 0
+    def interrupted():
+        with discreet.session(folder, rules=RULES):
+            discreet.crosstab(firms.region, firms.industry)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        interrupted()
     assert not folder.exists()
     made = discreet.crosstab(firms.region, firms.industry, rules=RULES)  # the session is closed
     s = discreet.session(folder)
