@@ -40,11 +40,11 @@ def quickly(monkeypatch):
     monkeypatch.setattr(measures, "tabulate", added_up)
     made, found = request.protected_measures, {}
 
-    def remembered(keys, counted, values, respondents, margins_name, options):
+    def remembered(keys, counted, values, respondents, options):
         coded = tuple((key.dimension, *key.codes.values(), *key.coded()) for key in keys)
         key = coded, counted, tuple((name, *entries) for name, entries in values.items())
         if key not in found:
-            found[key] = made(keys, counted, values, respondents, margins_name, options)
+            found[key] = made(keys, counted, values, respondents, options)
         return found[key]
 
     monkeypatch.setattr(request, "protected_measures", remembered)

@@ -136,13 +136,14 @@ class Key:
             taken.add(codes[label])
         return codes
 
-    def total(self, name: str) -> str:
-        """The code of the total: the name of the margins, unless a label has it."""
-        return unused(name, {MISSING_CODE, *self.codes.values()})
+    @property
+    def total(self) -> str:
+        """The code of the total, whatever the margins are called: outputs of a session are linked by their codes."""
+        return unused("Total", {MISSING_CODE, *self.codes.values()})
 
-    def hierarchy(self, margins_name: str) -> Hierarchy:
+    def hierarchy(self) -> Hierarchy:
         missing = [MISSING_CODE] if self.entries.isna().any() else []
-        return Hierarchy.flat([*self.codes.values(), *missing], total=self.total(margins_name))
+        return Hierarchy.flat([*self.codes.values(), *missing], total=self.total)
 
     def code(self, label: Any) -> str:
         return MISSING_CODE if is_missing(label) else self.codes[label]

@@ -17,7 +17,6 @@ from discreet.assess import assess
 from discreet.data.link import link
 from discreet.data.table import Table
 from discreet.errors import DiscreetError, plural, some
-from discreet.jobs.job import audited
 from discreet.promise import published_by_decision
 from discreet.protection import suppress
 
@@ -160,6 +159,8 @@ def _linked(tables: Tables) -> list[_Doubt]:
 
 def _audited(parts: Mapping[str, Measure], like: ProtectedTable) -> list[_Doubt]:
     """Doubts from the audit of several tables of one response, protected as they are."""
+    from discreet.jobs.job import audited  # not needed before: it imports reports and attacks
+
     names = tuple(parts)
     together = f"{some(names, 9)} together"
     try:

@@ -51,11 +51,11 @@ class Axes:
 
     @property
     def rows_total(self) -> Cell:
-        return tuple(key.total(self.margins_name) for key in self.rows)
+        return tuple(key.total for key in self.rows)
 
     @property
     def columns_total(self) -> Cell:
-        return tuple(key.total(self.margins_name) for key in self.columns)
+        return tuple(key.total for key in self.columns)
 
     def check(self) -> None:
         """Refuse margins that have the name of a category: it would not be clear which row or column is which."""

@@ -19,7 +19,6 @@ from discreet.data.hierarchy import LABEL_SEPARATOR
 from discreet.data.table import Table, Weights
 from discreet.data.tabulate import tabulate
 from discreet.errors import InputError, NotSafeError, RuleError, plural, some
-from discreet.jobs.job import audited
 from discreet.level import Level, LevelInForce
 from discreet.methods import SUPPRESSION, Method, protect, traits_of, uses_secret, with_options
 from discreet.problem import Problem
@@ -106,6 +105,7 @@ class RespondentColumns:
 class Measure:
     """A table of counts or sums with its protection, audits and release. Confidential."""
 
+    rules: tuple[Rule, ...]
     problem: Problem
     protection: Protection
     audit: Audit
@@ -155,8 +155,7 @@ class Measure:
     @cached_property
     def reasons(self) -> dict[int, tuple[str, ...]]:
         """The names of the rules by which each suppressed cell is sensitive; none for cells that protect others."""
-        rules = parse_rules(self.problem.rules, self.problem.boundary)  # type: ignore[arg-type]  # checked by assess
-        sensitive = {str(rule).partition("(")[0]: rule(self.table, None).sensitive for rule in rules}
+        sensitive = {str(rule).partition("(")[0]: rule(self.table, None).sensitive for rule in self.rules}
         cells = np.flatnonzero(self.protection.suppressed).tolist()
         return {cell: tuple(name for name, by in sensitive.items() if by[cell]) for cell in cells}
 
@@ -166,7 +165,6 @@ def protected_measures(
     counted: bool,
     values: Mapping[str, pd.Series],
     respondents: RespondentColumns,
-    margins_name: str,
     options: ProtectionOptions,
 ) -> tuple[Measure, ...]:
     """The tables of an output, protected by one pattern: a cell is suppressed in all of them or in none.
@@ -174,7 +172,7 @@ def protected_measures(
     Readers could otherwise relate a sum to a suppressed count of the same cell, for instance if values have known bounds.
     """
     options.check_method(counts_only=not values)
-    tables = _tables(keys, counted, values, respondents, margins_name, options)
+    tables = _tables(keys, counted, values, respondents, options)
     suppressed: dict[str, str] = {}
     for _ in range(ROUNDS):
         problems = [assess(table, options.rules, statuses=suppressed) for table in tables]
@@ -195,12 +193,11 @@ def _tables(
     counted: bool,
     values: Mapping[str, pd.Series],
     respondents: RespondentColumns,
-    margins_name: str,
     options: ProtectionOptions,
 ) -> list[Table]:
     """The table of counts, if wanted, and one of sums for each column of values; each with all its totals."""
     respondents.check()
-    by = {key.dimension: key.hierarchy(margins_name) for key in keys}
+    by = {key.dimension: key.hierarchy() for key in keys}
     columns = {key.dimension: key.coded() for key in keys}
     if not len(next(iter(columns.values()))):
         raise InputError("There are no records: all have missing entries in the columns that are used.")
@@ -237,7 +234,9 @@ def _protected(problem: Problem, options: ProtectionOptions) -> Protection:
 
 
 def _measure(protection: Protection, options: ProtectionOptions) -> Measure:
+    from discreet.jobs.job import audited  # not needed before: it imports reports and attacks
+
     problem = protection.problem
     checked, level, respondents = audited(problem, protection, options.level)
     release = publish(problem, protection, checked, respondents, symbol=options.symbol, level=options.level)
-    return Measure(problem, protection, checked, level, respondents, release)
+    return Measure(parse_rules(options.rules), problem, protection, checked, level, respondents, release)

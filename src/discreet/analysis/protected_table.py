@@ -13,7 +13,6 @@ import pandas as pd
 from discreet.analysis.layout import Filled
 from discreet.analysis.measures import Measure, ProtectionOptions
 from discreet.analysis.origin import Origin
-from discreet.attacks.limitations import limitations
 from discreet.audit import Audit
 from discreet.audit.respondents import RespondentAudit
 from discreet.errors import InputError, plural
@@ -66,6 +65,8 @@ class ProtectedTable:
     @property
     def promise(self) -> list[str]:
         """What the verdict covers, and what it does not, in sentences."""
+        from discreet.attacks.limitations import limitations  # not needed before: it imports all attacks
+
         found = [line for m in self.measures for line in promise(m.protection, m.respondents, m.level)]
         return list(dict.fromkeys([*found, *limitations(None)]))
 

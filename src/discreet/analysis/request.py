@@ -88,7 +88,6 @@ class TableRequest:
             counted,
             {str(name): entries for name, entries in summed.items()},
             records.respondents,
-            self.axes.margins_name,
             self.options,
         )
         sums = dict(zip(summed, measures[counted:], strict=True))

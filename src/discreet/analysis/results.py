@@ -18,7 +18,6 @@ from discreet.analysis.combination import Verdict
 from discreet.analysis.protected_table import ProtectedTable
 from discreet.errors import FormatError, plural
 from discreet.io.csv import guarded
-from discreet.jobs.job import write_together
 
 ACRO_FORM = (
     "1.0.2"  # the version of ACRO that wrote this form first; its loader compares it, the viewer wants 0.4 or later
@@ -44,6 +43,8 @@ def check_folder(folder: Path) -> None:
 
 def write_results(folder: Path, outputs: Mapping[str, CollectedOutput], verdicts: Mapping[str, Verdict]) -> Path:
     """Write all files, or none if that fails; returns the path of ``results.json``."""
+    from discreet.jobs.job import write_together  # not needed before: it imports reports and attacks
+
     texts = {f"{name}_0.csv": _csv(output.table) for name, output in outputs.items()}
     entries = {name: _entry(name, output, verdicts[name]) for name, output in outputs.items()}
     tool = {"@type": "SoftwareApplication", "name": "discreet", "version": discreet.__version__}
