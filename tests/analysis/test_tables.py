@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy.optimize import linprog
 
 import discreet
 from discreet.analysis.measures import SYMBOL
@@ -48,6 +49,35 @@ def test_the_table_is_protected_with_its_totals_also_if_they_are_not_shown(firms
     without = discreet.crosstab(firms.region, firms.industry, rules="FREQ(4)")
     assert without.suppressed.equals(with_margins.suppressed.iloc[:-1, :-1])
     assert without.suppressed.to_numpy().sum() > (pd.crosstab(firms.region, firms.industry) < 4).to_numpy().sum()
+
+
+def test_what_is_shown_leaves_every_suppressed_count_open(firms):
+    """By linear programs over the numbers shown alone: below four every count is possible."""
+    table = discreet.crosstab(firms.region, firms.industry, rules="FREQ(4)", margins=True)
+    shown, true = (
+        table.frame().to_numpy(dtype=float, na_value=np.nan),
+        pd.crosstab(firms.region, firms.industry, margins=True),
+    )
+    rows, columns = shown.shape
+    sums = [[(r, c) for c in range(columns)] for r in range(rows)] + [
+        [(r, c) for r in range(rows)] for c in range(columns)
+    ]
+    equations = np.zeros((len(sums), shown.size))
+    for line, cells in zip(equations, sums, strict=True):
+        for i, (r, c) in enumerate(cells):
+            line[r * columns + c] = -1 if i == len(cells) - 1 else 1
+    bounds = [(0, None) if np.isnan(value) else (value, value) for value in shown.ravel()]
+    suppressed = np.flatnonzero(np.isnan(shown.ravel()))
+    assert len(suppressed)
+    for cell in suppressed:
+        goal = np.eye(shown.size)[cell]
+        low, high = (
+            linprog(sign * goal, A_eq=equations, b_eq=np.zeros(len(sums)), bounds=bounds).x[cell] for sign in (1, -1)
+        )
+        if true.to_numpy().ravel()[cell] < 4:
+            assert low <= 1 + 1e-6
+            assert high >= 4 - 1e-6
+        assert high - low >= 1
 
 
 @pytest.mark.parametrize("share", [True, "index", "columns"])
