@@ -19,9 +19,9 @@ ROOMS = (
     *(
         "audit",
         "methods",
-        "promise",
         "release",
         "attacks",
+        "promise",
         "io",
         "terminal",
         "edit",

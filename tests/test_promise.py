@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from discreet.assess import assess
 from discreet.attackers import Attacker
+from discreet.attacks import AttackReport, Knowledge, Public, run
+from discreet.attacks.finding import Truth, score
+from discreet.attacks.replay import Replayed
+from discreet.attacks.run import OUT_OF_TIME
+from discreet.audit import audit
 from discreet.audit.respondents import audit_respondents
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.link import link
+from discreet.data.separate import separate
+from discreet.data.table import PROVENANCE
 from discreet.data.tabulate import tabulate
+from discreet.errors import TableError
 from discreet.io import read_problem, write_problem
 from discreet.io.pattern import read_pattern, write_pattern
 from discreet.level import level_of
 from discreet.methods import protect, with_options
 from discreet.methods.counts.cell_key import CellKey
-from discreet.promise import SUBJECTS, promise, safe, shareable_promise
+from discreet.promise import SUBJECTS, conditions, safe, shareable_promise
 from discreet.testing import cross_table, pose
 
 RECORDS = pd.DataFrame(
@@ -31,6 +41,10 @@ RECORDS = pd.DataFrame(
     }
 )
 BY = ["row", "column"]
+
+
+def promise(*results, **options) -> list[str]:
+    return [condition.sentence for condition in conditions(*results, **options)]
 
 
 def said(problem, respondents: bool = False, found=None) -> str:
@@ -53,6 +67,7 @@ def test_an_ordinary_table_has_a_level_and_attackers_and_no_more():
     asked = level_of(problem, True, "cells")
     assert promise(protect(problem, "kelly", level="cells"), level=asked) == [
         "Not covered: respondents who use their own figures to learn about others, because level cells was requested.",
+        "No attack was tried on this result: it was audited only.",
         "Attackers assumed: a reader of all published cells who knows no more beforehand.",
     ]
 
@@ -183,6 +198,168 @@ def test_intervals_with_values_in_their_middles_are_called_so():
     assert sum("a simple guess finds most of them" in sentence for sentence in exact) == 1
     drawn = promise(protect(problem, "intervals"))
     assert not any("a simple guess" in sentence for sentence in drawn)
+
+
+# -- every condition ---------------------------------------------------------------------------------------------------
+
+
+def released(by_hand: dict[str, object], **options):
+    return protect(assess(make().table, "P(10)", statuses=by_hand, **options), level="cells")
+
+
+def with_lab(*scores, **skipped: str):
+    return {"of": released({}), "attacks": AttackReport(scores, skipped)}
+
+
+def narrower(problem):
+    """An attacker against whom half of the levels is enough."""
+    levels = np.stack([problem.lower, problem.upper, problem.sliding]) / 2
+    return Attacker("A", problem.prior_lower, problem.prior_upper, levels)
+
+
+def linked_in_a_cycle():
+    records = pd.concat([RECORDS.assign(size=size, firm=RECORDS.firm + size) for size in "sml"])
+    return link(*(tabulate(records, by, "x") for by in (BY, ["row", "size"], ["column", "size"])), behind=False)
+
+
+def partly_audited():
+    found = released({})
+    return {"of": found, "audit": audit(found.problem, found, cells=[found.problem.primaries[0]])}
+
+
+def with_respondents(problem, **level):
+    found = protect(problem, level="contributions")
+    return {"of": found, "respondents": audit_respondents(problem, found)}
+
+
+def counts(method="kelly", **options):
+    table = tabulate(pd.concat([RECORDS] * 5).assign(key=range(1, 46)), BY, extra=["key"])
+    return {"of": protect(assess(table, "FREQ(11)"), with_options(method, **options) if options else method)}
+
+
+def tabulated_without(unknown="drop", **options):
+    by = {"row": Hierarchy.flat(["a", "b"]), "column": None}
+    return {"of": tabulate(pd.concat([RECORDS, RECORDS[:2].assign(row="c")]), by, "x", unknown=unknown, **options)}
+
+
+def not_settled():
+    found = released({})
+    sampled = run(found, ["sample"], knows=Knowledge(draws=10))
+    return {"of": found, "attacks": sampled}
+
+
+def seen_through():
+    """One table is left to an attacker who knows the method."""
+    found = released({})
+    cell = found.problem.primaries
+    value = found.problem.table.value[cell]
+    claims = dict.fromkeys(("lower", "upper", "estimate", "baseline_lower", "baseline_upper"), value)
+    tables = {"tried": 9, "kept": 1, "effective": 1.0, "all_tables": True, "estimated": False, "obstacle": ""}
+    seen = Replayed("replay", "the method is known", Public.of(found), cell, certain=False, **claims, **tables)
+    return {"of": found, "attacks": AttackReport((score(seen, Truth.of(found)),), {})}
+
+
+MIDDLES = pose(cross_table("abc", "xyz", [[20, 50, 10], [8, 19, 22], [17, 32, 12]]), {"a × x": 4.0, "b × y": 3.0})
+# For each condition the results for which it is stated, and a part of its sentence.
+EXAMPLES = {
+    "decisions": (lambda: {"of": released({"a × x": ("published", "agreed")})}, "1 sensitive cell is published"),
+    "by_hand": (lambda: {"of": make_by_hand({"b × x": "primary", "b × y": "published"})}, "1 cell to 'primary'"),
+    "waivers": (lambda: {"of": assess(make().table, "P(10)", waivers=["F0"])}, "because respondents consent"),
+    "records_left_out": (tabulated_without, "2 records were left out of the table"),
+    "codes_replaced": (lambda: tabulated_without(recode={"column": {"x": "y"}}), "1 code is replaced by others"),
+    "totals_unpublished": (lambda: {"of": separate(make().table, "row")}, "3 totals are left out of the table"),
+    "unrecorded": (lambda: {"of": make().with_columns(unrecorded=True)}, "comes from a JJ file"),
+    "negative_values": (
+        lambda: {"of": make(RECORDS.assign(x=[-90, *RECORDS.x[1:]])).table},
+        "1 cell at the finest level",
+    ),
+    "zero_contributions": (
+        lambda: {"of": make(RECORDS.assign(x=[0, *RECORDS.x[1:]]), "FREQ(3)")},
+        "In 1 cell at the fin",
+    ),
+    "secret_weights": (
+        lambda: {"of": make(weight="w", weights="secret").table},
+        "weights, if there are any, are assumed",
+    ),
+    "weighted_number": (lambda: {"of": make(rules="WFREQ(2)", weight="w")}, "counted by their sampling weights"),
+    "levels_of_zero": (
+        lambda: {"of": make_by_hand({"b × y": "primary"}, margin=0)},
+        "1 sensitive cell has protection levels",
+    ),
+    "levels_at_prior_bounds": (lambda: {"of": assess(make().table, "P(90)", prior=5)}, "end at bound"),
+    "lower_levels": (
+        lambda: {"of": make().with_columns(others=(narrower(make()),))},
+        "Against 1 attacker 3 sensitive cells need",
+    ),
+    "cells_behind": (lambda: {"of": linked_in_a_cycle()}, "the cells behind them are left out"),
+    "secret_limit": (
+        lambda: counts("cell-key", deviation=1, variance=0.5, announced=5),
+        "largest change staying secret",
+    ),
+    "symmetric": (lambda: {"of": protect(MIDDLES, with_options("intervals", exact=True))}, "a simple guess finds most"),
+    "respondents_not_covered": (lambda: {"of": released({})}, "Not covered: respondents"),
+    "respondents": (lambda: with_respondents(make()), "Checked at the level of contributions"),
+    "largest_only": (lambda: with_respondents(few_contributions()), "lists only the largest contributions"),
+    "beyond_contributions": (
+        lambda: with_respondents(make(rules=["P(10)", "FREQ(3)"])),
+        "because of rules other than P",
+    ),
+    "unaudited": (partly_audited, "pairs of a protected cell and an attacker"),
+    "attacks_not_tried": (lambda: {"of": released({})}, "No attack was tried"),
+    "attacks_not_finished": (lambda: with_lab(fit=OUT_OF_TIME), "Attacks not finished in time: fit."),
+    "attacks_left_out": (lambda: with_lab(exact="not requested"), "Quick attacks left out: counts, symmetric, fit"),
+    "attacks_without_result": (not_settled, "The attack sample has no result for"),
+    "attacks_method_known": (seen_through, "To an attacker who knows the method"),
+    "attacks_method_unknown": (lambda: with_lab(replay="no reason"), "would infer: no reason."),
+    "zeros": (counts, "Zeros are published"),
+    "attackers": (lambda: {"of": released({})}, "Attackers assumed"),
+}
+
+
+def make_by_hand(by_hand, **options):
+    return assess(make().table, "P(10)", statuses=by_hand, **options)
+
+
+def few_contributions():
+    more = pd.DataFrame({"row": ["b"], "column": ["y"], "firm": ["F9"], "x": [1]})
+    return make(pd.concat([RECORDS, more]), contributions=False, top=3)
+
+
+def test_every_condition_has_an_example():
+    assert set(EXAMPLES) == {subject.name for subject in SUBJECTS if subject.internal is not None}
+
+
+def test_every_condition_is_documented():
+    page = (Path(__file__).parents[1] / "docs" / "reference" / "formats.md").read_text(encoding="utf-8")
+    assert [name for name in EXAMPLES if f"| `{name}` |" not in page] == []
+
+
+def test_every_entry_of_the_provenance_of_a_table_has_a_sentence():
+    assert set(PROVENANCE) <= {subject.name for subject in SUBJECTS}
+    with pytest.raises(TableError, match="There is no provenance 'unheard'"):
+        make().table.with_columns(provenance={"unheard": 1})
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_condition_is_stated_where_it_holds(name):
+    made, words = EXAMPLES[name]
+    found = {condition.name: condition.sentence for condition in conditions(**made())}
+    assert words in found[name]
+    assert found[name].endswith(".")
+
+
+def test_conditions_that_weaken_the_verdict_come_first():
+    weaken = [condition.weakens for condition in conditions(**with_lab(replay="no reason"))]
+    assert weaken == sorted(weaken, reverse=True)
+
+
+def test_the_conditions_of_a_problem_survive_its_file(tmp_path):
+    by = {"row": Hierarchy.flat(["a", "b"]), "column": None}
+    records = pd.concat([RECORDS, RECORDS[:2].assign(row="c")])
+    table = tabulate(records, by, "x", contributor="firm", unknown="drop", recode={"column": {"y": "x"}})
+    problem = assess(table, "P(10)", statuses={"b × x": "primary", "a × x": ("published", "agreed")})
+    write_problem(problem, tmp_path / "p.discreet")
+    assert conditions(read_problem(tmp_path / "p.discreet")) == conditions(problem)
 
 
 # -- sentences for readers of the release -----------------------------------------------------------------------------

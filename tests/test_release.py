@@ -107,7 +107,7 @@ def test_audits_under_other_rules_or_of_other_contributions_are_refused():
         replace(problem, table=replace(table, top=table.top / 2)),
         replace(problem, table=replace(table, contributions=None)),
         replace(problem, table=replace(table, is_count=True)),
-        replace(problem, table=replace(table, dropped=1)),
+        replace(problem, table=replace(table, provenance={"records_left_out": 1})),
     ):
         assert other.digest != problem.digest
         with pytest.raises(TableError, match="another problem"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, get_args
 
@@ -81,6 +82,7 @@ def assess(
     lower, upper, sliding = found.lower.copy(), found.upper.copy(), found.sliding.copy()
     overrides: list[Override] = []
     must_suppress: list[str] = []
+    by_hand: Counter[str] = Counter()
     decided: set[int] = set()
     for label, given in (statuses or {}).items():
         i = table.index(label)
@@ -88,14 +90,16 @@ def assess(
             raise InputError(f"Cell {table.label(i)!r} has two statuses by hand. Give one.", [table.label(i)])
         decided.add(i)
         word, reason = _manual_status(table.label(i), given)
+        if found.sensitive[i] and word in RELEASING_STATUSES:
+            status[i] = STATUS_OF_WORD[word]
+            by = tuple(str(rule) for rule, seen in zip(chosen, verdicts, strict=True) if seen.sensitive[i])
+            overrides.append(Override(table.label(i), by, word, reason))
+            continue
+        by_hand[STATUS_OF_WORD[word].name.lower()] += 1
         if not found.sensitive[i]:
             status[i] = STATUS_OF_WORD[word]
             if status[i] == Status.PRIMARY:
                 lower[i] = upper[i] = margin / 100 * table.magnitude[i]
-        elif word in RELEASING_STATUSES:
-            status[i] = STATUS_OF_WORD[word]
-            by = tuple(str(rule) for rule, seen in zip(chosen, verdicts, strict=True) if seen.sensitive[i])
-            overrides.append(Override(table.label(i), by, word, reason))
         elif STATUS_OF_WORD[word] == Status.SUPPRESSED:
             must_suppress.append(table.label(i))
     _refuse_without_reason(overrides)
@@ -121,6 +125,7 @@ def assess(
         smallest_value=np.where(prior_lower >= 0, _smallest(table, zeros, status), 0.0),
         overrides=tuple(overrides),
         must_suppress=tuple(must_suppress),
+        by_hand=by_hand,
         waived=0 if waived is None else _spared(_judged(table, [rule(table, None) for rule in chosen]), found),
     )
 

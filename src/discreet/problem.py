@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from functools import cached_property
@@ -71,6 +72,9 @@ class Problem:
     overrides: tuple[Override, ...] = ()
     must_suppress: tuple[str, ...] = ()  # labels of sensitive cells that must be suppressed, by decision
     waived: int = 0  # number of cells that need less protection, or none, because of waivers
+    by_hand: Mapping[str, int] = field(
+        default_factory=dict
+    )  # number of cells per status by hand, without the overrides
     unrecorded: bool = False  # from a JJ file, which does not record rules, waivers, records left out and weights
 
     def __post_init__(self) -> None:
@@ -251,7 +255,7 @@ class Problem:
             h.update(f"{attacker.name}:{attacker.digest}".encode())
         for one in self.overrides:
             h.update("\0".join((one.cell, *one.rules, one.status, one.reason, "")).encode())
-        h.update("\0".join(self.must_suppress).encode())
+        h.update("\0".join((*self.must_suppress, *map(str, sorted(self.by_hand.items())))).encode())
         return h.hexdigest()
 
     def with_columns(self, **columns: Any) -> Problem:

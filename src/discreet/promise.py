@@ -1,40 +1,87 @@
-"""Sentences that state what a verdict covers and what it does not.
+"""The conditions of a verdict: sentences that state what it covers and what it does not.
 
-To add a subject, write a function from the basis to a sentence, or None if it does not apply, and list it in ``SUBJECTS``.
-Internal sentences are shown in the terminal, the internal report and the JSON reports: they may hold counts, but no values, names
-of respondents or attackers, or parameters of rules. Shareable sentences are shown in the shareable report: they hold no counts
-either, and only facts that are public once the table is published.
+Every output shows this list: the terminal, the internal report and the JSON reports. To add a condition, write a function from
+the basis to a sentence, or None if it does not apply, and list it in ``SUBJECTS``; a count of the tabulation is also an entry of
+``discreet.data.table.PROVENANCE``. Internal sentences may hold counts, but no values, names of respondents or attackers, or
+parameters of rules. Shareable sentences are shown in the shareable report: they hold no counts either, and only facts that are
+public once the table is published.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 
 from discreet.assess import has_negative_contributions
+from discreet.attacks import AttackReport
+from discreet.attacks.limitations import LIMITATIONS, method_unknown
+from discreet.audit import Audit
 from discreet.audit.respondents import RespondentAudit
+from discreet.data.table import Table
 from discreet.errors import plural
 from discreet.guesses import cells_off_by_their_levels, cells_with_central_values
 from discreet.inference.respondents.sensitivity import cells_beyond_contributions
 from discreet.level import LevelInForce, level_of
 from discreet.problem import Problem
 from discreet.protection import MANUAL, Decision, Protection
-from discreet.rules import WeightedThreshold
+from discreet.rules import Threshold, WeightedThreshold
+
+
+class Stage(IntEnum):
+    """The results that a sentence needs."""
+
+    TABLE = 0
+    PROBLEM = 1
+    PROTECTION = 2
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition of a verdict; ``weakens``: less is protected, or checked, than without it."""
+
+    name: str
+    weakens: bool
+    sentence: str
+
+    def __str__(self) -> str:
+        return self.sentence
 
 
 @dataclass(frozen=True, repr=False)
 class VerdictBasis:
-    """The results that a verdict is based on; ``respondents`` is None at the level of cells."""
+    """The results that a verdict is based on, as far as there are any; ``respondents`` is None at the level of cells."""
 
-    protection: Protection
-    level: LevelInForce
+    of: Table | Problem | Protection
+    level: LevelInForce | None = None
     respondents: RespondentAudit | None = None
+    audit: Audit | None = None
+    attacks: AttackReport | None = None
+
+    @property
+    def stage(self) -> Stage:
+        stages = {Table: Stage.TABLE, Problem: Stage.PROBLEM, Protection: Stage.PROTECTION}
+        return stages[type(self.of)]
+
+    @property
+    def protection(self) -> Protection:
+        assert isinstance(self.of, Protection)
+        return self.of
 
     @property
     def problem(self) -> Problem:
-        return self.protection.problem
+        return self.of if isinstance(self.of, Problem) else self.protection.problem
+
+    @property
+    def table(self) -> Table:
+        return self.of if isinstance(self.of, Table) else self.problem.table
+
+    @property
+    def in_force(self) -> LevelInForce:
+        """The level in force, by default that of ``level_of``."""
+        return self.level or level_of(self.problem, self.protection.only_suppresses)
 
     @property
     def withholds(self) -> bool:
@@ -47,28 +94,45 @@ Sentence = Callable[[VerdictBasis], str | None]
 
 @dataclass(frozen=True)
 class Subject:
-    """The sentences on a subject for the office and for readers of the release; None for no sentence."""
+    """The sentences on a subject for the office and for readers of the release; None for no sentence.
 
+    They are shown from a ``stage`` on.
+    """
+
+    name: str
+    stage: Stage
     internal: Sentence | None
     shareable: Sentence | None
+    weakens: bool = True
 
 
-def promise(
-    protection: Protection, respondents: RespondentAudit | None = None, level: LevelInForce | None = None
-) -> list[str]:
-    """The internal sentences on a protection; ``level`` is that in force, by default that of ``level_of``."""
-    in_force = level_of(protection.problem, protection.only_suppresses) if level is None else level
-    return _sentences(VerdictBasis(protection, in_force, respondents), [subject.internal for subject in SUBJECTS])
+def conditions(
+    of: Table | Problem | Protection,
+    respondents: RespondentAudit | None = None,
+    level: LevelInForce | None = None,
+    *,
+    audit: Audit | None = None,
+    attacks: AttackReport | None = None,
+) -> list[Condition]:
+    """The conditions of a verdict on a protection, or of those to come on a problem or a table; those that weaken it first.
+
+    ``level`` is that in force, by default that of ``level_of``; ``attacks`` is None if no attacks were run.
+    """
+    basis = VerdictBasis(of, level, respondents, audit, attacks)
+    found = [
+        Condition(subject.name, subject.weakens, sentence)
+        for subject in SUBJECTS
+        if subject.stage <= basis.stage
+        and subject.internal is not None
+        and (sentence := subject.internal(basis)) is not None
+    ]
+    return sorted(found, key=lambda condition: not condition.weakens)
 
 
 def shareable_promise(protection: Protection, respondents: RespondentAudit | None = None) -> list[str]:
     """The sentences for readers of the release, which state the limits of the verdict."""
-    basis = VerdictBasis(protection, level_of(protection.problem, protection.only_suppresses), respondents)
-    return _sentences(basis, [subject.shareable for subject in SUBJECTS])
-
-
-def _sentences(basis: VerdictBasis, sentences: Sequence[Sentence | None]) -> list[str]:
-    made = [sentence(basis) for sentence in sentences if sentence is not None]
+    basis = VerdictBasis(protection, None, respondents)
+    made = [subject.shareable(basis) for subject in SUBJECTS if subject.shareable is not None]
     return [text for text in made if text is not None]
 
 
@@ -91,11 +155,50 @@ def safe(protection: Protection) -> str:
 
 
 def _decisions(basis: VerdictBasis) -> str | None:
+    if basis.stage < Stage.PROTECTION:
+        n = len(basis.problem.overrides)
+        return f"By decision {plural(n, 'sensitive cell')} may be published against the rules." if n else None
     n = published_by_decision(basis.protection)
     cells = plural(n, "sensitive cell is", "sensitive cells are")
     return (
         f"By decision {cells} published against the rules; cells and reasons are in the internal report." if n else None
     )
+
+
+def _by_hand(basis: VerdictBasis) -> str | None:
+    counts = [f"{plural(n, 'cell')} to {word!r}" for word, n in sorted(basis.problem.by_hand.items())]
+    return f"Statuses were set by hand: {', '.join(counts)}." if counts else None
+
+
+def _without_levels(basis: VerdictBasis) -> str | None:
+    n = int((basis.problem.strictest[:, basis.problem.primaries].max(axis=0) == 0).sum())
+    cells = plural(n, "sensitive cell has", "sensitive cells have")
+    return f"{cells} protection levels of 0: only computing the exact value is prevented." if n else None
+
+
+def _levels_at_prior_bounds(basis: VerdictBasis) -> str | None:
+    """Levels are cut at prior bounds, so the interval that is required may be as narrow as what readers know anyway."""
+    problem, primary = basis.problem, basis.problem.primaries
+    high = problem.prior_upper[primary]
+    above = high - problem.table.value[primary]
+    n = int((np.isfinite(high) & (above > 0) & (problem.upper[primary] >= above * (1 - 1e-9))).sum())
+    cells = plural(n, "sensitive cell end at a bound", "sensitive cells end at bounds")
+    return f"The protection levels of {cells} that readers are assumed to know beforehand." if n else None
+
+
+def _lower_levels_of_attackers(basis: VerdictBasis) -> str | None:
+    problem = basis.problem
+    rules = np.stack([problem.lower, problem.upper, problem.sliding])[:, problem.primaries]
+    lower = [
+        (other.levels[:, problem.primaries] < rules * (1 - 1e-9)).any(axis=0)
+        for other in problem.others
+        if other.levels is not None
+    ]
+    n, attackers = int(np.any(lower, axis=0).sum()) if lower else 0, sum(bool(cells.any()) for cells in lower)
+    if not n:
+        return None
+    cells = plural(n, "sensitive cell needs", "sensitive cells need")
+    return f"Against {plural(attackers, 'attacker')} {cells} less protection than the rules require."
 
 
 def _waivers(basis: VerdictBasis) -> str | None:
@@ -106,21 +209,21 @@ def _waivers(basis: VerdictBasis) -> str | None:
 
 # Shown whenever respondents are named: whether a consent has an effect depends on confidential values.
 _waivers_if_any = _shown_if(
-    lambda basis: basis.problem.table.contributors,
+    lambda basis: basis.table.contributors,
     "Respondents who consent to publication, if there are any, are protected less, or not at all, where they consent.",
 )
 
 
-def _dropped(basis: VerdictBasis) -> str | None:
-    n = basis.problem.table.dropped
-    records = plural(n, "record was", "records were")
-    return f"{records} left out of the table, because their codes are not in the hierarchies." if n else None
+def _of_table(name: str, one: str, several: str, rest: str, shareable: str | None) -> Subject:
+    """The subject of an entry of the provenance of a table: the count with a noun and a verb, and the rest of the sentence."""
 
+    def internal(basis: VerdictBasis) -> str | None:
+        n = basis.table.provenance.get(name, 0)
+        return f"{plural(n, one, several)} {rest}" if n else None
 
-_some_dropped = _shown_if(
-    lambda basis: basis.problem.table.dropped,
-    "Records whose codes are not in the classifications were left out of the table.",
-)
+    shown = None if shareable is None else _shown_if(lambda basis: basis.table.provenance.get(name), shareable)
+    return Subject(name, Stage.TABLE, internal, shown)
+
 
 _unrecorded = _shown_if(
     lambda basis: basis.problem.unrecorded,
@@ -136,17 +239,35 @@ _unrecorded_in_file = _shown_if(
 
 
 def _signed(basis: VerdictBasis) -> str | None:
-    table, n = basis.problem.table, int(np.isneginf(basis.problem.prior_lower).sum())
-    if not n:
-        return None
+    table = basis.table
     negative = int((has_negative_contributions(table) & table.is_base).sum())
     cells = plural(negative, "cell at the finest level has", "cells at the finest level have")
-    reason = f" {cells} negative contributions. If these are errors, correct them and run again." if negative else ""
-    return f"Values may be negative: readers are assumed to know no lower bound of {plural(n, 'cell')}.{reason}"
+    reason = f"{cells} negative contributions. If these are errors, correct them and run again." if negative else ""
+    if basis.stage == Stage.TABLE:
+        return f"{reason} Otherwise readers are assumed to know no lower bound of any value." if reason else None
+    n = int(np.isneginf(basis.problem.prior_lower).sum())
+    known = f"Values may be negative: readers are assumed to know no lower bound of {plural(n, 'cell')}."
+    return f"{known} {reason}".rstrip() if n else None
+
+
+def _zero_contributions(basis: VerdictBasis) -> str | None:
+    """Zeros are the last of the largest contributions, so they are seen wherever these include all contributors of a cell."""
+    table = basis.table
+    counted = any(rule.startswith((f"{Threshold.name}(", f"{WeightedThreshold.name}(")) for rule in basis.problem.rules)
+    if not counted or table.is_count or table.count is None or table.top is None:
+        return None
+    listed = np.arange(table.top.shape[1]) < table.count[:, None]
+    n = int(((table.top == 0) & listed).any(axis=1)[table.is_base].sum())
+    if not n:
+        return None
+    return (
+        f"In {plural(n, 'cell')} at the finest level, respondents who report zero are counted by the rules about numbers of "
+        "respondents."
+    )
 
 
 _weights = _shown_if(
-    lambda basis: basis.problem.table.weights == "secret",
+    lambda basis: basis.table.weights == "secret",
     "Sampling weights, if there are any, are assumed to be secret: with them, respondents can be estimated more closely.",
 )
 
@@ -167,7 +288,7 @@ def _zeros(basis: VerdictBasis) -> str | None:
 
 
 _behind = _shown_if(
-    lambda basis: basis.problem.table.behind_left_out,
+    lambda basis: basis.table.behind_left_out,
     "The linked tables form a cycle, and the cells behind them are left out: readers who use them may infer more.",
 )
 
@@ -206,24 +327,30 @@ def _symmetric(basis: VerdictBasis) -> str | None:
     )
 
 
-def _level(basis: VerdictBasis) -> str:
+def _not_covered(basis: VerdictBasis) -> str | None:
+    if basis.respondents is not None:
+        return None
+    return basis.in_force.not_covered or "Not covered: respondents, who were not audited."
+
+
+def _level(basis: VerdictBasis) -> str | None:
     if basis.respondents is None:
-        return basis.level.not_covered or "Not covered: respondents, who were not audited."
+        return None
     return (
         "Checked at the level of contributions: what other respondents, in coalitions of the size that the rules state, can "
         "infer about each respondent."
     )
 
 
-def _level_alone(basis: VerdictBasis) -> str:
-    """Without the reason, which may reveal the size of the coalitions in the rules."""
-    if basis.respondents is None:
-        return "Not covered: respondents who use their own figures to learn about others."
-    return _level(basis)
+# Without the reason, which may reveal the size of the coalitions in the rules.
+_not_covered_alone = _shown_if(
+    lambda basis: basis.respondents is None,
+    "Not covered: respondents who use their own figures to learn about others.",
+)
 
 
 _largest_only = _shown_if(
-    lambda basis: basis.respondents is not None and not basis.problem.table.knows_respondents,
+    lambda basis: basis.respondents is not None and not basis.table.knows_respondents,
     "The table lists only the largest contributions to each cell: smaller contributions of holdings are left out.",
 )
 
@@ -271,21 +398,60 @@ def _readers(basis: VerdictBasis) -> str:
     return f"The check assumes readers of all published cells{respondents}. With more prior knowledge more can be inferred."
 
 
+def _unaudited(basis: VerdictBasis) -> str | None:
+    n = 0 if basis.audit is None else basis.audit.unaudited(basis.protection)
+    return f"The audit left out {plural(n, 'pair')} of a protected cell and an attacker." if n else None
+
+
+def _on_attacks(sentence: Callable[[AttackReport | None], str | None]) -> Subject:
+    name, weakens = f"attacks_{sentence.__name__}", sentence is not method_unknown  # which holds for most tables
+    return Subject(name, Stage.PROTECTION, lambda basis: sentence(basis.attacks), None, weakens)
+
+
 SUBJECTS: tuple[Subject, ...] = (
-    Subject(_decisions, None),  # the shareable verdict itself excepts them
-    Subject(_waivers, _waivers_if_any),
-    Subject(_dropped, _some_dropped),
-    Subject(_unrecorded, _unrecorded_in_file),
-    Subject(_signed, None),  # that a suppressed value may be negative can be new to readers; _readers holds in any case
-    Subject(_weights, _weights),
-    Subject(_weighted_number, _weighted_number),
-    Subject(_zeros, _zeros),
-    Subject(_behind, _behind),
-    Subject(_secret_limit, None),  # that there is a secret limit is half of the secret; see _guesses
-    Subject(_symmetric, None),  # it would reveal which guess is good; see _guesses
-    Subject(_level, _level_alone),
-    Subject(_largest_only, _largest_only),
-    Subject(_beyond_contributions, _beyond_contributions_if_any),
-    Subject(None, _guesses),  # the internal report shows what attacks found instead
-    Subject(_attackers, _readers),
+    Subject("decisions", Stage.PROBLEM, _decisions, None),  # the shareable verdict itself excepts them
+    Subject("by_hand", Stage.PROBLEM, _by_hand, None),
+    Subject("waivers", Stage.PROBLEM, _waivers, _waivers_if_any),
+    _of_table(
+        "records_left_out",
+        "record was",
+        "records were",
+        "left out of the table, because their codes are not in the hierarchies.",
+        "Records whose codes are not in the classifications were left out of the table.",
+    ),
+    _of_table(
+        "codes_replaced",
+        "code is",
+        "codes are",
+        "replaced by others before tabulation: tables of the former codes are not protected.",
+        None,  # it may depend on confidential values
+    ),
+    _of_table(
+        "totals_unpublished",
+        "total is",
+        "totals are",
+        "left out of the table: readers who know one from elsewhere may infer more.",
+        "The check assumes that totals which are not in the table are not published elsewhere.",
+    ),
+    Subject("unrecorded", Stage.PROBLEM, _unrecorded, _unrecorded_in_file),
+    # That a suppressed value may be negative can be new to readers; _readers holds in any case.
+    Subject("negative_values", Stage.TABLE, _signed, None),
+    Subject("zero_contributions", Stage.PROBLEM, _zero_contributions, None),
+    Subject("secret_weights", Stage.TABLE, _weights, _weights),
+    Subject("weighted_number", Stage.PROBLEM, _weighted_number, _weighted_number),
+    Subject("levels_of_zero", Stage.PROBLEM, _without_levels, None),
+    Subject("levels_at_prior_bounds", Stage.PROBLEM, _levels_at_prior_bounds, None),
+    Subject("lower_levels", Stage.PROBLEM, _lower_levels_of_attackers, None),
+    Subject("cells_behind", Stage.TABLE, _behind, _behind),
+    Subject("secret_limit", Stage.PROTECTION, _secret_limit, None),  # it is half of the secret; see _guesses
+    Subject("symmetric", Stage.PROTECTION, _symmetric, None),  # it would reveal which guess is good; see _guesses
+    Subject("respondents_not_covered", Stage.PROTECTION, _not_covered, _not_covered_alone),
+    Subject("respondents", Stage.PROTECTION, _level, _level, weakens=False),
+    Subject("largest_only", Stage.PROTECTION, _largest_only, _largest_only),
+    Subject("beyond_contributions", Stage.PROTECTION, _beyond_contributions, _beyond_contributions_if_any),
+    Subject("unaudited", Stage.PROTECTION, _unaudited, None),  # without a full audit there is no release
+    *(_on_attacks(sentence) for sentence in LIMITATIONS),
+    Subject("zeros", Stage.PROTECTION, _zeros, _zeros, weakens=False),
+    Subject("guesses", Stage.PROTECTION, None, _guesses, weakens=False),  # the internal report shows what attacks found
+    Subject("attackers", Stage.PROTECTION, _attackers, _readers, weakens=False),
 )

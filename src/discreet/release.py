@@ -16,7 +16,7 @@ from discreet.data.table import digits_of
 from discreet.display import crossed, html_table
 from discreet.errors import InputError, NotSafeError, some
 from discreet.guesses import cells_off_by_their_levels, cells_with_central_values
-from discreet.inference.requirements import cells_to_protect, other_suppressed_cells
+from discreet.inference.requirements import other_suppressed_cells
 from discreet.level import Level, level_of
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection
@@ -103,13 +103,7 @@ def publish(
     audits = (audit,) if respondents is None else (audit, respondents)
     if any(seen.protection != protection.digest or seen.problem.digest != problem.digest for seen in audits):
         raise NotSafeError("Not published: the audit is about another protection. Audit this one.")
-    required = {
-        (attacker.digest, int(cell))
-        for attacker in problem.attackers()
-        for cell in cells_to_protect(problem, protection, attacker)
-    }
-    audited = {(audit.knowledge[a], int(c)) for a, c in zip(audit.attacker, audit.cell, strict=True)}
-    if not required <= audited or not _covers_others(problem, protection, audit):
+    if audit.unaudited(protection) or not _covers_others(problem, protection, audit):
         raise NotSafeError("Not published: the audit leaves out protected cells or attackers. Audit all of them.")
     if readers_know_integers(problem) and audit.linear is None:
         raise NotSafeError(

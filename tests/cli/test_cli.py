@@ -414,7 +414,7 @@ def test_options_of_assess(call, here):
 def test_statuses_by_hand_are_enough(call, here):
     Path("s.csv").write_text("cell,status\nA1 × N1,primary\n", encoding="utf-8")
     told = call("assess", "table.discreet", "--statuses", "s.csv", "--out", "p.jj").done().out
-    assert told == "1 of 56 cells are sensitive\n"
+    assert told.splitlines() == ["1 of 56 cells are sensitive", "! Statuses were set by hand: 1 cell to 'primary'."]
 
 
 def test_rules_costs_methods_and_formats_are_listed(call):
@@ -1206,17 +1206,17 @@ def test_cells_must_be_asked_for_and_what_is_not_covered_is_said(insiders, call,
         "report": ["--pattern", "four.csv", "--share", "--out", "report.html"],
     }
     told = call(command, "p.discreet", "--level", "cells", *options[command]).done()
-    assert f"  {NOT_COVERED}" in told.out.splitlines()
+    assert f"! {NOT_COVERED}" in told.out.splitlines()
     if "r.json" in options[command]:
         report = json.loads((insiders / "r.json").read_text())
         assert report["level"] == "cells"
-        assert NOT_COVERED in report["promise"]
+        assert NOT_COVERED in [condition["sentence"] for condition in report["conditions"]]
 
 
 def test_a_problem_that_names_nobody_is_about_cells_and_says_so(here, call):
     told = call("audit", "problem.jj", "--pattern", "pattern.csv")
     sentence = NOT_COVERED.replace("level cells was requested", "the table does not name its contributors")
-    assert f"  {sentence}" in told.out.splitlines()
+    assert f"! {sentence}" in told.out.splitlines()
 
 
 def test_a_table_that_lists_the_largest_contributions_only_is_audited_as_far_as_it_goes(here, call):

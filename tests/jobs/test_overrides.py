@@ -19,7 +19,7 @@ from discreet.io import bundle, jj
 from discreet.jobs.job import read_job, run_job
 from discreet.methods import protect, with_options
 from discreet.problem import Status
-from discreet.promise import promise, published_by_decision, safe
+from discreet.promise import conditions, published_by_decision, safe
 from discreet.protection import suppress
 from discreet.report import render_report, render_shareable
 from discreet.testing import cross_table
@@ -96,8 +96,10 @@ def test_the_verdict_says_what_was_published_by_decision_everywhere(folder, monk
         report = json.loads((folder / "output" / name).read_text(encoding="utf-8"))
         assert report["safe"]
         assert report["n_published_by_decision"] == 1
-        assert report["promise"][0].startswith("By decision 1 sensitive cell is published against the rules")
-        text = json.dumps(report["promise"])
+        assert report["conditions"][0]["sentence"].startswith(
+            "By decision 1 sensitive cell is published against the rules"
+        )
+        text = json.dumps(report["conditions"])
         assert "agreed" not in text
         assert "P(10)" not in text
     page = (folder / "output" / "report.html").read_text(encoding="utf-8")
@@ -204,7 +206,7 @@ def test_statuses_never_remove_protection_quietly():
         found = suppress(problem, must)
         assert published_by_decision(found) == len(freed)
         assert safe(found) == "safe" if not freed else safe(found).startswith(f"safe except for {len(freed)} cell")
-        assert any("By decision" in sentence for sentence in promise(found)) == bool(freed)
+        assert any("By decision" in sentence for sentence in map(str, conditions(found))) == bool(freed)
         released += len(freed)
     assert released > 200
 

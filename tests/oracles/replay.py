@@ -73,7 +73,7 @@ def try_replay(seed: int, folder: Path) -> Replayed:
         return Replayed(method, "not repeatable: drawn by a secret")
     report = json.loads((folder / "truth" / "out" / "report.json").read_text(encoding="utf-8"))
     stated = report.get("replay") or {}
-    if not stated and any("was not computed" in sentence for sentence in report["limits"]):
+    if not stated and any("was not computed" in one["sentence"] for one in report["conditions"]):
         return Replayed(method, "not stated: beside the verdict it says so")  # out of time on a busy machine
     found = replay(folder / "truth" / "job.toml", publish)
     return replace(found, method=method, stated=int(stated.get("narrower", 0)))

@@ -111,6 +111,14 @@ class Audit:
             return np.zeros(len(self.cell), dtype=bool)
         return (self.lower > linear.lower + INTEGER_TOLERANCE) | (self.upper < linear.upper - INTEGER_TOLERANCE)
 
+    def unaudited(self, protection: Protection) -> int:
+        """The number of pairs of an attacker and a cell to protect that the audit left out."""
+        knowledge = np.array(self.knowledge)[self.attacker]
+        return sum(
+            len(np.setdiff1d(cells_to_protect(self.problem, protection, one), self.cell[knowledge == one.digest]))
+            for one in self.problem.attackers()
+        )
+
     @cached_property
     def rows(self) -> dict[tuple[int, int], int]:
         """The row of each attacker and cell."""

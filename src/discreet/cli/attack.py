@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -11,7 +12,6 @@ import numpy as np
 from rich.table import Table as Grid
 
 from discreet.attacks import ATTACKS, AttackReport, Knowledge, Public, Recipe, run
-from discreet.attacks.limitations import limitations
 from discreet.audit import Audit, Exposure, audit, exposure
 from discreet.cli.common import (
     ExistingFile,
@@ -30,15 +30,15 @@ from discreet.errors import NotSafeError, some
 from discreet.inference.requirements import cells_to_protect
 from discreet.io.pattern import read_pattern
 from discreet.jobs.attacks import quick_attacks, quick_seconds
-from discreet.jobs.job import all_passed, conditions, write_json, write_together
+from discreet.jobs.job import all_passed, write_json, write_together
 from discreet.level import level_of
 from discreet.methods import METHODS
 from discreet.printable import printable
 from discreet.problem import Status
 from discreet.progress import Progress, on_terminal
+from discreet.promise import Condition, conditions
 from discreet.protection import Protection, suppress
 
-ONLY_INTERVALS = "No attack was tried besides the exact intervals: name some with --attack, or all with --all."
 MAX_COMPROMISED_LISTED = 10  # more labels would hide the summary
 
 method_option = click.option(
@@ -94,13 +94,14 @@ def _show_report(report: AttackReport) -> None:
         console.print(f"  and {len(report.compromised) - MAX_COMPROMISED_LISTED:,} more")
 
 
-def _write_details(report: AttackReport, stated: Mapping[str, object], path: Path) -> None:
+def _write_details(report: AttackReport, stated: Sequence[Condition], path: Path) -> None:
     """Write the results per cell; as JSON also the conditions and the summary, with the inferred parameters of rules."""
     if path.suffix.lower() == ".csv":
         report.details().to_csv(path, index=False)
         return
     summary, cells = (json.loads(frame.to_json(orient="records")) for frame in (report.frame(), report.details()))
-    write_json({**stated, "attacks": summary, "left_out": dict(report.skipped), "cells": cells}, path)
+    left_out, listed = dict(report.skipped), [asdict(condition) for condition in stated]
+    write_json({"conditions": listed, "attacks": summary, "left_out": left_out, "cells": cells}, path)
 
 
 @click.command("attack")
@@ -160,18 +161,18 @@ def attack_command(
         recipe = None if method is None else Recipe.of(found, method)
         knows = Knowledge(p=p, others=others, method=method or Knowledge.method, seed=seed or 0, recipe=recipe)
         report = run(found, names, knows=knows, progress=progress)
-    in_force = level_of(given, found.only_suppresses)
+    stated = conditions(found, level=level_of(given, found.only_suppresses), attacks=report)
     write_together(
         {
             out: lambda draft: checked.frame().merge(exposed.frame(), on="cell", how="left").to_csv(draft, index=False),
-            details: lambda draft: _write_details(report, conditions(found, in_force, None, report), draft),
+            details: lambda draft: _write_details(report, stated, draft),
         }
     )
     _show_intervals(checked, found, exposed)
     _show_exposure(exposed)
     if names:
         _show_report(report)
-    show_conditions(found, in_force, None, limitations(report) if names else [ONLY_INTERVALS])
+    show_conditions(stated)
     return 0 if all_passed(checked, report) else 1
 
 

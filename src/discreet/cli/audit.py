@@ -32,7 +32,7 @@ from discreet.jobs.job import all_passed, audit_report, audited, write_json, wri
 from discreet.level import Level
 from discreet.printable import printable
 from discreet.progress import on_terminal
-from discreet.promise import safe
+from discreet.promise import conditions, safe
 from discreet.protection import Protection
 
 MAX_EXPOSED_LISTED = 10  # cells, or respondents; more would hide the verdict
@@ -104,7 +104,7 @@ def audit_command(
         console.print(f"  exposed: {printable(label)}", markup=False)
     if respondents is not None:
         show_respondents(respondents, found)
-    show_conditions(found, in_force, respondents)
+    show_conditions(conditions(found, respondents, in_force, audit=checked))
     return 0 if all_passed(checked, respondents) else 1
 
 

@@ -18,18 +18,16 @@ from rich.markup import escape
 from rich.table import Table as Grid
 from rich.text import Text
 
-from discreet.attacks.limitations import NO_ATTACK_TRIED
 from discreet.audit import Audit
-from discreet.audit.respondents import RespondentAudit
 from discreet.data.reading import DECIMAL_SEPARATORS, THOUSANDS_SEPARATORS, NoValue, Reading
 from discreet.errors import InputError, plural
 from discreet.io import FORMATS, read_problem, write_problem
 from discreet.io.attackers import with_attackers
 from discreet.jobs.job_file import Job
-from discreet.level import SAFETY_LEVELS, LevelInForce
+from discreet.level import SAFETY_LEVELS
 from discreet.printable import printable_lines
 from discreet.problem import Problem
-from discreet.promise import promise, safe
+from discreet.promise import Condition, safe
 from discreet.protection import Protection
 
 
@@ -206,15 +204,11 @@ def verdict(checked: Audit, protection: Protection) -> str:
     return f"exposed: {', and '.join(reasons)}"
 
 
-def show_conditions(
-    protection: Protection,
-    level: LevelInForce,
-    respondents: RespondentAudit | None,
-    limits: Iterable[str] = (NO_ATTACK_TRIED,),
-) -> None:
-    """Print the conditions of the verdict, and what attacks leave open."""
-    for sentence in (*promise(protection, respondents, level), *limits):
-        console.print(f"  {sentence}", markup=False)
+def show_conditions(found: Iterable[Condition]) -> None:
+    """Print the conditions of a verdict; those that weaken it are marked."""
+    for condition in found:
+        style = "yellow" if condition.weakens else None
+        console.print(f"{'!' if condition.weakens else ' '} {condition}", markup=False, style=style)
 
 
 def show_written(files: Iterable[Path], is_public: Callable[[Path], bool] = lambda _: False) -> None:

@@ -34,6 +34,7 @@ from discreet.jobs.job import all_passed, audited, protect_report, write_json, w
 from discreet.level import Level
 from discreet.methods import METHODS, SUPPRESSION, protect, with_options
 from discreet.progress import on_terminal
+from discreet.promise import conditions
 from discreet.secret import Secret
 
 
@@ -119,5 +120,5 @@ def protect_command(
         console.print(found.report.note, markup=False)
     if respondents is not None:
         show_respondents(respondents, found)
-    show_conditions(found, in_force, respondents)
+    show_conditions(conditions(found, respondents, in_force, audit=checked))
     return 0 if passed else 1

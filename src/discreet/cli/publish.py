@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from discreet.attacks.limitations import limitations
 from discreet.cli.attack import method_option, run_quick_attacks
 from discreet.cli.common import (
     RELEASE_SUFFIXES,
@@ -30,7 +29,7 @@ from discreet.jobs.job import all_passed, audited
 from discreet.jobs.job_file import MAX_DECIMALS
 from discreet.level import Level
 from discreet.progress import Budget, on_terminal
-from discreet.promise import safe
+from discreet.promise import conditions, safe
 from discreet.release import SYMBOL, publish
 from discreet.report import REPORT_TITLE, write_report, write_shareable
 
@@ -72,7 +71,7 @@ def publish_command(
         report = None if no_attacks else run_quick_attacks(found, method, accept_symmetric, started.spent, progress)
     write_release(release, out)
     console.print(f"{release!r}, {safe(found)}", markup=False)
-    show_conditions(found, in_force, respondents, limitations(report))
+    show_conditions(conditions(found, respondents, in_force, audit=checked, attacks=report))
 
 
 @click.command("report")
@@ -113,5 +112,5 @@ def report_command(
         else:
             write_report(draft, *results, title=title, level=level)
     console.print(f"{verdict(checked, found)}; written {out}", markup=False)
-    show_conditions(found, in_force, respondents)
+    show_conditions(conditions(found, respondents, in_force, audit=checked))
     return 0 if all_passed(checked, respondents) else 1

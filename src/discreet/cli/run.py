@@ -8,14 +8,13 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from discreet.attacks.limitations import limitations
 from discreet.cli.common import ExistingFile, console, figures_grid, quiet_option, show_conditions, show_written
 from discreet.jobs.demo import write_demo
 from discreet.jobs.job import Result, run_job
 from discreet.jobs.job_file import is_public, read_job
 from discreet.printable import printable
 from discreet.progress import on_terminal
-from discreet.promise import published_by_decision, safe
+from discreet.promise import conditions, published_by_decision, safe
 from discreet.report.words import listed
 
 
@@ -97,5 +96,7 @@ def _summary(result: Result) -> None:
         console.print(
             f"[bold red]Not published[/]: attacks compromise {compromised:,} sensitive cells; see report.html."
         )
-    show_conditions(result.protection, result.level, respondents, limitations(result.attacks))
+    show_conditions(
+        conditions(result.protection, respondents, result.level, audit=result.audit, attacks=result.attacks)
+    )
     show_written([Path(os.path.relpath(file)) for file in result.files], is_public)

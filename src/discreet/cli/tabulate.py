@@ -16,6 +16,7 @@ from discreet.cli.common import (
     boundary_option,
     console,
     reading_options,
+    show_conditions,
     write_new_problem,
 )
 from discreet.data.hierarchy import Hierarchy
@@ -27,6 +28,7 @@ from discreet.errors import InputError
 from discreet.io import bundle, writing
 from discreet.io.decisions import read_statuses, read_waivers
 from discreet.jobs.job import hierarchy_file
+from discreet.promise import conditions
 
 
 @click.command("tabulate")
@@ -95,6 +97,7 @@ def tabulate_command(
     with writing(out) as draft:
         bundle.write_table(table, draft)
     console.print(f"{table!r}, {table.n_empty:,} empty", markup=False)
+    show_conditions(conditions(table))
 
 
 def _dimension(data: Path, text: str, reading: Reading) -> tuple[str, Hierarchy | None]:
@@ -162,3 +165,4 @@ def assess_command(
     )
     write_new_problem(problem, out)
     console.print(f"{len(problem.primaries):,} of {problem.table.n_listed:,} cells are sensitive")
+    show_conditions(conditions(problem))

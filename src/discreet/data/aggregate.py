@@ -11,7 +11,7 @@ are at most ``MAX_RECORDS_IN_MEMORY``, in memory (``aggregate_memory``). Both gi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -82,7 +82,7 @@ class AggregationPlan:
     signed: bool  # some contributions are negative
     contributions: bool  # contributions to base cells are kept
     weights: Weights
-    dropped: int  # records left out because their codes are not in a hierarchy
+    provenance: Mapping[str, int]  # of the table
 
     @property
     def codes(self) -> list[str]:

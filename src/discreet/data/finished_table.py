@@ -80,19 +80,21 @@ def read_table(
     if not unpublished_totals:
         table = Table.from_cells(dimensions, codes, values, **columns)
     else:
-        relations, complete = _relations(dimensions, codes)
-        table = Table(dimensions, codes, values, relations, complete=complete, **columns)
+        relations, missing = _relations(dimensions, codes)
+        unpublished = {"totals_unpublished": missing}
+        table = Table(dimensions, codes, values, relations, complete=not missing, provenance=unpublished, **columns)
     return table.check_additive(tolerance)
 
 
-def _relations(dimensions: Mapping[str, Hierarchy], codes: np.ndarray) -> tuple[sparse.csr_array, bool]:
-    """The relations, and whether no total is missing. A missing total is eliminated: it is replaced by its parts."""
+def _relations(dimensions: Mapping[str, Hierarchy], codes: np.ndarray) -> tuple[sparse.csr_array, int]:
+    """The relations, and the number of missing totals. A missing total is eliminated: it is replaced by its parts."""
     cells = codes.shape[1]
     relations, missing = additive(list(dimensions.values()), codes)
     while missing:
         codes = np.concatenate([codes, np.array(missing, dtype=np.int32).T], axis=1)
         relations, missing = additive(list(dimensions.values()), codes)
-    return (after_elimination(relations, cells), False) if codes.shape[1] > cells else (relations, True)
+    n_missing = codes.shape[1] - cells
+    return (after_elimination(relations, cells) if n_missing else relations), n_missing
 
 
 def _frame(source: Any, text: list[str]) -> pd.DataFrame:

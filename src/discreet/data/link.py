@@ -15,7 +15,7 @@ from discreet.data.cells_behind_values import BehindSource, with_cells_behind
 from discreet.data.hierarchy import Hierarchy, cell_label
 from discreet.data.linked_cycles import LinkedCycles
 from discreet.data.relations import additive, from_equations, stack
-from discreet.data.table import Table
+from discreet.data.table import PROVENANCE, Table
 from discreet.errors import InputError, TableError, some
 
 Key = tuple[int, ...]
@@ -100,7 +100,7 @@ def link(*tables: Table, equations: Sequence[str] = (), behind: BehindSource = T
         complete=len(tables) == 1 and tables[0].complete,
         weights=next(iter(conventions), None),
         counts_zeros=all(table.counts_zeros for table in tables),
-        dropped=max(table.dropped for table in tables),
+        provenance={name: max(table.provenance.get(name, 0) for table in tables) for name in PROVENANCE},
         behind=mask,
         behind_drawn=mask is not None and behind is True,
         behind_left_out=bool(cycles) and behind is False,

@@ -28,10 +28,11 @@ def separate(table: Table, dimension: str, *, shown: Sequence[Sequence[str]] = (
     stays = [at_total[[names.index(name) for name in others if name not in by]].all(axis=0) for by in shown]
     # Relations between removed cells follow from the others: a total over codes is additive because each code is.
     kept = ~at_total[names.index(dimension)] | np.any([np.zeros(len(table), dtype=bool), *stays], axis=0)
-    if table.behind is None:
-        return table.only(np.flatnonzero(kept))
-    kept |= table.behind  # these cells are not published anyway
-    return _in_addends(table, kept).only(np.flatnonzero(kept))
+    if table.behind is not None:
+        kept |= table.behind  # these cells are not published anyway
+        table = _in_addends(table, kept)
+    removed = table.provenance.get("totals_unpublished", 0) + int((~kept).sum())
+    return table.only(np.flatnonzero(kept)).with_columns(provenance={**table.provenance, "totals_unpublished": removed})
 
 
 def _in_addends(table: Table, kept: BoolArray) -> Table:

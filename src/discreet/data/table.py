@@ -30,6 +30,9 @@ MIN_COEFFICIENT, MAX_COEFFICIENT = 1e-4, 1e4
 
 Weights = Literal["known", "secret"]  # whether readers know the sampling weights
 
+# What may have happened to records and totals before a table was made; discreet.promise has a sentence on each.
+PROVENANCE = ("records_left_out", "codes_replaced", "totals_unpublished")
+
 
 def read_only(array: Any, kind: DTypeLike | None = None) -> NDArray[Any]:
     """A read-only copy: a verdict refers to the values at the time of the audit."""
@@ -95,7 +98,7 @@ class Table:
     weighted_count: FloatArray | None = None  # sum of the sampling weights of the contributors
     weights: Weights | None = None  # None without weights; contributions are weighted if weights are "known"
     counts_zeros: bool = True  # contributors of zero are included in counts
-    dropped: int = 0  # records that were left out because their codes are not in a hierarchy
+    provenance: Mapping[str, int] = field(default_factory=dict)  # how often each entry of PROVENANCE happened
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -120,6 +123,10 @@ class Table:
         if self.names is not None and len(set(self.names)) < n:
             twice = [name for name, times in Counter(self.names).items() if times > 1]
             raise TableError(f"Cells have the same name: {some(twice)}.", twice)
+        put(self, "provenance", {name: n for name, n in self.provenance.items() if n})
+        unknown = [name for name in self.provenance if name not in PROVENANCE]
+        if unknown:
+            raise TableError(f"There is no provenance {some(unknown)}. Choose from {some(PROVENANCE)}.", unknown)
         if self.behind is not None and not (self.behind.any() and np.all(np.diff(self.behind.astype(int)) >= 0)):
             raise TableError("Cells behind linked tables come after all others, and there is at least one.")
         self._check_names()
@@ -382,8 +389,8 @@ class Table:
             if column is not None:
                 # Converted to one type: files may store integers in other types.
                 h.update(name.encode() + np.ascontiguousarray(column, dtype=np.float64).tobytes())
-        facts = (self.is_count, self.complete, self.weights, self.counts_zeros, self.dropped, self.behind_drawn)
-        h.update(repr((*facts, self.behind_left_out)).encode())
+        facts = (self.is_count, self.complete, self.weights, self.counts_zeros, self.behind_drawn, self.behind_left_out)
+        h.update(repr((*facts, sorted(self.provenance.items()))).encode())
         return h.hexdigest()
 
     def with_columns(self, **columns: Any) -> Table:

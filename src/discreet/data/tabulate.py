@@ -92,13 +92,16 @@ def tabulate(
         dimensions = _dimensions(by, columns, survey)
         read = int(survey.records.sum())
         survey = _known_codes(survey, dimensions, unknown)
-        dropped = read - int(survey.records.sum())
+        provenance = {
+            "records_left_out": read - int(survey.records.sum()),
+            "codes_replaced": sum(map(len, (recode or {}).values())),
+        }
         _check_numbers(survey, columns)
         ancestries = [Ancestry.of(name, h, survey[f"d{d}"].unique()) for d, (name, h) in enumerate(dimensions.items())]
         signed = response is not None and bool(survey["negative0"].any())
         if contributions is None:
             contributions = response is not None and (contributor is not None or holding is not None)
-        plan = AggregationPlan(columns, ancestries, top, count_zeros, signed, contributions, weights, dropped)
+        plan = AggregationPlan(columns, ancestries, top, count_zeros, signed, contributions, weights, provenance)
         records = _records(source, survey, plan, local=not isinstance(data, ibis.Table))
         if contributor is not None:
             records = checked_units(records, plan)
@@ -306,5 +309,5 @@ def _table(dimensions: Mapping[str, Hierarchy], plan: AggregationPlan, found: Ce
         weighted_count=column("weighted") if plan.columns.weight else None,
         weights=plan.weights if plan.columns.weight else None,
         counts_zeros=plan.count_zeros,
-        dropped=plan.dropped,
+        provenance=plan.provenance,
     )

@@ -33,7 +33,7 @@ FIRST_VERSION, ATTACKERS_VERSION, DECISIONS_VERSION = 1, 2, 3
 _RESPONDENTS = ("contributions", "respondents")  # in bundles of tables with contributions
 _TABLE_FACTS = ("response", "is_count", "complete")
 # With the values in bundles without them.
-_LATER_TABLE_FACTS = {"weights": "secret", "counts_zeros": True, "dropped": 0}
+_LATER_TABLE_FACTS = {"weights": "secret", "counts_zeros": True}
 _LEVELS = ("status", "cost", "lower", "upper", "sliding", "prior_lower", "prior_upper")
 
 
@@ -71,6 +71,7 @@ def read_problem(path: str | Path) -> Problem:
             must_suppress=tuple(map(str, meta.get("withheld", ()))),
             waived=int(meta.get("waived", 0)),
             unrecorded=bool(meta.get("unrecorded", False)),
+            by_hand=meta.get("by_hand", {}),
         )
 
 
@@ -107,6 +108,7 @@ def write_table(table: Table, path: str | Path, problem: Problem | None = None) 
         "dimensions": {
             name: {"codes": list(h.codes), "parents": h.parents.tolist()} for name, h in table.dimensions.items()
         },
+        "provenance": dict(table.provenance),
         "contributors": list(table.contributors),
     }
     if table.behind is not None or table.behind_left_out:
@@ -124,6 +126,7 @@ def write_table(table: Table, path: str | Path, problem: Problem | None = None) 
             "boundary": problem.boundary,
             "waived": problem.waived,
             "unrecorded": problem.unrecorded,
+            "by_hand": dict(problem.by_hand),
         }
         for k, attacker in enumerate(problem.others):
             known = (attacker.lower, attacker.upper, *(() if attacker.levels is None else attacker.levels))
@@ -235,6 +238,9 @@ def _table(
         relations,
         **{name: meta[name] for name in _TABLE_FACTS},
         **{name: meta.get(name, default) for name, default in _LATER_TABLE_FACTS.items()},
+        provenance=meta.get(
+            "provenance", {"records_left_out": meta.get("dropped", 0)}
+        ),  # older bundles have the second
         count=_column(cells, "count"),
         magnitude=cells["magnitude"].to_numpy(),
         top=matrix("top"),

@@ -133,10 +133,10 @@ def write_problem(problem: Problem, path: str | Path) -> None:
 
 def not_said(problem: Problem) -> str:
     """A sentence on the facts that limit a verdict on the problem and are not recorded in a JJ file; empty without such facts."""
-    table = problem.table
+    table, left_out = problem.table, problem.table.provenance.get("records_left_out", 0)
     facts = {
         f"that respondents consent to the publication of {plural(problem.waived, 'cell')}": problem.waived > 0,
-        f"that the table leaves out {plural(table.dropped, 'record')}": table.dropped > 0,
+        f"that the table leaves out {plural(left_out, 'record')}": left_out > 0,
         "that sampling weights are assumed to be secret": table.weights == "secret",
         "that counts are integers": problem.is_integer,
     }

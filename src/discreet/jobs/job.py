@@ -6,14 +6,14 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Executor
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from discreet.assess import assess
 from discreet.attacks import AttackReport
-from discreet.attacks.limitations import limitations, replay_counts
+from discreet.attacks.limitations import replay_counts
 from discreet.audit import Audit, audit
 from discreet.audit.respondents import RespondentAudit, audit_respondents
 from discreet.data.finished_table import read_table
@@ -41,7 +41,7 @@ from discreet.level import Level, LevelInForce, level_of
 from discreet.methods import protect
 from discreet.problem import Problem
 from discreet.progress import Budget, Progress, Silent
-from discreet.promise import promise, published_by_decision, safe
+from discreet.promise import conditions, published_by_decision, safe
 from discreet.protection import Protection
 from discreet.release import Release, publish
 from discreet.report import write_report, write_shareable
@@ -315,7 +315,7 @@ def protect_report(
 ) -> dict[str, Any]:
     """The content of ``report.json``."""
     report = {**protection.report.as_dict(), "safe": all_passed(checked, respondents, attacks)}
-    report |= conditions(protection, level, respondents, attacks)
+    report |= stated(protection, checked, level, respondents, attacks)
     if attacks is not None:
         report["attacks"] = [one.finding.attack for one in attacks.scores]
         report["compromised"] = attacks.compromised
@@ -325,15 +325,19 @@ def protect_report(
     return report
 
 
-def conditions(
-    protection: Protection, level: LevelInForce, respondents: RespondentAudit | None, attacks: AttackReport | None
+def stated(
+    protection: Protection,
+    checked: Audit,
+    level: LevelInForce,
+    respondents: RespondentAudit | None,
+    attacks: AttackReport | None,
 ) -> dict[str, Any]:
-    """The conditions of the verdict and what attacks leave open, which are in all JSON reports."""
+    """The conditions of the verdict, which are in all JSON reports."""
+    found = conditions(protection, respondents, level, audit=checked, attacks=attacks)
     return {
         "n_published_by_decision": published_by_decision(protection),
         "level": level.level,
-        "promise": promise(protection, respondents, level),
-        "limits": limitations(attacks),
+        "conditions": [asdict(condition) for condition in found],
     }
 
 
@@ -348,7 +352,7 @@ def audit_report(
     table = checked.problem.table
     report = {
         "safe": all_passed(checked, respondents),
-        **conditions(protection, level, respondents, attacks),
+        **stated(protection, checked, level, respondents, attacks),
         "attackers": list(checked.attackers),
         "n_cells": len(checked.cell),
         "cells_behind": "left out" if table.behind_left_out else len(table) - table.n_listed,

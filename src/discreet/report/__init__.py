@@ -9,14 +9,13 @@ from typing import Concatenate, ParamSpec
 import numpy as np
 
 from discreet.attacks import AttackReport
-from discreet.attacks.limitations import limitations
 from discreet.audit import Audit
 from discreet.audit.respondents import RespondentAudit
 from discreet.drafts import create_private
 from discreet.errors import TableError
 from discreet.level import Level, level_of
 from discreet.problem import Problem
-from discreet.promise import promise, published_by_decision, shareable_promise
+from discreet.promise import conditions, published_by_decision, shareable_promise
 from discreet.protection import Protection
 from discreet.release import SYMBOL, publish
 from discreet.report import view
@@ -60,10 +59,13 @@ def render_report(
             view.verdict(problem, protection, audit),
             *view.respondents_verdict(respondents, protection),
         ],
-        promise=[
-            *promise(protection, respondents, level_of(problem, protection.only_suppresses, level)),
-            *limitations(attacks),
-        ],
+        conditions=conditions(
+            protection,
+            respondents,
+            level_of(problem, protection.only_suppresses, level),
+            audit=audit,
+            attacks=attacks,
+        ),
         decisions=problem.overrides,
         tiles=view.tiles(listed),
         exposed=intervals(audit, np.flatnonzero(~audit.safe), MAX_EXPOSED),

@@ -41,17 +41,11 @@ def verdict(problem: Problem, protection: Protection, audit: Audit) -> tuple[str
         cells = words.plural(len(np.unique(audit.cell[exposed])), "protected cell")
         sentence = f"{cells} can be inferred too closely. Do not publish this table."
         return "exposed", f"Exposed to {len(exposed_to):,} of {attackers}: {names}", sentence
-    audited = {(audit.knowledge[a], c) for a, c in zip(audit.attacker.tolist(), audit.cell.tolist(), strict=True)}
-    required = [
-        (attacker.digest, cell)
-        for attacker in problem.attackers()
-        for cell in cells_to_protect(problem, protection, attacker).tolist()
-    ]
-    missing = sum(pair not in audited for pair in required)
-    if missing:
-        pairs = f"{missing:,} of {len(required):,} pairs of a protected cell and an attacker"
+    required = [cells_to_protect(problem, protection, attacker) for attacker in problem.attackers()]
+    if missing := audit.unaudited(protection):
+        pairs = f"{missing:,} of {sum(map(len, required)):,} pairs of a protected cell and an attacker"
         return "open", "Not fully audited", f"The audit left out {pairs}. Audit all of them before publishing."
-    n, n_primary = len({cell for _, cell in required}), len(problem.primaries)
+    n, n_primary = len(np.unique(np.concatenate(required))), len(problem.primaries)
     kind = "primary cell" if n == n_primary else "protected cell"
     reasons = "" if n == n_primary else f" ({n_primary:,} primary, {n - n_primary:,} because suppressed)"
     cells = f"Each of the {n:,} {kind}s{reasons}" if n > 1 else f"The only {kind}{reasons}"
