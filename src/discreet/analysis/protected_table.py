@@ -16,7 +16,7 @@ from discreet.analysis.origin import Origin
 from discreet.audit import Audit
 from discreet.audit.respondents import RespondentAudit
 from discreet.errors import InputError, plural
-from discreet.promise import promise
+from discreet.promise import conditions
 
 LABEL_JOINT = " | "  # between the labels of several levels, where a format has one level only
 SECONDARY = "secondary"
@@ -65,10 +65,8 @@ class ProtectedTable:
     @property
     def promise(self) -> list[str]:
         """What the verdict covers, and what it does not, in sentences."""
-        from discreet.attacks.limitations import limitations  # not needed before: it imports all attacks
-
-        found = [line for m in self.measures for line in promise(m.protection, m.respondents, m.level)]
-        return list(dict.fromkeys([*found, *limitations(None)]))
+        found = [str(one) for m in self.measures for one in conditions(m.protection, m.respondents, m.level)]
+        return list(dict.fromkeys(found))
 
     @cached_property
     def reasons(self) -> dict[str, list[tuple[int, int]]]:
