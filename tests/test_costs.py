@@ -74,7 +74,7 @@ def test_every_cost_is_documented_nonnegative_and_grows_with_the_cell(table, nam
         ("boxcox(nan)", "power from 0 to 1"),
         ("column(job)", "no further column 'job' .* it has 'jobs'"),
         ("column(net (EUR))", "negative or not a number in 2 cells, e.g. 'b', 'd'"),
-        ([1, 2, 3], "The table has 4 cells"),
+        ([1, 2, 3], "There are 4 cells"),
         (np.ones((4, 1)), "one number per cell"),
         (3.0, "one number per cell"),
         ([1, -1, 1, 1], "negative or not a number in 1 cells, e.g. 'b'"),

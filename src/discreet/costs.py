@@ -80,9 +80,7 @@ def cost_of(table: Table, spec: Any) -> FloatArray:
     if costs.shape == (table.n_listed,):
         costs = np.append(costs, np.zeros(len(table) - table.n_listed))
     if costs.shape != (len(table),):
-        raise RuleError(
-            f"The table has {table.n_listed} cells, costs have shape {costs.shape}: give one number per cell."
-        )
+        raise RuleError(f"There are {table.n_listed} cells, costs have shape {costs.shape}: give one number per cell.")
     return _checked(table, costs, "The cost given")
 
 

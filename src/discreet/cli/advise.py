@@ -24,9 +24,7 @@ MAX_SINGLE_CHANGES_SHOWN = 5  # besides the best of each kind, so that the list 
 
 @click.command("advise")
 @click.argument("job", type=ExistingFile)
-@click.option(
-    "--steps", type=click.IntRange(1), default=10, show_default=True, help="Changes in the sequence, at most."
-)
+@click.option("--steps", type=click.IntRange(1), default=10, show_default=True, help="Changes in the sequence at most.")
 @click.option(
     "--keep",
     multiple=True,

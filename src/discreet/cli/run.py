@@ -92,10 +92,8 @@ def _summary(result: Result) -> None:
         exposed = len(respondents.respondents)
         console.print(f"[bold red]Not published[/]: {exposed:,} respondents are exposed; see audit.json.")
     elif result.attacks is not None:
-        compromised = len(result.attacks.compromised)
-        console.print(
-            f"[bold red]Not published[/]: attacks compromise {compromised:,} sensitive cells; see report.html."
-        )
+        n = len(result.attacks.compromised)
+        console.print(f"[bold red]Not published[/]: attacks compromise {n:,} sensitive cells; see report.html.")
     show_conditions(
         conditions(result.protection, respondents, result.level, audit=result.audit, attacks=result.attacks)
     )

@@ -78,11 +78,9 @@ def crossed(axes: Sequence[Axis], finest: Mapping[Axis, IntArray], margins: Sequ
         n_cells = 0
         for code in range(len(finest[axis])):
             block = np.concatenate([at, np.full((1, at.shape[1]), code)])
-            for positions, choices, codes in occurring:
+            for places, choices, codes in occurring:
                 for above in choices:
-                    cells, margin_cells = numbered(
-                        [up[block[i]] for up, i in zip(above, positions, strict=True)], codes
-                    )
+                    cells, margin_cells = numbered([up[block[i]] for up, i in zip(above, places, strict=True)], codes)
                     block = block[:, np.isin(cells, margin_cells)]
             blocks.append(block)
             n_cells += block.shape[1]

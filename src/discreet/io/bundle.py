@@ -205,9 +205,7 @@ def _array(content: bytes) -> np.ndarray:
 
 def _matrix(archive: zipfile.ZipFile) -> sparse.csr_array:
     """The relations, as SciPy writes sparse matrices, with all indices checked."""
-    data, indices, indptr, shape = (
-        _array(archive.read(f"{name}.npy")) for name in ("data", "indices", "indptr", "shape")
-    )
+    data, indices, indptr, shape = (_array(archive.read(f"{n}.npy")) for n in ("data", "indices", "indptr", "shape"))
     matrix = sparse.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
     matrix.check_format(full_check=True)
     return matrix

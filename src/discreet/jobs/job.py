@@ -435,30 +435,28 @@ def write_together(files: Mapping[Path | None, Callable[[Path], None]], public: 
 def _write(job: Job, result: Result) -> Result:
     """Write the files of a job; if there is no release, the others. Returns the result with their paths."""
     problem, protection, checked, release = result.problem, result.protection, result.audit, result.release
-    level, respondents, attacks = result.level, result.respondents, result.attacks
+    found = result.level, result.respondents, result.attacks
     settings = {"job": job.path.name, "cost": job.protect.cost, "boundary": job.rules.boundary}
     writers: dict[str, Callable[[Path], None]] = {
         "pattern.csv": lambda draft: write_pattern(protection, draft),
         "intervals.csv": lambda draft: checked.frame().to_csv(draft, index=False),
-        "report.json": lambda draft: write_json(
-            protect_report(protection, checked, level, respondents, attacks), draft
-        ),
-        "audit.json": lambda draft: write_json(audit_report(checked, protection, level, respondents, attacks), draft),
+        "report.json": lambda draft: write_json(protect_report(protection, checked, *found), draft),
+        "audit.json": lambda draft: write_json(audit_report(checked, protection, *found), draft),
         "report.html": lambda draft: write_report(
             draft,
             problem,
             protection,
             checked,
-            respondents,
+            result.respondents,
             title=job.title,
             settings=settings,
-            attacks=attacks,
+            attacks=result.attacks,
             level=job.level,
         ),
     }
     if release is not None:
         writers[SHAREABLE] = lambda draft: write_shareable(
-            draft, problem, protection, checked, respondents, title=job.title, **_release_options(job)
+            draft, problem, protection, checked, result.respondents, title=job.title, **_release_options(job)
         )
         writers |= {name: lambda draft: write_release(release, draft) for name in job.writes() if name not in writers}
     files: dict[Path | None, Callable[[Path], None]] = {
