@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import FloatArray, IntArray, SmallIntArray
 from discreet.attackers import Attacker
 from discreet.data.hierarchy import LABEL_SEPARATOR, Hierarchy
 from discreet.data.relations import additive
@@ -21,9 +20,7 @@ from discreet.protection import Protection
 from discreet.release import Release
 
 
-def code_indices(
-    dimensions: Mapping[str, Hierarchy], codes: Mapping[str, Sequence[str]], cells: int
-) -> NDArray[np.int32]:
+def code_indices(dimensions: Mapping[str, Hierarchy], codes: Mapping[str, Sequence[str]], cells: int) -> SmallIntArray:
     """The codes of cells as indices into the hierarchies, one row per dimension."""
     rows = [[hierarchy.index(code) for code in codes[name]] for name, hierarchy in dimensions.items()]
     return np.array(rows, dtype=np.int32).reshape(len(dimensions), cells)

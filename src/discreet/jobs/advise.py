@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from discreet.arrays import FloatArray
+from discreet.arrays import BoolArray, FloatArray
 from discreet.assess import Label, ManualStatus, assess
 from discreet.data.coarsening import Candidates, Change, Design, with_merged
 from discreet.data.hierarchy import Hierarchy
@@ -148,7 +147,7 @@ def advise(
 class _Assessed:
     """A table, its sensitive cells, and the detail of each cell."""
 
-    def __init__(self, table: Table, sensitive: NDArray[np.bool_]) -> None:
+    def __init__(self, table: Table, sensitive: BoolArray) -> None:
         if table.count is None:
             raise InputError("The table has no numbers of contributors: tabulate it from records.")
         self.table, self.sensitive = table, sensitive

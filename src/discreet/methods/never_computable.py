@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import IntArray
 from discreet.errors import NoSafePatternError, some
 from discreet.methods.check import Audit, computable_cells, verdicts
 from discreet.methods.context import Run
@@ -58,7 +58,7 @@ def restated(problem: Problem, found: Protection) -> Protection:
     return _with_report(made, found.report)
 
 
-def _published(problem: Problem, found: Protection, cells: NDArray[np.int64]) -> Protection:
+def _published(problem: Problem, found: Protection, cells: IntArray) -> Protection:
     """The pattern without these secondary cells, whose values follow from published ones."""
     if not len(cells):
         return found

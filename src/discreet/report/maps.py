@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import BoolArray
 from discreet.data.hierarchy import ROOT, Hierarchy
 from discreet.report import words
 from discreet.report.templates import Row
@@ -22,7 +23,7 @@ def maps(
     dimensions: Mapping[str, Hierarchy],
     codes: NDArray[np.integer],
     describe: Describe,
-    suppressed: NDArray[np.bool_],
+    suppressed: BoolArray,
     *,
     empty: str,
     response: str,
@@ -72,7 +73,7 @@ def _grid(
     codes: NDArray[np.integer],
     cells: NDArray[np.integer],
     describe: Describe,
-    suppressed: NDArray[np.bool_],
+    suppressed: BoolArray,
     empty: str,
 ) -> Row:
     """The squares of a map, with rows in groups: a code right below the total and the codes below it."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import discreet
-from discreet.arrays import FloatArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.attacks import AttackReport
 from discreet.audit import Audit
 from discreet.audit.respondents import RespondentAudit
@@ -155,7 +155,7 @@ def suppressed_by_code(
     name: str,
     hierarchy: Hierarchy,
     codes: NDArray[np.integer],
-    suppressed: NDArray[np.bool_],
+    suppressed: BoolArray,
     value: FloatArray | None = None,
 ) -> Row:
     """For each code right below the total the numbers of cells and of suppressed cells, and the suppressed share of value."""
@@ -168,7 +168,7 @@ def suppressed_by_code(
         group = np.where(parent[top] == 0, top, -1)[codes]
         inside = group >= 0
 
-        def sums(cells: NDArray[np.bool_], weight: FloatArray, group: NDArray[np.int64] = group) -> FloatArray:
+        def sums(cells: BoolArray, weight: FloatArray, group: IntArray = group) -> FloatArray:
             return np.asarray(np.bincount(group[cells], weight[cells], len(hierarchy)), dtype=np.float64)
 
         weights = (np.ones(len(group)), np.zeros(len(group)) if value is None else value)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import IntArray
 from discreet.errors import TableError, some
 from discreet.problem import Problem
 
 MAX_COUNT = 2**52  # sums with larger counts are not exact in double precision
 
 
-def counts_of(problem: Problem, method: str) -> NDArray[np.int64]:
+def counts_of(problem: Problem, method: str) -> IntArray:
     """The values as integers; an error if they are not counts."""
     value = problem.table.value
     bad = np.flatnonzero((value < 0) | (value != np.round(value)) | (value > MAX_COUNT))

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.data.record_keys import N_KEYS
 from discreet.errors import RuleError
 
@@ -40,7 +39,7 @@ class PTable:
         return cuts
 
     @cached_property
-    def possible(self) -> NDArray[np.bool_]:
+    def possible(self) -> BoolArray:
         """Which changes are possible with integer keys: not those with a probability below about 2⁻²⁴."""
         return np.asarray(np.diff(self._cuts, axis=1, prepend=0) > 0)
 
