@@ -12,7 +12,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import discreet
-from discreet.analysis import measures, request
+from discreet.analysis import protecting, request
 from discreet.data.table import Table
 from discreet.errors import InputError
 
@@ -37,14 +37,14 @@ def added_up(frame, by, response=None, **roles) -> Table:
 @pytest.fixture
 def quickly(monkeypatch):
     """Calls differ in their layout more than in their cells: equal tables are made once, and by a quick tabulation."""
-    monkeypatch.setattr(measures, "tabulate", added_up)
+    monkeypatch.setattr(protecting, "tabulate", added_up)
     made, found = request.protected_measures, {}
 
-    def remembered(keys, counted, values, respondents, options):
+    def remembered(keys, counted, values, respondents, options, earlier):
         coded = tuple((key.dimension, *key.codes.values(), *key.coded()) for key in keys)
         key = coded, counted, tuple((name, *entries) for name, entries in values.items())
         if key not in found:
-            found[key] = made(keys, counted, values, respondents, options)
+            found[key] = made(keys, counted, values, respondents, options, earlier)
         return found[key]
 
     monkeypatch.setattr(request, "protected_measures", remembered)

@@ -81,23 +81,55 @@ def test_tables_of_the_same_records_are_audited_together(firms, folder):
         assert {v.status for v in s.verdicts().values()} == {"pass"}
 
 
-@pytest.fixture(scope="module")
-def persons():
-    rng = np.random.default_rng(0)
+def drawn_persons(seed):
+    rng = np.random.default_rng(seed)
     frame = pd.DataFrame({name: rng.choice(list("xyz"), 40, p=[0.5, 0.3, 0.2]) for name in "abc"})
     return frame.assign(v=rng.lognormal(3, 1, 40).round())
 
 
+@pytest.fixture(scope="module")
+def persons():
+    return drawn_persons(0)
+
+
 def test_tables_that_reveal_a_cell_together_fail(persons, folder):
     """Each is safe alone: a cell that one suppresses is the sum of cells that the other publishes."""
-    with discreet.session(folder, rules=RULES) as s:
-        discreet.crosstab(persons.a, persons.b)
-        discreet.crosstab(persons.a, [persons.b, persons.c])
+    made = [discreet.crosstab(persons.a, columns, rules=RULES) for columns in (persons.b, [persons.b, persons.c])]
+    with discreet.session(folder) as s:
+        for table in made:
+            s.add(table)
         assert all(audit.passed for table in s.outputs.values() for audit in table.audits)
         for verdict in s.verdicts().values():
             assert verdict.status == "fail"
             assert "can be inferred too closely" in verdict.reasons[0]
     assert {entry["status"] for entry in read(folder)["results"].values()} == {"fail"}
+
+
+def test_a_table_of_a_session_is_safe_beside_the_earlier_ones(folder):
+    persons = drawn_persons(2)
+    with discreet.session(folder, rules=RULES) as s:
+        discreet.crosstab(persons.a, persons.b)
+        discreet.crosstab(persons.a, [persons.b, persons.c])
+        first, second = (table.suppressed.to_numpy().sum() for table in s.outputs.values())
+        assert first
+        assert second
+        assert [verdict.status for verdict in s.verdicts().values()] == ["pass", "pass"]
+
+
+def test_a_table_for_which_there_is_no_pattern_beside_the_earlier_ones_fails(persons, folder):
+    with discreet.session(folder, rules=RULES) as s:
+        discreet.crosstab(persons.a, persons.b)
+        discreet.crosstab(persons.a, [persons.b, persons.c])
+        assert [verdict.status for verdict in s.verdicts().values()] == ["fail", "fail"]
+
+
+def test_a_mean_is_suppressed_where_an_earlier_count_is(persons, folder):
+    with discreet.session(folder, rules=RULES) as s:
+        discreet.crosstab(persons.a, persons.b)
+        discreet.pivot_table(persons, "v", "a", "b")
+        counts, means = (table.suppressed.to_numpy() for table in s.outputs.values())
+        assert counts.any()
+        assert (means >= counts).all()
 
 
 def test_outputs_of_other_records_are_for_review(firms, folder):
@@ -127,9 +159,10 @@ def test_columns_tied_by_an_equation_are_for_review(firms, folder):
 
 
 def test_a_sum_of_a_cell_whose_count_is_suppressed_is_for_review(persons, folder):
+    made = discreet.crosstab(persons.a, persons.b, rules=RULES)
     with discreet.session(folder, rules=RULES) as s:
-        discreet.crosstab(persons.a, persons.b)
         discreet.pivot_table(persons, "v", "a", "b", aggfunc="sum")
+        s.add(made)
         counts, sums = (table.suppressed.to_numpy() for table in s.outputs.values())
         assert (counts != sums).any()
         for verdict in s.verdicts().values():

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-import numpy as np
-
+from discreet.analysis.linking import distinct, published, published_in, related
 from discreet.analysis.measures import Measure
 from discreet.analysis.origin import tied_columns
 from discreet.analysis.protected_table import ProtectedTable
-from discreet.arrays import BoolArray
 from discreet.assess import assess
 from discreet.data.link import link
-from discreet.data.table import Table
 from discreet.errors import DiscreetError, plural, some
 from discreet.promise import published_by_decision
 from discreet.protection import suppress
 
 VerdictStatus = Literal["pass", "review", "fail"]
-Place = frozenset[tuple[str, str]]  # a cell of any table: its dimensions and codes, totals left out
 Tables = Mapping[str, ProtectedTable]
 
 
@@ -75,18 +71,12 @@ def _unrelated(tables: Tables) -> list[_Doubt]:
                 "and one of a part of its records, are not audited"
             )
             doubts.append(_Doubt("review", (one, other), reason))
-        elif _terms(first) != _terms(second):
+        elif not related(first, second):
             reason = (
                 f"{one} and {other} have other rules, contributors, holdings or weights: they are not audited together"
             )
             doubts.append(_Doubt("review", (one, other), reason))
     return doubts
-
-
-def _terms(table: ProtectedTable) -> tuple[object, ...]:
-    """Under which rules, and for which respondents, a table is protected."""
-    options, origin = table.options, table.origin
-    return tuple(map(str, options.rules)), options.weights, options.level, tuple(sorted(origin.respondents.items()))
 
 
 def _tied(tables: Tables) -> list[_Doubt]:
@@ -106,10 +96,7 @@ def _groups(tables: Tables) -> list[Tables]:
     groups: list[dict[str, ProtectedTable]] = []
     for name, table in tables.items():
         for group in groups:
-            if all(
-                table.origin.is_of_the_same_records(other.origin) and _terms(table) == _terms(other)
-                for other in group.values()
-            ):
+            if all(related(table, other) for other in group.values()):
                 group[name] = table
                 break
         else:
@@ -126,9 +113,9 @@ def _unequal(tables: Tables) -> list[_Doubt]:
             for mine in first.measures:
                 for its in second.measures:
                     if mine.table.response != its.table.response:
-                        published = _published(its)
+                        its_own = published(its)
                         different += sum(
-                            published.get(place, is_shown) != is_shown for place, is_shown in _published(mine).items()
+                            its_own.get(place, is_shown) != is_shown for place, is_shown in published(mine).items()
                         )
             if different:
                 reason = (
@@ -164,9 +151,9 @@ def _audited(parts: Mapping[str, Measure], like: ProtectedTable) -> list[_Doubt]
     names = tuple(parts)
     together = f"{some(names, 9)} together"
     try:
-        linked = link(*_distinct(parts.values()))
+        linked = link(*distinct(parts.values()))
         problem = assess(linked, like.options.rules)
-        protection = suppress(problem, ~_shown(linked, parts.values()))
+        protection = suppress(problem, ~published_in(linked, parts.values()))
         checked, level, respondents = audited(problem, protection, like.options.level)
     except DiscreetError as error:
         return [_Doubt("review", names, f"the tables cannot be audited together: {error}")]
@@ -179,34 +166,3 @@ def _audited(parts: Mapping[str, Measure], like: ProtectedTable) -> list[_Doubt]
     if not level.covers_respondents and any(one.level.covers_respondents for one in parts.values()):
         return [_Doubt("review", names, f"{together}: respondents are not audited, because {level.reason}")]
     return []
-
-
-def _distinct(parts: Collection[Measure]) -> list[Table]:
-    """One table for each classification."""
-    found: dict[tuple[str, ...], Table] = {}
-    for measure in parts:
-        found.setdefault(tuple(sorted(measure.table.dimensions)), measure.table)
-    return list(found.values())
-
-
-def _published(measure: Measure) -> dict[Place, bool]:
-    """Whether each cell is published."""
-    suppressed = measure.protection.suppressed
-    return {place: not suppressed[i] for i, place in enumerate(_places(measure.table))}
-
-
-def _places(table: Table) -> list[Place]:
-    names = list(table.dimensions)
-    codes = [np.array(h.codes, dtype=object)[c] for h, c in zip(table.dimensions.values(), table.codes, strict=True)]
-    totals = {name: h.total for name, h in table.dimensions.items()}
-    return [
-        frozenset((name, code) for name, code in zip(names, cell, strict=True) if code != totals[name])
-        for cell in zip(*codes, strict=True)
-    ]
-
-
-def _shown(linked: Table, parts: Collection[Measure]) -> BoolArray:
-    """The cells of the linked table that are published in one of its parts."""
-    shown = {place for measure in parts for place, is_shown in _published(measure).items() if is_shown}
-    places = _places(linked)
-    return np.array([i < linked.n_listed and place in shown for i, place in enumerate(places)])

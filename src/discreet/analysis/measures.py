@@ -1,8 +1,8 @@
-"""Measures: tables of counts or sums of the same records, each with its protection, audits and release."""
+"""Measures: tables of counts or sums, each with its protection, audits and release; and how they are protected."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,25 +10,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from discreet.analysis.columns import Key, unused
 from discreet.arrays import BoolArray
-from discreet.assess import assess
 from discreet.audit import Audit
 from discreet.audit.respondents import RespondentAudit
-from discreet.data.hierarchy import LABEL_SEPARATOR
 from discreet.data.table import Table, Weights
-from discreet.data.tabulate import tabulate
-from discreet.errors import InputError, NotSafeError, RuleError, plural, some
+from discreet.errors import InputError, RuleError, plural
 from discreet.level import Level, LevelInForce
-from discreet.methods import SUPPRESSION, Method, protect, traits_of, uses_secret, with_options
+from discreet.methods import SUPPRESSION, Method, traits_of, uses_secret, with_options
 from discreet.problem import Problem
 from discreet.protection import Protection
-from discreet.release import SYMBOL, Release, publish
+from discreet.release import SYMBOL, Release
 from discreet.rules import Rule, parse_rules
 from discreet.secret import Secret
-
-RECORDS = "records"  # the response of a table that counts records
-ROUNDS = 20  # of making the patterns of several measures equal: each round suppresses more cells, and two are usual
 
 Cell = tuple[str, ...]  # its codes
 Rules = str | Rule | Iterable[str | Rule]
@@ -62,9 +55,18 @@ class ProtectionOptions:
         """How many of the largest contributions to store: one more than the rules use, for audits of respondents."""
         return 1 + max((rule.depth for rule in parse_rules(self.rules)), default=1)
 
+    @property
+    def _method(self) -> Method:
+        return with_options(self.method) if isinstance(self.method, str) else self.method
+
+    @property
+    def suppresses(self) -> bool:
+        """Whether every cell is either published with its value or suppressed."""
+        return traits_of(self._method).suppresses
+
     def check_method(self, counts_only: bool) -> None:
-        method = with_options(self.method) if isinstance(self.method, str) else self.method
-        if not traits_of(method).suppresses and not counts_only:
+        method = self._method
+        if not self.suppresses and not counts_only:
             raise RuleError(
                 f"The method {method.name!r} publishes other values, and sums or means of them were not audited together with "
                 f"the counts. Choose a method that suppresses: {', '.join(SUPPRESSION)}."
@@ -126,7 +128,7 @@ class Measure:
 
     @property
     def exact(self) -> bool:
-        """Whether every cell is either published with its value or suppressed."""
+        """Whether cells that are not suppressed are published with their values."""
         return self.protection.only_suppresses
 
     @cached_property
@@ -158,85 +160,3 @@ class Measure:
         sensitive = {str(rule).partition("(")[0]: rule(self.table, None).sensitive for rule in self.rules}
         cells = np.flatnonzero(self.protection.suppressed).tolist()
         return {cell: tuple(name for name, by in sensitive.items() if by[cell]) for cell in cells}
-
-
-def protected_measures(
-    keys: Sequence[Key],
-    counted: bool,
-    values: Mapping[str, pd.Series],
-    respondents: RespondentColumns,
-    options: ProtectionOptions,
-) -> tuple[Measure, ...]:
-    """The tables of an output, protected by one pattern: a cell is suppressed in all of them or in none.
-
-    Readers could otherwise relate a sum to a suppressed count of the same cell, for instance if values have known bounds.
-    """
-    options.check_method(counts_only=not values)
-    tables = _tables(keys, counted, values, respondents, options)
-    suppressed: dict[str, str] = {}
-    for _ in range(ROUNDS):
-        problems = [assess(table, options.rules, statuses=suppressed) for table in tables]
-        protections = [_protected(problem, options) for problem in problems]
-        found = {
-            label: "suppressed"
-            for one in protections
-            for label in one.problem.table.labels(np.flatnonzero(one.suppressed))
-        }
-        if len(tables) == 1 or found == suppressed:
-            return tuple(_measure(one, options) for one in protections)
-        suppressed = found
-    raise NotSafeError("Not published: no pattern was found that protects counts and sums alike. Publish one of them.")
-
-
-def _tables(
-    keys: Sequence[Key],
-    counted: bool,
-    values: Mapping[str, pd.Series],
-    respondents: RespondentColumns,
-    options: ProtectionOptions,
-) -> list[Table]:
-    """The table of counts, if wanted, and one of sums for each column of values; each with all its totals."""
-    respondents.check()
-    by = {key.dimension: key.hierarchy() for key in keys}
-    columns = {key.dimension: key.coded() for key in keys}
-    if not len(next(iter(columns.values()))):
-        raise InputError("There are no records: all have missing entries in the columns that are used.")
-    for name, codes in ((key.dimension, key.codes.values()) for key in keys):
-        unclear = [code for code in codes if LABEL_SEPARATOR in code or not code]
-        if unclear:
-            raise InputError(
-                f"Codes of {name!r} are empty or contain {LABEL_SEPARATOR!r}: {some(unclear)}. Rename them."
-            )
-
-    def made(response: str | None, entries: pd.Series | None, **roles: pd.Series | None) -> Table:
-        given: dict[str, pd.Series] = dict(columns)
-        places: dict[str, str] = {}
-        for role, column in {"response": entries, "weight": respondents.weight, **roles}.items():
-            if column is not None:
-                name = unused(response if role == "response" and response else f"({role})", _lower(given))
-                places[role], given[name] = name, column
-        frame = pd.DataFrame({name: column.array for name, column in given.items()})
-        return tabulate(frame, by, **places, weights=options.weights, top=options.depth)  # type: ignore[arg-type]
-
-    tables = [made(None, None, holding=respondents.counted)] if counted else []
-    tables = [table.with_columns(response=unused(RECORDS, set(by))) for table in tables]
-    for name, entries in values.items():
-        tables.append(made(name, entries, contributor=respondents.contributor, holding=respondents.holding))
-    return tables
-
-
-def _lower(names: Iterable[str]) -> set[str]:
-    return {name for name in names} | {name.lower() for name in names}
-
-
-def _protected(problem: Problem, options: ProtectionOptions) -> Protection:
-    return protect(problem, options.method, level=options.level, time_limit=options.time_limit, secret=options.secret)
-
-
-def _measure(protection: Protection, options: ProtectionOptions) -> Measure:
-    from discreet.jobs.job import audited  # not needed before: it imports reports and attacks
-
-    problem = protection.problem
-    checked, level, respondents = audited(problem, protection, options.level)
-    release = publish(problem, protection, checked, respondents, symbol=options.symbol, level=options.level)
-    return Measure(parse_rules(options.rules), problem, protection, checked, level, respondents, release)

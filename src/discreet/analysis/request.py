@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,12 @@ import pandas as pd
 
 from discreet.analysis.columns import Key
 from discreet.analysis.functions import COUNT, MEAN, SIZE, SUM, function_name, heading
-from discreet.analysis.layout import Axes, Figure, Filled, Share, filled, side_by_side
-from discreet.analysis.measures import Measure, ProtectionOptions, RespondentColumns, protected_measures
+from discreet.analysis.layout import Axes, Figure, Share, filled, side_by_side
+from discreet.analysis.measures import Measure, ProtectionOptions, RespondentColumns
 from discreet.analysis.origin import Origin, tied_columns
 from discreet.analysis.protected_table import ProtectedTable
-from discreet.analysis.session import record
+from discreet.analysis.protecting import protected_measures
+from discreet.analysis.session import earlier_measures, record
 from discreet.errors import InputError, some
 
 
@@ -66,6 +67,16 @@ class TableRequest:
     listed: bool  # functions were given as a list, so that each has a heading
     respondents: RespondentColumns
     options: ProtectionOptions
+    index: pd.Index | None  # of the records, if they have one
+
+    @cached_property
+    def origin(self) -> Origin:
+        return Origin.of(
+            self.index,
+            {key.dimension: key.entries for key in self.axes.keys},
+            {str(name): entries for name, entries in self.values.items()},
+            {role: one for role, one in vars(self.respondents).items() if one is not None},
+        )
 
     def answered(
         self,
@@ -74,7 +85,6 @@ class TableRequest:
         dropna: bool,
         fill_value: Any,
         share: Share | None,
-        index: pd.Index | None,
     ) -> ProtectedTable:
         """Tabulate, protect and audit the records, and fill pandas' layout with the published numbers."""
         self.axes.check()
@@ -89,6 +99,7 @@ class TableRequest:
             {str(name): entries for name, entries in summed.items()},
             records.respondents,
             self.options,
+            earlier_measures(self),
         )
         sums = dict(zip(summed, measures[counted:], strict=True))
 
@@ -105,7 +116,9 @@ class TableRequest:
             for one in self.functions
         ]
         whole = side_by_side(pieces, [one.heading for one in self.functions]) if self.listed else pieces[0]
-        return self._table(whole, measures, index)
+        table = ProtectedTable(self.command, whole, measures, self.options, self.origin)
+        record(table)
+        return table
 
     def _records(self, dropna: bool) -> UsedRecords:
         """The records with a value and, with ``dropna``, with an entry in every key."""
@@ -137,17 +150,6 @@ class TableRequest:
         )
         values = {name: entries[present].reset_index(drop=True) for name, entries in self.values.items()}
         return UsedRecords(axes, values, self.respondents.only(present))
-
-    def _table(self, whole: Filled, measures: Sequence[Measure], index: pd.Index | None) -> ProtectedTable:
-        origin = Origin.of(
-            index,
-            {key.dimension: key.entries for key in self.axes.keys},
-            {str(name): entries for name, entries in self.values.items()},
-            {role: one for role, one in vars(self.respondents).items() if one is not None},
-        )
-        table = ProtectedTable(self.command, whole, tuple(measures), self.options, origin)
-        record(table)
-        return table
 
 
 def _laid_out(layout: Callable[[UsedRecords, Any], pd.DataFrame], records: UsedRecords, function: Any) -> pd.DataFrame:

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 
 from discreet.analysis.combination import Verdict, verdicts
-from discreet.analysis.measures import Rules
+from discreet.analysis.linking import Made, related
+from discreet.analysis.measures import Measure, Rules
 from discreet.analysis.protected_table import ProtectedTable
 from discreet.analysis.results import CollectedOutput, check_folder, write_results
 from discreet.errors import InputError, some
@@ -120,6 +121,15 @@ def current_rules() -> Rules | None:
     """The rules of the open session, None without one."""
     found = _CURRENT.get()
     return None if found is None else found.rules
+
+
+def earlier_measures(made: Made) -> list[Measure]:
+    """The measures of the open session beside which a new output must be safe; those with other values are left out."""
+    found = _CURRENT.get()
+    if found is None or not made.options.suppresses:
+        return []
+    outputs = [table for table in found.outputs.values() if related(made, table)]
+    return [measure for table in outputs for measure in table.measures if measure.exact]
 
 
 def record(table: ProtectedTable) -> None:

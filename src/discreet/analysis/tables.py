@@ -111,8 +111,10 @@ def crosstab(
     )
     used_rules = current_rules() if rules is None else rules
     options = ProtectionOptions.of(used_rules, weights, method, level, time_limit, secret, symbol)
-    request = TableRequest(command, axes, given_values, functions, isinstance(aggfunc, list), respondents, options)
-    return request.answered(layout, dropna=dropna, fill_value=None, share=share, index=own_index)
+    request = TableRequest(
+        command, axes, given_values, functions, isinstance(aggfunc, list), respondents, options, own_index
+    )
+    return request.answered(layout, dropna=dropna, fill_value=None, share=share)
 
 
 def pivot_table(
@@ -192,8 +194,10 @@ def pivot_table(
     used_rules = current_rules() if rules is None else rules
     options = ProtectionOptions.of(used_rules, weights, method, level, time_limit, secret, symbol)
     columns_of_values = {name: source[name] for name in used}
-    request = TableRequest(command, axes, columns_of_values, functions, isinstance(aggfunc, list), respondents, options)
-    return request.answered(layout, dropna=dropna, fill_value=fill_value, share=None, index=source.index)
+    request = TableRequest(
+        command, axes, columns_of_values, functions, isinstance(aggfunc, list), respondents, options, source.index
+    )
+    return request.answered(layout, dropna=dropna, fill_value=fill_value, share=None)
 
 
 def _share(normalize: Any) -> Share | None:
