@@ -4,6 +4,24 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from discreet.analysis import protecting
+
+TABULATED = {}
+
+
+@pytest.fixture(autouse=True)
+def equal_records_are_tabulated_once(monkeypatch):
+    """Tabulation takes most of the time of a call."""
+    tabulate = protecting.tabulate
+
+    def remembered(frame, by, **roles):
+        key = frame.to_csv(), tuple((name, h.codes) for name, h in by.items()), tuple(sorted(roles.items()))
+        if key not in TABULATED:
+            TABULATED[key] = tabulate(frame, by, **roles)
+        return TABULATED[key]
+
+    monkeypatch.setattr(protecting, "tabulate", remembered)
+
 
 @pytest.fixture(scope="package")
 def firms() -> pd.DataFrame:
