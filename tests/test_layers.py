@@ -14,7 +14,7 @@ SOURCE = Path(discreet.__file__).parent
 # From left to right, as data flow: nothing on the left imports anything on its right.
 ROOMS = (
     *("arrays", "errors", "printable", "display", "progress", "executors", "secret"),
-    *("compiled", "compressed_files", "drafts", "solvers"),
+    *("compiled", "compressed_files", "drafts", "languages", "solvers"),
     *("data", "rules", "costs", "attackers", "problem", "assess", "protection", "inference", "level", "guesses"),
     *(
         "audit",

@@ -232,12 +232,11 @@ def test_no_hidden_value_anywhere_in_random_tables(seed):
 
 
 def test_a_release_has_no_way_back(problem, safe):
-    """Only codes, a name, published numbers and a symbol: no table, no protection, no view of their arrays."""
+    """Only codes, names, published numbers, a symbol and a language: no table, no protection, no view of their arrays."""
     release = publish(problem, safe, audit(problem, safe))
-    assert {field.name for field in fields(release)} == {
-        *("codes", "response", "value", "symbol", "complete", "lower", "upper")
-    }
-    assert set(vars(release)) == {*("codes", "response", "value", "symbol", "complete", "lower", "upper")}
+    names = {"codes", "response", "value", "symbol", "complete", "lower", "upper"}
+    names |= {"lang", "default_totals", "default_names", "sides"}
+    assert {field.name for field in fields(release)} == set(vars(release)) == names
     assert release.value.base is None
     for array in (problem.table.value, safe.published):
         assert not np.shares_memory(release.value, array)

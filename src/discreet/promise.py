@@ -4,7 +4,7 @@ Every output shows this list: the terminal, the internal report and the JSON rep
 the basis to a sentence, or None if it does not apply, and list it in ``SUBJECTS``; a count of the tabulation is also an entry of
 ``discreet.data.table.PROVENANCE``. Internal sentences may hold counts, but no values, names of respondents or attackers, or
 parameters of rules. Shareable sentences are shown in the shareable report: they hold no counts either, and only facts that are
-public once the table is published.
+public once the table is published. They are constant, as every language has a translation of each.
 """
 
 from __future__ import annotations
@@ -279,11 +279,12 @@ _weighted_number = _shown_if(
 
 def _zeros(basis: VerdictBasis) -> str | None:
     problem = basis.problem
-    figure = "count" if problem.table.is_count else "value"
     if not basis.protection.suppressed.any():
         return None
+    if problem.positive and problem.table.is_count:
+        return "Zeros are published: readers know that a suppressed count is not zero."
     if problem.positive:
-        return f"Zeros are published: readers know that a suppressed {figure} is not zero."
+        return "Zeros are published: readers know that a suppressed value is not zero."
     return "Zeros may be suppressed: a suppressed count may be zero." if problem.table.is_count else None
 
 
@@ -394,8 +395,12 @@ def _attackers(basis: VerdictBasis) -> str:
 
 
 def _readers(basis: VerdictBasis) -> str:
-    respondents = "" if basis.respondents is None else ", and respondents, who also know their own figures"
-    return f"The check assumes readers of all published cells{respondents}. With more prior knowledge more can be inferred."
+    if basis.respondents is None:
+        return "The check assumes readers of all published cells. With more prior knowledge more can be inferred."
+    return (
+        "The check assumes readers of all published cells, and respondents, who also know their own figures. With more prior "
+        "knowledge more can be inferred."
+    )
 
 
 def _unaudited(basis: VerdictBasis) -> str | None:

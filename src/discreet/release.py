@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -12,16 +12,18 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.audit import Audit
 from discreet.audit.integer_audit import readers_know_integers
 from discreet.audit.respondents import RespondentAudit
-from discreet.data.table import digits_of
+from discreet.data.table import Table, digits_of
 from discreet.display import crossed, html_table
 from discreet.errors import InputError, NotSafeError, some
 from discreet.guesses import cells_off_by_their_levels, cells_with_central_values
 from discreet.inference.requirements import other_suppressed_cells
+from discreet.languages import LANGUAGES, Lang, Language, language
 from discreet.level import Level, level_of
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection
 
-SYMBOL = "×"  # of suppressed cells
+SYMBOL = "×"  # of suppressed cells, in English
+TOTAL = "Total"  # the default name of totals
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,6 +42,10 @@ class Release:
     lower: FloatArray | None = None
     upper: FloatArray | None = None
     complete: bool = True
+    lang: Lang = "en"  # of the readers
+    default_totals: tuple[str, ...] = ()  # dimensions whose total has the default name
+    default_names: tuple[str, ...] = ()  # columns that the program named
+    sides: tuple[str, str] = ("lower", "upper")  # in the names of columns with ends of intervals
 
     def __len__(self) -> int:
         return len(self.value)
@@ -65,8 +71,55 @@ class Release:
     @property
     def ends(self) -> dict[str, FloatArray]:
         """The columns with the ends of intervals, if intervals are published."""
-        given = {"lower": self.lower, "upper": self.upper}
-        return {f"{self.response} {side}": end for side, end in given.items() if end is not None}
+        given = zip(self.sides, (self.lower, self.upper), strict=True)
+        return {f"{self.response} {side}": end for side, end in given if end is not None}
+
+    @property
+    def language(self) -> Language:
+        return language(self.lang)
+
+    def in_words(self) -> Release:
+        """The release as readers see it: names that the program chose are in their language. CSV and Parquet keep the names."""
+        say = self.language.say
+
+        def name(column: str) -> str:
+            return say(column) if column in self.default_names else column
+
+        codes = {
+            name(column): tuple(say(TOTAL) if code == TOTAL else code for code in codes)
+            if column in self.default_totals
+            else codes
+            for column, codes in self.codes.items()
+        }
+        return replace(
+            self,
+            codes=codes,
+            response=name(self.response),
+            default_totals=tuple(map(name, self.default_totals)),
+            default_names=(),
+            sides=(say("lower"), say("upper")),
+        )
+
+    def legend(self) -> list[tuple[str, str]]:
+        """What readers need to know about symbols and names, in their language."""
+        shown, say = self.in_words(), self.language.say
+        rows = []
+        if self.suppressed.any():
+            meaning = [
+                say("The value is not published, for reasons of statistical confidentiality."),
+                say("The symbol means neither zero nor that no value is available."),
+            ]
+            same = [name for name, codes in shown.codes.items() if self.symbol in codes]
+            meaning += [say("In the column {column} the same text is a code.", column=name) for name in same]
+            rows.append((self.symbol, " ".join(meaning)))
+        if shown.default_totals and say(TOTAL) != TOTAL:
+            rows.append((say(TOTAL), say("The code of this total in the CSV and Parquet files is {code}.", code=TOTAL)))
+        meanings = (
+            say("Lower end of the interval that contains the true value; empty if none is published."),
+            say("Upper end of the interval that contains the true value; empty if none is published."),
+        )
+        ends = zip([f"{shown.response} {side}" for side in shown.sides], meanings, strict=True)
+        return [*rows, *((name, meaning) for name, meaning in ends if name in shown.ends)]
 
     def frame(self, symbols: bool = False) -> pd.DataFrame:
         """One row per cell. Suppressed values are missing, or with ``symbols`` the suppression symbol."""
@@ -87,17 +140,22 @@ def publish(
     audit: Audit,
     respondents: RespondentAudit | None = None,
     *,
-    symbol: str = SYMBOL,
+    symbol: str | None = None,
     decimals: int | None = None,
     level: Level | None = None,
     accept_symmetric: bool = False,
+    lang: Lang = "en",
 ) -> Release:
     """The release. Raises an error unless the audits are about this protection, complete and passed.
 
     At the level of contributions, the default if respondents can be covered (:func:`~discreet.level.level_of`), the audit of
     ``respondents`` is required. Published values and intervals from which a simple guess finds sensitive values are refused
     unless ``accept_symmetric`` is set: for instance intervals as narrow as levels allow, or with true values in their middles.
+    ``symbol`` is by default that of the language of readers, ``lang``.
     """
+    if lang not in LANGUAGES:
+        raise InputError(f"lang is {' or '.join(map(repr, LANGUAGES))}, not {lang!r}.")
+    symbol = language(lang).symbol if symbol is None else symbol
     if not symbol.strip() or _is_number(symbol):
         raise InputError("The suppression symbol must be visible and must not look like a number.")
     audits = (audit,) if respondents is None else (audit, respondents)
@@ -141,9 +199,33 @@ def publish(
         ends = {side: _outwards(end, decimals, -1 if side == "lower" else 1) for side, end in ends.items()}
     value = np.where(protection.suppressed, np.nan, value)[listed]
     ends = {side: end[listed] for side, end in ends.items()}
-    release = Release(codes, table.response, value, symbol, complete=table.complete, **ends)
+    release = Release(
+        codes,
+        table.response,
+        value,
+        symbol,
+        lower=ends.get("lower"),
+        upper=ends.get("upper"),
+        complete=table.complete,
+        lang=lang,
+        default_totals=_default_totals(table, language(lang)),
+        default_names=_default_names(table, language(lang)),
+    )
     _check_release(problem, protection, listed, release)
     return release
+
+
+def _default_totals(table: Table, said_in: Language) -> tuple[str, ...]:
+    """The dimensions whose total has the default name, unless another code has its translation."""
+    names = {name: hierarchy.codes for name, hierarchy in table.dimensions.items()}
+    return tuple(name for name, codes in names.items() if codes[0] == TOTAL and said_in.say(TOTAL) not in codes[1:])
+
+
+def _default_names(table: Table, said_in: Language) -> tuple[str, ...]:
+    """The columns that the program named, unless another column has the translation."""
+    chosen = [*(["cell"] if table.names is not None else []), *(["count"] if table.is_count else [])]
+    columns = {*(chosen[:1] if table.names is not None else []), *table.dimensions, table.response}
+    return tuple(name for name in chosen if name in columns and said_in.say(name) not in columns - {name})
 
 
 def _covers_others(problem: Problem, protection: Protection, audit: Audit) -> bool:

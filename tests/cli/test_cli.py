@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -174,6 +175,23 @@ def test_both_editions_of_the_report(call, here):
     page = (here / "out.html").read_text(encoding="utf-8")
     assert "(shareable)" in page
     assert "primary" not in page[page.index("<body>") :]
+
+
+def test_releases_and_shareable_reports_in_another_language(call, here):
+    given = ("problem.discreet", "--pattern", "found.csv", "--lang", "nl")
+    call("publish", *given, "--no-attacks", "--out", "nl.csv").done()
+    call("report", *given, "--share", "--out", "nl.html").done()
+    digest = hashlib.sha256((here / "nl.csv").read_bytes()).hexdigest()
+    page = (here / "nl.html").read_text(encoding="utf-8")
+    assert digest in page
+    assert '<html lang="nl">' in page
+    assert ",.\n" in (here / "nl.csv").read_text(encoding="utf-8")
+    call("publish", *given, "--symbol", "x", "--no-attacks", "--out", "x.csv").done()
+    assert ",x\n" in (here / "x.csv").read_text(encoding="utf-8")
+    told = call("report", *given, "--out", "in.html")
+    assert told.code == 2
+    assert "add --share" in told.err
+    assert not (here / "in.html").exists()
 
 
 def test_the_report_of_an_unsafe_pattern_is_written_but_not_to_share(call, here):

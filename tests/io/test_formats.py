@@ -174,7 +174,7 @@ def test_parquet_does_not_overwrite_a_column(tmp_path):
 def test_excel_has_a_list_and_a_cross_table(tmp_path, release):
     write_release(release, tmp_path / "release.xlsx")
     book = openpyxl.load_workbook(tmp_path / "release.xlsx")
-    assert book.sheetnames == ["table", "cells"]
+    assert book.sheetnames == ["table", "cells", "legend"]
     assert [[cell.value for cell in row] for row in book["table"].rows] == [
         ["row", "Total", "007", "NA"],
         ["Total", 987651.5, 314159.25, 673492.25],
@@ -211,7 +211,7 @@ def test_excel_lists_other_tables_only(tmp_path, dimensions):
     codes = {f"d{i}": ("Total", "a") for i in range(dimensions)}
     write_release(Release(codes, "value", np.array([1.5, np.nan]), symbol="="), tmp_path / "release.xlsx")
     book = openpyxl.load_workbook(tmp_path / "release.xlsx")
-    assert book.sheetnames == ["cells"]
+    assert book.sheetnames == ["cells", "legend"]
     last = list(book["cells"].rows)[-1]
     assert [cell.value for cell in last] == ["a"] * dimensions + ["="]
 

@@ -859,6 +859,20 @@ def test_a_job_shares_its_report_if_asked_and_if_there_is_a_release(run, folder,
     assert not page.exists()
 
 
+def test_a_job_for_readers_of_another_language(run, folder):
+    run(JOB + '[output]\nshare = true\nlang = "de"\nformats = ["csv", "xlsx"]\n')
+    release = (folder / "output" / "release.csv").read_bytes()
+    page = (folder / "output" / "report-shareable.html").read_text(encoding="utf-8")
+    assert '<html lang="de">' in page
+    assert "Insgesamt" in page
+    assert hashlib.sha256(release).hexdigest() in page
+    assert b",.\n" in release
+    assert b"Insgesamt" not in release
+    assert '<html lang="en">' in (folder / "output" / "report.html").read_text(encoding="utf-8")
+    with pytest.raises(JobError, match="lang is 'en' or 'de' or 'fr' or 'es' or 'nl', not 'it'"):
+        run(JOB + '[output]\nlang = "it"\n')
+
+
 def test_a_job_tries_attacks_and_publishes_nothing_unless_they_are_withstood(run, folder, monkeypatch, capsys):
     result = run(JOB + '[output]\nattacks = ["exact", "fit"]\n')
     assert result.passed

@@ -23,15 +23,25 @@ from discreet.cli.common import (
     show_conditions,
     verdict,
 )
+from discreet.errors import InputError
 from discreet.io import write_release, writing
 from discreet.io.pattern import read_pattern
 from discreet.jobs.job import all_passed, audited
 from discreet.jobs.job_file import MAX_DECIMALS
+from discreet.languages import LANGUAGES
 from discreet.level import Level
 from discreet.progress import Budget, on_terminal
 from discreet.promise import conditions, safe
-from discreet.release import SYMBOL, publish
+from discreet.release import publish
 from discreet.report import REPORT_TITLE, write_report, write_shareable
+
+symbol_option = click.option("--symbol", help="Symbol in suppressed cells; the default depends on the language.")
+decimals_option = click.option(
+    "--decimals", type=click.IntRange(-MAX_DECIMALS, MAX_DECIMALS), help="Round published values."
+)
+lang_option = click.option(
+    "--lang", type=click.Choice(LANGUAGES), default="en", show_default=True, help="Language of the readers."
+)
 
 
 @click.command("publish")
@@ -39,8 +49,9 @@ from discreet.report import REPORT_TITLE, write_report, write_shareable
 @pattern_option
 @level_option
 @attackers_option
-@click.option("--symbol", default=SYMBOL, show_default=True, help="Symbol in suppressed cells.")
-@click.option("--decimals", type=click.IntRange(-MAX_DECIMALS, MAX_DECIMALS), help="Round published values.")
+@symbol_option
+@decimals_option
+@lang_option
 @method_option
 @click.option("--no-attacks", is_flag=True, help="Run no attacks before; the output says so.")
 @accept_symmetric_option
@@ -83,6 +94,9 @@ def publish_command(
     "--share", is_flag=True, help="The report that may be published with the release; only if the audit passes."
 )
 @accept_symmetric_option
+@symbol_option
+@decimals_option
+@lang_option
 @click.option("--title", default=REPORT_TITLE, show_default=True, help="Heading of the report.")
 @click.option(
     "--out", type=NewFile(".html"), required=True, help="Report to write (.html). Confidential unless --share."
@@ -98,9 +112,15 @@ def report_command(
     title: str,
     out: Path,
     quiet: bool,
+    **appearance: Any,
 ) -> int:
-    """Audit a pattern and write the report."""
+    """Audit a pattern and write the report.
+
+    --symbol, --decimals and --lang are those of the release, which a report with --share describes.
+    """
     check_distinct(problem, pattern, attackers, out)
+    if not share and appearance != {"symbol": None, "decimals": None, "lang": "en"}:
+        raise InputError("--symbol, --decimals and --lang are for the shareable report: add --share.")
     given = problem_with_attackers(problem, attackers)
     found = read_pattern(given, pattern)
     with on_terminal(quiet) as progress:
@@ -108,7 +128,7 @@ def report_command(
     results = given, found, checked, respondents
     with writing(out, public=share) as draft:
         if share:
-            write_shareable(draft, *results, title=title, level=level, accept_symmetric=accept_symmetric)
+            write_shareable(draft, *results, title=title, level=level, accept_symmetric=accept_symmetric, **appearance)
         else:
             write_report(draft, *results, title=title, level=level)
     console.print(f"{verdict(checked, found)}; written {out}", markup=False)

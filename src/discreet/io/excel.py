@@ -20,14 +20,19 @@ MAX_SHEET_ROWS, MAX_SHEET_COLUMNS = 1_048_576, 16_384  # limits of the format
 
 
 def write_release(release: Release, path: str | Path) -> None:
-    """A sheet ``cells`` with one row per cell and, for two dimensions, a sheet ``table`` with rows and columns."""
+    """A sheet ``cells`` with one row per cell, for two dimensions a sheet ``table``, and a ``legend`` if it is needed.
+
+    All names that the program chose are in the language of the release.
+    """
     if len(release) + 1 > MAX_SHEET_ROWS:
         raise FormatError(
             f"A sheet holds {MAX_SHEET_ROWS:,} rows, the release has {len(release):,} cells: write CSV or Parquet instead."
         )
     book = Workbook()
     cells = book.active
-    cells.title = "cells"
+    say, legend, release = release.language.say, release.legend(), release.in_words()
+    book.properties.language = release.lang
+    cells.title = say("cells")
     frame = release.frame(symbols=True)
     _append(cells, frame.columns)
     for row in frame.itertuples(index=False):
@@ -35,6 +40,11 @@ def write_release(release: Release, path: str | Path) -> None:
     _embolden_header(cells)
     if len(release.codes) == 2:
         _cross_table(book, release)
+    if legend:
+        sheet = book.create_sheet(say("legend"))
+        for row in legend:
+            _append(sheet, row)[1].alignment = Alignment(wrap_text=True)
+        sheet.column_dimensions["A"].width, sheet.column_dimensions["B"].width = 30, 90
     book.save(path)
 
 
@@ -43,7 +53,7 @@ def _cross_table(book: Workbook, release: Release) -> None:
     row_codes, column_codes = list(dict.fromkeys(rows)), list(dict.fromkeys(columns))
     if len(column_codes) + 1 > MAX_SHEET_COLUMNS:
         return
-    sheet = book.create_sheet("table", 0)
+    sheet = book.create_sheet(release.language.say("table"), 0)
     _append(sheet, [row_name, *column_codes])
     at = dict(zip(zip(rows, columns, strict=True), release.value, strict=True))
     missing = 0.0 if release.complete else None  # cells that linked tables do not have are not zero

@@ -16,7 +16,6 @@ from discreet.errors import NotSafeError, some
 from discreet.io import csv
 from discreet.release import Release
 
-SHEETS = ("table", "cells")
 WRITTEN_TOLERANCE = 1e-15  # relative: workbooks have sixteen digits
 
 
@@ -39,15 +38,20 @@ def _check_parquet(release: Release, path: Path) -> None:
 
 
 def _check_workbook(release: Release, path: Path) -> None:
+    legend = [tuple(map(_legal, row)) for row in release.legend()]
+    release = release.in_words()
+    table, cells, notes = (release.language.say(name) for name in ("table", "cells", "legend"))
     book = load_workbook(path, read_only=True)
     try:
-        others = [name for name in book.sheetnames if name not in SHEETS]
+        others = [name for name in book.sheetnames if name not in (table, cells, notes)]
         if others:
             _refuse("sheets", others)
-        rows = book["cells"].iter_rows(values_only=True)
+        rows = book[cells].iter_rows(values_only=True)
         _check_rows(release, list(next(rows)), rows)
-        if "table" in book.sheetnames:
-            _check_cross_table(release, list(book["table"].iter_rows(values_only=True)))
+        if table in book.sheetnames:
+            _check_cross_table(release, list(book[table].iter_rows(values_only=True)))
+        if (list(book[notes].iter_rows(values_only=True)) if notes in book.sheetnames else []) != legend:
+            _refuse("sheets", [notes])
     finally:
         book.close()
 

@@ -410,6 +410,7 @@ def _release_options(job: Job) -> dict[str, Any]:
         "decimals": job.output.decimals,
         "level": job.level,
         "accept_symmetric": job.output.accept_symmetric,
+        "lang": job.lang,
     }
 
 

@@ -18,10 +18,10 @@ from discreet.inference.respondents.sensitivity import contribution_measures, me
 from discreet.io import FORMATS
 from discreet.jobs.entries import build, section, typed, unknown_keys
 from discreet.jobs.toml_faults import toml_fault
+from discreet.languages import LANGUAGES, Lang
 from discreet.level import SAFETY_LEVELS, Level
 from discreet.methods import METHODS, SUPPRESSION, with_options
 from discreet.methods.method import Method
-from discreet.release import SYMBOL
 from discreet.rules import Boundary, Rule, Zero, parse_rules
 
 SHAREABLE = "report-shareable.html"  # besides the release, the only file of a job that may be published
@@ -111,8 +111,9 @@ class Output:
 
     folder: str = "output"
     formats: list[str] = field(default_factory=lambda: ["csv", "xlsx"])
-    symbol: str = SYMBOL
+    symbol: str | None = None  # None: that of the language
     decimals: int | None = None
+    lang: str = "en"  # of the release and the shareable report
     share: bool = False  # also write the shareable report
     accept_symmetric: bool = False  # publish also if values are in the middle of the narrowest intervals
     attacks: list[str] = field(default_factory=lambda: ["quick"])  # names of attacks, or one of ATTACK_SETS
@@ -164,6 +165,11 @@ class Job:
     def level(self) -> Level | None:
         """The requested level of safety, if any."""
         return next((level for level in SAFETY_LEVELS if level == self.protect.level), None)
+
+    @property
+    def lang(self) -> Lang:
+        """The language of the readers."""
+        return next(lang for lang in LANGUAGES if lang == self.output.lang)
 
     @property
     def needs_contributions(self) -> bool:
@@ -364,6 +370,7 @@ def _check_choices(job: Job) -> Iterator[InputError]:
         ("boundary", rules.boundary, get_args(Boundary)),
         ("zeros", rules.zeros, get_args(Zeros)),
         ("level", job.protect.level, SAFETY_LEVELS),
+        ("lang", job.output.lang, LANGUAGES),
         ("unknown", data.unknown if data else None, ("error", "drop")),
         ("weights", data.weights if data else None, get_args(Weights)),
     ]

@@ -13,11 +13,12 @@ from discreet.audit import Audit
 from discreet.audit.respondents import RespondentAudit
 from discreet.drafts import create_private
 from discreet.errors import TableError
+from discreet.languages import Lang, language
 from discreet.level import Level, level_of
 from discreet.problem import Problem
 from discreet.promise import conditions, published_by_decision, shareable_promise
 from discreet.protection import Protection
-from discreet.release import SYMBOL, publish
+from discreet.release import publish
 from discreet.report import view
 from discreet.report.attacks import attack_rows
 from discreet.report.intervals import MAX_EXPOSED, intervals, published_intervals, tightest
@@ -89,12 +90,13 @@ def render_shareable(
     respondents: RespondentAudit | None = None,
     *,
     title: str = REPORT_TITLE,
-    symbol: str = SYMBOL,
+    symbol: str | None = None,
     decimals: int | None = None,
     level: Level | None = None,
     accept_symmetric: bool = False,
+    lang: Lang = "en",
 ) -> str:
-    """The shareable report as HTML. Raises NotSafeError unless the release may be published.
+    """The shareable report as HTML, in the language ``lang``. Raises NotSafeError unless the release may be published.
 
     It may be published with the release, and is made from that, which holds no suppressed values; it does not distinguish
     sensitive cells from others. The conditions of the verdict are those of :func:`~discreet.promise.shareable_promise`.
@@ -109,13 +111,16 @@ def render_shareable(
         decimals=decimals,
         level=level,
         accept_symmetric=accept_symmetric,
+        lang=lang,
     )
+    say = language(lang).say
     method = protection.report.method
     return render(
         "shareable.html.j2",
-        title=title,
+        lang=lang,
+        title=say(title) if title == REPORT_TITLE else title,
         excepted=published_by_decision(protection) > 0,
-        promise=shareable_promise(protection, respondents),
+        promise=[say(sentence) for sentence in shareable_promise(protection, respondents)],
         **shareable_content(release, problem.table.dimensions, problem.rules, method, respondents is not None),
     )
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import BoolArray
 from discreet.data.hierarchy import ROOT, Hierarchy
+from discreet.languages import Language, language
 from discreet.report import words
 from discreet.report.templates import Row
 
@@ -27,11 +28,14 @@ def maps(
     *,
     empty: str,
     response: str,
+    said_in: Language | None = None,
 ) -> Row | None:
     """Maps of cells with the given codes (dimension × cell); None if there are no dimensions.
 
     ``describe`` returns the class of the square of a cell and its description, ``empty`` is the description of missing cells.
+    The maps are in English by default.
     """
+    said_in = said_in or language("en")
     if not dimensions or not codes.shape[1]:
         return None
     # A further dimension with a single code is the only column of a table of one dimension.
@@ -48,7 +52,7 @@ def maps(
             continue
         cells = np.flatnonzero((codes[others] == np.array(picked, dtype=int)[:, None]).all(axis=0))
         title = ", ".join(f"{names[d]} {trees[d].codes[c]}" for d, c in zip(others, picked, strict=True))
-        drawn = _grid([trees[d] for d in axes], codes[axes][:, cells], cells, describe, suppressed, empty)
+        drawn = _grid([trees[d] for d in axes], codes[axes][:, cells], cells, describe, suppressed, empty, said_in)
         squares += len(drawn["columns"]) * sum(len(group["rows"]) for group in drawn["groups"])
         slices.append({"title": title, "cells": len(cells), "suppressed": int(suppressed[cells].sum()), **drawn})
     return {
@@ -57,7 +61,7 @@ def maps(
         "slices": slices,
         "left": left,
         "folds": any(len(group["rows"]) > 1 for drawn in slices for group in drawn["groups"]),
-        "others": words.listed([names[d] for d in others]),
+        "others": words.listed([names[d] for d in others], said_in=said_in),
     }
 
 
@@ -75,16 +79,17 @@ def _grid(
     describe: Describe,
     suppressed: BoolArray,
     empty: str,
+    said_in: Language,
 ) -> Row:
     """The squares of a map, with rows in groups: a code right below the total and the codes below it."""
     down, across = trees
     at = {(r, c): i for r, c, i in zip(*codes.tolist(), cells.tolist(), strict=True)}
     rows, columns = (h.order()[np.isin(h.order(), codes[d])].tolist() for d, h in enumerate(trees))
-    notes = [
-        f"The first {limit:,} of {len(codes_of_axis):,} {axis} are shown."
-        for axis, codes_of_axis, limit in (("rows", rows, MAX_ROWS), ("columns", columns, MAX_COLUMNS))
-        if len(codes_of_axis) > limit
-    ]
+    notes = []
+    if len(rows) > MAX_ROWS:
+        notes.append(said_in.say("The first {n} of {m} rows are shown.", m=len(rows), n=MAX_ROWS))
+    if len(columns) > MAX_COLUMNS:
+        notes.append(said_in.say("The first {n} of {m} columns are shown.", m=len(columns), n=MAX_COLUMNS))
     rows, columns = rows[:MAX_ROWS], columns[:MAX_COLUMNS]
 
     def square(row: int, column: int) -> tuple[str, str]:

@@ -8,15 +8,16 @@ from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
+from discreet.languages import Lang, language
 from discreet.report import words
 
 Row = dict[str, Any]  # content of a template
 
 
-def render(template: str, room: str = "report", **content: Any) -> str:
-    """The page of a template in a room, with its content and the date."""
-    now = datetime.now().astimezone()
-    return _environment(room).get_template(template).render(date=f"{now.day} {now:%B %Y, %H:%M (UTC%z)}", **content)
+def render(template: str, room: str = "report", lang: Lang = "en", **content: Any) -> str:
+    """The page of a template in a room, with its content, the date and the language of its readers."""
+    page, said_in = _environment(room).get_template(template), language(lang)
+    return page.render(date=said_in.moment(datetime.now().astimezone()), language=said_in, say=said_in.say, **content)
 
 
 @cache

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from discreet.errors import plural as plural
+from discreet.languages import Language, language
 
 STATUS = {
     "optimal": "optimal: no safe result costs less",
@@ -57,7 +58,8 @@ def seconds(time: float) -> str:
     return f"{time // 60:,.0f} min {time % 60:.0f} s"
 
 
-def listed(names: Sequence[str], limit: int = 5) -> str:
-    """``a, b and c``, or the first names and the number of others."""
-    shown = [*names[:limit], f"{len(names) - limit:,} more"] if len(names) > limit else list(names)
-    return " and ".join(part for part in (", ".join(shown[:-1]), *shown[-1:]) if part)
+def listed(names: Sequence[str], limit: int = 5, said_in: Language | None = None) -> str:
+    """``a, b and c``, or the first names and the number of others; in English by default."""
+    say = (said_in or language("en")).say
+    shown = [*names[:limit], say("{n} more", n=len(names) - limit)] if len(names) > limit else list(names)
+    return say("{first} and {last}", first=", ".join(shown[:-1]), last=shown[-1]) if shown[1:] else "".join(shown)
