@@ -54,8 +54,8 @@ class Origin:
 
 
 def _fingerprint(entries: pd.Series) -> str:
-    text = entries.astype(object).where(entries.notna(), None).map(repr)
-    return hashlib.sha256("\0".join(text).encode()).hexdigest()
+    hashes = pd.util.hash_pandas_object(entries, index=False)
+    return hashlib.sha256(hashes.to_numpy().tobytes()).hexdigest()
 
 
 def tied_columns(values: Mapping[str, np.ndarray[Any, Any]]) -> list[str]:

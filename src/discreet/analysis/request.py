@@ -148,8 +148,13 @@ class TableRequest:
             self.axes.margins,
             self.axes.margins_name,
         )
-        values = {name: entries[present].reset_index(drop=True) for name, entries in self.values.items()}
+        values = {name: _precise(entries[present].reset_index(drop=True)) for name, entries in self.values.items()}
         return UsedRecords(axes, values, self.respondents.only(present))
+
+
+def _precise(entries: pd.Series) -> pd.Series:
+    """Numbers in double precision: sums of single precision differ from the audited ones."""
+    return entries.astype(np.float64) if entries.dtype in (np.float16, np.float32) else entries
 
 
 def _laid_out(layout: Callable[[UsedRecords, Any], pd.DataFrame], records: UsedRecords, function: Any) -> pd.DataFrame:
