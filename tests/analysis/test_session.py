@@ -201,6 +201,19 @@ def test_nothing_is_written_after_an_error(firms, folder):
     s = discreet.session(folder)
     assert s.add(made) == "output_0"
     assert s.finalise() == folder / "results.json"
+    with pytest.raises(InputError, match="is written to"):
+        s.add(made)
+    with pytest.raises(InputError, match="Begin a new one"):
+        s.add_comments("output_0", "too late")
+
+
+def test_rounded_counts_are_for_review_if_there_are_several(firms, folder):
+    with discreet.session(folder, rules=RULES) as s:
+        discreet.crosstab(firms.region, firms.industry, method="round")
+        assert s.verdicts()["output_0"].status == "pass"
+        discreet.crosstab(firms.region, firms.group.fillna("none"), method="round")
+        assert {verdict.status for verdict in s.verdicts().values()} == {"review"}
+    assert {entry["properties"]["mitigation"] for entry in read(folder)["results"].values()} == {"round"}
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ def _entry(name: str, output: CollectedOutput, verdict: Verdict) -> dict[str, An
         "uid": name,
         "status": verdict.status,
         "type": "table",
-        "properties": {"method": table.command.partition("(")[0], "mitigation": "suppress"},
+        "properties": {"method": table.command.partition("(")[0], "mitigation": _method(table)},
         "files": [{"name": f"{name}_0.csv", "sdc": _sdc(table)}],
         "outcome": _outcome(table),
         "command": table.command,
@@ -118,6 +118,11 @@ def _summary(table: ProtectedTable, verdict: Verdict) -> str:
 
 def _settings(table: ProtectedTable) -> dict[str, Any]:
     """What a checker needs to judge the output: rules, method, and the conditions of the verdict. Confidential."""
-    options = table.options
-    method = options.method if isinstance(options.method, str) else repr(options.method)
-    return {"rules": [str(rule) for rule in options.rules], "method": method, "conditions": table.promise}
+    rules = [str(rule) for rule in table.options.rules]
+    return {"rules": rules, "method": str(table.options.method), "conditions": table.promise}
+
+
+def _method(table: ProtectedTable) -> str:
+    """How cells are protected: ``suppress``, as in ACRO, or the name of another method."""
+    method = table.options.method
+    return "suppress" if table.options.suppresses else method if isinstance(method, str) else method.name

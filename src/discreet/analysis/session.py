@@ -26,6 +26,7 @@ class Session:
         self.folder, self.rules = Path(folder), rules
         self._outputs: dict[str, CollectedOutput] = {}
         self._made = 0
+        self._written = False
         self._token: Token[Session | None] | None = None
         check_folder(self.folder)
 
@@ -44,7 +45,7 @@ class Session:
         if self._token is not None:
             _CURRENT.reset(self._token)
             self._token = None
-        if kind is None and not (self.folder / "results.json").exists():
+        if kind is None and not self._written:
             self.finalise()
 
     @property
@@ -56,6 +57,7 @@ class Session:
         """Add a table that was made outside of the ``with`` block; returns its name."""
         if not isinstance(table, ProtectedTable):
             raise InputError(f"A session holds tables of crosstab and pivot_table, not {type(table).__name__}.")
+        self._refuse_changes_of_what_is_written()
         name = f"output_{self._made}"
         self._made += 1
         self._outputs[name] = CollectedOutput(table, datetime.now().isoformat())
@@ -98,9 +100,16 @@ class Session:
         if not self._outputs:
             raise InputError("The session has no outputs to write. Make tables with crosstab or pivot_table within it.")
         check_folder(self.folder)
-        return write_results(self.folder, self._outputs, self.verdicts())
+        written = write_results(self.folder, self._outputs, self.verdicts())
+        self._written = True
+        return written
+
+    def _refuse_changes_of_what_is_written(self) -> None:
+        if self._written:
+            raise InputError(f"The session is written to {self.folder} already. Begin a new one for further outputs.")
 
     def _output(self, name: str) -> CollectedOutput:
+        self._refuse_changes_of_what_is_written()
         if name not in self._outputs:
             raise InputError(f"The session has no output {name!r}. It has {some(list(self._outputs), 9)}.", [name])
         return self._outputs[name]
