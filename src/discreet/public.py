@@ -1,43 +1,22 @@
 """The public names of ``from discreet import …``."""
 
-from discreet.analysis import ProtectedTable as ProtectedTable
-from discreet.analysis import Session as Session
-from discreet.analysis import crosstab as crosstab
-from discreet.analysis import pivot_table as pivot_table
-from discreet.analysis import session as session
-from discreet.assess import assess as assess
-from discreet.attackers import Attacker as Attacker
-from discreet.audit import Audit as Audit
-from discreet.audit import audit as audit
-from discreet.audit.respondents import audit_respondents as audit_respondents
-from discreet.data.finished_table import read_table as read_table
-from discreet.data.hierarchy import Hierarchy as Hierarchy
-from discreet.data.link import link as link
-from discreet.data.reading import Reading as Reading
-from discreet.data.record_keys import record_keys as record_keys
-from discreet.data.separate import separate as separate
-from discreet.data.table import Table as Table
-from discreet.data.tabulate import tabulate as tabulate
-from discreet.errors import DiscreetError as DiscreetError
-from discreet.errors import InputError as InputError
-from discreet.errors import NoSafePatternError as NoSafePatternError
-from discreet.errors import NotSafeError as NotSafeError
-from discreet.io import read_problem as read_problem
-from discreet.io import write_problem as write_problem
-from discreet.io import write_release as write_release
-from discreet.methods import METHODS as METHODS
-from discreet.methods import protect as protect
-from discreet.problem import Problem as Problem
-from discreet.problem import Status as Status
-from discreet.protection import Decision as Decision
-from discreet.protection import Protection as Protection
-from discreet.protection import SolveReport as SolveReport
-from discreet.protection import suppress as suppress
-from discreet.release import Release as Release
-from discreet.release import publish as publish
-from discreet.rules import RULES as RULES
-from discreet.rules import Dominance as Dominance
-from discreet.rules import Percent as Percent
-from discreet.rules import PriorPosterior as PriorPosterior
-from discreet.rules import Request as Request
-from discreet.rules import Threshold as Threshold
+from discreet.analysis import ProtectedTable, Session, crosstab, pivot_table, session
+from discreet.assess import assess
+from discreet.attackers import Attacker
+from discreet.audit import Audit, audit
+from discreet.audit.respondents import audit_respondents
+from discreet.data.finished_table import read_table
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.link import link
+from discreet.data.reading import Reading
+from discreet.data.record_keys import record_keys
+from discreet.data.separate import separate
+from discreet.data.table import Table
+from discreet.data.tabulate import tabulate
+from discreet.errors import DiscreetError, InputError, NoSafePatternError, NotSafeError
+from discreet.io import read_problem, write_problem, write_release
+from discreet.methods import METHODS, protect
+from discreet.problem import Problem, Status
+from discreet.protection import Decision, Protection, SolveReport, suppress
+from discreet.release import Release, publish
+from discreet.rules import RULES, Dominance, Percent, PriorPosterior, Request, Threshold

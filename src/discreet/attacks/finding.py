@@ -73,8 +73,8 @@ class Finding:
 
     @property
     def reason_without_claims(self) -> str:
-        """Why there is no claim about any cell; empty if the general reason of the attack applies."""
-        return ""
+        """Why there is no claim about any cell."""
+        return "it says nothing about this table"
 
     def row(self, label: str) -> int:
         """The position of a cell in the columns of the finding."""

@@ -57,7 +57,11 @@ class Replayed(Finding):
 
     @property
     def reason_without_claims(self) -> str:
-        return f"too few tables for a statement: {self.basis()}" if self.tried else self.obstacle
+        return (
+            f"too few tables for a statement: {self.basis()}"
+            if self.tried
+            else self.obstacle or super().reason_without_claims
+        )
 
     def baseline(self) -> Finding:
         """The finding of the same attacker without knowledge of the method."""

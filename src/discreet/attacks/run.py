@@ -52,7 +52,6 @@ class Attack:
     description: str
     find: Callable[[Public, Knowledge, Progress], Finding]
     obstacle: Callable[[Public, Knowledge], str | None] = lambda public, knows: None
-    reason_without_claims: str = "it says nothing about this table"
 
 
 def _no_counts(public: Public, knows: Knowledge) -> str | None:
@@ -240,7 +239,7 @@ def run(
             skipped[name] = OUT_OF_TIME
             continue
         if found.unclaimed.all() and len(found.unclaimed):
-            skipped[name] = found.reason_without_claims or ATTACKS[name].reason_without_claims
+            skipped[name] = found.reason_without_claims
             continue
         scores.append(score(found, truth))
     return AttackReport(tuple(scores), skipped)

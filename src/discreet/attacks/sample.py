@@ -39,7 +39,7 @@ class Posterior(Finding):
 
     @property
     def reason_without_claims(self) -> str:
-        return self.obstacle
+        return self.obstacle or super().reason_without_claims
 
     def _extra_columns(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in ("median", "r_hat", "effective", "settled")}

@@ -11,37 +11,31 @@ from typing import Any
 from discreet.arrays import BoolArray
 from discreet.errors import InputError, RuleError, some
 from discreet.level import Level, level_of
-from discreet.methods.combined.combined import Combined as Combined
+from discreet.methods.combined.combined import Combined
 from discreet.methods.context import Run, validated_start
-from discreet.methods.counts.cell_key import CellKey as CellKey
-from discreet.methods.counts.small_counts import SmallCounts as SmallCounts
+from discreet.methods.counts.cell_key import CellKey
+from discreet.methods.counts.small_counts import SmallCounts
 from discreet.methods.fallback import WithFallback, protect_or_explain
-from discreet.methods.intervals.first_model import IntervalsFirstModel as IntervalsFirstModel
-from discreet.methods.intervals.intervals import Intervals as Intervals
-from discreet.methods.method import Method as Method
-from discreet.methods.method import Traits as Traits
-from discreet.methods.method import options_of as options_of
-from discreet.methods.method import traits_of as traits_of
-from discreet.methods.method import uses_secret as uses_secret
+from discreet.methods.intervals.first_model import IntervalsFirstModel
+from discreet.methods.intervals.intervals import Intervals
+from discreet.methods.method import Method, Traits, options_of, traits_of, uses_secret
 from discreet.methods.never_computable import NeverComputable, restated
-from discreet.methods.perturbation.adjustment import Adjustment as Adjustment
-from discreet.methods.perturbation.first_model import PerturbationFirstModel as PerturbationFirstModel
-from discreet.methods.perturbation.perturbation import Perturbation as Perturbation
+from discreet.methods.perturbation.adjustment import Adjustment
+from discreet.methods.perturbation.first_model import PerturbationFirstModel
+from discreet.methods.perturbation.perturbation import Perturbation
 from discreet.methods.respondents.construct import ForRespondents
-from discreet.methods.rounding.controlled import ControlledRounding as ControlledRounding
-from discreet.methods.rounding.first_model import RoundingFirstModel as RoundingFirstModel
-from discreet.methods.rounding.simple import ConventionalRounding as ConventionalRounding
-from discreet.methods.rounding.simple import RandomRounding as RandomRounding
+from discreet.methods.rounding.controlled import ControlledRounding
+from discreet.methods.rounding.first_model import RoundingFirstModel
+from discreet.methods.rounding.simple import ConventionalRounding, RandomRounding
 from discreet.methods.split import InPieces
-from discreet.methods.suppress.auto import Auto as Auto
-from discreet.methods.suppress.elimination import Elimination as Elimination
-from discreet.methods.suppress.first_model import FirstModel as FirstModel
-from discreet.methods.suppress.hypercube import Hypercube as Hypercube
-from discreet.methods.suppress.improve import Guided as Guided
-from discreet.methods.suppress.improve import Improve as Improve
-from discreet.methods.suppress.kelly import Kelly as Kelly
-from discreet.methods.suppress.modular import Modular as Modular
-from discreet.methods.suppress.optimal.optimal import Optimal as Optimal
+from discreet.methods.suppress.auto import Auto
+from discreet.methods.suppress.elimination import Elimination
+from discreet.methods.suppress.first_model import FirstModel
+from discreet.methods.suppress.hypercube import Hypercube
+from discreet.methods.suppress.improve import Guided, Improve
+from discreet.methods.suppress.kelly import Kelly
+from discreet.methods.suppress.modular import Modular
+from discreet.methods.suppress.optimal.optimal import Optimal
 from discreet.problem import Problem
 from discreet.progress import Budget, Progress, Silent
 from discreet.protection import Protection

@@ -10,11 +10,9 @@ import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.attackers import Attacker
-from discreet.audit import Audit as Audit
-from discreet.audit import audit as audit
-from discreet.audit.audit import computable_cells as computable_cells
-from discreet.audit.respondents import all_exposures, search_chunks
-from discreet.audit.respondents import audit_respondents as audit_respondents
+from discreet.audit import Audit, audit
+from discreet.audit.audit import computable_cells
+from discreet.audit.respondents import all_exposures, audit_respondents, search_chunks
 from discreet.inference.respondents.exposure_search import RespondentExposure
 from discreet.inference.respondents.sensitivity import SensitivityMeasure
 from discreet.problem import Problem

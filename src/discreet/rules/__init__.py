@@ -9,19 +9,12 @@ from difflib import get_close_matches
 from typing import Any
 
 from discreet.errors import RuleError
-from discreet.rules.base import Boundary as Boundary
-from discreet.rules.base import Rule as Rule
-from discreet.rules.base import Sensitivity as Sensitivity
-from discreet.rules.base import arguments
-from discreet.rules.base import combine as combine
-from discreet.rules.base import in_words as in_words
-from discreet.rules.dominance import Dominance as Dominance
-from discreet.rules.percent import Percent as Percent
-from discreet.rules.percent import PriorPosterior as PriorPosterior
-from discreet.rules.request import Request as Request
-from discreet.rules.threshold import Threshold as Threshold
-from discreet.rules.threshold import WeightedThreshold as WeightedThreshold
-from discreet.rules.zero import Zero as Zero
+from discreet.rules.base import Boundary, Rule, Sensitivity, arguments, combine, in_words
+from discreet.rules.dominance import Dominance
+from discreet.rules.percent import Percent, PriorPosterior
+from discreet.rules.request import Request
+from discreet.rules.threshold import Threshold, WeightedThreshold
+from discreet.rules.zero import Zero
 
 RULES: dict[str, type[Any]] = {
     "P": Percent,

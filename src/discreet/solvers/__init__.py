@@ -7,12 +7,7 @@ from importlib import import_module
 from typing import Literal
 
 from discreet.errors import RuleError
-from discreet.solvers.base import Basis as Basis
-from discreet.solvers.base import Model as Model
-from discreet.solvers.base import Outcome as Outcome
-from discreet.solvers.base import Solution as Solution
-from discreet.solvers.base import SolverSettings
-from discreet.solvers.base import lagrangian_bound as lagrangian_bound
+from discreet.solvers.base import Basis, Model, Outcome, Solution, SolverSettings, lagrangian_bound
 
 # The class of each solver. It is in the module with the name of the solver, which is imported when it is used.
 SOLVERS: Mapping[str, str] = {"highs": "HighsModel", "scip": "ScipModel"}
