@@ -898,6 +898,18 @@ def sentences_of(report: dict) -> list[str]:
     return [condition["sentence"] for condition in report["conditions"]]
 
 
+def test_the_stages_of_a_job_and_their_seconds_are_in_the_reports(run, folder):
+    stages = run(JOB + '[output]\nattacks = ["none"]\n').stages
+    assert [one.stage for one in stages][:3] == ["tabulate", "assess", "protect"]
+    assert {"audit", "respondents", "attacks", "publish"} <= {one.stage for one in stages}
+    report = json.loads((folder / "output" / "report.json").read_text(encoding="utf-8"))
+    assert report["stages"] == [{"stage": one.stage, "seconds": one.seconds} for one in stages]
+    assert all(one.seconds >= 0 for one in stages)
+    page = (folder / "output" / "report.html").read_text(encoding="utf-8")
+    assert "<h2>Time</h2>" in page
+    assert all(f">{one.stage}</th>" in page for one in stages)
+
+
 def test_quick_attacks_are_tried_unasked(run, folder, monkeypatch):
     monkeypatch.setattr(job_attacks, "MIN_ATTACK_SECONDS", 2.0)
     assert (job_attacks.quick_seconds(10.0), job_attacks.quick_seconds(600.0)) == (2.0, 60.0)

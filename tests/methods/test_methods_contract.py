@@ -6,15 +6,23 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
-from tests.helpers.interrupt import Interrupt
+from tests.helpers import drawn
+from tests.helpers.interrupt import Interrupt, InterruptAtHint
 
+from discreet.assess import assess
 from discreet.audit import audit
+from discreet.audit.respondents import audit_respondents
+from discreet.data.separate import separate
 from discreet.data.table import Table
+from discreet.data.tabulate import tabulate
 from discreet.errors import InputError, NoSafePatternError, RuleError
-from discreet.methods import METHODS, SUPPRESSION, protect
+from discreet.level import level_of
+from discreet.methods import METHODS, SUPPRESSION, protect, split
 from discreet.problem import Problem, Status
+from discreet.progress import SAFE_ALREADY, Silent
 from discreet.protection import Decision, Protection, suppress
 from discreet.testing import (
     cross_table,
@@ -318,6 +326,68 @@ def test_an_interrupt_while_cleaning_up_keeps_what_is_safe():
             assert protection.report.cost >= whole.report.cost - 1e-9
             stopped += 1
     assert stopped
+
+
+def counts(rng: np.random.Generator) -> Problem:
+    """Readers know that the cells are integers: whether a pattern is safe is seen by a further audit."""
+    records = pd.DataFrame({name: rng.integers(0, 4, 60) for name in "ab"}).astype(str)
+    return assess(tabulate(records, ["a", "b"]), "FREQ(3)")
+
+
+def large(rng: np.random.Generator) -> Problem:
+    return draw("3-D", 2, prior="sign", must_publish=0.0, primaries=0.3)
+
+
+def of_respondents(rng: np.random.Generator) -> Problem:
+    return drawn.posed(rng, "P(20)", shape=(4, 4), respondents=20)
+
+
+@pytest.mark.parametrize(
+    ("method", "make"),
+    [
+        *((name, large) for name in SUPPRESSION if name != "first-model"),
+        ("kelly", counts),
+        *product(("kelly", "optimal", "auto"), [of_respondents]),
+    ],
+)
+def test_ctrl_c_keeps_the_safe_pattern_whenever_the_hint_says_so(method, make):
+    problem = make(np.random.default_rng(3))
+    hinted = 0
+    for after in (0, 3):
+        progress = InterruptAtHint(after)
+        found = protect(problem, method, progress=progress)
+        assert audit(problem, found).passed
+        if level_of(problem, True).covers_respondents:
+            assert audit_respondents(problem, found).passed
+        if progress.hint:
+            hinted += 1
+            assert found.report.status in ("interrupted", "optimal")
+    assert hinted
+
+
+def test_there_is_no_hint_while_another_table_has_no_pattern_yet(monkeypatch):
+    """Ctrl-C would end the run without a result."""
+    monkeypatch.setattr(split, "MAX_CELLS_PER_BUNDLE", 10)
+    rng = np.random.default_rng(1)
+    records = pd.DataFrame({name: rng.integers(0, size, 60) for name, size in (("half", 2), ("a", 6), ("b", 6))})
+    table = tabulate(records.astype(str).assign(x=rng.integers(1, 99, 60)), ["half", "a", "b"], "x", top=3)
+    problem = assess(separate(table, "half"), "P(40)")
+    assert len(split.bundles(problem)) == 2
+    cleaned: list[list[str]] = []  # the hints of each clean-up
+
+    class Hints(Silent):
+        def stage(self, name: str, total: int) -> None:
+            cleaned.extend([[]] if name == "clean up" else [])
+
+        def update(self, done: int, note: str = "") -> None:
+            if cleaned:
+                cleaned[-1].append(note.partition("\n")[2])
+
+    protect(problem, "kelly", progress=Hints())
+    first, last = cleaned
+    assert first
+    assert SAFE_ALREADY not in first
+    assert SAFE_ALREADY in last
 
 
 # -- asking -----------------------------------------------------------------------------------------------------

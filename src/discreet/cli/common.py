@@ -80,7 +80,7 @@ class Setting(click.ParamType[tuple[str, str]]):
 ExistingFile = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-quiet_option = click.option("--quiet", is_flag=True, help="No progress bars.")
+quiet_option = click.option("--quiet", is_flag=True, help="No progress bars or lines.")
 problem_argument = click.argument("problem", type=ExistingFile)
 pattern_option = click.option(
     "--pattern", type=ExistingFile, required=True, help="The pattern: cell,status with one line per cell."

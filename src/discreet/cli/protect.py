@@ -33,7 +33,7 @@ from discreet.jobs.checkpoint import Checkpoint
 from discreet.jobs.job import all_passed, audited, protect_report, write_json, write_together
 from discreet.level import Level
 from discreet.methods import METHODS, SUPPRESSION, protect, with_options
-from discreet.progress import on_terminal
+from discreet.progress import Stopwatch, on_terminal
 from discreet.promise import conditions
 from discreet.secret import Secret
 
@@ -90,7 +90,9 @@ def protect_command(
     given = problem_with_attackers(problem, attackers)
     kept = Checkpoint(checkpoint, given, print_message) if checkpoint else None
     with kept or nullcontext():
-        with on_terminal(quiet) as progress, spread(workers) as executor:
+        with on_terminal(quiet) as shown, spread(workers) as executor:
+            progress = Stopwatch(shown)
+            progress.stage("protect", 0)
             found = protect(
                 given,
                 chosen,
@@ -109,7 +111,9 @@ def protect_command(
         write_together(
             {
                 out: lambda draft: write_pattern(found, draft),
-                report: lambda draft: write_json(protect_report(found, checked, in_force, respondents), draft),
+                report: lambda draft: write_json(
+                    protect_report(found, checked, in_force, respondents, stages=progress.times()), draft
+                ),
             }
         )
         if kept and passed:

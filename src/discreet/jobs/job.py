@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -40,7 +40,7 @@ from discreet.jobs.job_file import read_job as read_job
 from discreet.level import Level, LevelInForce, level_of
 from discreet.methods import protect
 from discreet.problem import Problem
-from discreet.progress import Budget, Progress, Silent
+from discreet.progress import Budget, Progress, Silent, StageTime, Stopwatch
 from discreet.promise import conditions, published_by_decision, safe
 from discreet.protection import Protection
 from discreet.release import Release, publish
@@ -61,6 +61,7 @@ class Result:
     level: LevelInForce
     respondents: RespondentAudit | None = None  # at the level of contributions
     attacks: AttackReport | None = None  # None if the job runs no attacks
+    stages: tuple[StageTime, ...] = ()
 
     def __repr__(self) -> str:
         return f"Result({'published' if self.release is not None else 'not published'}, {len(self.files)} files)"
@@ -78,7 +79,8 @@ def all_passed(*checks: Audit | RespondentAudit | AttackReport | None) -> bool:
 def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], None] = lambda _: None) -> Result:
     """Tabulate, assess, protect, audit, attack, publish; write all results into the output folder of the job."""
     sweep(job.folder)
-    started = Budget()
+    started, progress = Budget(), Stopwatch(progress or Silent())
+    progress.stage("tabulate", 0)
     table = make_table(job)
     empty = f", {table.n_empty:,} more are empty" if table.n_empty else ""
     say(f"tabulated {table.response} by {' × '.join(table.dimensions)}: {table.n_listed:,} cells{empty}")
@@ -86,19 +88,23 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
         say(f"the linked tables form a cycle: {len(table) - table.n_listed:,} cells behind them are taken into account")
     if table.behind_left_out:
         say("the linked tables form a cycle; the cells behind them are left out: readers who use them may infer more")
+    progress.stage("assess", 0)
     problem = make_problem(job, table)
     say(f"assessed: {len(problem.primaries):,} cells are sensitive")
-    progress = progress or Silent()
+    progress.stage("protect", 0)
     checkpoint = Checkpoint(job.resolve(job.protect.checkpoint), problem, say) if job.protect.checkpoint else None
     with checkpoint or nullcontext():
         protection, checked, respondents = _protect(job, problem, checkpoint, progress, say)
         resumed = checkpoint is not None and checkpoint.start is not None
+        progress.stage("attacks", 0)
         attacks = try_attacks(job, protection, partial(make_problem, job), resumed, started.spent, progress, say)
+        progress.stage("publish", 0)
         release = None
         if all_passed(checked, respondents, attacks):
             release = publish(problem, protection, checked, respondents, **_release_options(job))
         level = level_of(problem, protection.only_suppresses, job.level)
-        result = _write(job, Result(problem, protection, checked, release, (), level, respondents, attacks))
+        times = progress.times()
+        result = _write(job, Result(problem, protection, checked, release, (), level, respondents, attacks, times))
         old = [name for name in job.writes() if job.folder / name not in result.files and (job.folder / name).exists()]
         if old:
             say(f"files of an earlier run that this one does not replace: {some(old)}")
@@ -312,10 +318,12 @@ def protect_report(
     level: LevelInForce,
     respondents: RespondentAudit | None = None,
     attacks: AttackReport | None = None,
+    stages: Sequence[StageTime] = (),
 ) -> dict[str, Any]:
     """The content of ``report.json``."""
     report = {**protection.report.as_dict(), "safe": all_passed(checked, respondents, attacks)}
     report |= stated(protection, checked, level, respondents, attacks)
+    report["stages"] = [asdict(stage) for stage in stages]
     if attacks is not None:
         report["attacks"] = [one.finding.attack for one in attacks.scores]
         report["compromised"] = attacks.compromised
@@ -441,7 +449,7 @@ def _write(job: Job, result: Result) -> Result:
     writers: dict[str, Callable[[Path], None]] = {
         "pattern.csv": lambda draft: write_pattern(protection, draft),
         "intervals.csv": lambda draft: checked.frame().to_csv(draft, index=False),
-        "report.json": lambda draft: write_json(protect_report(protection, checked, *found), draft),
+        "report.json": lambda draft: write_json(protect_report(protection, checked, *found, result.stages), draft),
         "audit.json": lambda draft: write_json(audit_report(checked, protection, *found), draft),
         "report.html": lambda draft: write_report(
             draft,
@@ -453,6 +461,7 @@ def _write(job: Job, result: Result) -> Result:
             settings=settings,
             attacks=result.attacks,
             level=job.level,
+            stages=result.stages,
         ),
     }
     if release is not None:

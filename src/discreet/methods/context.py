@@ -12,7 +12,7 @@ import numpy as np
 from discreet.arrays import BoolArray
 from discreet.errors import InputError
 from discreet.problem import Problem, Status
-from discreet.progress import Budget, Progress, Silent
+from discreet.progress import SAFE_ALREADY, Budget, Progress, Silent
 from discreet.secret import Secret
 
 
@@ -26,7 +26,8 @@ class Run:
 
     ``start`` is a starting pattern, which need not be safe. ``keep`` is called with the incumbent from time to time, so that
     another run can start from it. The ``executor`` runs independent pieces of work; without one they run in this process.
-    The ``seed`` is public and breaks ties; randomness that protects comes from the ``secret``.
+    The ``seed`` is public and breaks ties; randomness that protects comes from the ``secret``. ``hint`` says what Ctrl-C does
+    while a safe pattern is improved; it is empty if that would end the run without a result.
     """
 
     seed: int = 0
@@ -36,6 +37,7 @@ class Run:
     start: BoolArray | None = None
     keep: Callable[[BoolArray], None] = _keep_nothing
     secret: Secret = field(default_factory=Secret.drawn)
+    hint: str = SAFE_ALREADY
 
     def random(self, purpose: str, problem: Problem) -> np.random.Generator:
         """Random numbers that protect a problem; they differ between purposes, problems and secrets."""

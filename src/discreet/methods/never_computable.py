@@ -12,6 +12,7 @@ from discreet.methods.check import Audit, computable_cells, verdicts
 from discreet.methods.context import Run
 from discreet.methods.method import Method
 from discreet.problem import Problem, Status
+from discreet.progress import CTRL_C_SKIPS
 from discreet.protection import Protection, SolveReport, publish_intervals, suppress
 
 MAX_ROUNDS_OF_RAISED_LEVELS = 8  # then all neighbours of exposed cells are suppressed, so that the search ends
@@ -33,6 +34,10 @@ class NeverComputable:
 
     def protect(self, problem: Problem, run: Run) -> Protection:
         posed = problem.posed(suppresses=True, lists_zeros=True)
+        if (
+            problem.is_integer and run.hint
+        ):  # the pattern is not known to be safe over the integers before it is audited
+            run = replace(run, hint=CTRL_C_SKIPS)
         found = restated(problem, self.method.protect(posed, run))
         if not problem.is_integer:
             return _published(problem, found, computable_cells(problem, found, run.executor))
@@ -40,7 +45,7 @@ class NeverComputable:
         for raised in range(MAX_ROUNDS_OF_RAISED_LEVELS + 1):
             audited = verdicts(problem, found, executor=run.executor, progress=run.progress)
             found = _published(problem, found, audited.computable)
-            if audited.safe.all() or run.budget.cancelled:
+            if audited.safe.all():
                 return found if not raised else _reported(found, first.bound)
             if run.budget.over or raised == MAX_ROUNDS_OF_RAISED_LEVELS:
                 break

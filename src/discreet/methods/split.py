@@ -80,7 +80,9 @@ class InPieces:
 
             progress = run.progress if len(cells) > MAX_CELLS_PER_BUNDLE else Silent()
             part = _part_of_run(cells, [cells, *waiting, *late] if first_try else [cells], run)
-            part = replace(part, progress=progress, executor=run.executor, keep=keep)
+            others_left = bool(waiting or late)
+            hint = "" if others_left else run.hint
+            part = replace(part, progress=progress, executor=run.executor, keep=keep, hint=hint)
             try:
                 done = self.method.protect(reduced.only(cells), part)
             except NoSafePatternError:
@@ -88,7 +90,7 @@ class InPieces:
                     raise
                 late.append(cells)
                 continue
-            if run.budget.cancelled and (waiting or late):
+            if run.budget.cancelled and others_left:
                 raise KeyboardInterrupt  # the other tables are not protected yet
             yield cells, done
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Concatenate, ParamSpec
 
@@ -16,10 +16,11 @@ from discreet.errors import TableError
 from discreet.languages import Lang, language
 from discreet.level import Level, level_of
 from discreet.problem import Problem
+from discreet.progress import StageTime
 from discreet.promise import conditions, published_by_decision, shareable_promise
 from discreet.protection import Protection
 from discreet.release import publish
-from discreet.report import view
+from discreet.report import view, words
 from discreet.report.attacks import attack_rows
 from discreet.report.intervals import MAX_EXPOSED, intervals, published_intervals, tightest
 from discreet.report.protecting_cells import protecting_cells
@@ -43,6 +44,7 @@ def render_report(
     settings: Mapping[str, str] = {},
     attacks: AttackReport | None = None,
     level: Level | None = None,
+    stages: Sequence[StageTime] = (),
 ) -> str:
     """The internal report as HTML, with the ``settings`` of the job and the results of ``attacks``. Confidential.
 
@@ -78,6 +80,7 @@ def render_report(
         protecting_cells=protecting_cells(listed, audit.cell[closest].tolist()),
         losses=view.losses(listed),
         attacks=[] if attacks is None else attack_rows(attacks),
+        stages={one.stage: words.seconds(one.seconds) for one in stages},
         settings=settings,
         facts=view.facts(protection, audit),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from discreet.methods.suppress.eliminate import eliminate
 from discreet.methods.suppress.evidence import KnownDeviations
 from discreet.methods.suppress.pattern import Pattern
 from discreet.problem import Problem, Status
-from discreet.progress import ENDED_EARLY
+from discreet.progress import CTRL_C_SKIPS, ENDED_EARLY, Budget
 from discreet.protection import Protection, suppress
 from discreet.rules import parse_rules
 
@@ -61,14 +62,18 @@ class ForRespondents:
             raise posed.restated_error(error) from None
 
     def _protect(self, posed: Posed, run: Run) -> Protection:
-        found = self.quick.protect(posed.problem, run.with_start(posed.extended(run.start)))
+        # After Ctrl-C in a clean-up, respondents are still protected, but nothing more is improved.
+        first = replace(run, hint=run.hint and CTRL_C_SKIPS, start=posed.extended(run.start))
+        found = self.quick.protect(posed.problem, first)
         if run.budget.cancelled:
-            raise KeyboardInterrupt  # respondents are not protected yet
+            uninterrupted = replace(run, budget=Budget(run.budget.left, run.budget.gap))
+            return self._without_clean_up(posed, uninterrupted, found)
         repaired = self._repaired(posed, run, found, posed.exposed(found.suppressed, run))
         best = repaired if self._allows(repaired) else None
         bound = None
         while self.method != self.quick and not run.budget.over:
             limited = run.with_time_share(METHOD_TIME_SHARE).with_start(posed.extended(repaired.suppressed))
+            limited = replace(limited, hint=run.hint if best is not None else "")
             found = self._found(posed, limited.without_keep())
             if run.budget.cancelled:
                 break
@@ -84,10 +89,14 @@ class ForRespondents:
                 f"The time limit ended before a safe pattern of at most {self._at_most:,} cells was found. Allow more time."
             )
         optimal = bound is not None and bound >= best.report.cost * (1 - COST_TOLERANCE)
-        status = "optimal" if optimal else best.report.status
+        ended = run.budget.ending if run.budget.cancelled else best.report.status
+        status = "optimal" if optimal else ended
+        return self._reported(best, status=status, bound=bound, seconds=run.budget.spent)
+
+    def _reported(self, found: Protection, **entries: Any) -> Protection:
+        """The protection with these entries of the report, and the name of the method."""
         method = self.method.method.name if isinstance(self.method, InPieces) else self.method.name
-        report = replace(best.report, method=method, status=status, bound=bound, seconds=run.budget.spent)
-        return replace(best, report=report)
+        return replace(found, report=replace(found.report, method=method, **entries))
 
     @property
     def _at_most(self) -> int | None:
@@ -138,6 +147,15 @@ class ForRespondents:
             smaller = self._grown(posed, run, trimmed, posed.exposed(trimmed, run))
             suppressed, status = (suppressed, run.budget.ending) if smaller is None else (smaller, status)
         return posed.protection(found, run, suppressed, status)
+
+    def _without_clean_up(self, posed: Posed, run: Run, found: Protection) -> Protection:
+        """The pattern found, extended until no respondent is exposed."""
+        pattern = found.suppressed[: len(posed.original)]
+        suppressed = self._grown(posed, run, pattern, posed.exposed(pattern, run))
+        repaired = None if suppressed is None else posed.protection(found, run, suppressed, "interrupted")
+        if repaired is None or not self._allows(repaired):
+            raise KeyboardInterrupt  # there is no safe pattern
+        return self._reported(repaired)
 
     def _grown(
         self, posed: Posed, run: Run, suppressed: BoolArray, exposed: list[RespondentExposure]

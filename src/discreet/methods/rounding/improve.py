@@ -12,6 +12,7 @@ from discreet.methods.context import Run
 from discreet.methods.core.cuts import Cut
 from discreet.methods.rounding.grid import RoundingGrid
 from discreet.methods.rounding.program import RoundingProgram
+from discreet.progress import with_hint
 
 MAX_PIECE_CELLS = 3_000  # cells that are rounded again together
 MAX_PIECE_NODES = 30  # of branch and bound per piece
@@ -37,7 +38,7 @@ def one_pass(grid: RoundingGrid, cuts: Sequence[Cut], steps: FloatArray, wish: F
         if found is not None and grid.deviation(found) < grid.deviation(steps):
             steps = found
         waiting &= ~piece
-        run.progress.update(len(order) - int(waiting.sum()), f"deviation {grid.deviation(steps):,.0f}")
+        run.progress.update(len(order) - int(waiting.sum()), with_hint("", run.hint))
     return steps
 
 

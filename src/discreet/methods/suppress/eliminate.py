@@ -14,7 +14,7 @@ from discreet.methods.suppress.deviation_search import DeviationSearch, deviatio
 from discreet.methods.suppress.evidence import KnownDeviations, find_deviations
 from discreet.methods.suppress.relation_bounds import RelationBounds
 from discreet.problem import Problem, Status
-from discreet.progress import Budget
+from discreet.progress import Budget, with_hint
 
 MIN_CELLS_FOR_LOCAL_SEARCH = 20_000  # suppressed: in larger patterns programs over all cells take too long
 LOCAL_SEARCH_CELLS = (300, 2_000)  # around the cell in question, the smaller program first
@@ -63,7 +63,7 @@ def eliminate(
                 else:
                     for one in by_attacker:
                         one.suppress_again(i)
-                run.progress.update(done, f"{left:,} suppressed")
+                run.progress.update(done, with_hint(f"{left:,} suppressed", run.hint))
         return suppressed, "heuristic"
     return suppressed, run.budget.ending
 

@@ -18,6 +18,7 @@ from discreet.methods.suppress.optimal.separator import PatternSeparator
 from discreet.methods.suppress.pattern import Pattern
 from discreet.methods.suppress.subtables import subtables
 from discreet.problem import Problem, Status
+from discreet.progress import with_hint
 from discreet.protection import Protection, suppress
 from discreet.solvers import DEFAULT_SOLVER, solver_name
 
@@ -51,7 +52,7 @@ class PatternSearch:
         solver: str = DEFAULT_SOLVER,
     ) -> None:
         self.problem, self.seed, self.budget, self.progress = problem, run.seed, run.budget, run.progress
-        self.keep, self.inner = run.keep, Run(run.seed, run.budget)
+        self.keep, self.inner = run.keep, Run(run.seed, run.budget, hint=run.hint)
         self.programs = programs  # integer programs to solve at most
         self.rng = np.random.default_rng(self.seed)
         self.separators = [PatternSeparator(problem, attacker) for attacker in problem.attackers()]
@@ -158,18 +159,18 @@ class PatternSearch:
         return float(np.ceil(grains - max(1e-4, EQUAL_COST_SHARE * grains)) * self.grain)
 
     def _report(self) -> None:
-        done, note = 0, f"bound {self.bound:,.6g}"
+        """Without costs, which may be confidential."""
+        note = "no safe pattern yet"
         if self.suppressed is not None:
-            done = min(int(100 * (1 - self.gap)), 100)
-            note = f"cost {(self.best.cost + self.forced_cost) * self.unit:,.6g}, {note}, gap {self.gap:.2%}"
-        self.progress.update(done, note)
+            note = with_hint(f"{int(self.suppressed.sum()):,} suppressed, gap {self.gap:.2%}", self.inner.hint)
+        self.progress.update(self.work["relaxations"], note)
 
     # -- the search --------------------------------------------------------------------------------------------
 
     def run(self, first: BoolArray | None = None) -> None:
         """Search until the incumbent is proven or within the gap, or the budget is spent; ``first`` need not be safe."""
         self.settle()
-        self.progress.stage("search", 100)
+        self.progress.stage("search", 0)
         if self.easy:
             if self.suppressed is None:
                 self.grow(self.forced.astype(float))
@@ -197,7 +198,7 @@ class PatternSearch:
     def begin(self, first: BoolArray | None = None) -> None:
         """A first safe pattern: grown from the forced cells, or a starting pattern that is completed and then reduced."""
         self.settle()
-        self.progress.stage("search", 100)
+        self.progress.stage("search", 0)
         if first is None:
             self.grow(self.forced.astype(float))
             return
