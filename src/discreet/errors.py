@@ -90,6 +90,13 @@ def some(items: Sequence[object], limit: int = 3) -> str:
     return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"
 
 
+def numbers_of_lines(unit: str, numbers: Sequence[int], count: int, limit: int = 5) -> str:
+    """The first numbers of lines or rows and how many more there are, e.g. ``lines 2, 5, 6, 9, 12 and 7 more``."""
+    shown = ", ".join(str(number) for number in numbers[:limit])
+    more = count - min(len(numbers), limit)
+    return f"{unit if count == 1 else f'{unit}s'} {shown}{f' and {more:,} more' if more else ''}"
+
+
 def plural(n: int, noun: str, several: str = "") -> str:
     """``1 cell``, ``2 cells``; ``several`` is the plural if it is not the noun with an s."""
     return f"{n:,} {noun if n == 1 else several or f'{noun}s'}"

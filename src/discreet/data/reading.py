@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -57,6 +57,11 @@ class Reading:
 
 
 DEFAULT_READING = Reading()
+
+
+def has_columns(names: Sequence[str], used: Sequence[str]) -> bool:
+    """Whether a line has the name of each column that is used, once."""
+    return all(list(names).count(name) == 1 for name in used)
 
 
 def _is_encoding(name: str) -> bool:

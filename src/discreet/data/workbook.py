@@ -1,0 +1,193 @@
+"""Sheets of Excel workbooks, as rows of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, time, timedelta
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+from discreet.compressed_files import check_zip
+from discreet.data.numerals import written_one_way
+from discreet.data.reading import Reading, has_columns
+from discreet.errors import DiscreetError, FormatError, numbers_of_lines, plural, some
+
+MAX_HEADER_ROW = 50  # looked at for the names of columns
+Cells = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The rows below the header of a sheet, with their numbers; rows without any content are left out."""
+
+    path: Path
+    title: str
+    names: list[str]
+    rows: list[tuple[int, Cells]]
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}, sheet {self.title!r}"
+
+    def places(self, used: Sequence[str]) -> list[tuple[int, str]]:
+        """The columns used, by number and name."""
+        return [(at, name) for at, name in enumerate(self.names) if name in used]
+
+    def column(self, name: str, is_number: bool) -> list[str | None]:
+        """The cells of a column as texts. Numbers among numbers are written so that they have one reading."""
+        at = self.names.index(name)
+        return [_text(cells[at], is_number) for _, cells in self.rows]
+
+
+def read_sheet(path: Path, reading: Reading, used: Sequence[str]) -> Sheet:
+    """The sheet of a workbook that has the columns needed; an error asks if several sheets have them, or another row does."""
+    from openpyxl import load_workbook
+
+    try:
+        with ZipFile(path) as archive:
+            check_zip(path, archive)
+        book = load_workbook(path, read_only=True, data_only=True)
+        try:
+            sheets = {name: _rows(book[name]) for name in _sheets(path, book, reading)}
+        finally:
+            book.close()
+        sheet = _chosen(path, sheets, reading, used)
+        _refuse_formulas(path, sheet, used)
+    except DiscreetError:
+        raise
+    except FileNotFoundError:
+        raise FormatError(f"{path} does not exist.") from None
+    except Exception as error:  # errors of the reader of any kind; their messages may quote the contents
+        reason = getattr(error, "strerror", None) or "it is damaged or not what its name says"
+        raise FormatError(f"{path} cannot be read: {reason}.") from None
+    _refuse_dates(sheet, used)
+    return sheet
+
+
+def _sheets(path: Path, book: Any, reading: Reading) -> list[str]:
+    names = [sheet.title for sheet in book.worksheets]
+    if reading.sheet is None:
+        return names
+    if reading.sheet not in names:
+        raise FormatError(f"{path} has no sheet {reading.sheet!r}. It has {some(names, 12)}.")
+    return [reading.sheet]
+
+
+def _rows(sheet: Any) -> list[tuple[int, Cells]]:
+    sheet.reset_dimensions()  # other programs may state a wrong size
+    return list(enumerate(sheet.iter_rows(values_only=True), start=1))
+
+
+def _chosen(
+    path: Path,
+    sheets: dict[str, list[tuple[int, Cells]]],
+    reading: Reading,
+    used: Sequence[str],
+) -> Sheet:
+    """The only sheet that has the columns; the first one with any content if none has."""
+    found = {name: _below_header(path, name, rows, reading) for name, rows in sheets.items()}
+    filled = {name: sheet for name, sheet in found.items() if sheet.names}
+    if not filled:
+        raise FormatError(f"{path} is empty: its first row must name the columns.")
+    suiting = [name for name, sheet in filled.items() if has_columns(sheet.names, used)]
+    if len(suiting) > 1:
+        raise FormatError(
+            f"{path}: several sheets have these columns: {some(suiting, 12)}. Add the one that is meant, e.g. "
+            f'sheet = "{suiting[0]}".'
+        )
+    if not suiting and reading.header_row is None:
+        for name, rows in sheets.items():
+            for number, cells in rows[:MAX_HEADER_ROW]:
+                if has_columns(_names(cells), used):
+                    raise FormatError(
+                        f"{path}: row {number} of sheet {name!r} is the header. Add header_row = {number}."
+                    )
+    return filled[suiting[0]] if suiting else next(iter(filled.values()))
+
+
+def _below_header(path: Path, title: str, rows: list[tuple[int, Cells]], reading: Reading) -> Sheet:
+    first = next((number for number, cells in rows if _is_filled(cells)), 1)
+    header = reading.header_row or first
+    names = _names(rows[header - 1][1]) if header <= len(rows) else []
+    n, kept = len(names), []
+    faults = {"have content to the right of the columns. Name all columns, or delete it": list[int]()}
+    if not reading.skip_blank:
+        faults["are blank. Delete them, or leave out skip_blank = false"] = []
+    beyond, *blank = faults.values()
+    for number, cells in rows[header:]:
+        if not _is_filled(cells):
+            for numbers in blank:
+                numbers.append(number)
+        elif n and _is_filled(cells[n:]):
+            beyond.append(number)
+        else:
+            kept.append((number, (*cells[:n], *[None] * (n - len(cells)))))
+    sheet = Sheet(path, title, names, kept)
+    for fault, numbers in faults.items():
+        if numbers:
+            lines = numbers_of_lines("row", numbers, len(numbers))
+            raise FormatError(f"{sheet.place}: {plural(len(numbers), 'row')} ({lines}) {fault}.")
+    return sheet
+
+
+def _is_filled(cells: Cells) -> bool:
+    return any(cell is not None and str(cell).strip() for cell in cells)
+
+
+def _names(cells: Cells) -> list[str]:
+    """The names of columns; spreadsheets add empty columns at the end."""
+    names = ["" if cell is None else str(cell) for cell in cells]
+    while names and not names[-1].strip():
+        names.pop()
+    return names
+
+
+def _text(cell: Any, is_number: bool) -> str | None:
+    if cell is None or isinstance(cell, str):
+        return cell
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if is_number:
+        return written_one_way(cell)
+    return str(int(cell)) if float(cell).is_integer() else repr(cell)
+
+
+def _refuse_dates(sheet: Sheet, used: Sequence[str]) -> None:
+    """Raise for dates: a code such as 02-03 that a spreadsheet took for one cannot be restored."""
+    for at, name in sheet.places(used):
+        numbers = [number for number, cells in sheet.rows if isinstance(cells[at], date | time | timedelta)]
+        if numbers:
+            raise FormatError(
+                f"{sheet.place}: column {name!r} has {plural(len(numbers), 'date')} "
+                f"({numbers_of_lines('row', numbers, len(numbers))}). If they were codes or numbers, format the column as text "
+                "and type them again; if they are dates, write them as text."
+            )
+
+
+def _refuse_formulas(path: Path, sheet: Sheet, used: Sequence[str]) -> None:
+    """Raise for formulas without results, which look like empty cells."""
+    from openpyxl import load_workbook
+
+    empty = {(number, at) for number, cells in sheet.rows for at, _ in sheet.places(used) if cells[at] is None}
+    if not empty:
+        return
+    book = load_workbook(path, read_only=True)
+    try:
+        found = sorted({number for number, at in _formulas(book[sheet.title]) if (number, at) in empty})
+    finally:
+        book.close()
+    if found:
+        raise FormatError(
+            f"{sheet.place}: {plural(len(found), 'row')} ({numbers_of_lines('row', found, len(found))}) with formulas without "
+            "results. Open the workbook in a spreadsheet and save it again."
+        )
+
+
+def _formulas(sheet: Any) -> Iterator[tuple[int, int]]:
+    sheet.reset_dimensions()
+    for number, cells in enumerate(sheet.iter_rows(), start=1):
+        for at, cell in enumerate(cells):
+            if cell.data_type == "f":
+                yield number, at
