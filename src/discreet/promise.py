@@ -425,6 +425,20 @@ SUBJECTS: tuple[Subject, ...] = (
         "Records whose codes are not in the classifications were left out of the table.",
     ),
     _of_table(
+        "no_value_left_out",
+        "record was",
+        "records were",
+        "left out of the table, because they have no number.",
+        "Records without a value were left out of the table.",
+    ),
+    _of_table(
+        "no_value_zero",
+        "record counts",
+        "records count",
+        "as zero, because they have no number.",
+        "Missing values are zero.",
+    ),
+    _of_table(
         "codes_replaced",
         "code is",
         "codes are",

@@ -646,7 +646,7 @@ def spoil(frame: pd.DataFrame, **columns: Any) -> pd.DataFrame:
         (
             {"turnover": [SECRET, "12 kg", "1,5", 1, 1]},
             {},
-            "2 of 5 records have text instead of a number in column 'turnover'",
+            "1 of 5 records have text instead of a number in column 'turnover'",
         ),
         ({"turnover": pd.date_range("2025-01-01", periods=5)}, {}, "'turnover' holds timestamp.*not numbers"),
         ({"turnover": [SECRET * 1e27, 1, 1, 1, 1]}, {}, "'turnover' are too large or too small"),
@@ -725,12 +725,16 @@ def test_a_table_too_large_to_store_empty_cells_is_refused():
     ("name", "content", "message"),
     [
         ("missing.csv", None, "missing.csv does not exist"),
-        ("survey.xlsx", b"PK", r"survey.xlsx is not a CSV or Parquet file: its name should end in .csv"),
+        ("survey.xlsx", b"PK", "survey.xlsx cannot be read: it is damaged"),
         ("empty.csv", b"", "empty.csv is empty: its first line must name the columns"),
         ("empty.csv.gz", gzip.compress(b"", mtime=0), "empty.csv.gz is empty"),
         ("header.csv", b"region,turnover\n", "There are no records"),
         ("latin.csv", "region,turnover\nN1,1\nSüd,987654\n".encode("latin1"), "latin.csv.*UTF-8"),
-        ("ragged.csv", b"region,turnover\nN1,1\nN2,987654,2,3\n", "ragged.csv, line 3: cannot be read"),
+        (
+            "ragged.csv",
+            b"region,turnover\nN1,1\nN2,987654,2,3\n",
+            "ragged.csv, line 3: more or fewer than the 2 fields",
+        ),
         ("not.csv.gz", b"region,turnover\nN1,987654\n", "not.csv.gz: cannot be read"),
         ("not.parquet", b"region,turnover\nN1,987654\n", "not.parquet: cannot be read"),
         ("text.csv", b"region,turnover\nN1,987654x\n", "1 of 1 records have text instead of a number"),
@@ -750,10 +754,10 @@ def test_files_that_cannot_be_used_are_named_and_not_quoted(name, content, messa
 def test_ctrl_c_is_not_taken_for_a_damaged_file(tmp_path, monkeypatch):
     """DuckDB asks Python now and then, and reports Ctrl-C there as an error of its own."""
 
-    def stopped(connection: object, path: Path, columns: object) -> None:
+    def stopped(*_: object) -> None:
         raise duckdb.InvalidInputException("Invalid Input Error: counting the rows failed: KeyboardInterrupt: ")
 
-    monkeypatch.setattr(microdata, "_file", stopped)
+    monkeypatch.setattr(microdata, "_opened_file", stopped)
     with pytest.raises(KeyboardInterrupt):
         tabulate(tmp_path / "survey.csv", {"region": None}, "turnover")
 

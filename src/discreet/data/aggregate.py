@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from discreet.data.columns import Columns
 from discreet.data.hierarchy import ABSENT, Hierarchy
-from discreet.data.records import Columns
 from discreet.data.relations import additive
 from discreet.data.table import Weights
 from discreet.errors import HierarchyError, InputError, some

@@ -11,7 +11,7 @@ import pandas as pd
 from ibis import _
 
 from discreet.data.aggregate import AggregationPlan, CellSummary, MultiCellSummary
-from discreet.data.records import Expr
+from discreet.data.numerals import Expr
 
 # Rows of (cell, respondent) to aggregate in one query. Larger batches take more memory and are not faster.
 ROWS_PER_BATCH = 2_000_000

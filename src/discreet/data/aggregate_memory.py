@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from discreet.arrays import FloatArray
 from discreet.data.aggregate import AggregationPlan, CellSummary, MultiCellSummary, largest, with_ancestors
-from discreet.data.records import Expr
+from discreet.data.numerals import Expr
 
 MAX_RECORDS_IN_MEMORY = 5_000  # measured: half the time of the engine for 1,000 records, the same from 5,000 on
 MAX_SUM_DIGITS = 18  # sums with more digits do not fit in integers of 64 bits

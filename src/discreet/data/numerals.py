@@ -5,6 +5,7 @@ Patterns are the same for texts in Python and for columns of a database engine.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from decimal import Decimal
@@ -107,6 +108,8 @@ def evidence_of(text: str, point: NumberFormat, comma: NumberFormat) -> str | No
 
 def written_one_way(number: float) -> str:
     """A text that all formats read as this number: without a decimal separator."""
+    if not math.isfinite(number):
+        return str(number)
     sign, digits, exponent = Decimal(repr(float(number))).as_tuple()
     text = "-" * sign + "".join(map(str, digits))
     return text if not exponent else f"{text}e{exponent}"

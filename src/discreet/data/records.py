@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import glob
-import gzip
-import io
-import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import duckdb
 import ibis
@@ -24,93 +19,98 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.compressed_files import gunzipped
-from discreet.data.reading import DEFAULT_READING, DELIMITERS, Reading
+from discreet.data.columns import Columns
+from discreet.data.numerals import Expr
+from discreet.data.opened_records import OpenedRecords
+from discreet.data.reading import DEFAULT_READING, Reading
+from discreet.data.text_file import MAX_LINE_BYTES, TextFile, text_file
+from discreet.data.workbook import cell_text, read_sheet
 from discreet.drafts import draft_folder
-from discreet.errors import InputError, reading, some
-
-Expr: TypeAlias = Any  # Ibis expressions have no static types worth naming
+from discreet.errors import FormatError, InputError, reading, some
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET_SUFFIXES = (".parquet", ".pq")
-RECORD_SUFFIXES = TEXT_SUFFIXES + PARQUET_SUFFIXES
-MAX_LINE_BYTES = 2_000_000  # DuckDB's own limit; it silently drops a last line that is longer, so this is checked here
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The names of the columns to use, by role."""
-
-    by: tuple[str, ...]
-    response: str | None
-    weight: str | None
-    extra: tuple[str, ...]
-    contributor: str | None
-    holding: str | None
-    request: str | None
-
-    @property
-    def roles(self) -> list[tuple[str, str]]:
-        """Pairs of a role and a column."""
-        given = [(role, names) for role, names in vars(self).items() if names is not None]
-        return [(role, name) for role, names in given for name in (names if isinstance(names, tuple) else (names,))]
-
-    @property
-    def numbers(self) -> list[str]:
-        """The columns that hold numbers."""
-        return [name for role, name in self.roles if role in ("response", "weight", "extra")]
-
-    def check(self) -> None:
-        if not self.by:
-            raise InputError("Name at least one column to tabulate by.")
-        role_of: dict[str, str] = {}
-        for role, name in self.roles:
-            if not isinstance(name, str):
-                raise InputError(f"{role}= takes names of columns, not {type(name).__name__}.")
-            if name in role_of:
-                raise InputError(f"Column {name!r} is given twice, as {role_of[name]}= and as {role}=.", [name])
-            if name.lower() in map(str.lower, role_of):
-                raise InputError(
-                    f"Column {name!r} and another one differ in capitals alone: rename one of them.", [name]
-                )
-            role_of[name] = role
-
-    def find(self, present: Sequence[Any], place: str) -> list[str]:
-        """The columns to use; raises unless each occurs once in ``present``."""
-        used = [name for _role, name in self.roles]
-        missing = [name for name in used if list(present).count(name) != 1]
-        if missing and missing[0] in present:
-            raise InputError(f"{place} has several columns called {missing[0]!r}. Rename all but one.", missing)
-        if missing:
-            similar = get_close_matches(missing[0], [str(name) for name in present], cutoff=0.5)
-            # Without a header the first record takes its place: a message must not repeat anything that looks like a value.
-            words = [name for name in present if not any(sign.isdigit() for sign in str(name))]
-            hint = f"Did you mean {' or '.join(map(repr, similar))}?" if similar else f"It has {some(words, 8)}."
-            raise InputError(f"{place} has no column {some(missing)}. {hint}", missing)
-        return used
+RECORD_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES, ".xlsx")
 
 
 @contextmanager
-def open_records(data: Any, columns: Columns, reading: Reading = DEFAULT_READING) -> Iterator[Expr]:
+def open_records(data: Any, columns: Columns, reading: Reading = DEFAULT_READING) -> Iterator[OpenedRecords]:
     """The microdata as an Ibis table: on their own backend if they have one, otherwise in an embedded DuckDB."""
     reading.check()
+    opened: Callable[..., OpenedRecords] = partial(OpenedRecords, columns=columns, reading=reading)
     if isinstance(data, ibis.Table):
-        yield data.select(columns.find(data.columns, "The table"))
+        used = columns.find(data.columns, "The table")
+        yield opened(data.select(used), place="The table", unit="record").examined()
         return
     with _engine() as (connection, spill):
         if isinstance(data, (str, Path)):
             with _readable(Path(data)):
-                names, source = _file(connection, spill, Path(data))
-                yield source.select([source[names.index(name)].name(name) for name in columns.find(names, str(data))])
+                yield _opened_file(connection, spill, Path(data), columns, reading, opened)
         else:
-            connection.con.register("records", _arrow(data, columns))
-            yield connection.table("records")
+            frame = _arrow(data, columns)
+            connection.con.register("records", frame)
+            yield opened(
+                connection.table("records"), place="The data frame", unit="record", numbered=partial(_numbered, frame)
+            ).examined()
+
+
+def _opened_file(
+    connection: Any, spill: Path, path: Path, columns: Columns, reading: Reading, opened: Callable[..., OpenedRecords]
+) -> OpenedRecords:
+    """The used columns of a file."""
+    name, used = checked_path(path).name.lower(), [name for _role, name in columns.roles]
+    opened = partial(opened, place=str(path))
+    if name.endswith(PARQUET_SUFFIXES):
+        source = connection.read_parquet(_alias(spill, path), hive_partitioning=False)
+        source = source.select(columns.find(list(source.columns), str(path)))
+        return opened(source, unit="row", numbered=lambda: _numbered(source.to_pyarrow())).examined()
+    if name.endswith(".xlsx"):
+        sheet = read_sheet(path, reading, used)
+        frame = pa.table(
+            {
+                name: pa.array(sheet.column(name, name in columns.numbers), "string")
+                for name in columns.find(sheet.names, sheet.place)
+            }
+        )
+        connection.con.register("records", frame)
+        numbers = [number for number, _ in sheet.rows]
+        numbered = partial(_numbered, frame, numbers)
+        return opened(connection.table("records"), place=sheet.place, unit="row", numbered=numbered).examined()
+    file = text_file(path, reading, used)
+    names = columns.find(file.names, str(path))
+
+    def from_text(is_plain: bool) -> OpenedRecords:
+        source = _texts(connection, spill, file, is_plain)
+        chosen = source.select([source[file.names.index(name)].name(name) for name in names])
+        return opened(chosen, unit="line", numbered=lambda: _records_of(file)).examined()
+
+    if file.is_plain:
+        with _read_patiently_below():
+            found = from_text(True)
+            if not found.blank:
+                return found
+    return from_text(False)
+
+
+def _records_of(file: TextFile) -> Iterator[tuple[int, dict[str, str]]]:
+    for number, fields in file.records():
+        yield number, dict(zip(file.names, fields, strict=True))
+
+
+def _numbered(frame: pa.Table, numbers: Iterable[int] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The records of a table with their numbers, from 1 if none are given."""
+    records = (record for batch in frame.to_batches(10_000) for record in batch.to_pylist())
+    return zip(count(1) if numbers is None else numbers, records, strict=False)
 
 
 def column_names(path: Path, reading: Reading = DEFAULT_READING) -> list[str]:
     """The names of the columns of a file."""
     reading.check()
-    with _engine() as (connection, spill), _readable(path):
-        return _file(connection, spill, path)[0]
+    name = checked_path(path).name.lower()
+    with _readable(path):
+        if name.endswith(PARQUET_SUFFIXES):
+            return list(parquet.read_schema(path).names)
+        return read_sheet(path, reading).names if name.endswith(".xlsx") else text_file(path, reading).names
 
 
 @contextmanager
@@ -124,49 +124,38 @@ def _engine() -> Iterator[tuple[Any, Path]]:
             connection.disconnect()
 
 
-def _file(connection: Any, spill: Path, path: Path) -> tuple[list[str], Expr]:
-    """The names of the columns of a file, and an Ibis table in which the columns may have other names."""
-    name = path.name.lower()
-    if not name.endswith(RECORD_SUFFIXES):
-        raise InputError(f"{path} is not a CSV or Parquet file: its name should end in {', '.join(RECORD_SUFFIXES)}.")
-    if not path.is_file():
-        raise InputError(f"{path} is a folder, not a file." if path.is_dir() else f"File {path} does not exist.")
-    # DuckDB reads file names as patterns ("d[12].csv") and folders as columns ("year=2024/"): it gets an alias.
-    suffix = ".parquet" if name.endswith(PARQUET_SUFFIXES) else ".csv"
-    alias = spill / f"records{suffix}{'.gz' if name.endswith('.gz') else ''}"
-    alias.symlink_to(path.resolve())
-    pattern = glob.escape(str(alias))  # the private folder may have such a name
-    if name.endswith(PARQUET_SUFFIXES):
-        source = connection.read_parquet(pattern, hive_partitioning=False)
-        return list(source.columns), source
-    delimiter, names = _header(path)
-    _check_lines(path)
-    # All columns are read as text, so that the code 01 keeps its zero; numbers are converted later.
-    kinds = {f"column{i}": "string" for i in range(len(names))}  # DuckDB refuses some names
-    style = {"header": True, "delim": delimiter, "quote": '"', "escape": '"', "hive_partitioning": False}
-    return names, connection.read_csv(pattern, auto_detect=False, columns=kinds, **style)
-
-
-def _header(path: Path) -> tuple[str, list[str]]:
-    """The delimiter of a CSV file, and the names in its first line."""
-    with gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb") as file:
-        # An incremental decoder accepts an end in the middle of a character.
-        start = codecs.getincrementaldecoder("utf-8-sig")().decode(file.read(MAX_LINE_BYTES))
-    if not start.strip():
-        raise InputError(f"{path} is empty: its first line must name the columns.")
-    found: dict[str, list[str]] = {}
-    for sign in DELIMITERS:
-        with suppress(csv.Error):  # if a quote closes before another sign, this one is not the delimiter
-            found[sign] = next(csv.reader(io.StringIO(start, newline=""), delimiter=sign, strict=True))
-    if not found:
-        raise InputError(
-            f"{path}, line 1: cannot be read as names of columns. Is it the header, with names of up to "
-            f"{csv.field_size_limit():,} letters and all quotes closed?"
+def checked_path(path: Path) -> Path:
+    if not path.name.lower().endswith(RECORD_SUFFIXES):
+        raise FormatError(
+            f"{path} is not a CSV, Excel or Parquet file: its name should end in {', '.join(RECORD_SUFFIXES)}."
         )
-    if io.StringIO(start, newline="").readline().endswith("\r"):
-        raise InputError(f"{path}: lines end in CR alone, as on old computers. Save it with line ends LF or CR LF.")
-    delimiter = max(found, key=lambda sign: len(found[sign]))
-    return delimiter, found[delimiter]
+    if not path.is_file():
+        raise FormatError(f"{path} is a folder, not a file." if path.is_dir() else f"File {path} does not exist.")
+    return path
+
+
+def _alias(spill: Path, path: Path) -> str:
+    """Another path of a file: DuckDB reads file names as patterns ("d[12].csv") and folders as columns ("year=2024/")."""
+    suffix = ".parquet" if path.name.lower().endswith(PARQUET_SUFFIXES) else ".csv"
+    alias = spill / f"records{suffix}{'.gz' if path.name.lower().endswith('.gz') else ''}"
+    alias.symlink_to(path.resolve())
+    return glob.escape(str(alias))  # the private folder may have such a name
+
+
+def _texts(connection: Any, spill: Path, file: TextFile, is_plain: bool) -> Expr:
+    """The columns of a text file, from itself or from a copy that every database engine can read."""
+    style = {"quote": '"', "escape": '"', "hive_partitioning": False, "auto_detect": False}
+    # All columns are read as text, so that the code 01 keeps its zero; numbers are converted later.
+    kinds = {f"column{i}": "string" for i in range(len(file.names))}  # DuckDB refuses some names
+    if is_plain:
+        _check_lines(file.path)
+        return connection.read_csv(_alias(spill, file.path), columns=kinds, header=True, delim=file.delimiter, **style)
+    copy = spill / "copy.csv"
+    with copy.open("w", encoding="utf-8", newline="") as target:
+        # Quotes around everything: a copy of a single column has no blank lines, which would be skipped.
+        writer = csv.writer(target, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        writer.writerows(fields for _, fields in file.records())
+    return connection.read_csv(glob.escape(str(copy)), columns=kinds, header=False, delim=",", **style)
 
 
 def _check_lines(path: Path) -> None:
@@ -188,41 +177,33 @@ def _tail(path: Path) -> Iterator[bytes]:
 
 
 @contextmanager
+def _read_patiently_below() -> Iterator[None]:
+    """Suppress errors about the contents of a file, which is then read line by line, with better messages."""
+    try:
+        yield
+    except duckdb.Error as error:
+        if _is_interrupt(error) or isinstance(error, duckdb.OutOfMemoryException):
+            raise
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Whether an error is Ctrl-C: DuckDB may wrap it in an error of its own."""
+    return isinstance(error, duckdb.InterruptException) or "failed: KeyboardInterrupt" in str(error)
+
+
+@contextmanager
 def _readable(path: Path) -> Iterator[None]:
     """Replace the error messages of readers, which quote confidential records, by messages that only give the place."""
     try:
         yield
-    except (OSError, EOFError, UnicodeError, zlib.error, duckdb.Error) as error:
-        if isinstance(error, duckdb.InterruptException) or "failed: KeyboardInterrupt" in str(error):
-            raise KeyboardInterrupt from None  # DuckDB may wrap it in an error of its own
+    except (OSError, EOFError, UnicodeError, zlib.error, duckdb.Error, pa.ArrowException) as error:
+        if _is_interrupt(error):
+            raise KeyboardInterrupt from None
         if isinstance(error, duckdb.OutOfMemoryException):
             raise InputError(
                 f"{path}: there is not enough memory, or not enough space on disk for intermediate results, to tabulate it."
             ) from None
-        line = re.search(r"CSV Error on Line: (\d+)", str(error))
-        place = f"{path}, line {line[1]}" if line else str(path)
-        if _mixes_line_ends(path):
-            raise InputError(
-                f"{place}: cannot be read. Some lines end in LF, others in CR LF: save it with one of the two."
-            ) from None
-        advice = f"the same fields in every line, and no line of more than {MAX_LINE_BYTES:,} bytes"
-        raise InputError(
-            f"{place}: cannot be read. Check that the file is complete, in UTF-8, and has {advice}."
-        ) from None
-
-
-def _mixes_line_ends(path: Path) -> bool:
-    """Whether a text file has lines that end in LF and others that end in CR LF."""
-    name = path.name.lower()
-    if not name.endswith(TEXT_SUFFIXES):
-        return False
-    ends = set()
-    with (
-        suppress(OSError, EOFError, zlib.error),
-        gzip.open(path, "rb") if name.endswith(".gz") else path.open("rb") as file,
-    ):
-        ends = {line.endswith(b"\r\n") for line in file if line.endswith(b"\n")}
-    return len(ends) > 1
+        raise FormatError(f"{path} cannot be read. Check that the file is complete.") from None
 
 
 def _arrow(data: Any, columns: Columns) -> pa.Table:
@@ -231,7 +212,7 @@ def _arrow(data: Any, columns: Columns) -> pa.Table:
         data = frame.select(columns.find(frame.columns, "The data frame")).to_arrow()
     elif isinstance(data, pd.DataFrame):
         used = columns.find(list(data.columns), "The data frame")
-        data = pa.table({name: _arrow_column(data[name]) for name in used})
+        data = pa.table({name: _arrow_column(data[name], name in columns.numbers) for name in used})
     elif not isinstance(data, pa.Table):
         raise InputError(
             f"Cannot read microdata from {type(data).__name__}. "
@@ -241,11 +222,13 @@ def _arrow(data: Any, columns: Columns) -> pa.Table:
     return pa.table({n: c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for n, c in found.items()})
 
 
-def _arrow_column(column: Any) -> pa.Array:
+def _arrow_column(column: Any, is_number: bool) -> pa.Array:
     try:
         return pa.array(column, from_pandas=True)
-    except pa.ArrowException:  # numbers and text in one column: all become text, as in a CSV file
-        return pa.array([None if gap else str(item) for item, gap in zip(column, column.isna(), strict=True)])
+    except pa.ArrowException:  # numbers and text in one column: all become text, as in a workbook
+        return pa.array(
+            [None if gap else cell_text(item, is_number) for item, gap in zip(column, column.isna(), strict=True)]
+        )
 
 
 def as_text(column: Expr) -> Expr:
@@ -255,10 +238,6 @@ def as_text(column: Expr) -> Expr:
         number = ibis.ifelse(integer, column.floor().cast("int64").cast("string"), column.cast("string"))
         return ibis.ifelse(missing, ibis.null("string"), number)
     return column.cast("string").nullif("")
-
-
-def as_number(column: Expr) -> Expr:
-    return column.nullif("").try_cast("float64") if column.type().is_string() else column.cast("float64")
 
 
 def is_marked(column: Expr) -> Expr:
@@ -287,8 +266,12 @@ def read_records(path: str | Path) -> pd.DataFrame:
             table = parquet.read_table(file)
     else:
         with _engine() as (connection, spill), _readable(path):
-            names, source = _file(connection, spill, path)
-            table = source.to_pyarrow().rename_columns(names)
+            text, table = text_file(checked_path(path), DEFAULT_READING), None
+            if text.is_plain:
+                with _read_patiently_below():
+                    table = _texts(connection, spill, text, True).to_pyarrow()
+            table = _texts(connection, spill, text, False).to_pyarrow() if table is None else table
+            table = table.rename_columns(text.names)
     twice = [name for i, name in enumerate(table.column_names) if name in table.column_names[:i]]
     if twice:
         raise InputError(f"{path} has several columns called {twice[0]!r}. Rename all but one.", twice)
@@ -308,7 +291,7 @@ def distinct_codes(data: Any, columns: Sequence[str], reading: Reading = DEFAULT
     chosen = Columns(tuple(columns), None, None, (), None, None, None)
     chosen.check()
     with open_records(data, chosen, reading) as source:
-        codes = source.select([as_text(source[name]).name(name) for name in columns]).distinct().to_pandas()
+        codes = source.rows.select([as_text(source.rows[name]).name(name) for name in columns]).distinct().to_pandas()
     if codes.isna().any().any():
         raise InputError(f"Codes are missing in the columns {some(list(columns))}: fill or drop them first.")
     return codes

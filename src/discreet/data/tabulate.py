@@ -17,10 +17,13 @@ from ibis import _
 from discreet.data.aggregate import AggregationPlan, Ancestry, CellSums, Records, add_up, checked_units
 from discreet.data.aggregate_engine import EngineRecords
 from discreet.data.aggregate_memory import MAX_RECORDS_IN_MEMORY, MAX_SUM_DIGITS, MemoryRecords
+from discreet.data.columns import Columns
 from discreet.data.contributions import named
 from discreet.data.hierarchy import LABEL_SEPARATOR, Hierarchy, cell_label
+from discreet.data.numerals import Expr
+from discreet.data.opened_records import Fault, Kind, OpenedRecords
 from discreet.data.reading import DEFAULT_READING, Reading
-from discreet.data.records import Columns, Expr, as_number, as_text, is_marked, open_records, recoded
+from discreet.data.records import as_text, is_marked, open_records, recoded
 from discreet.data.table import Table, Weights
 from discreet.errors import HierarchyError, InputError, TableError, some
 
@@ -87,22 +90,24 @@ def tabulate(
     if unused:
         raise InputError(f"recode= is for the columns to classify by; {unused[0]!r} is not one of them.", unused)
     with open_records(data, columns, reading) as opened:
-        source = recoded(opened, recode or {})
-        survey = _survey(source, columns)
+        source = recoded(opened.rows, recode or {})
+        survey = _survey(source, columns, opened)
         dimensions = _dimensions(by, columns, survey)
         read = int(survey.records.sum())
         survey = _known_codes(survey, dimensions, unknown)
         provenance = {
             "records_left_out": read - int(survey.records.sum()),
             "codes_replaced": sum(map(len, (recode or {}).values())),
+            "no_value_left_out": opened.left_out,
+            "no_value_zero": opened.zeros,
         }
-        _check_numbers(survey, columns)
+        _check_numbers(survey, columns, opened)
         ancestries = [Ancestry.of(name, h, survey[f"d{d}"].unique()) for d, (name, h) in enumerate(dimensions.items())]
         signed = response is not None and bool(survey["negative0"].any())
         if contributions is None:
             contributions = response is not None and (contributor is not None or holding is not None)
         plan = AggregationPlan(columns, ancestries, top, count_zeros, signed, contributions, weights, provenance)
-        records = _records(source, survey, plan, local=not isinstance(data, ibis.Table))
+        records = _records(source, survey, plan, opened, local=not isinstance(data, ibis.Table))
         if contributor is not None:
             records = checked_units(records, plan)
         found = add_up(records, plan)
@@ -112,7 +117,7 @@ def tabulate(
 # -- checks ---------------------------------------------------------------------------------------------------
 
 
-def _survey(source: Expr, columns: Columns) -> pd.DataFrame:
+def _survey(source: Expr, columns: Columns, opened: OpenedRecords) -> pd.DataFrame:
     """One row per combination of codes: the numbers of records and of faulty ones, and the largest number of each column."""
     rows: dict[str, Expr] = {f"d{d}": as_text(source[name]) for d, name in enumerate(columns.by)}
     found: dict[str, Expr] = {"records": _.count()}
@@ -120,8 +125,8 @@ def _survey(source: Expr, columns: Columns) -> pd.DataFrame:
         kind, x = source[name].type(), _[f"n{i}"]
         if not (kind.is_numeric() or kind.is_string() or kind.is_boolean()):
             raise InputError(f"Column {name!r} holds {kind}, not numbers. Convert it or choose another column.", [name])
-        rows[f"n{i}"] = as_number(source[name])
-        rows[f"given{i}"] = source[name].nullif("").notnull() if kind.is_string() else source[name].notnull()
+        rows[f"n{i}"] = opened.number(source, name)
+        rows[f"given{i}"] = opened.is_given(source, name)
         infinite = (x.isnan() | x.isinf()).fill_null(False)
         found[f"missing{i}"] = (~_[f"given{i}"]).sum()
         found[f"text{i}"] = (x.isnull() & _[f"given{i}"]).sum()
@@ -183,28 +188,36 @@ def _known_codes(survey: pd.DataFrame, dimensions: Mapping[str, Hierarchy], unkn
     return survey
 
 
-def _check_numbers(survey: pd.DataFrame, columns: Columns) -> None:
-    def refuse(fault: str, description: str, name: str, remedy: str) -> None:
-        bad = survey[survey[fault] > 0]
-        if len(bad):
-            cell = LABEL_SEPARATOR.join(bad.iloc[0][f"d{d}"] for d in range(len(columns.by)))
-            share = f"{int(bad[fault].sum()):,} of {int(survey.records.sum()):,} records"
-            raise InputError(f"{share} have {description} in column {name!r}, e.g. in cell {cell!r}. {remedy}", [cell])
+def _check_numbers(survey: pd.DataFrame, columns: Columns, opened: OpenedRecords) -> None:
+    """Raise one error for all faults of all columns of numbers."""
 
-    for i, name in enumerate(columns.numbers):
-        refuse(f"text{i}", "text instead of a number", name, "Write numbers with a decimal point and no separators.")
-        refuse(f"missing{i}", "no number", name, "Fill it in, with zero if that is meant, or leave these records out.")
-        refuse(f"infinite{i}", "an infinite or undefined number", name, "Correct it, or leave these records out.")
-        if name == columns.weight:
-            refuse(f"negative{i}", "a negative weight", name, "Weights are zero or more.")
-    if columns.contributor is not None:
-        refuse("nameless", "no contributor", columns.contributor, "Fill it in, or leave these records out.")
+    def n_and_cell(fault: str) -> tuple[int, str]:
+        bad = survey[survey[fault] > 0]
+        cell = LABEL_SEPARATOR.join(bad.iloc[0][f"d{d}"] for d in range(len(columns.by))) if len(bad) else ""
+        return int(bad[fault].sum()), cell
+
+    kinds: tuple[Kind, ...] = ("text", "missing", "infinite", "negative")
+    faults = [
+        Fault(kind, name, n, cell)
+        for i, name in enumerate(columns.numbers)
+        for kind in kinds
+        for n, cell in [n_and_cell(f"{kind}{i}")]
+        if n and (kind != "negative" or name == columns.weight)
+    ]
+    opened.refuse(faults, int(survey.records.sum()))
+    if columns.contributor is not None and survey.nameless.any():
+        n, cell = n_and_cell("nameless")
+        raise InputError(
+            f"{n:,} of {int(survey.records.sum()):,} records have no contributor in column {columns.contributor!r}, e.g. in cell "
+            f"{cell!r}. Fill it in, or leave these records out.",
+            [cell],
+        )
 
 
 # -- aggregation ----------------------------------------------------------------------------------------------
 
 
-def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, local: bool) -> Records:
+def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, opened: OpenedRecords, local: bool) -> Records:
     """The codes, contributor, holding and contributions of each record; contributions are decimals.
 
     ``local`` is true for records in a file or in memory, and false for those in a database of the caller.
@@ -217,9 +230,9 @@ def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, local: b
     def exact(field: str, name: str | None, weight: str | None) -> Expr:
         """A column, multiplied by the weight, as decimals; without a column 1 for each record."""
         nonlocal digits
-        number, largest = (as_number(source[name]), sizes[name]) if name else (ibis.literal(1.0), 1.0)
+        number, largest = (opened.number(source, name), sizes[name]) if name else (ibis.literal(1.0), 1.0)
         if weight:
-            number, largest = number * as_number(source[weight]), largest * sizes[weight]
+            number, largest = number * opened.number(source, weight), largest * sizes[weight]
         # Nine decimal places, or more if the largest number needs them for fifteen digits; but only what the sum leaves.
         ahead = math.ceil(math.log10(largest)) if largest else 0
         sum_digits = max(ahead + math.ceil(math.log10(records)), 0)

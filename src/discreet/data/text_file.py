@@ -6,6 +6,7 @@ import codecs
 import csv
 import gzip
 import io
+import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -16,7 +17,7 @@ from typing import IO, Any
 
 from discreet.compressed_files import gunzipped
 from discreet.data.reading import DELIMITERS, Reading, has_columns
-from discreet.errors import FormatError, numbers_of_lines, plural
+from discreet.errors import FormatError, numbers_of_lines
 
 MAX_LINE_BYTES = 2_000_000  # DuckDB's own limit; it silently drops a last line that is longer, so this is checked here
 HEAD_BYTES = 1 << 16  # from which the delimiter is found
@@ -24,7 +25,7 @@ MAX_HEADER_LINE = 50  # looked at for the names of columns
 MAX_LINES_KEPT = 100  # with one fault: messages show a few of them
 NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 # Longest first: the mark of UTF-16 begins that of UTF-32.
-MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32"} | {
+BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32"} | {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
@@ -58,31 +59,29 @@ class TextFile:
         faults = []
         if uneven.count:
             faults.append(
-                f"{uneven} have more or fewer than the {n} fields of the header. Put fields with a {NAMES[self.delimiter]} in "
-                "quotes, give the file another delimiter, and delete notes below the records."
+                f"{self.path}, {uneven}: more or fewer than the {n} fields of the header. Delete notes, and put fields with a "
+                f"{NAMES[self.delimiter]}, also as decimal separator, in quotes."
             )
         if blank.count and not self.skip_blank:
-            faults.append(f"{blank} are blank. Delete them, or leave out skip_blank = false.")
+            faults.append(f"{self.path}, {blank}: blank. Delete blank lines, or leave out skip_blank = false.")
         if faults:
-            raise FormatError(f"{self.path}: {' '.join(faults)}")
+            raise FormatError("\n".join(faults))
 
     def _numbered(self) -> Iterator[tuple[int, list[str]]]:
         with opened_text(self.path, self.encoding) as file:
             for _ in range(self.header_line - 1):
                 file.readline()
-            reader, before = csv.reader(file, delimiter=self.delimiter, strict=True), self.header_line
+            reader = csv.reader(file, delimiter=self.delimiter, strict=True)
+            line = self.header_line
             try:
-                next(reader)
-                while True:
-                    line, fields = self.header_line + reader.line_num, next(reader, None)
-                    if fields is None:
-                        return
-                    before = line
-                    yield line, fields
+                for fields in reader:
+                    if line > self.header_line:
+                        yield line, fields
+                    line = self.header_line + reader.line_num
             except csv.Error:
                 raise FormatError(
-                    f"{self.path}, line {before}: quotes are not closed, are in the middle of a field, or a field has more than "
-                    f"{csv.field_size_limit():,} letters."
+                    f"{self.path}, line {line}: cannot be read. Quotes are not closed or stand within a field, or a field has "
+                    f"more than {csv.field_size_limit():,} letters."
                 ) from None
             except UnicodeError:
                 raise FormatError(undecodable(self.path, self.encoding)) from None
@@ -100,7 +99,7 @@ class _LineNumbers:
             self.first.append(line)
 
     def __str__(self) -> str:
-        return f"{plural(self.count, 'line')} ({numbers_of_lines('line', self.first, self.count)})"
+        return numbers_of_lines("line", self.first, self.count)
 
 
 def text_file(path: Path, reading: Reading, used: Sequence[str] = ()) -> TextFile:
@@ -140,8 +139,8 @@ def encoding_of(path: Path, given: str | None) -> str:
     """The encoding of a text file: as given, as its byte order mark says, or UTF-8; raises if it cannot be UTF-8."""
     with _opened(path) as file:
         head = file.read(HEAD_BYTES)
-    mark = next((mark for mark in MARKS if head.startswith(mark)), None)
-    found = MARKS[mark] if mark else None
+    mark = next((mark for mark in BYTE_ORDER_MARKS if head.startswith(mark)), None)
+    found = BYTE_ORDER_MARKS[mark] if mark else None
     if given is not None:
         name = codecs.lookup(given).name
         if found and not name.startswith(found.removesuffix("-sig")):
@@ -165,7 +164,7 @@ def undecodable(path: Path, encoding: str) -> str:
                 except UnicodeDecodeError:
                     lines.add(number)
         return (
-            f"{path} is not in UTF-8: {lines} have other bytes, which mean other letters in each encoding. Add the encoding that "
+            f"{path}, {lines}: not in UTF-8, and other bytes mean other letters in each encoding. Add the encoding that "
             'the program used, e.g. encoding = "windows-1252" for Windows in Western Europe and America (byte E9 is é), '
             '"windows-1250" in Central Europe, "windows-1251" for Cyrillic (byte E9 is й), or save the file in UTF-8.'
         )
@@ -211,15 +210,14 @@ def _fields(lines: Sequence[str], sign: str) -> list[str] | None:
 
 def _delimiter(path: Path, lines: Sequence[str], used: Sequence[str]) -> str:
     """The sign that splits the header into the columns needed, or into several fields; raises if several signs do."""
-    found = {sign: fields for sign in DELIMITERS if (fields := _fields(lines, sign)) is not None}
-    splitting = {sign: fields for sign, fields in found.items() if len(fields) > 1}
-    suiting = {sign: fields for sign, fields in found.items() if has_columns(fields, used)} or splitting
+    found = {sign: fields for sign in DELIMITERS if (fields := _fields(lines, sign)) and len(fields) > 1}
+    suiting = {sign: fields for sign, fields in found.items() if has_columns(fields, used)} or found
     even = {sign: fields for sign, fields in suiting.items() if _is_even(lines, sign, len(fields))} or suiting
     if len(even) > 1:
         signs = " and at every ".join(NAMES[sign] for sign in even)
         raise FormatError(
-            f"{path}, line of the header: it can be split at every {signs}. Add the delimiter that is meant, e.g. "
-            f"delimiter = {ascii(next(iter(even)))}.".replace("'", '"')
+            f"{path}: the header can be split at every {signs}. Add the delimiter that is meant, e.g. delimiter = "
+            f"{json.dumps(next(iter(even)))}."
         )
     return next(iter(even), ",")
 

@@ -38,10 +38,10 @@ class Sheet:
     def column(self, name: str, is_number: bool) -> list[str | None]:
         """The cells of a column as texts. Numbers among numbers are written so that they have one reading."""
         at = self.names.index(name)
-        return [_text(cells[at], is_number) for _, cells in self.rows]
+        return [cell_text(cells[at], is_number) for _, cells in self.rows]
 
 
-def read_sheet(path: Path, reading: Reading, used: Sequence[str]) -> Sheet:
+def read_sheet(path: Path, reading: Reading, used: Sequence[str] = ()) -> Sheet:
     """The sheet of a workbook that has the columns needed; an error asks if several sheets have them, or another row does."""
     from openpyxl import load_workbook
 
@@ -144,14 +144,15 @@ def _names(cells: Cells) -> list[str]:
     return names
 
 
-def _text(cell: Any, is_number: bool) -> str | None:
+def cell_text(cell: Any, is_number: bool) -> str | None:
+    """A cell as text; in columns of numbers, a number as text that has one reading."""
     if cell is None or isinstance(cell, str):
         return cell
-    if isinstance(cell, bool):
-        return str(cell).lower()
+    if isinstance(cell, bool) or not hasattr(cell, "__float__"):
+        return str(cell)
     if is_number:
-        return written_one_way(cell)
-    return str(int(cell)) if float(cell).is_integer() else repr(cell)
+        return written_one_way(float(cell))
+    return str(int(cell)) if float(cell).is_integer() else str(cell)
 
 
 def _refuse_dates(sheet: Sheet, used: Sequence[str]) -> None:

@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.data.records import Columns, read_records
+from discreet.data.columns import Columns
+from discreet.data.records import read_records
 from discreet.errors import InputError
 
 NO_AREA = -1  # the number of the area of records without an area

@@ -9,8 +9,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from discreet.data.columns import Columns
 from discreet.data.reading import DEFAULT_READING, Reading
-from discreet.data.records import Columns, as_text, column_names, open_records
+from discreet.data.records import as_text, column_names, open_records
 
 # A dimension with more codes is not guessed: its table would be too long to be read, or the column identifies records.
 MAX_CODES = 5_000
@@ -83,8 +84,8 @@ def _opened(path: Path, reading: Reading) -> Iterator[Any]:
     """All columns of a file whose names occur once."""
     names = column_names(path, reading)
     by = tuple(name for name in names if names.count(name) == 1)
-    with open_records(path, Columns(by, None, None, (), None, None, None), reading) as source:
-        yield source
+    with open_records(path, Columns(by, None, None, (), None, None, None), reading) as opened:
+        yield opened.rows
 
 
 def _counts(column: Any, i: int) -> list[Any]:

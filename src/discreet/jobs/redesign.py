@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from discreet.data.coarsening import Design
+from discreet.data.columns import Columns
 from discreet.data.hierarchy import ABSENT, Hierarchy
-from discreet.data.records import Columns, open_records
+from discreet.data.records import open_records
 from discreet.data.table import Table
 from discreet.errors import HierarchyError, JobError
 from discreet.io.attackers import cells_named
@@ -68,7 +69,7 @@ def _records(job: Job) -> Any:
     columns = Columns(by, data.response, data.weight, tuple(data.extra), data.contributor, data.holding, data.request)
     columns.check()
     with open_records(read_source(job), columns, data) as source:
-        return source.to_pyarrow()
+        return source.rows.to_pyarrow()
 
 
 def job_files(job: Job, before: Design, after: Design, folder: Path) -> dict[Path, str]:
