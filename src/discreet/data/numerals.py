@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -104,6 +105,22 @@ def evidence_of(text: str, point: NumberFormat, comma: NumberFormat) -> str | No
         return None
     as_point, as_comma = (re.search(one.pattern, text) is not None for one in (point, comma))
     return "either" if as_point and as_comma else "point" if as_point else "comma" if as_comma else None
+
+
+def number_format(texts: Iterable[str], reading: Reading) -> NumberFormat | None:
+    """The format in which all these texts are numbers; None if there are two readings, or numbers of two kinds."""
+    allowed = formats(reading)
+    if len(allowed) == 1:
+        return allowed[0]
+    found = {evidence_of(text, *allowed) for text in texts}
+    return settled(allowed, "point" in found, "comma" in found, "either" in found)
+
+
+def settled(allowed: Sequence[NumberFormat], point: bool, comma: bool, either: bool) -> NumberFormat | None:
+    """The format that the evidence of a column decides for; None if it is contradictory, or if there are two readings."""
+    if (point and comma) or (either and not point and not comma):
+        return None
+    return allowed[1 if comma else 0]
 
 
 def written_one_way(number: float) -> str:

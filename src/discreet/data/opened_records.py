@@ -157,7 +157,7 @@ class OpenedRecords:
                     for kind, n in (("point", point), ("comma", comma))
                 )
                 messages.append(f"Column {name!r} has numbers of two kinds: {both}. Write them in one way.")
-            elif either and not point and not comma:
+            elif either and not (point or comma):
                 messages.append(self._question(name, either, records))
         if messages:
             raise InputError("\n".join(f"{self.place}: {message}" for message in messages), list(counts))
@@ -256,8 +256,8 @@ def hints(texts: set[str], written: NumberFormat) -> Iterator[str]:
     if marks:
         quoted = ", ".join(f'"{mark}"' for mark in marks)
         yield (
-            f'If {quoted} means no value, add missing = [{quoted}], and no_value = "drop" to leave these records out, or "zero" if '
-            "zero is meant."
+            f"If {quoted} means no value, add missing = [{quoted}], and "
+            'no_value = "drop" to leave these records out, or "zero" if zero is meant.'
         )
     others = {text for text in texts if text.strip().casefold() not in USUAL_MARKS}
     kinds = {

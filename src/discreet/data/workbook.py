@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from discreet.errors import DiscreetError, FormatError, numbers_of_lines, plural
 
 MAX_HEADER_ROW = 50  # looked at for the names of columns
 Cells = tuple[Any, ...]
+Row = tuple[int, Cells]  # with its number
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Sheet:
     path: Path
     title: str
     names: list[str]
-    rows: list[tuple[int, Cells]]
+    rows: list[Row]
 
     @property
     def place(self) -> str:
@@ -75,23 +76,18 @@ def _sheets(path: Path, book: Any, reading: Reading) -> list[str]:
     return [reading.sheet]
 
 
-def _rows(sheet: Any) -> list[tuple[int, Cells]]:
+def _rows(sheet: Any) -> list[Row]:
     sheet.reset_dimensions()  # other programs may state a wrong size
     return list(enumerate(sheet.iter_rows(values_only=True), start=1))
 
 
-def _chosen(
-    path: Path,
-    sheets: dict[str, list[tuple[int, Cells]]],
-    reading: Reading,
-    used: Sequence[str],
-) -> Sheet:
+def _chosen(path: Path, sheets: dict[str, list[Row]], reading: Reading, used: Sequence[str]) -> Sheet:
     """The only sheet that has the columns; the first one with any content if none has."""
-    found = {name: _below_header(path, name, rows, reading) for name, rows in sheets.items()}
-    filled = {name: sheet for name, sheet in found.items() if sheet.names}
+    headers = {name: _header(rows, reading) for name, rows in sheets.items()}
+    filled = [name for name, (_number, names) in headers.items() if names]
     if not filled:
         raise FormatError(f"{path} is empty: its first row must name the columns.")
-    suiting = [name for name, sheet in filled.items() if has_columns(sheet.names, used)]
+    suiting = [name for name in filled if has_columns(headers[name][1], used)]
     if len(suiting) > 1:
         raise FormatError(
             f"{path}: several sheets have these columns: {some(suiting, 12)}. Add the one that is meant, e.g. "
@@ -104,32 +100,38 @@ def _chosen(
                     raise FormatError(
                         f"{path}: row {number} of sheet {name!r} is the header. Add header_row = {number}."
                     )
-    return filled[suiting[0]] if suiting else next(iter(filled.values()))
+    title = suiting[0] if suiting else filled[0]
+    number, names = headers[title]
+    return _below_header(Sheet(path, title, names, sheets[title][number:]), reading.skip_blank)
 
 
-def _below_header(path: Path, title: str, rows: list[tuple[int, Cells]], reading: Reading) -> Sheet:
+def _header(rows: list[Row], reading: Reading) -> tuple[int, list[str]]:
+    """The number of the header, by default the first row with any content, and the names in it."""
     first = next((number for number, cells in rows if _is_filled(cells)), 1)
-    header = reading.header_row or first
-    names = _names(rows[header - 1][1]) if header <= len(rows) else []
-    n, kept = len(names), []
-    faults = {"have content to the right of the columns. Name all columns, or delete it": list[int]()}
-    if not reading.skip_blank:
-        faults["are blank. Delete them, or leave out skip_blank = false"] = []
-    beyond, *blank = faults.values()
-    for number, cells in rows[header:]:
+    number = reading.header_row or first
+    return number, _names(rows[number - 1][1]) if number <= len(rows) else []
+
+
+def _below_header(sheet: Sheet, skip_blank: bool) -> Sheet:
+    """The sheet without blank rows, and with as many cells in each row as there are columns."""
+    n, kept, blank, beyond = len(sheet.names), list[Row](), list[int](), list[int]()
+    for number, cells in sheet.rows:
         if not _is_filled(cells):
-            for numbers in blank:
-                numbers.append(number)
-        elif n and _is_filled(cells[n:]):
+            blank.append(number)
+        elif _is_filled(cells[n:]):
             beyond.append(number)
         else:
             kept.append((number, (*cells[:n], *[None] * (n - len(cells)))))
-    sheet = Sheet(path, title, names, kept)
-    for fault, numbers in faults.items():
-        if numbers:
-            lines = numbers_of_lines("row", numbers, len(numbers))
-            raise FormatError(f"{sheet.place}: {plural(len(numbers), 'row')} ({lines}) {fault}.")
-    return sheet
+    faults = []
+    if beyond:
+        lines = numbers_of_lines("row", beyond, len(beyond))
+        faults.append(f"{sheet.place}, {lines}: content to the right of the columns. Name all columns, or delete it.")
+    if blank and not skip_blank:
+        lines = numbers_of_lines("row", blank, len(blank))
+        faults.append(f"{sheet.place}, {lines}: blank. Delete blank rows, or leave out skip_blank = false.")
+    if faults:
+        raise FormatError("\n".join(faults))
+    return replace(sheet, rows=kept)
 
 
 def _is_filled(cells: Cells) -> bool:
