@@ -242,6 +242,11 @@ def tabulated_without(unknown="drop", **options):
     return {"of": tabulate(pd.concat([RECORDS, RECORDS[:2].assign(row="c")]), by, "x", unknown=unknown, **options)}
 
 
+def without_a_number(no_value):
+    records = RECORDS.assign(x=[None, *RECORDS.x[1:]])
+    return {"of": tabulate(records, ["row", "column"], "x", reading=Reading(no_value=no_value))}
+
+
 def not_settled():
     found = released({})
     sampled = run(found, ["sample"], knows=Knowledge(draws=10))
@@ -266,6 +271,8 @@ EXAMPLES = {
     "by_hand": (lambda: {"of": make_by_hand({"b × x": "primary", "b × y": "published"})}, "1 cell to 'primary'"),
     "waivers": (lambda: {"of": assess(make().table, "P(10)", waivers=["F0"])}, "because respondents consent"),
     "records_left_out": (tabulated_without, "2 records were left out of the table"),
+    "no_value_left_out": (lambda: without_a_number("drop"), "1 record was left out of the table, for want of a number"),
+    "no_value_zero": (lambda: without_a_number("zero"), "1 record counts as zero"),
     "codes_replaced": (lambda: tabulated_without(recode={"column": {"x": "y"}}), "1 code is replaced by others"),
     "totals_unpublished": (lambda: {"of": separate(make().table, "row")}, "3 totals are left out of the table"),
     "unrecorded": (lambda: {"of": make().with_columns(unrecorded=True)}, "comes from a JJ file"),

@@ -428,15 +428,15 @@ SUBJECTS: tuple[Subject, ...] = (
         "no_value_left_out",
         "record was",
         "records were",
-        "left out of the table, because they have no number.",
+        "left out of the table, for want of a number.",
         "Records without a value were left out of the table.",
     ),
     _of_table(
         "no_value_zero",
         "record counts",
         "records count",
-        "as zero, because they have no number.",
-        "Missing values are zero.",
+        "as zero, for want of a number.",
+        "Records without a value count as zero.",
     ),
     _of_table(
         "codes_replaced",

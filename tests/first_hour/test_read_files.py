@@ -156,9 +156,9 @@ def test_records_without_a_value_are_left_out_or_zero_and_counted(tmp_path):
     assert 'missing = ["NA"]' in asked
     assert 'no_value = "drop"' in asked
     dropped = tabulate(path, ["region"], "turnover", reading=Reading(missing=("NA",), no_value="drop"))
-    assert (dropped.count[0], dropped.value[0], dropped.no_value_dropped, dropped.no_value_zero) == (2, 12, 2, 0)
+    assert (dropped.count[0], dropped.value[0], dropped.provenance) == (2, 12, {"no_value_left_out": 2})
     zero = tabulate(path, ["region"], "turnover", reading=Reading(missing=("NA",), no_value="zero"))
-    assert (zero.count[0], zero.value[0], zero.no_value_dropped, zero.no_value_zero) == (4, 12, 0, 2)
+    assert (zero.count[0], zero.value[0], zero.provenance) == (4, 12, {"no_value_zero": 2})
     assert zero.digest != dropped.digest
 
 
@@ -188,7 +188,7 @@ def test_cells_of_a_finished_table_without_a_value(tmp_path):
         read_table(tmp_path / "t.csv", ["region"], "v")
     table = read_table(tmp_path / "t.csv", ["region"], "v", reading=Reading(missing=("-",), no_value="zero"))
     assert table.value.tolist() == [1250.5, 1250.5, 0]
-    assert table.no_value_zero == 1
+    assert table.provenance == {"no_value_zero": 1}
 
 
 # -- text files ------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ MAX_HEADER_LINE = 50  # looked at for the names of columns
 MAX_LINES_KEPT = 100  # with one fault: messages show a few of them
 NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 # Longest first: the mark of UTF-16 begins that of UTF-32.
-BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32"} | {
+MARKED_ENCODINGS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32"} | {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
@@ -139,8 +139,8 @@ def encoding_of(path: Path, given: str | None) -> str:
     """The encoding of a text file: as given, as its byte order mark says, or UTF-8; raises if it cannot be UTF-8."""
     with _opened(path) as file:
         head = file.read(HEAD_BYTES)
-    mark = next((mark for mark in BYTE_ORDER_MARKS if head.startswith(mark)), None)
-    found = BYTE_ORDER_MARKS[mark] if mark else None
+    mark = next((mark for mark in MARKED_ENCODINGS if head.startswith(mark)), None)
+    found = MARKED_ENCODINGS[mark] if mark else None
     if given is not None:
         name = codecs.lookup(given).name
         if found and not name.startswith(found.removesuffix("-sig")):

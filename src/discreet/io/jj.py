@@ -133,10 +133,13 @@ def write_problem(problem: Problem, path: str | Path) -> None:
 
 def not_said(problem: Problem) -> str:
     """A sentence on the facts that limit a verdict on the problem and are not recorded in a JJ file; empty without such facts."""
-    table, left_out = problem.table, problem.table.provenance.get("records_left_out", 0)
+    table, happened = problem.table, problem.table.provenance
+    left_out = happened.get("records_left_out", 0) + happened.get("no_value_left_out", 0)
+    zeros = happened.get("no_value_zero", 0)
     facts = {
         f"that respondents consent to the publication of {plural(problem.waived, 'cell')}": problem.waived > 0,
         f"that the table leaves out {plural(left_out, 'record')}": left_out > 0,
+        f"that {plural(zeros, 'record')} without a number count as zero": zeros > 0,
         "that sampling weights are assumed to be secret": table.weights == "secret",
         "that counts are integers": problem.is_integer,
     }
