@@ -19,6 +19,7 @@ from discreet.audit import audit
 from discreet.audit.respondents import audit_respondents
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.link import link
+from discreet.data.reading import Reading
 from discreet.data.separate import separate
 from discreet.data.table import PROVENANCE
 from discreet.data.tabulate import tabulate
