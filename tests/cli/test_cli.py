@@ -581,10 +581,14 @@ BAD: dict[str, tuple[dict[str, str], str, str]] = {
     "a record coded at a group": ({"survey.csv": survey(industry=["A"])}, TABULATE + BUNDLE, "'industry'.*'A'"),
     "a missing code": ({"survey.csv": survey(region=[""])}, TABULATE + BUNDLE, "1 records.*'region'"),
     "a text response": ({"survey.csv": survey(turnover=["many"])}, TABULATE + BUNDLE, "text.*'turnover'.*A1 × N1"),
-    "a comma as decimal point": ({"survey.csv": survey(turnover=["71301,5"])}, TABULATE + BUNDLE, "'turnover'"),
+    "decimal commas and points": (
+        {"survey.csv": survey(turnover=["71301,5", "2.5"])},
+        TABULATE + BUNDLE,
+        "'turnover' has numbers of two kinds",
+    ),
     "a missing response": ({"survey.csv": survey(turnover=[""])}, TABULATE + BUNDLE, "no number.*'turnover'"),
     "a response that is nan": ({"survey.csv": survey(turnover=["nan"])}, TABULATE + BUNDLE, "'turnover'.*A1 × N1"),
-    "an infinite response": ({"survey.csv": survey(turnover=["inf"])}, TABULATE + BUNDLE, "infinite.*'turnover'"),
+    "an infinite response": ({"survey.csv": survey(turnover=["inf"])}, TABULATE + BUNDLE, "text instead.*'turnover'"),
     "a negative weight": (
         {"survey.csv": survey(weight=[-1.0])},
         TABULATE + " --weight weight" + BUNDLE,
