@@ -231,7 +231,7 @@ def test_counts_and_ends_of_intervals_have_names_in_the_language():
 
 
 def cases() -> list[tuple]:
-    """Suppression, intervals, adjusted counts, three dimensions, nothing suppressed, respondents."""
+    """Suppression, intervals, adjusted counts, and nothing suppressed."""
     values = np.random.default_rng(1).integers(1, 30, (4, 4)).astype(float)
     table = cross_table(list("abcd"), list("wxyz"), values)
     counts = cross_table(list("abcd"), list("wxyz"), np.ceil(values / 6)).with_columns(is_count=True)

@@ -144,7 +144,7 @@ def test_a_job_writes_release_pattern_intervals_and_reports(run, folder):
     assert (parquet.suppressed == suppressed).all()
     assert parquet.turnover.isna().tolist() == suppressed.tolist()
     sheets = pd.read_excel(folder / "output" / "release.xlsx", sheet_name=None)
-    assert set(sheets) == {"table", "cells"}
+    assert set(sheets) == {"table", "cells", "legend"}
     assert ((sheets["cells"].turnover == "×") == suppressed).all()
 
 

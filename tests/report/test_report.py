@@ -19,6 +19,7 @@ from discreet.data.hierarchy import Hierarchy
 from discreet.data.relations import from_equations
 from discreet.data.table import Table
 from discreet.errors import NotSafeError, TableError
+from discreet.languages import LANGUAGES, language
 from discreet.methods import protect
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, publish_intervals, suppress
@@ -597,11 +598,11 @@ def random_case(seed: int) -> tuple[Problem, Protection, Audit]:
     return problem, protection, audit(problem, protection)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_the_shareable_edition_holds_no_value_level_cost_or_parameter(seed):
+@pytest.mark.parametrize(("seed", "lang"), enumerate(LANGUAGES))
+def test_the_shareable_edition_holds_no_value_level_cost_or_parameter(seed, lang):
     problem, protection, checked = random_case(seed)
-    page = render_shareable(problem, protection, checked, title="Turnover")
-    assert "the p-percent rule and a least number of contributors" in page
+    page = render_shareable(problem, protection, checked, title="Turnover", lang=lang)
+    assert language(lang).say("the p-percent rule") in page
     suppressed = protection.suppressed
     assert suppressed.sum() > 4
     value = problem.table.value
