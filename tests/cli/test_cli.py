@@ -1134,7 +1134,8 @@ def test_demo_with_a_smaller_survey(call, here, monkeypatch):
     first = contents(Path("[x]"))
     assert call("run", "[x]/job.toml").code == 0
     again = contents(Path("[x]"))
-    assert all(first[name] == again[name] for name in ("release.csv", "pattern.csv", "intervals.csv", "audit.json"))
+    # Not audit.json, which says how far attacks came in the time that they had.
+    assert all(first[name] == again[name] for name in ("release.csv", "pattern.csv", "intervals.csv"))
 
 
 # -- the level of contributions -----------------------------------------------------------------------------------

@@ -173,7 +173,7 @@ def test_the_output_folder_may_be_deep_or_absolute(run, folder, tmp_path_factory
 
 
 def test_the_same_job_gives_the_same_bytes(run, folder):
-    text = JOB + '[protect]\nseed = 7\n[output]\nformats = ["csv", "parquet"]\n'
+    text = JOB + '[protect]\nseed = 7\n[output]\nformats = ["csv", "parquet"]\nattacks = ["none"]\n'
     run(text)
     first = contents(folder / "output")
     run(text)
@@ -183,7 +183,7 @@ def test_the_same_job_gives_the_same_bytes(run, folder):
 
 
 def test_any_number_of_workers_gives_the_same_bytes(run, folder):
-    without_attacks = '[output]\nattacks = ["none"]\n'  # how far they come depends on the time
+    without_attacks = '[output]\nattacks = ["none"]\n'  # how far they come depends on the machine
     run(JOB + '[protect]\nmethod = "modular"\n' + without_attacks)
     first = contents(folder / "output")
     run(JOB + '[protect]\nmethod = "modular"\nworkers = 2\n' + without_attacks)
