@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from discreet.data.reading import Reading
 from discreet.data.tabulate import tabulate
 from discreet.errors import FormatError, InputError
 from discreet.io.rda import read_microdata
@@ -173,3 +174,20 @@ def test_empty_missing_and_other_files(read, tmp_path):
         read_microdata(folder, tmp_path / "survey.rda")
     with pytest.raises(FormatError, match="cannot be read"):
         read_microdata(tmp_path / "survey.asc", folder)
+
+
+def test_numbers_with_two_readings_are_a_question(tmp_path):
+    (tmp_path / "d.asc").write_text("a 1.362\nb   950\n")
+    (tmp_path / "d.rda").write_text("code 1 1\n<RECODEABLE>\nx 3 5\n<NUMERIC>\n")
+    with pytest.raises(FormatError, match="'x' can be read in two ways"):
+        read_microdata(tmp_path / "d.asc", tmp_path / "d.rda")
+    found = read_microdata(tmp_path / "d.asc", tmp_path / "d.rda", Reading(decimal=","))
+    assert found.x.tolist() == [1362, 950]
+
+
+def test_an_encoding_may_be_given(tmp_path):
+    (tmp_path / "d.asc").write_bytes("é 1\n".encode("cp850"))
+    (tmp_path / "d.rda").write_text("code 1 1\n<RECODEABLE>\nx 3 1\n<NUMERIC>\n")
+    assert read_microdata(tmp_path / "d.asc", tmp_path / "d.rda", Reading(encoding="cp850")).code.tolist() == ["é"]
+    with pytest.raises(FormatError, match="cannot be read as utf-8"):
+        read_microdata(tmp_path / "d.asc", tmp_path / "d.rda", Reading(encoding="utf-8"))

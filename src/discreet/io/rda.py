@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from discreet.data.numerals import number_format
+from discreet.data.reading import DEFAULT_READING, Reading
 from discreet.errors import FormatError
 
 
@@ -19,14 +21,16 @@ class _Variable:
     numeric: bool = False
 
 
-def read_microdata(path: str | Path, layout: str | Path) -> pd.DataFrame:
+def read_microdata(path: str | Path, layout: str | Path, reading: Reading = DEFAULT_READING) -> pd.DataFrame:
     """The records of a fixed-width file, as text and numbers according to its ``.rda`` layout.
 
-    Codes are stripped of blanks; numbers must have their decimal point in the file. Codes that the layout lists as missing are
+    Codes are stripped of blanks; numbers have their decimal separator in the file. Codes that the layout lists as missing are
     kept, as they may be a category of their own; numbers that it lists as missing are missing.
     """
     variables = _layout(Path(layout))
-    numbered = [(number, line) for number, line in enumerate(_lines(Path(path)), start=1) if line.strip()]
+    numbered = [
+        (number, line) for number, line in enumerate(_lines(Path(path), reading.encoding), start=1) if line.strip()
+    ]
     if not numbered:
         raise FormatError(f"{path} is empty.")
     lines = [line for _, line in numbered]
@@ -35,7 +39,13 @@ def read_microdata(path: str | Path, layout: str | Path) -> pd.DataFrame:
         column = pd.Series([line[v.start : v.start + v.width].strip() for line in lines], dtype=str)
         if v.numeric:
             missing = column.isin(["", *v.missing])
-            numbers = pd.to_numeric(column.mask(missing), errors="coerce")
+            written = number_format(column[~missing], reading)
+            if written is None:
+                raise FormatError(
+                    f'{path}: variable {v.name!r} can be read in two ways, or has numbers of two kinds. Add decimal = "," if 1.234 '
+                    '(made up) means 1234, and decimal = "." if it means a number between 1 and 2.'
+                )
+            numbers = pd.to_numeric(column.mask(missing).map(written.number_of, na_action="ignore"))
             bad = numbers.isna() & ~missing
             if bad.any():
                 number, _ = numbered[int(bad.argmax())]
@@ -46,7 +56,7 @@ def read_microdata(path: str | Path, layout: str | Path) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(path: Path, encoding: str | None = None) -> list[str]:
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
@@ -54,8 +64,10 @@ def _lines(path: Path) -> list[str]:
     except (OSError, ValueError) as error:
         raise FormatError(f"{path} cannot be read: {getattr(error, 'strerror', error)}.") from None
     try:
-        text = raw.decode("utf-8-sig")
+        text = raw.decode(encoding or "utf-8-sig")
     except UnicodeDecodeError:
+        if encoding is not None:
+            raise FormatError(f"{path} cannot be read as {encoding}. Is this its encoding?") from None
         text = raw.decode("latin-1")
     # Not splitlines(), which ends lines at some letters of Windows code pages.
     return [line.rstrip("\r") for line in text.split("\n")]

@@ -229,7 +229,7 @@ def read_source(job: Job) -> Any:
     """The path of the records of a job; the records themselves if their file has a layout."""
     assert job.data is not None
     file = job.resolve(job.data.file)
-    return file if job.data.layout is None else read_microdata(file, job.resolve(job.data.layout))
+    return file if job.data.layout is None else read_microdata(file, job.resolve(job.data.layout), job.data)
 
 
 def _separated(job: Job, table: Table) -> Table:
