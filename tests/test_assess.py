@@ -341,3 +341,27 @@ def test_small_counts_could_be_anything_from_nothing_to_the_threshold():
 
 def test_the_problem_shows_its_shape_only(table):
     assert repr(assess(table, "P(10)")) == "Problem(Table(value by row × column: 12 cells, 7 relations), 2 primary)"
+
+
+def test_waivers_in_another_spelling_are_refused_without_names():
+    records = pd.DataFrame({"g": ["a", "a", "b"], "firm": ["Acme", "Bell", "Cork"], "v": [90.0, 5.0, 5.0]})
+    table = tabulate(records, "g", "v", contributor="firm", top=3)
+    with pytest.raises(InputError, match=r"1 waiver with a name in another spelling .*, first number 2") as error:
+        assess(table, "P(10)", waivers=["Dale", " ACME"])
+    assert "acme" not in str(error.value).lower()
+    assess(table, "P(10)", waivers=["Dale", "Acme"])
+
+
+def test_a_cell_has_one_status_however_it_is_named(table):
+    for other in (("a", "x"), "a x x", "a*x"):
+        with pytest.raises(InputError, match="'a × x' has two statuses by hand"):
+            assess(table, "P(10)", statuses={"a × x": "primary", other: ("free", "why")})
+
+
+@pytest.mark.parametrize("word", ["suppressed", "hidden", "primary"])
+def test_suppression_by_hand_lowers_no_level(table, word):
+    plain = assess(table, "P(10)")
+    given = assess(table, "P(10)", statuses=dict.fromkeys(table.labels(plain.primaries), word), margin=0)
+    assert given.primaries.tolist() == plain.primaries.tolist()
+    for name in ("lower", "upper", "sliding", "prior_lower", "prior_upper"):
+        assert np.array_equal(getattr(given, name), getattr(plain, name))

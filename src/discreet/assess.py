@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from discreet.arrays import BoolArray, FloatArray
 from discreet.costs import cost_of
 from discreet.data.link import RESPONSES
+from discreet.data.spelling import name_key
 from discreet.data.table import Table, digits_of
-from discreet.errors import InputError, RuleError, some
+from discreet.errors import InputError, RuleError, plural, some
 from discreet.problem import Override, Problem, Status
 from discreet.rules import Boundary, Rule, Sensitivity, combine, parse_rules
 
@@ -240,9 +241,23 @@ def _waived(table: Table, waivers: Iterable[str | tuple[str, Label]]) -> BoolArr
         )
     index = {name: i for i, name in enumerate(table.contributors)}
     waived: BoolArray = np.zeros(table.top_contributor.shape, dtype=bool)
-    for waiver in listed:
-        name, cell = (waiver, None) if isinstance(waiver, str) else waiver
+    pairs = [(waiver, None) if isinstance(waiver, str) else waiver for waiver in listed]
+    _refuse_other_spellings([name for name, _ in pairs], index)
+    for name, cell in pairs:
         at = slice(None) if cell is None else table.index(cell)
         # -2 matches no contributor: respondents that are not among the largest are not targets.
         waived[at] |= table.top_contributor[at] == index.get(name, -2)
     return waived
+
+
+def _refuse_other_spellings(waiving: Sequence[str], known: Mapping[str, int]) -> None:
+    """Raise if a waiver names a respondent in another spelling than the records: without notice it would not count."""
+    absent = [(number, name) for number, name in enumerate(waiving, start=1) if name not in known]
+    keys = {name_key(name) for name in known} if absent else set()
+    numbers = [number for number, name in absent if name_key(name) in keys]
+    if numbers:
+        raise InputError(
+            f"{plural(len(numbers), 'waiver')} with a name in another spelling than the records (blanks, capitals or leading "
+            f"zeros differ), first number {numbers[0]:,}. Write them as there; of merged names the first in the alphabet "
+            "counts."
+        )

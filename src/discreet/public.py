@@ -11,6 +11,7 @@ from discreet.data.link import link
 from discreet.data.reading import Reading
 from discreet.data.record_keys import record_keys
 from discreet.data.separate import separate
+from discreet.data.spelling import Spelling
 from discreet.data.table import Table
 from discreet.data.tabulate import tabulate
 from discreet.errors import DiscreetError, InputError, NoSafePatternError, NotSafeError

@@ -627,7 +627,7 @@ def spoil(frame: pd.DataFrame, **columns: Any) -> pd.DataFrame:
         (
             {"region": ["N1", "N2", "X", "Y", "X"]},
             {},
-            r"2 codes in column 'region' .* 'Total', e.g. 'X', 'Y'. .*unknown='drop'",
+            r"2 codes in column 'region' .* 'Total', e.g. 'X', 'Y'. .*Add them to the hierarchy",
         ),
         ({"region": list("vwxyz")}, {"unknown": "drop"}, "none has codes that are in all hierarchies"),
         (

@@ -1017,3 +1017,41 @@ def test_all_errors_of_a_job_file_are_found_at_once(tmp_path):
         "[rules] needs an entry 'sensitive'.",
         "[data] has an unknown entry 'fil'. Did you mean 'file'?",
     ]
+
+
+# -- spellings -------------------------------------------------------------------------------------------------
+
+
+def test_codes_and_names_with_several_spellings_are_asked_about_and_answered(run, folder):
+    survey = (folder / "data" / "survey.csv").read_text(encoding="utf-8")
+    lines = survey.splitlines()
+    region = lines[0].split(",").index("region")
+    code = lines[1].split(",")[region]
+    assert code.lower() != code
+    first = lines[1].split(",")
+    first[region] = code.lower()
+    (folder / "data" / "survey.csv").write_text(
+        "\n".join([lines[0], ",".join(first), *lines[2:]]) + "\n", encoding="utf-8"
+    )
+    merge = f'merge = {{"{code.lower()}" = "{code}"}}'
+    with pytest.raises(InputError) as error:
+        run(JOB)
+    assert merge in str(error.value)
+    answered = run(JOB.replace("[dimensions.region]", f"[dimensions.region]\n{merge}"))
+    (folder / "data" / "survey.csv").write_text(survey, encoding="utf-8")
+    assert np.array_equal(answered.problem.table.value, run(JOB).problem.table.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("[dimensions.region]", "[dimensions.region]\nmerge = {a = 1}"), "'region': 'merge' has codes in quotes"),
+        (("[dimensions.region]", '[dimensions.region]\nmerge = {a = "b", b = "c"}'), "'region': merge replaces 'a'"),
+        (("[dimensions.region]", '[dimensions.region]\nstrip = "yes"'), "strip must be true or false"),
+        (("[data]", '[data]\nnames = "same"'), "names is 'exact' or 'merged', not 'same'"),
+    ],
+)
+def test_settings_of_spellings_that_make_no_sense(folder, change, says):
+    (folder / "job.toml").write_text(JOB.replace(*change), encoding="utf-8")
+    with pytest.raises(JobError, match=says):
+        read_job(folder / "job.toml")

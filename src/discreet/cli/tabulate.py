@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -22,6 +23,7 @@ from discreet.cli.common import (
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.reading import Reading
 from discreet.data.records import distinct_codes
+from discreet.data.spelling import Names, Spelling
 from discreet.data.table import Weights
 from discreet.data.tabulate import tabulate
 from discreet.errors import InputError
@@ -70,6 +72,18 @@ from discreet.promise import conditions
     show_default=True,
     help="What to do with records whose code is not in the hierarchy.",
 )
+@click.option(
+    "--strip", multiple=True, metavar="COLUMN", help="Blanks around and within codes are stray; repeat for more."
+)
+@click.option(
+    "--merge",
+    multiple=True,
+    metavar="COLUMN:CODE=CODE",
+    help="The first code is the second, written differently; twice the same: a code of its own. Repeat for more.",
+)
+@click.option(
+    "--names", type=click.Choice(get_args(Names)), help="Whether other blanks and capitals make another contributor."
+)
 @reading_options
 @click.option("--out", type=NewFile(".discreet"), required=True, help="Bundle to write (.discreet).")
 def tabulate_command(
@@ -77,6 +91,8 @@ def tabulate_command(
     dimensions: tuple[str, ...],
     extra: tuple[str, ...],
     ignore_zeros: bool,
+    strip: tuple[str, ...],
+    merge: tuple[str, ...],
     out: Path,
     reading: Reading,
     **options: Any,
@@ -86,12 +102,14 @@ def tabulate_command(
     twice = [column for column in columns if columns.count(column) > 1]
     if twice:
         raise InputError(f"--by names column {twice[0]!r} twice.", twice)
+    spelling = _spelling(columns, strip, merge)
     table = tabulate(
         data,
-        dict(_dimension(data, text, reading) for text in dimensions),
+        dict(_dimension(data, text, reading, spelling) for text in dimensions),
         extra=list(extra),
         count_zeros=not ignore_zeros,
         reading=reading,
+        spelling=spelling,
         **options,
     )
     with writing(out) as draft:
@@ -100,7 +118,24 @@ def tabulate_command(
     show_conditions(conditions(table))
 
 
-def _dimension(data: Path, text: str, reading: Reading) -> tuple[str, Hierarchy | None]:
+def _spelling(columns: Sequence[str], strip: Sequence[str], merge: Sequence[str]) -> dict[str, Spelling]:
+    """The settings in the values of --strip and --merge."""
+    merged: dict[str, dict[str, str]] = {column: {} for column in columns}
+    for text in merge:
+        column, _, pair = text.partition(":")
+        code, equals, into = pair.partition("=")
+        if column not in merged or not equals:
+            raise InputError(f"--merge {text}: write COLUMN:CODE=CODE, with a column that --by names.", [text])
+        merged[column][code] = into
+    unknown = [column for column in strip if column not in merged]
+    if unknown:
+        raise InputError(f"--strip {unknown[0]}: --by names no such column.", unknown)
+    return {column: Spelling(True if column in strip else None, into) for column, into in merged.items()}
+
+
+def _dimension(
+    data: Path, text: str, reading: Reading, spelling: Mapping[str, Spelling]
+) -> tuple[str, Hierarchy | None]:
     """The column and the hierarchy in a value of --by."""
     column, equals, source = text.partition("=")
     if not equals:
@@ -110,7 +145,8 @@ def _dimension(data: Path, text: str, reading: Reading) -> tuple[str, Hierarchy 
             widths = [int(width) for width in source.removeprefix("digits:").split(",")]
         except ValueError:
             raise InputError(f"--by {text}: write the widths of the levels as digits:3,1,1.") from None
-        return column, Hierarchy.from_levels(sorted(distinct_codes(data, [column], reading)[column]), widths)
+        codes = distinct_codes(data, [column], reading, spelling[column], "Total")[column]
+        return column, Hierarchy.from_levels(sorted(codes), widths)
     return column, hierarchy_file(Path(source))
 
 

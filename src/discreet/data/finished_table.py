@@ -16,6 +16,8 @@ from discreet.data.opened_records import Fault, Kind
 from discreet.data.reading import DEFAULT_READING, Reading
 from discreet.data.records import as_text, open_records
 from discreet.data.relations import additive, after_elimination
+from discreet.data.respondent_names import merged_names
+from discreet.data.spelling import AS_WRITTEN, Names, Spelling, check_codes
 from discreet.data.table import TABLE_ADDITIVITY_TOLERANCE, Table
 from discreet.errors import InputError, TableError, some
 
@@ -32,6 +34,8 @@ def read_table(
     total: str = "Total",
     tolerance: float = TABLE_ADDITIVITY_TOLERANCE,
     unpublished_totals: bool = False,
+    spelling: Mapping[str, Spelling] | None = None,
+    names: Names | None = None,
     reading: Reading = DEFAULT_READING,
 ) -> Table:
     """A table from a CSV, Parquet or Excel file or a data frame with one row per cell, totals included.
@@ -39,8 +43,9 @@ def read_table(
     ``by`` names the dimensions, with a hierarchy or, for ``None`` or a plain list, the flat one of the codes that occur, below
     the code ``total``. ``top`` and ``who`` name columns with the largest contributions and their contributors, largest first.
     Totals may differ from the sums of their parts by ``tolerance`` × the absolute values involved. A missing total is an error,
-    as readers may know it, unless ``unpublished_totals`` says that it is not published anywhere. ``reading`` states how a file is
-    to be read where that does not follow from the file.
+    as readers may know it, unless ``unpublished_totals`` says that it is not published anywhere. ``spelling`` and ``names`` say,
+    as for :func:`tabulate`, whether codes and names that differ only in their spelling are the same. ``reading`` states how a
+    file is to be read where that does not follow from the file.
     """
     reading.check()
     hierarchies = dict(by) if isinstance(by, Mapping) else dict.fromkeys(by)
@@ -53,6 +58,11 @@ def read_table(
     frame, left_out, zeros = _frame(source, roles, reading)
     if frame.empty:
         raise TableError("The table has no cells.")
+    for name, h in hierarchies.items():
+        given = (spelling or {}).get(name, AS_WRITTEN)
+        frame[name] = frame[name].map(given.spelled, na_action="ignore")
+        observed = frame[name].dropna().value_counts().index.tolist()
+        check_codes(name, observed, h or Hierarchy.flat([], total), given)
     dimensions = {name: h or _flat(name, frame[name], total) for name, h in hierarchies.items()}
     codes = np.array([_coded(name, h, frame[name]) for name, h in dimensions.items()], dtype=np.int32)
     order = np.lexsort(codes[::-1])
@@ -68,7 +78,7 @@ def read_table(
         largest = np.argsort(-np.abs(contributions), axis=1, kind="stable")
         columns["top"] = np.take_along_axis(contributions, largest, 1)
         if who:
-            columns["top_contributor"], columns["contributors"] = _names(frame, who, largest)
+            columns["top_contributor"], columns["contributors"] = _names(frame, who, largest, names)
     columns["extra"] = {name: frame[name].to_numpy() for name in extra}
     values = frame[value].to_numpy()
     columns["provenance"] = {"no_value_left_out": left_out, "no_value_zero": zeros}
@@ -142,8 +152,11 @@ def _coded(name: str, hierarchy: Hierarchy, codes: pd.Series) -> np.ndarray:
     return np.array([hierarchy.index(code) for code in codes], dtype=np.int32)
 
 
-def _names(frame: pd.DataFrame, who: Sequence[str], largest: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
-    names = [frame[column] for column in who]
+def _names(
+    frame: pd.DataFrame, who: Sequence[str], largest: np.ndarray, how: Names | None
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    replaced = merged_names(who[0], [frame[column].dropna() for column in who], how)
+    names = [frame[column].replace(replaced) for column in who]
     contributors = tuple(sorted({name for column in names for name in column.dropna()}))
     index = {name: i for i, name in enumerate(contributors)}
     coded = np.column_stack([column.map(index).fillna(-1).to_numpy(dtype=np.int64) for column in names])

@@ -23,6 +23,7 @@ from discreet.data.columns import Columns
 from discreet.data.numerals import Expr
 from discreet.data.opened_records import OpenedRecords
 from discreet.data.reading import DEFAULT_READING, Reading
+from discreet.data.spelling import AS_WRITTEN, Spelling, check_spellings
 from discreet.data.text_file import MAX_LINE_BYTES, TextFile, text_file
 from discreet.data.workbook import cell_text, read_sheet
 from discreet.drafts import draft_folder
@@ -237,7 +238,8 @@ def as_text(column: Expr) -> Expr:
         missing, integer = column.isnan() | column.isinf(), (column == column.floor()) & (column.abs() < 1e15)
         number = ibis.ifelse(integer, column.floor().cast("int64").cast("string"), column.cast("string"))
         return ibis.ifelse(missing, ibis.null("string"), number)
-    return column.cast("string").nullif("")
+    text = column.cast("string")
+    return ibis.ifelse(text.strip() == "", ibis.null("string"), text) if column.type().is_string() else text
 
 
 def is_marked(column: Expr) -> Expr:
@@ -286,12 +288,21 @@ def write_records(frame: pd.DataFrame, path: Path) -> None:
         frame.to_csv(path, index=False, encoding="utf-8")
 
 
-def distinct_codes(data: Any, columns: Sequence[str], reading: Reading = DEFAULT_READING) -> pd.DataFrame:
-    """The distinct combinations of codes in some columns, as text."""
+def distinct_codes(
+    data: Any,
+    columns: Sequence[str],
+    reading: Reading = DEFAULT_READING,
+    spelling: Spelling = AS_WRITTEN,
+    total: str | None = None,
+) -> pd.DataFrame:
+    """The distinct combinations of codes in some columns, as text; raises if codes of a column differ in spelling only."""
     chosen = Columns(tuple(columns), None, None, (), None, None, None)
     chosen.check()
     with open_records(data, chosen, reading) as source:
         codes = source.rows.select([as_text(source.rows[name]).name(name) for name in columns]).distinct().to_pandas()
     if codes.isna().any().any():
         raise InputError(f"Codes are missing in the columns {some(list(columns))}: fill or drop them first.")
+    codes = codes.map(spelling.spelled).drop_duplicates()
+    for name in columns:
+        check_spellings(columns[-1], sorted(codes[name].unique()), spelling, total=total)
     return codes

@@ -1,12 +1,204 @@
-"""Spellings of codes: which codes differ in nothing but their spelling."""
+"""Spellings of codes: which codes differ in nothing but their spelling, and the settings that say whether they are the same.
+
+Two spellings of one code make two cells of one, and a sensitive cell may not look sensitive in parts. Only users know whether
+``West`` and ``WEST`` are the same, so they are asked.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from discreet.data.hierarchy import Hierarchy
+from discreet.errors import InputError
+
+Names = Literal["exact", "merged"]  # whether other blanks, capitals or leading zeros make another respondent
+
+MAX_SHOWN = 5  # groups of spellings that a message shows
+MAX_SETTINGS = 50  # codes in the setting that a message proposes; after these the next run asks for more
 
 INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"))
+# Cyrillic and Greek letters, dashes and quotes, and the letters that look like digits.
+LOOK_ALIKES = str.maketrans(
+    "АВЕЅІЈКМНОРСТУХаеіјорсухѕΑΒΕΖΗΙΚΜΝΟΡΤΥΧον‐‑‒–—−’‘`´“”„OolI|",
+    "ABES1JKMH0PCTYXaeij0pcyxsABEZH1KMN0PTYX0v------''''\"\"\"00111",
+)
+WRITTEN_NUMBER = re.compile(r"0*(\d+(?:\.\d*[1-9])?)(?:\.0)?", re.ASCII)  # without leading zeros, and 7 for 7.0
 
 
 def without_stray_blanks(code: str) -> str:
     """The code without blanks around it, double blanks and invisible characters, in the composed form of Unicode."""
-    return " ".join(unicodedata.normalize("NFC", code).translate(INVISIBLE).split())
+    if not code.isascii():
+        code = unicodedata.normalize("NFC", code).translate(INVISIBLE)
+    return " ".join(code.split())
+
+
+def name_key(name: str) -> str:
+    """Equal for names of respondents that differ in blanks, capitals or leading zeros only."""
+    key = without_stray_blanks(name).lower()
+    return key.lstrip("0") or "0" if key.isdecimal() else key
+
+
+def _plain(code: str) -> str:
+    return without_stray_blanks(unicodedata.normalize("NFKC", code))
+
+
+def _number(code: str) -> str:
+    found = WRITTEN_NUMBER.fullmatch(code)
+    return found[1] if found else code
+
+
+# What codes may differ in, in the order in which a question names it.
+DIFFERENCES: Mapping[str, Callable[[str], str]] = {
+    "blanks or invisible characters": without_stray_blanks,
+    "forms of a character": _plain,
+    "capitals": lambda code: _plain(code).casefold(),
+    "the way a number is written": lambda code: _number(_plain(code)),
+    "characters that look alike": lambda code: _plain(code).translate(LOOK_ALIKES),
+}
+STRIPPED_KIND, *_, LAST_KIND = DIFFERENCES
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """Settings of a column. ``strip`` says whether stray blanks count; ``merge`` gives for codes the code that they are.
+
+    A code that ``merge`` maps to itself, or to an empty text, is a code of its own. With ``strip`` None, codes that differ in
+    blanks are an error that asks.
+    """
+
+    strip: bool | None = None
+    merge: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        again = [code for code, into in self.merge.items() if into not in ("", code) and self.spelled(into) != into]
+        if again:
+            into = self.merge[again[0]]
+            raise InputError(
+                f"merge replaces {again[0]!r} by {into!r}, which is replaced itself. Name the last one.", again
+            )
+
+    def spelled(self, code: str) -> str:
+        """The code as it is tabulated."""
+        tidy = without_stray_blanks(code) if self.strip else code
+        return self.merge.get(code) or self.merge.get(tidy) or tidy
+
+    def recode(self, codes: Iterable[str]) -> dict[str, str]:
+        """The codes that are replaced, and their replacements."""
+        return {code: into for code in codes if (into := self.spelled(code)) != code}
+
+    def is_settled(self, code: str) -> bool:
+        """Whether the code is stated to be one of its own."""
+        return self.merge.get(code) in ("", code)
+
+
+AS_WRITTEN = Spelling()
+
+
+def spellings(codes: Iterable[str], family: Callable[[str], object] = lambda code: None) -> Iterator[list[str]]:
+    """The groups of two or more codes of one family that differ in nothing but their spelling, in the order of the codes."""
+    alike: dict[Hashable, list[str]] = defaultdict(list)
+    for code in dict.fromkeys(codes):
+        alike[_coarse(code), family(code)].append(code)
+    for suspects in alike.values():
+        if len(suspects) > 1:
+            same = {tuple(one for one in suspects if _kind(code, one)) for code in suspects}
+            yield from (list(group) for group in same if len(group) > 1 and not any(set(group) < set(o) for o in same))
+
+
+def _coarse(code: str) -> str:
+    """Equal for all codes that differ in nothing but their spelling, and for some others."""
+    return _number(_plain(code).translate(LOOK_ALIKES).casefold().translate(LOOK_ALIKES).replace("i", "1"))
+
+
+def _kind(code: str, other: str) -> str | None:
+    """What two codes differ in if they differ in their spelling only."""
+    return next((kind for kind, key in DIFFERENCES.items() if key(code) == key(other)), None)
+
+
+def check_codes(
+    column: str,
+    observed: Sequence[str],
+    hierarchy: Hierarchy,
+    given: Spelling = AS_WRITTEN,
+    known: Iterable[str] = (),
+    total: str | None = None,
+) -> None:
+    """Raise an error that asks about observed codes that differ in spelling only from each other or from other known codes."""
+    unknown = [code for code in observed if code not in hierarchy]
+    check_spellings(column, unknown, given, total=total, known=[*hierarchy.codes, *known])
+    siblings = [code for code in observed if code in hierarchy and code != total]
+    # Codes that a hierarchy lists under different parents are different.
+    check_spellings(column, siblings, given, family=lambda code: hierarchy.parents[:, hierarchy.index(code)].tobytes())
+
+
+def check_spellings(
+    column: str,
+    codes: Sequence[str],
+    given: Spelling = AS_WRITTEN,
+    *,
+    total: str | None = None,
+    known: Collection[str] = (),
+    family: Callable[[str], object] = lambda code: None,
+) -> None:
+    """Raise an error that asks about codes that differ in nothing but their spelling from each other or from ``known`` codes.
+
+    The first of such codes is proposed to replace the others, unless one of them is known. Known codes are not compared with each
+    other. Codes of different ``family`` are different.
+    """
+    if not codes:
+        return
+    listed = dict.fromkeys([*([] if total is None else [total]), *known])
+    questions: list[tuple[str, str, str]] = []
+    for group in spellings([*listed, *codes] if listed else codes, family):
+        open_ = [code for code in group if not given.is_settled(code)]
+        right, *others = sorted(open_, key=lambda code: (code != total, code not in listed)) or [""]
+        for code in others:
+            kind = _kind(right, code) or _kind(code, right) or LAST_KIND
+            if code not in listed and not (kind == STRIPPED_KIND and given.strip is False):
+                questions.append((right, code, kind))
+    if questions:
+        raise InputError(_question(column, questions, total), [code for _, code, _ in questions])
+
+
+def _question(column: str, questions: Sequence[tuple[str, str, str]], total: str | None) -> str:
+    shown = [f"{_shown(right, kind)} and {_shown(code, kind)} differ only in {kind}" for right, code, kind in questions]
+    more = f"; and {len(shown) - MAX_SHOWN:,} more" if len(shown) > MAX_SHOWN else ""
+    stray = [code for _, code, kind in questions if kind == STRIPPED_KIND]
+    merged = {code: right for right, code, kind in questions[:MAX_SETTINGS] if kind != STRIPPED_KIND and right != total}
+    totals = [code for right, code, _ in questions if right == total]
+    advice = []
+    if stray:
+        advice.append("strip = true if blanks do not distinguish codes, otherwise strip = false")
+    if merged:
+        code = next(iter(merged))
+        pairs = ", ".join(f"{_toml(code)} = {_toml(right)}" for code, right in merged.items())
+        advice.append(
+            f"merge = {{{pairs}}} for those that are the same; for one that differs, {_toml(code)} = {_toml(code)}"
+        )
+    words = [f"Column {column!r} has codes that may be the same: {'; '.join(shown[:MAX_SHOWN])}{more}."]
+    if advice:
+        words.append(
+            f"Correct the data, or write under [dimensions.{column}] {', and '.join(advice)} (in Python: Spelling)."
+        )
+    if totals:
+        words.append(
+            f"{total!r} is the total: leave records of totals out. If {_shown(totals[0], LAST_KIND)} is another code, write "
+            f"merge = {{{_toml(totals[0])} = {_toml(totals[0])}}} under [dimensions.{column}]."
+        )
+    return " ".join(words)
+
+
+def _shown(code: str, kind: str) -> str:
+    """The code in quotes, with escapes in place of characters that look like others."""
+    return ascii(code) if kind in (STRIPPED_KIND, LAST_KIND) else repr(code)
+
+
+def _toml(code: str) -> str:
+    """The code as text of a job file, in ASCII if characters in it look like others."""
+    return json.dumps(code, ensure_ascii=_plain(code).translate(LOOK_ALIKES) != code and not code.isascii())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, TypeAlias, get_args
 
 import ibis
@@ -17,6 +18,7 @@ from ibis import _
 from discreet.data.aggregate import AggregationPlan, Ancestry, CellSums, Records, add_up, checked_units
 from discreet.data.aggregate_engine import EngineRecords
 from discreet.data.aggregate_memory import MAX_RECORDS_IN_MEMORY, MAX_SUM_DIGITS, MemoryRecords
+from discreet.data.cell_names import MAX_SIMILAR_SOUGHT
 from discreet.data.columns import Columns
 from discreet.data.contributions import named
 from discreet.data.hierarchy import LABEL_SEPARATOR, Hierarchy, cell_label
@@ -24,6 +26,8 @@ from discreet.data.numerals import Expr
 from discreet.data.opened_records import Fault, Kind, OpenedRecords
 from discreet.data.reading import DEFAULT_READING, Reading
 from discreet.data.records import as_text, is_marked, open_records, recoded
+from discreet.data.respondent_names import with_one_spelling
+from discreet.data.spelling import AS_WRITTEN, Names, Spelling, check_codes
 from discreet.data.table import Table, Weights
 from discreet.errors import HierarchyError, InputError, TableError, some
 
@@ -50,6 +54,8 @@ def tabulate(
     store_empty: bool = False,
     contributions: bool | None = None,
     recode: Mapping[str, Mapping[str, str]] | None = None,
+    spelling: Mapping[str, Spelling] | None = None,
+    names: Names | None = None,
     reading: Reading = DEFAULT_READING,
 ) -> Table:
     """The table of records: for each cell, totals included, the sum, the number of contributors and the largest contributions.
@@ -75,6 +81,9 @@ def tabulate(
 
     ``recode`` gives for each column the codes to replace, and their replacements. They are replaced before all other steps.
 
+    Codes of a column that differ only in blanks, capitals, leading zeros or characters that look alike are an error, unless its
+    ``spelling`` says whether they are the same. ``names`` says it of contributors and holdings: ``"merged"`` or ``"exact"``.
+
     ``reading`` states how a file is to be read where that does not follow from the file.
     """
     by, extra = [by] if isinstance(by, str) else by, [extra] if isinstance(extra, str) else extra
@@ -86,28 +95,40 @@ def tabulate(
         raise InputError(f"unknown= is either 'error' or 'drop', not {unknown!r}.")
     if weights not in get_args(Weights):
         raise InputError(f"weights= is either 'known' or 'secret', not {weights!r}.")
-    unused = [name for name in recode or {} if name not in columns.by]
-    if unused:
-        raise InputError(f"recode= is for the columns to classify by; {unused[0]!r} is not one of them.", unused)
+    for option, given in (("recode", recode), ("spelling", spelling)):
+        unused = [name for name in given or {} if name not in columns.by]
+        if unused:
+            raise InputError(f"{option}= is for the columns to classify by; {unused[0]!r} is not one of them.", unused)
+    if names not in (None, *get_args(Names)):
+        raise InputError(f"names= is either 'exact' or 'merged', not {names!r}.")
+    local, spelling, recode = not isinstance(data, ibis.Table), spelling or {}, recode or {}
     with open_records(data, columns, reading) as opened:
-        source = recoded(opened.rows, recode or {})
+        respelled = _respelled(opened.rows, spelling)
+        source = recoded(recoded(opened.rows, respelled), recode)
         survey = _survey(source, columns, opened)
         dimensions = _dimensions(by, columns, survey)
+        for d, (name, hierarchy) in enumerate(dimensions.items()):
+            # The most frequent spelling is proposed for the others.
+            observed = survey.groupby(f"d{d}").records.sum().sort_values(ascending=False, kind="stable").index.tolist()
+            is_listed = isinstance(by, Mapping) and by[name] is not None
+            listed = hierarchy if is_listed else Hierarchy.flat([], hierarchy.total)
+            check_codes(name, observed, listed, spelling.get(name, AS_WRITTEN), recode.get(name, {}), listed.total)
         read = int(survey.records.sum())
         survey = _known_codes(survey, dimensions, unknown)
         provenance = {
             "records_left_out": read - int(survey.records.sum()),
-            "codes_replaced": sum(map(len, (recode or {}).values())),
+            "codes_replaced": sum(map(len, (*respelled.values(), *recode.values()))),
             "no_value_left_out": opened.left_out,
             "no_value_zero": opened.zeros,
         }
         _check_numbers(survey, columns, opened)
+        source = with_one_spelling(source, columns, names, local=local)
         ancestries = [Ancestry.of(name, h, survey[f"d{d}"].unique()) for d, (name, h) in enumerate(dimensions.items())]
         signed = response is not None and bool(survey["negative0"].any())
         if contributions is None:
             contributions = response is not None and (contributor is not None or holding is not None)
         plan = AggregationPlan(columns, ancestries, top, count_zeros, signed, contributions, weights, provenance)
-        records = _records(source, survey, plan, opened, local=not isinstance(data, ibis.Table))
+        records = _records(source, survey, plan, opened, local=local)
         if contributor is not None:
             records = checked_units(records, plan)
         found = add_up(records, plan)
@@ -143,6 +164,17 @@ def _survey(source: Expr, columns: Columns, opened: OpenedRecords) -> pd.DataFra
     return survey.fillna(dict.fromkeys(found, 0)).sort_values(by, ignore_index=True)
 
 
+def _respelled(source: Expr, spelling: Mapping[str, Spelling]) -> dict[str, dict[str, str]]:
+    """By column the codes of the records that its settings replace."""
+    respelled = {}
+    for name, given in spelling.items():
+        if given != AS_WRITTEN:
+            respelled[name] = given.recode(
+                source.select(code=as_text(source[name])).distinct().to_pandas().code.dropna()
+            )
+    return respelled
+
+
 def _dimensions(by: By, columns: Columns, survey: pd.DataFrame) -> dict[str, Hierarchy]:
     dimensions = {}
     for d, name in enumerate(columns.by):
@@ -169,9 +201,11 @@ def _known_codes(survey: pd.DataFrame, dimensions: Mapping[str, Hierarchy], unkn
         outside = ~column.isin(hierarchy.codes)
         if outside.any() and unknown == "error":
             codes = sorted(column[outside].unique())
+            similar = get_close_matches(codes[0], hierarchy.codes[:MAX_SIMILAR_SOUGHT], n=1)
+            hint = f" Did you mean {similar[0]!r} for {codes[0]!r}?" if similar else ""
             raise HierarchyError(
                 f"{len(codes)} codes in column {name!r} are not in the hierarchy of {hierarchy.total!r}, e.g. "
-                f"{some(codes)}. Add them to the hierarchy, or pass unknown='drop' to leave their records out.",
+                f"{some(codes)}.{hint} Add them to the hierarchy, or state with merge which codes they are.",
                 codes,
             )
         group = column.isin(np.array(hierarchy.codes)[~hierarchy.is_leaf])

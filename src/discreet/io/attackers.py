@@ -98,5 +98,7 @@ def _number(where: str, row: dict[str, str], column: str, default: float) -> flo
     except ValueError:
         number = math.nan
     if math.isnan(number):  # the message leaves out the field, which may be confidential
-        raise FormatError(f"{where}: {column} of cell {row['cell']!r} is not a number.", [row["cell"]])
+        raise FormatError(
+            f"{where}: {column} of cell {row['cell']!r} is not a number. Write it like 1234.5.", [row["cell"]]
+        )
     return number

@@ -188,6 +188,8 @@ def make_table(
             total=_common_total(job),
             tolerance=finished.tolerance,
             unpublished_totals=finished.unpublished_totals,
+            spelling={name: dimension.spelling for name, dimension in job.dimensions.items()},
+            names=finished.names,  # type: ignore[arg-type]  # checked when the job was read
             reading=finished,
         )
     data = job.data
@@ -216,6 +218,8 @@ def make_table(
             unknown=data.unknown,
             contributions=job.needs_contributions,
             recode={name: recode[name] for name in classified if name in recode},
+            spelling={name: job.dimensions[name].spelling for name in classified},
+            names=data.names,  # type: ignore[arg-type]  # checked when the job was read
             reading=data,
         )
 
@@ -299,7 +303,7 @@ def hierarchy_of(job: Job, name: str, dimension: Dimension, source: Any) -> Hier
     if from_file is not None:
         return from_file
     columns = [*(column for column in dimension.columns or [] if column != name), name]
-    codes = distinct_codes(source, columns, job.source)
+    codes = distinct_codes(source, columns, job.source, dimension.spelling, dimension.total)
     if dimension.levels is not None:
         return Hierarchy.from_levels(sorted(codes[name]), dimension.levels, dimension.total)
     return Hierarchy.from_columns(codes.sort_values(columns), columns, dimension.total)

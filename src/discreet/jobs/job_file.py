@@ -12,8 +12,9 @@ from typing import Any, get_args
 from discreet.assess import Zeros
 from discreet.attacks import ATTACKS
 from discreet.data.reading import Reading
+from discreet.data.spelling import Names, Spelling
 from discreet.data.table import Weights
-from discreet.errors import InputError, JobError, RuleError, some
+from discreet.errors import InputError, JobError, RuleError, placing, some
 from discreet.inference.respondents.sensitivity import contribution_measures, measures_of_rules
 from discreet.io import FORMATS
 from discreet.jobs.entries import build, section, typed, unknown_keys
@@ -46,6 +47,7 @@ class Data(Reading):
     count_zeros: bool = True
     unknown: str = "error"
     behind: bool = True  # cells behind cycles of linked tables are taken into account
+    names: str | None = None  # "exact" or "merged"; None: an error asks if spellings of names differ
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Finished(Reading):
     extra: list[str] = field(default_factory=list)
     tolerance: float = 1e-9
     unpublished_totals: bool = False
+    names: str | None = None
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,12 @@ class Dimension:
     recode: str | None = None  # CSV code,into: codes of the records that are replaced before tabulation
     total: str = "Total"
     separate: bool = False  # one table per code; the total is not published
+    strip: bool | None = None  # whether blanks around and within codes are stray; None: an error asks if it matters
+    merge: dict[str, str] = field(default_factory=dict)  # codes that are others, written differently
+
+    @property
+    def spelling(self) -> Spelling:
+        return Spelling(self.strip, self.merge)
 
 
 @dataclass(frozen=True)
@@ -314,6 +323,11 @@ def _check_dimensions(job: Job) -> Iterator[InputError]:
         sources = [entry for entry in ("hierarchy", "levels", "columns") if getattr(dimension, entry) is not None]
         if len(sources) > 1:
             yield JobError(f"dimension {name!r} has both {sources[0]} and {sources[1]}: give one.")
+        if all(isinstance(into, str) for into in dimension.merge.values()):
+            with placing(f"dimension {name!r}"):
+                _ = dimension.spelling  # refuses codes that are replaced by replaced ones
+        else:
+            yield JobError(f'dimension {name!r}: \'merge\' has codes in quotes on both sides: {{"WEST" = "West"}}.')
         if dimension.also and not dimension.hierarchy:
             yield JobError(f"dimension {name!r} has further groupings (also) but no hierarchy.")
         if job.table is not None and (dimension.levels or dimension.columns):
@@ -373,6 +387,7 @@ def _check_choices(job: Job) -> Iterator[InputError]:
         ("lang", job.output.lang, LANGUAGES),
         ("unknown", data.unknown if data else None, ("error", "drop")),
         ("weights", data.weights if data else None, get_args(Weights)),
+        ("names", (job.table or data).names, get_args(Names)),  # type: ignore[union-attr]  # a job has one of the two
     ]
     for entry, value, allowed in choices:
         if value is not None and value not in allowed:

@@ -81,7 +81,7 @@ def job_files(job: Job, before: Design, after: Design, folder: Path) -> dict[Pat
         if after.by[name] == before.by[name] and after.recode.get(name) == before.recode.get(name):
             continue
         entry = raw["dimensions"][name]
-        entry = {key: entry[key] for key in ("total", "separate") if key in entry}
+        entry = {key: entry[key] for key in ("total", "separate", "strip", "merge") if key in entry}
         for key, made in _dimension_files(name, dimension, before, after).items():
             entry[key] = [file for file, _ in made] if key == "also" else made[0][0]
             if any(file in texts for file, _ in made):
