@@ -5,6 +5,7 @@ from discreet.assess import assess
 from discreet.attackers import Attacker
 from discreet.audit import Audit, audit
 from discreet.audit.respondents import audit_respondents
+from discreet.data.cross_table import CrossTable, read_cross_table
 from discreet.data.finished_table import read_table
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.link import link

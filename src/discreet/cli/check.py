@@ -28,6 +28,8 @@ def check_command(job: Path) -> int:
 def show_check(path: Path) -> int:
     """Print what a job would do, or all faults found; the exit code."""
     checked = check_job(path)
+    for sentence in checked.understood:
+        console.print(sentence, markup=False)
     if checked.job is not None and checked.problem is not None:
         for line in described(checked.job, checked.problem):
             console.print(line, markup=False)

@@ -31,6 +31,7 @@ class JobCheck:
     faults: tuple[str, ...]
     job: Job | None = None
     problem: Problem | None = None
+    understood: tuple[str, ...] = ()  # of a cross-table
 
     def __repr__(self) -> str:
         return f"JobCheck({plural(len(self.faults), 'fault')})"
@@ -49,13 +50,17 @@ def check_job(path: str | Path) -> JobCheck:
     if faults:
         return JobCheck(tuple(faults), job)
     problems: list[Problem] = []
-    faults = dict.fromkeys(_faults(lambda: problems.append(_problem(job))))
-    return JobCheck(tuple(faults), job, problems[0] if problems else None)
+    understood: list[str] = []
+    faults = dict.fromkeys(_faults(lambda: problems.append(_problem(job, understood))))
+    return JobCheck(tuple(faults), job, problems[0] if problems else None, tuple(understood))
 
 
-def _problem(job: Job) -> Problem:
-    """The problem of a job; an error if its method is for tables of counts and this is none."""
-    problem = make_problem(job, make_table(job))
+def _problem(job: Job, understood: list[str]) -> Problem:
+    """The problem of a job; an error if its method is for tables of counts and this is none.
+
+    ``understood`` gets the sentences on a cross-table, also if there is an error afterwards.
+    """
+    problem = make_problem(job, make_table(job, show=lambda cross: understood.extend(cross.understood)))
     if traits_of(METHODS[job.protect.method]).needs_counts:
         counts_of(problem, job.protect.method)
     return problem

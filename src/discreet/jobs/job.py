@@ -16,7 +16,7 @@ from discreet.attacks import AttackReport
 from discreet.attacks.limitations import replay_counts
 from discreet.audit import Audit, audit
 from discreet.audit.respondents import RespondentAudit, audit_respondents
-from discreet.data.finished_table import read_table
+from discreet.data.cross_table import CrossTable
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.link import link
 from discreet.data.records import distinct_codes
@@ -24,7 +24,7 @@ from discreet.data.separate import separate
 from discreet.data.table import Table
 from discreet.data.tabulate import tabulate
 from discreet.drafts import sweep
-from discreet.errors import FormatError, JobError, some
+from discreet.errors import FormatError, some
 from discreet.executors import signals_ignored, spread
 from discreet.inference.exact_numbers import format_number
 from discreet.inference.respondents.exposure_search import RespondentExposure
@@ -35,7 +35,8 @@ from discreet.io.pattern import write_pattern
 from discreet.io.rda import read_microdata
 from discreet.jobs.attacks import try_attacks
 from discreet.jobs.checkpoint import Checkpoint
-from discreet.jobs.job_file import SHAREABLE, Dimension, Job, is_public
+from discreet.jobs.finished import finished_table, preview_cross_table
+from discreet.jobs.job_file import CROSS_TABLE_PREVIEW, SHAREABLE, Dimension, Job, is_public
 from discreet.jobs.job_file import read_job as read_job
 from discreet.level import Level, LevelInForce, level_of
 from discreet.methods import protect
@@ -81,7 +82,7 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
     sweep(job.folder)
     started, progress = Budget(), Stopwatch(progress or Silent())
     progress.stage("tabulate", 0)
-    table = make_table(job)
+    table = make_table(job, show=partial(preview_cross_table, job, say))
     empty = f", {table.n_empty:,} more are empty" if table.n_empty else ""
     say(f"tabulated {table.response} by {' × '.join(table.dimensions)}: {table.n_listed:,} cells{empty}")
     if table.behind is not None:
@@ -170,28 +171,15 @@ def make_table(
     source: Any = None,
     *,
     behind: bool = True,
+    show: Callable[[CrossTable], None] | None = None,
 ) -> Table:
     """The table of a job. For jobs with records, ``by``, ``recode`` and ``source`` replace hierarchies, recodes and records.
 
-    Without ``behind`` the cells behind linked tables are left out; rules do not depend on them.
+    Without ``behind`` the cells behind linked tables are left out; rules do not depend on them. ``show`` gets what was
+    understood of a cross-table before it is used.
     """
     if job.table is not None:
-        finished = job.table
-        return read_table(
-            job.resolve(finished.file),
-            {name: _hierarchy_of_file(job, dimension) for name, dimension in job.dimensions.items()},
-            finished.value,
-            count=finished.count,
-            top=finished.top,
-            who=finished.who,
-            extra=finished.extra,
-            total=_common_total(job),
-            tolerance=finished.tolerance,
-            unpublished_totals=finished.unpublished_totals,
-            spelling={name: dimension.spelling for name, dimension in job.dimensions.items()},
-            names=finished.names,  # type: ignore[arg-type]  # checked when the job was read
-            reading=finished,
-        )
+        return finished_table(job, {name: _hierarchy_of_file(job, each) for name, each in job.dimensions.items()}, show)
     data = job.data
     assert data is not None
     source = read_source(job) if source is None else source
@@ -271,14 +259,6 @@ def job_waivers(job: Job) -> list[str | tuple[str, str]]:
     """The waivers of a job; none if it names no file."""
     file = job.rules.waivers
     return read_waivers(job.resolve(file), job.label_dimensions) if file else []
-
-
-def _common_total(job: Job) -> str:
-    """The name of the total in all flat dimensions."""
-    totals = {dimension.total for dimension in job.dimensions.values() if dimension.hierarchy is None}
-    if len(totals) > 1:
-        raise JobError(f"{job.path}: the flat dimensions call their totals differently: {some(sorted(totals))}.")
-    return totals.pop() if totals else "Total"
 
 
 def hierarchy_file(path: Path, total: str = "Total") -> Hierarchy:
@@ -472,9 +452,11 @@ def _write(job: Job, result: Result) -> Result:
         writers[SHAREABLE] = lambda draft: write_shareable(
             draft, problem, protection, checked, result.respondents, title=job.title, **_release_options(job)
         )
-        writers |= {name: lambda draft: write_release(release, draft) for name in job.writes() if name not in writers}
+        releases = [name for name in job.writes() if is_public(Path(name)) and name not in writers]
+        writers |= {name: lambda draft: write_release(release, draft) for name in releases}
     files: dict[Path | None, Callable[[Path], None]] = {
         job.folder / name: writers[name] for name in job.writes() if name in writers
     }
     written = write_together(files, public=[job.folder / name for name in writers if is_public(Path(name))])
-    return replace(result, files=tuple(written))
+    previews = [job.folder / CROSS_TABLE_PREVIEW] if CROSS_TABLE_PREVIEW in job.writes() else []
+    return replace(result, files=(*written, *previews))

@@ -26,6 +26,7 @@ from discreet.methods.method import Method
 from discreet.rules import Boundary, Rule, Zero, parse_rules
 
 SHAREABLE = "report-shareable.html"  # besides the release, the only file of a job that may be published
+CROSS_TABLE_PREVIEW = "table-as-read.csv"  # what was understood of a cross-table
 ATTACK_SETS = ("quick", "all", "none")  # "none" is the same as an empty list
 MAX_DECIMALS = 15  # digits that a double stores reliably
 MAX_RULE_DEPTH = 100  # contributions per cell; more would take too much memory in large tables
@@ -63,6 +64,12 @@ class Finished(Reading):
     tolerance: float = 1e-9
     unpublished_totals: bool = False
     names: str | None = None
+    layout: str | None = None  # "cross": a cross-table, which has the following entries
+    rows: list[str] = field(default_factory=list)  # what the columns with labels of rows are, from the left
+    columns: list[str] = field(default_factory=list)  # what the header rows are, from the top
+    headings: str | None = None  # the dimension whose codes stand in rows of their own
+    skip: list[str] = field(default_factory=list)  # rows and columns to leave out
+    subtotals: str = "above"  # or "below": where the sums of indented rows stand
 
 
 @dataclass(frozen=True)
@@ -211,7 +218,17 @@ class Job:
         """The names of the files that the job writes into its output folder."""
         releases = [f"release.{kind}" for kind in dict.fromkeys(self.output.formats)]
         shared = [SHAREABLE] if self.output.share else []
-        return [*releases, *shared, "pattern.csv", "intervals.csv", "report.json", "audit.json", "report.html"]
+        previews = [CROSS_TABLE_PREVIEW] if self.table and self.table.layout else []
+        return [
+            *releases,
+            *shared,
+            *previews,
+            "pattern.csv",
+            "intervals.csv",
+            "report.json",
+            "audit.json",
+            "report.html",
+        ]
 
 
 def is_public(file: Path) -> bool:
@@ -394,6 +411,22 @@ def _check_choices(job: Job) -> Iterator[InputError]:
             yield JobError(f"{entry} is {' or '.join(map(repr, allowed))}, not {value!r}.")
 
 
+def _check_layout(job: Job) -> Iterator[InputError]:
+    table = job.table
+    if table is None:
+        return
+    given = [name for name in ("rows", "columns", "headings", "skip") if getattr(table, name)]
+    if table.layout not in (None, "cross"):
+        yield JobError(f'table.layout is "cross" for a cross-table, or left out, not {table.layout!r}.')
+    elif table.layout is None and given:
+        yield JobError(f'{some(given)} in [table] say how a cross-table is laid out: add layout = "cross".', given)
+    elif table.layout == "cross" and not (table.rows and table.columns):
+        yield JobError(
+            "a cross-table needs rows and columns, the dimensions of the labels of its rows and columns, e.g. "
+            'rows = ["branch"] and columns = ["region"].'
+        )
+
+
 def _check_reading(job: Job) -> Iterator[InputError]:
     source = job.source
     for fault in source.faults():
@@ -474,6 +507,7 @@ Check = Callable[[Job], Iterable[InputError]]
 CHECKS: tuple[Check, ...] = (
     _check_dimensions,
     _check_choices,
+    _check_layout,
     _check_reading,
     _check_rules,
     _check_protection,
