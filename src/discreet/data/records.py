@@ -31,6 +31,13 @@ from discreet.errors import FormatError, InputError, reading, some
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET_SUFFIXES = (".parquet", ".pq")
+# How to save files of other programs as one of these.
+OTHER_PROGRAMS = dict.fromkeys((".xls", ".ods"), "Open it in Excel or LibreOffice and save it as .xlsx.") | {
+    ".sav": "In SPSS save it as CSV: File > Save As.",
+    ".dta": "In Stata write it with `export delimited using data.csv`.",
+    ".sas7bdat": "In SAS write it with `proc export data=… outfile='data.csv' dbms=csv`.",
+    ".rds": "In R write it with `write.csv`.",
+}
 RECORD_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES, ".xlsx")
 
 
@@ -128,7 +135,8 @@ def _engine() -> Iterator[tuple[Any, Path]]:
 def checked_path(path: Path) -> Path:
     if not path.name.lower().endswith(RECORD_SUFFIXES):
         raise FormatError(
-            f"{path} is not a CSV, Excel or Parquet file: its name should end in {', '.join(RECORD_SUFFIXES)}."
+            f"{path} is not a CSV, Excel or Parquet file: its name should end in {', '.join(RECORD_SUFFIXES)}. "
+            + OTHER_PROGRAMS.get(path.suffix.lower(), "If it is text, rename it, e.g. to .txt.")
         )
     if not path.is_file():
         raise FormatError(f"{path} is a folder, not a file." if path.is_dir() else f"File {path} does not exist.")

@@ -119,6 +119,11 @@ def text_file(path: Path, reading: Reading, used: Sequence[str] = ()) -> TextFil
         raise FormatError(f"{path}: there is no line {at + 1}, which would have the names of the columns (header_row).")
     sign = reading.delimiter or (declared and declared[1]) or _delimiter(path, lines[at:], used)
     names = _fields(lines[at:], sign)
+    if names is None and re.fullmatch(r'"[^"]*"(?: "[^"]*")+\s*', lines[at]):
+        raise FormatError(
+            f"{path}, line {at + 1}: there are blanks between the names, as R's write.table writes them. Write the file with "
+            "write.csv or write.csv2."
+        )
     if names is None:
         raise FormatError(
             f"{path}, line {at + 1}: cannot be read as names of columns. Is it the header, with names of up to "
