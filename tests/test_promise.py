@@ -83,12 +83,12 @@ def test_cells_that_respondents_may_work_out_are_counted():
     cells |= {("A", "x"): [100, 101, 102, 103], ("A", "y"): [600]}
     named = [(row, column, x, f"{row}{column}{k}") for (row, column), xs in cells.items() for k, x in enumerate(xs)]
     table = tabulate(pd.DataFrame(named, columns=["row", "column", "x", "firm"]), BY, "x", contributor="firm")
-    words = "1 cell is protected, or protected further, because of rules other than P, PQ and NK."
+    words = "1 cell needs protection, or more of it, for other reasons than the rules P, PQ and NK."
     assert words in said(assess(table, ["P(10)", "FREQ(5,10)"]), respondents=True)
     assert words in said(assess(table, "P(10)", statuses={"B × x": "primary"}), respondents=True)
-    assert "rules other than" not in said(assess(table, "P(10)"), respondents=True)
+    assert "for other reasons than" not in said(assess(table, "P(10)"), respondents=True)
     # A × y is sensitive by both rules, and needs more protection by the number of its firms.
-    assert "2 cells are protected" in said(assess(table, ["P(10)", "FREQ(5,30)"]), respondents=True)
+    assert "2 cells need protection" in said(assess(table, ["P(10)", "FREQ(5,30)"]), respondents=True)
 
 
 def test_dropped_records_are_counted():
@@ -272,7 +272,10 @@ EXAMPLES = {
     "by_hand": (lambda: {"of": make_by_hand({"b × x": "primary", "b × y": "published"})}, "1 cell to 'primary'"),
     "waivers": (lambda: {"of": assess(make().table, "P(10)", waivers=["F0"])}, "because respondents consent"),
     "records_left_out": (tabulated_without, "2 records were left out of the table"),
-    "no_value_left_out": (lambda: without_a_number("drop"), "1 record was left out of the table, for want of a number"),
+    "no_value_left_out": (
+        lambda: without_a_number("drop"),
+        "1 record was left out of the table, because no number is given",
+    ),
     "no_value_zero": (lambda: without_a_number("zero"), "1 record counts as zero"),
     "codes_replaced": (lambda: tabulated_without(recode={"column": {"x": "y"}}), "1 code is replaced by others"),
     "totals_unpublished": (lambda: {"of": separate(make().table, "row")}, "3 totals are left out of the table"),
@@ -310,7 +313,7 @@ EXAMPLES = {
     "largest_only": (lambda: with_respondents(few_contributions()), "lists only the largest contributions"),
     "beyond_contributions": (
         lambda: with_respondents(make(rules=["P(10)", "FREQ(3)"])),
-        "because of rules other than P",
+        "for other reasons than the rules P",
     ),
     "unaudited": (partly_audited, "pairs of a protected cell and an attacker"),
     "attacks_not_tried": (lambda: {"of": released({})}, "No attack was tried"),

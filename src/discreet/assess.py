@@ -52,8 +52,8 @@ def assess(
     ``Problem.overrides``; if it is free and a method suppresses it, the levels of the rules apply.
 
     ``waivers`` names respondents who consent to publication, everywhere or, as ``(respondent, cell)``, in one cell. ``prior`` is
-    what all readers know before publication: the sign of each cell (``None``), or each value to within so many percent; of a
-    zero always the sign only.
+    what all readers know before publication: each value to within so many percent, or if it is ``None``, and always for zeros,
+    that values are not negative, unless a contribution to the response is.
 
     ``zeros`` applies to cells that are zero and not sensitive. ``"published"``: they stay published, so readers of a
     table of counts know that a suppressed cell is at least 1, and levels reach no lower. ``"suppressible"``: they may be
@@ -75,8 +75,8 @@ def assess(
         )
     chosen = parse_rules(rules, boundary=boundary)
     waived = _waived(table, waivers)
-    verdicts = [rule(table, waived) for rule in chosen]
-    found = _judged(table, verdicts)
+    by_rule = [rule(table, waived) for rule in chosen]
+    found = _combined(table, by_rule)
     fixed = _published_zeros(table, zeros)
     status = np.where(fixed, Status.PUBLISHED, Status.FREE).astype(np.int8)
     status[found.sensitive] = Status.PRIMARY
@@ -93,7 +93,7 @@ def assess(
         word, reason = _manual_status(table.label(i), given)
         if found.sensitive[i] and word in RELEASING_STATUSES:
             status[i] = STATUS_OF_WORD[word]
-            by = tuple(str(rule) for rule, seen in zip(chosen, verdicts, strict=True) if seen.sensitive[i])
+            by = tuple(str(rule) for rule, seen in zip(chosen, by_rule, strict=True) if seen.sensitive[i])
             overrides.append(Override(table.label(i), by, word, reason))
             continue
         by_hand[STATUS_OF_WORD[word].name.lower()] += 1
@@ -127,7 +127,7 @@ def assess(
         overrides=tuple(overrides),
         must_suppress=tuple(must_suppress),
         by_hand=by_hand,
-        waived=0 if waived is None else _spared(_judged(table, [rule(table, None) for rule in chosen]), found),
+        waived=0 if waived is None else _spared(_combined(table, [rule(table, None) for rule in chosen]), found),
     )
 
 
@@ -172,16 +172,16 @@ def _cost(table: Table, cost: str | FloatArray, suppressible: BoolArray) -> Floa
     return np.where(suppressible & (table.magnitude == 0) & (costs == 0), costs[costs > 0].min(), costs)
 
 
-def _judged(table: Table, verdicts: Sequence[Sensitivity]) -> Sensitivity:
-    """The combined verdict of all rules; without rules no cell is sensitive."""
+def _combined(table: Table, by_rule: Sequence[Sensitivity]) -> Sensitivity:
+    """The sensitivity by all rules together; without rules no cell is sensitive."""
     nothing = np.zeros(len(table))
-    return combine([Sensitivity(nothing, nothing > 0, nothing, nothing, nothing), *verdicts])
+    return combine([Sensitivity(nothing, nothing > 0, nothing, nothing, nothing), *by_rule])
 
 
-def _spared(without: Sensitivity, found: Sensitivity) -> int:
+def _spared(without_waivers: Sensitivity, found: Sensitivity) -> int:
     """The number of cells that need less protection, or none, because of waivers."""
-    judged = ("sensitive", "lower", "upper", "sliding")
-    less = [np.asarray(getattr(without, name)) > np.asarray(getattr(found, name)) for name in judged]
+    columns = ("sensitive", "lower", "upper", "sliding")
+    less = [np.asarray(getattr(without_waivers, name)) > np.asarray(getattr(found, name)) for name in columns]
     return int(np.any(less, axis=0).sum())
 
 
@@ -213,18 +213,18 @@ def has_negative_contributions(table: Table) -> BoolArray:
 
 
 def _prior(table: Table, prior: float | None) -> tuple[FloatArray, FloatArray]:
-    """Prior bounds of all readers: each value to within ``prior`` percent; without ``prior``, and for zeros, the sign only."""
-    # Of a response with negative contributions not even the sign is known. Responses are judged one by one: linked to profit,
+    """Prior bounds of all readers: each value to within ``prior`` percent; without ``prior``, and for zeros, at least 0."""
+    # Of a response with negative contributions not even that is known. Responses are looked at one by one: linked to profit,
     # turnover is still known to be nonnegative.
     signed = has_negative_contributions(table)
     listed = "response" in table.dimensions and table.dimensions["response"].total == RESPONSES
     response = table.codes[list(table.dimensions).index("response")] if listed else np.zeros(len(table), dtype=np.int64)
-    either = np.bincount(response, signed, minlength=1)[response] > 0
-    lower, upper = np.where(either, -np.inf, 0.0), np.full(len(table), np.inf)
+    may_be_negative = np.bincount(response, signed, minlength=1)[response] > 0
+    lower, upper = np.where(may_be_negative, -np.inf, 0.0), np.full(len(table), np.inf)
     if prior is None:
         return lower, upper
     unknown = table.magnitude == 0  # a percentage of zero would reveal the value
-    if table.behind is not None and table.behind_drawn:  # these are not the true values, which may be far from them
+    if table.behind is not None and table.behind_drawn:  # their true values may be far from the drawn ones
         unknown |= table.behind
     error = prior / 100 * table.magnitude
     return np.where(unknown, lower, table.value - error), np.where(unknown, upper, table.value + error)

@@ -52,8 +52,8 @@ class Problem:
 
     No suppressed cell may be exactly computable, whatever its levels: its audit interval must be at least ``least_width`` wide,
     by default one unit of the last digit of the table, or a negligible share of each value if values are not round.
-    ``smallest_value`` is the smallest value that a cell can have if it is suppressed: 1 for a count if zeros are always
-    published, which readers know, and 0 where a suppressed cell may be zero.
+    ``smallest_value`` is the smallest value that readers consider possible for a suppressed cell: 1 for a count if zeros are
+    always published, and 0 where a suppressed cell may be zero.
     """
 
     table: Table
@@ -72,9 +72,7 @@ class Problem:
     overrides: tuple[Override, ...] = ()
     must_suppress: tuple[str, ...] = ()  # labels of sensitive cells that must be suppressed, by decision
     waived: int = 0  # number of cells that need less protection, or none, because of waivers
-    by_hand: Mapping[str, int] = field(
-        default_factory=dict
-    )  # number of cells per status by hand, without the overrides
+    by_hand: Mapping[str, int] = field(default_factory=dict)  # number of cells per status by hand, except overrides
     unrecorded: bool = False  # from a JJ file, which does not record rules, waivers, records left out and weights
 
     def __post_init__(self) -> None:
@@ -173,7 +171,7 @@ class Problem:
         return bool(self.smallest_value.any())
 
     def with_least_width(self, levels: FloatArray, attacker: Attacker, cells: BoolArray) -> FloatArray:
-        """Levels by which these cells are at least ``least_width`` wide, or as wide as their prior bounds if that is less."""
+        """Levels that require intervals of these cells as wide as ``least_width``, or as their prior bounds if that is less."""
         if attacker.levels is not None:
             return levels
         lower, upper, sliding = levels
@@ -199,8 +197,8 @@ class Problem:
     def posed(self, *, suppresses: bool, lists_zeros: bool) -> Problem:
         """The problem as methods solve it: further requirements of the audit become levels and prior bounds.
 
-        If a method ``suppresses`` cells, those suppressed before must not be computable either. If it ``lists_zeros``, zeros
-        and no other cells are published as 0, so readers know that other counts are at least 1.
+        If a method ``suppresses`` cells, those suppressed before must not be computable either. If it ``lists_zeros``, only
+        true zeros are published as 0, so readers know that other counts are at least 1.
         """
         floor, suppressed_before = np.full(len(self), -np.inf), np.zeros(len(self), dtype=bool)
         if suppresses:

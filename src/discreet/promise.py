@@ -273,7 +273,7 @@ _weights = _shown_if(
 
 _weighted_number = _shown_if(
     lambda basis: any(rule.startswith(f"{WeightedThreshold.name}(") for rule in basis.problem.rules),
-    "Respondents are counted by their sampling weights: a cell with few respondents of large weight is not sensitive by that.",
+    "Respondents are counted by their sampling weights: a cell with few respondents of large weight counts as one with many.",
 )
 
 
@@ -361,13 +361,14 @@ def _beyond_contributions(basis: VerdictBasis) -> str | None:
     if not n:
         return None
     return (
-        f"{plural(n, 'cell is', 'cells are')} protected, or protected further, because of rules other than P, PQ and NK. This "
+        f"{plural(n, 'cell needs', 'cells need')} protection, or more of it, for other reasons than the rules P, PQ and NK. This "
         "protection holds against readers only: a respondent who is alone in another suppressed cell, or dominates it, may infer "
-        "the value of such a cell, but no contribution more closely than P, PQ and NK allow."
+        f"the {'value of this cell' if n == 1 else 'values of these cells'}, but no contribution more closely than P, PQ and NK "
+        "allow."
     )
 
 
-# Shown whether there are such cells or not, as their existence depends on confidential values.
+# Shown whether or not there are such cells, as their existence depends on confidential values.
 _beyond_contributions_if_any = _shown_if(
     lambda basis: basis.respondents is not None and basis.withholds,
     "If a cell needs protection for other reasons than a rule about contributions, that protection holds against readers "
@@ -409,7 +410,7 @@ def _unaudited(basis: VerdictBasis) -> str | None:
 
 
 def _on_attacks(sentence: Callable[[AttackReport | None], str | None]) -> Subject:
-    name, weakens = f"attacks_{sentence.__name__}", sentence is not method_unknown  # which holds for most tables
+    name, weakens = f"attacks_{sentence.__name__}", sentence is not method_unknown  # true of most releases
     return Subject(name, Stage.PROTECTION, lambda basis: sentence(basis.attacks), None, weakens)
 
 
@@ -428,14 +429,14 @@ SUBJECTS: tuple[Subject, ...] = (
         "no_value_left_out",
         "record was",
         "records were",
-        "left out of the table, for want of a number.",
+        "left out of the table, because no number is given.",
         "Records without a value were left out of the table.",
     ),
     _of_table(
         "no_value_zero",
         "record counts",
         "records count",
-        "as zero, for want of a number.",
+        "as zero, because no number is given.",
         "Records without a value count as zero.",
     ),
     _of_table(
@@ -462,7 +463,7 @@ SUBJECTS: tuple[Subject, ...] = (
     Subject("levels_at_prior_bounds", Stage.PROBLEM, _levels_at_prior_bounds, None),
     Subject("lower_levels", Stage.PROBLEM, _lower_levels_of_attackers, None),
     Subject("cells_behind", Stage.TABLE, _behind, _behind),
-    Subject("secret_limit", Stage.PROTECTION, _secret_limit, None),  # it is half of the secret; see _guesses
+    Subject("secret_limit", Stage.PROTECTION, _secret_limit, None),  # it would reveal part of the secret; see _guesses
     Subject("symmetric", Stage.PROTECTION, _symmetric, None),  # it would reveal which guess is good; see _guesses
     Subject("respondents_not_covered", Stage.PROTECTION, _not_covered, _not_covered_alone),
     Subject("respondents", Stage.PROTECTION, _level, _level, weakens=False),

@@ -183,10 +183,10 @@ def publish(
     _refuse_symmetric(problem, protection, accept_symmetric)
     problem, protection = problem.listed, protection.listed  # cells behind linked tables are never published
     table = problem.table
-    listed = _listed(problem, protection)
-    codes: dict[str, tuple[str, ...]] = {} if table.names is None else {"cell": tuple(table.labels(listed))}
+    cells = _cells_of_release(problem, protection)
+    codes: dict[str, tuple[str, ...]] = {} if table.names is None else {"cell": tuple(table.labels(cells))}
     for d, (name, hierarchy) in enumerate(table.dimensions.items()):
-        codes[name] = tuple(hierarchy.codes[c] for c in table.codes[d, listed])
+        codes[name] = tuple(hierarchy.codes[c] for c in table.codes[d, cells])
     decimals = digits_of(table.value) if decimals is None else decimals
     value = protection.published
     ends: dict[str, FloatArray] = {}
@@ -197,8 +197,8 @@ def publish(
         value = np.round(value, decimals)
         # Wider intervals reveal less, so they are safe as well.
         ends = {side: _outwards(end, decimals, -1 if side == "lower" else 1) for side, end in ends.items()}
-    value = np.where(protection.suppressed, np.nan, value)[listed]
-    ends = {side: end[listed] for side, end in ends.items()}
+    value = np.where(protection.suppressed, np.nan, value)[cells]
+    ends = {side: end[cells] for side, end in ends.items()}
     release = Release(
         codes,
         table.response,
@@ -211,7 +211,7 @@ def publish(
         default_totals=_default_totals(table, language(lang)),
         default_names=_default_names(table, language(lang)),
     )
-    _check_release(problem, protection, listed, release)
+    _check_release(problem, protection, cells, release)
     return release
 
 
@@ -265,11 +265,11 @@ def _refuse_symmetric(problem: Problem, protection: Protection, accepted: bool) 
         )
 
 
-def _listed(problem: Problem, protection: Protection) -> IntArray:
+def _cells_of_release(problem: Problem, protection: Protection) -> IntArray:
     """The cells of the release.
 
     A table of counts seldom stores cells without records, so a zero in its release would reveal a count that was rounded to
-    zero. If there are such counts and no true zeros among them, all published zeros are left out.
+    zero. If there are such counts, all zeros are left out, unless the table stores all combinations and some have no records.
     """
     table, zero = problem.table, protection.published == 0
     if not table.is_count:
@@ -286,16 +286,16 @@ def _outwards(end: FloatArray, decimals: int, sign: int) -> FloatArray:
     return np.where(inwards, np.round(rounded + sign * 10.0**-decimals, decimals), rounded)
 
 
-def _check_release(problem: Problem, protection: Protection, listed: IntArray, release: Release) -> None:
+def _check_release(problem: Problem, protection: Protection, cells: IntArray, release: Release) -> None:
     """Refuse a release that reveals more than the audited protection, or an interval without the true value."""
-    low, high = protection.lower[listed], protection.upper[listed]
-    value = problem.table.value[listed]
+    low, high = protection.lower[cells], protection.upper[cells]
+    value = problem.table.value[cells]
     wrong = protection.published != 0  # of cells that are left out
-    wrong[listed] = np.isnan(release.value) != protection.suppressed[listed]
+    wrong[cells] = np.isnan(release.value) != protection.suppressed[cells]
     if release.lower is not None and release.upper is not None:
         lower = np.where(np.isnan(release.lower), -np.inf, release.lower)
         upper = np.where(np.isnan(release.upper), np.inf, release.upper)
-        wrong[listed] |= (lower > np.minimum(low, value)) | (upper < np.maximum(high, value))
+        wrong[cells] |= (lower > np.minimum(low, value)) | (upper < np.maximum(high, value))
     if wrong.any():
         labels = problem.table.labels(np.flatnonzero(wrong))
         raise NotSafeError(

@@ -97,41 +97,42 @@ def _shrink(public: Public, knows: Knowledge, progress: Progress) -> Finding:
     return shrink(public, knows.p, own=knows.own, progress=progress)
 
 
+# In functions: v is the public view, k the knowledge, g the progress.
 ATTACKS: Mapping[str, Attack] = {
-    "exact": Attack("the exact interval of every suppressed cell", lambda p, k, g: exact(p, progress=g)),
+    "exact": Attack("the exact interval of every suppressed cell", lambda v, k, g: exact(v, progress=g)),
     "cycles": Attack(
         "the cells that bound each suppressed cell, and single cells that would reveal it",
-        lambda p, k, g: cycles(p, progress=g),
+        lambda v, k, g: cycles(v, progress=g),
     ),
     "shrink": Attack("intervals of cells with one or two respondents, shrunk by a known p", _shrink, _no_p),
     "bound-p": Attack(
-        "p bounded from above by cells with one or two respondents", lambda p, k, g: bound_p(p, progress=g), _no_counts
+        "p bounded from above by cells with one or two respondents", lambda v, k, g: bound_p(v, progress=g), _no_counts
     ),
     "bisect-p": Attack(
         "p bounded from below by protecting again",
-        lambda p, k, g: bisect_p(p, k.method, seed=k.seed, progress=g),
+        lambda v, k, g: bisect_p(v, k.method, seed=k.seed, progress=g),
         _no_bisection,
     ),
-    "symmetric": Attack("values and q from symmetric intervals", lambda p, k, g: recover(p), _no_intervals),
+    "symmetric": Attack("values and q from symmetric intervals", lambda v, k, g: recover(v), _no_intervals),
     "fit": Attack(
-        "suppressed cells estimated in proportion to their margins", lambda p, k, g: fit(p, progress=g), _unbounded
+        "suppressed cells estimated in proportion to their margins", lambda v, k, g: fit(v, progress=g), _unbounded
     ),
     "midpoint-fit": Attack(
-        "midpoints of the exact intervals, made additive", lambda p, k, g: fit(p, "midpoint", progress=g), _unbounded
+        "midpoints of the exact intervals, made additive", lambda v, k, g: fit(v, "midpoint", progress=g), _unbounded
     ),
     "difference": Attack(
         "exact intervals from several publications together",
-        lambda p, k, g: difference(p, *k.others, sums=k.sums, progress=g),
-        lambda p, k: None if k.others or k.sums else "there is no other publication",
+        lambda v, k, g: difference(v, *k.others, sums=k.sums, progress=g),
+        lambda v, k: None if k.others or k.sums else "there is no other publication",
     ),
     "counts": Attack(
         "exact intervals of counts, given that they are whole numbers",
-        lambda p, k, g: counts(p, progress=g),
-        lambda p, k: None if p.is_integer else "the table is not one of counts",
+        lambda v, k, g: counts(v, progress=g),
+        lambda v, k: None if v.is_integer else "the table is not one of counts",
     ),
     "sample": Attack(
         "congruent tables drawn at random",
-        lambda p, k, g: sample(p, draws=k.draws, seed=k.seed, budget=Budget(k.seconds), progress=g),
+        lambda v, k, g: sample(v, draws=k.draws, seed=k.seed, budget=Budget(k.seconds), progress=g),
     ),
     "replay": Attack(
         "tables that lead to the same publication, for an attacker who knows the method", _replay, _no_recipe
@@ -142,7 +143,7 @@ ATTACKS: Mapping[str, Attack] = {
 QUICK = ("exact", "counts", "symmetric", "fit", "midpoint-fit", "replay")
 
 
-# Columns of a score that reports count.
+# Columns of a score: reports state how many cells each of them is true of.
 COUNTED_COLUMNS = ("exact", "sensitive", "near", "compromised", "wrong", "narrower")
 
 

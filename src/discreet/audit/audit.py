@@ -68,7 +68,7 @@ class Audit:
     upper: FloatArray
     required: FloatArray  # (3, entries): lower, upper and sliding level against the attacker
     safe: BoolArray
-    exact: bool  # bounds are those of the audit interval; otherwise they lie within it, as far as the verdict needs
+    exact: bool  # bounds are the ends of the audit interval; otherwise values within it that suffice for the verdict
     evidence: tuple[Evidence, ...] | None = None  # with certify: one per attacker, then one for ``other_suppressed``
     # Suppressed cells that have no levels, but must not be exactly computable; and those of them that are.
     other_suppressed: IntArray = field(default_factory=lambda: NO_CELLS)
@@ -86,7 +86,7 @@ class Audit:
             "audited cells": f"{len(np.unique(self.cell)):,}",
             "exposed cells": f"{len(self._exposed):,}",
             "attackers": f"{len(self.attackers):,}",
-            "intervals": "exact" if self.exact else "inner bounds, which the verdict needs",
+            "intervals": "exact" if self.exact else "inner bounds that suffice for the verdict",
         }
         return card("Audit", facts, "Confidential: intervals are not shown.")
 
@@ -204,7 +204,7 @@ def linear_audit(
 
 
 def computable_cells(problem: Problem, protection: Protection, executor: Executor | None = None) -> IntArray:
-    """Suppressed cells that need no protection but are exactly computable."""
+    """Suppressed cells without levels that are exactly computable."""
     outsider = problem.attackers()[0]
     others = other_suppressed_cells(problem, protection, outsider)
     task = _task(problem, protection, outsider, others, False)
@@ -320,7 +320,7 @@ class _Auditor:
         """Survey every component; then settle the targets that the surveys left open, in chunks of equal size."""
         surveyed, left = [], []
         protection = self.protection
-        # Whether most cells are suppressed or published exactly, not as intervals.
+        # No intervals are published, or most cells are published exactly.
         mostly_exact = protection.only_suppresses or bool(np.mean(protection.lower < protection.upper) < 0.5)
         work = [
             partial(survey, c, self._around_targets(c) if needs_neighbourhoods(c, mostly_exact) else None)
@@ -383,7 +383,7 @@ def _suffices(task: _Task, reach: FloatArray) -> BoolArray:
 
 
 def _is_undecided(task: _Task, reach: FloatArray, limit: FloatArray) -> BoolArray:
-    """The targets whose verdict, or whose interval if it is wanted, reach and limit do not determine: they are too far apart."""
+    """The targets whose reach and limit are too far apart to determine the verdict, or the interval if it is required."""
     least, most = reach * (1 - tolerances.EXACT_DECISION_MARGIN), limit * (1 + tolerances.EXACT_DECISION_MARGIN)
     undecided = _suffices(task, least) != _suffices(task, most)
     if task.intervals:
@@ -428,7 +428,7 @@ def _numbers(problem: Problem, cells: Sequence[int] | NDArray[np.integer]) -> In
 
 
 def _merge(found: ComponentFindings, settled: ComponentFindings, columns: IntArray, surveyed: int) -> None:
-    """Add what was settled about these columns. It refers to the ``surveyed`` tables of the survey, then to its own."""
+    """Add what was settled about these columns. It numbers the ``surveyed`` tables of the survey first, then its own."""
     found.reach[:, columns] = settled.reach[:, columns]
     found.limit[:, columns] = settled.limit[:, columns]
     shown = settled.shown[:, columns]

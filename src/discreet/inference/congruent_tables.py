@@ -109,7 +109,7 @@ class CongruentTables:
         """The deviation that takes ``cell`` farthest up (``sign`` 1) or down (−1), but not beyond ``goal``.
 
         On that side the deviation of the cell must be bounded. The search starts from the vertex in ``starts`` that takes the
-        cell farthest; without ``starts``, from the last vertex of the search before. If the solver failed or was stopped after
+        cell farthest; without ``starts``, from the last vertex of the previous search. If the solver failed or was stopped after
         ``steps``, its last vertex is returned if it can be proven, otherwise a deviation of zero.
         """
         if starts:
@@ -236,16 +236,16 @@ def typical_size(sizes: FloatArray) -> float:
 
 
 def solver_time_limit(rows: sparse.csr_array) -> float:
-    """Seconds after which a solver is taken to cycle. Exact arithmetic then decides, so results do not depend on the machine."""
+    """Seconds after which a solver counts as cycling. Exact arithmetic then decides, so results do not depend on the machine."""
     return MIN_SOLVER_SECONDS + 0.005 * float(sum(rows.shape))
 
 
 def unbounded_directions(
     relations: sparse.csr_array, low: FloatArray, high: FloatArray, cells: IntArray
 ) -> Iterator[FloatArray]:
-    """Proven unbounded directions: for each of ``cells`` and each side on which it can deviate without limit, one that does.
+    """Proven unbounded directions, one for each of ``cells`` and each side on which it can deviate without limit.
 
-    An unbounded direction satisfies all relations and takes only cells without a bound on that side. In the program for it every
+    An unbounded direction satisfies all relations, and cells deviate in it only on sides without a bound. In the program every
     entry is at most 1, so all its numbers are of similar size, whatever the values in the table.
     """
     slack = np.stack([np.where(np.isinf(low), -1.0, 0.0), np.where(np.isinf(high), 1.0, 0.0)])

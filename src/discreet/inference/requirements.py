@@ -52,7 +52,7 @@ def published_primaries(problem: Problem, protection: Protection) -> BoolArray:
 def cells_to_protect(problem: Problem, protection: Protection, attacker: Attacker) -> IntArray:
     """Cells that must be protected from an attacker: primaries, and free cells that have levels and are not published exactly.
 
-    Nor may an attacker without levels of its own compute exactly a cell that was suppressed before.
+    Cells that were suppressed before must not be exactly computable by attackers without levels of their own.
     """
     found = problem.protected(attacker, withheld(protection))
     if attacker.levels is None:
@@ -61,7 +61,7 @@ def cells_to_protect(problem: Problem, protection: Protection, attacker: Attacke
 
 
 def other_suppressed_cells(problem: Problem, protection: Protection, attacker: Attacker) -> IntArray:
-    """Suppressed cells that need no protection from an attacker: they have no levels, but must not be exactly computable."""
+    """The other suppressed cells: they have no levels against the attacker, and need only not be exactly computable."""
     if attacker.levels is not None or not problem.least_width.any():
         return np.zeros(0, dtype=np.int64)
     found = fully_suppressed(protection)

@@ -324,7 +324,7 @@ def stated(
     respondents: RespondentAudit | None,
     attacks: AttackReport | None,
 ) -> dict[str, Any]:
-    """The conditions of the verdict, which are in all JSON reports."""
+    """The entries on the verdict and its conditions that all JSON reports have."""
     found = conditions(protection, respondents, level, audit=checked, attacks=attacks)
     return {
         "n_published_by_decision": published_by_decision(protection),
@@ -428,13 +428,13 @@ def write_together(files: Mapping[Path | None, Callable[[Path], None]], public: 
 def _write(job: Job, result: Result) -> Result:
     """Write the files of a job; if there is no release, the others. Returns the result with their paths."""
     problem, protection, checked, release = result.problem, result.protection, result.audit, result.release
-    found = result.level, result.respondents, result.attacks
+    verdict = result.level, result.respondents, result.attacks
     settings = {"job": job.path.name, "cost": job.protect.cost, "boundary": job.rules.boundary}
     writers: dict[str, Callable[[Path], None]] = {
         "pattern.csv": lambda draft: write_pattern(protection, draft),
         "intervals.csv": lambda draft: checked.frame().to_csv(draft, index=False),
-        "report.json": lambda draft: write_json(protect_report(protection, checked, *found, result.stages), draft),
-        "audit.json": lambda draft: write_json(audit_report(checked, protection, *found), draft),
+        "report.json": lambda draft: write_json(protect_report(protection, checked, *verdict, result.stages), draft),
+        "audit.json": lambda draft: write_json(audit_report(checked, protection, *verdict), draft),
         "report.html": lambda draft: write_report(
             draft,
             problem,

@@ -61,7 +61,7 @@ def test_the_loop_ends_when_nothing_is_violated_or_time_is_up():
 
 
 def test_the_incumbent_keeps_the_cheapest_and_knows_how_good_it_is():
-    best: Incumbent[str] = Incumbent(exact=1e-6)
+    best: Incumbent[str] = Incumbent(solver_gap=1e-6)
     budget = Budget(None, gap=0.25)
     assert not best.within(budget)
     assert best.offer("first", 10.0)
@@ -78,10 +78,10 @@ def test_the_incumbent_keeps_the_cheapest_and_knows_how_good_it_is():
 
 def test_the_status_says_why_a_search_ended():
     stopped = Budget(0.0)
-    assert status_of(10.0, 9.0, stopped, finished=False, exact=1e-6) == "time_limit"
+    assert status_of(10.0, 9.0, stopped, finished=False, solver_gap=1e-6) == "time_limit"
     stopped.cancel()
-    assert status_of(10.0, None, stopped, finished=False, exact=1e-6) == "interrupted"
-    assert status_of(10.0, 10.0, stopped, finished=False, exact=1e-6) == "optimal"
+    assert status_of(10.0, None, stopped, finished=False, solver_gap=1e-6) == "interrupted"
+    assert status_of(10.0, 10.0, stopped, finished=False, solver_gap=1e-6) == "optimal"
     assert gap_of(0.0, 0.0) == 0.0
     assert gap_of(np.inf, 5.0) == 1.0
 

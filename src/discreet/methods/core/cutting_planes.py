@@ -23,11 +23,11 @@ class Infeasible(Exception):
 class Incumbent(Generic[Found]):
     """The cheapest safe solution found so far, and a lower bound on the cost of all safe solutions.
 
-    The cost counts as proven if it exceeds the bound by no more than the share ``exact``: solvers are not more exact.
+    The cost counts as proven if it exceeds the bound by no more than the share ``solver_gap``: solvers are not more exact.
     """
 
-    def __init__(self, exact: float, bound: float = 0.0) -> None:
-        self._exact = exact
+    def __init__(self, solver_gap: float, bound: float = 0.0) -> None:
+        self._solver_gap = solver_gap
         self.solution: Found | None = None
         self.cost, self.bound = np.inf, bound
 
@@ -49,12 +49,12 @@ class Incumbent(Generic[Found]):
     @property
     def reported_bound(self) -> float:
         """The bound to report: the cost itself if it is proven to be the least."""
-        return self.cost if self.gap <= self._exact else self.bound
+        return self.cost if self.gap <= self._solver_gap else self.bound
 
     @property
     def is_proven(self) -> bool:
         """Whether the solution is proven to be the cheapest."""
-        return self.solution is not None and self.gap <= self._exact
+        return self.solution is not None and self.gap <= self._solver_gap
 
     def within(self, budget: Budget) -> bool:
         """Whether the solution is proven to be the cheapest, or within the gap that the budget allows."""
@@ -62,7 +62,7 @@ class Incumbent(Generic[Found]):
 
     def status(self, budget: Budget, finished: bool = False) -> str:
         """The status to report; ``finished``: neither a limit nor the user ended the search."""
-        return status_of(self.cost, self.bound, budget, finished, self._exact)
+        return status_of(self.cost, self.bound, budget, finished, self._solver_gap)
 
 
 def gap_of(cost: float, bound: float) -> float:
@@ -70,11 +70,11 @@ def gap_of(cost: float, bound: float) -> float:
     return max(cost - bound, 0.0) / cost if 0 < cost < np.inf else 0.0 if cost <= 0 else 1.0
 
 
-def status_of(cost: float, bound: float | None, budget: Budget, finished: bool, exact: float) -> str:
+def status_of(cost: float, bound: float | None, budget: Budget, finished: bool, solver_gap: float) -> str:
     """The status of a solution in reports; ``finished``: neither a limit nor the user ended the search."""
-    if bound is not None and gap_of(cost, bound) <= exact:
+    if bound is not None and gap_of(cost, bound) <= solver_gap:
         return "optimal"
-    if bound is not None and gap_of(cost, bound) <= budget.gap + exact:
+    if bound is not None and gap_of(cost, bound) <= budget.gap + solver_gap:
         return "within_gap"
     return "heuristic" if finished else budget.ending
 
@@ -84,14 +84,14 @@ def cutting_planes(
     violated: Callable[[Found], Sequence[AnyCut]],
     add: Callable[[Sequence[AnyCut]], object],
     budget: Budget,
-    goal: str,
+    noun: str,
 ) -> Found:
-    """Solve the master program and add the cuts that its solution violates, until it violates none and is a safe ``goal``."""
+    """Solve the master program and add the cuts that its solution violates, until there are none. Messages call it ``noun``."""
     while True:
         found = solve()
         cuts = violated(found)
         if not cuts:
             return found
         if budget.over:
-            raise NoSafePatternError(f"The time limit ended before there was a safe {goal}. Allow more time.")
+            raise NoSafePatternError(f"The time limit ended before there was a safe {noun}. Allow more time.")
         add(cuts)

@@ -47,7 +47,7 @@ class IntervalsFirstModel:
         z, bound = _cheapest(setting, run)
         run.progress.update(1)
         bound, cost = min(bound, setting.cost(z)), setting.cost(z)
-        status = status_of(cost, bound, run.budget, finished=True, exact=INTEGER_PROGRAM_GAP)
+        status = status_of(cost, bound, run.budget, finished=True, solver_gap=INTEGER_PROGRAM_GAP)
         return audited(setting, z, self.rounded, run, self.name, status, bound, symmetric=True)
 
 
