@@ -180,8 +180,8 @@ def publish_intervals(
     """The protection that publishes these values, NaN for suppressed cells, and these intervals.
 
     Other cells are published exactly if the value and both ends of the interval are the true value, and adjusted otherwise.
-    Every interval must contain the true value. A cell with the status ``published`` keeps its value, but may have an interval:
-    readers cannot distinguish a true zero from a cell that is rounded to zero.
+    Every interval must contain the true value. The published value of a cell with the status ``published`` is the true one, but
+    it may have an interval: readers cannot distinguish a true zero from a cell that is rounded to zero.
     """
     value = problem.table.value
     published, lower, upper = (np.array(column, dtype=np.float64) for column in (published, lower, upper))

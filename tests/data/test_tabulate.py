@@ -763,7 +763,7 @@ def test_ctrl_c_is_not_taken_for_a_damaged_file(tmp_path, monkeypatch):
 
 
 def test_what_is_no_microdata_is_refused(firms, tmp_path):
-    with pytest.raises(InputError, match=r"from list\. Pass a CSV or Parquet file"):
+    with pytest.raises(InputError, match=r"from list\. Pass a CSV, Excel or Parquet file"):
         tabulate(firms.to_dict("records"), ["region"])
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(InputError, match="folder, not a file"):

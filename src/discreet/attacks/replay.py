@@ -33,10 +33,10 @@ CUMULATION_TOLERANCE = 1e-12  # of sums of up to 5,000 probabilities
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Replayed(Finding):
-    """The middle 95 percent of the values that each unknown cell has in the tables that lead to the same publication.
+    """The middle share, by default 95 percent, of the values of each unknown cell in tables that lead to the same publication.
 
-    A table counts by the probability that it leads to it. ``baseline_lower`` and ``baseline_upper``: the same over all congruent
-    tables, all with the same weight: this attacker does not know the method.
+    Each table is weighted by the probability that it leads to this publication. ``baseline_lower`` and ``baseline_upper``: the
+    same over all tables that were tried, with equal weights, as for an attacker who does not know the method.
     ``all_tables``: all congruent tables of integers were tried. ``estimated``: probabilities are estimates. If all tables were
     tried and probabilities are not estimates, the posterior is exact and the finding ``complete``; otherwise it rests on
     ``effective`` independent draws, of tables or of the method. With fewer than 39 nothing is claimed.
@@ -255,17 +255,17 @@ def _weigh(
     trial: _Trial, tables: FloatArray, independence: float, enumerated: bool, progress: Progress
 ) -> tuple[FloatArray, FloatArray]:
     """The probability that each table leads to the publication and the draws behind it, for the tables tried in time."""
-    budget, sums, tries = trial.budget, np.zeros((2, len(tables))), np.zeros(len(tables))
-    trials, tried, started = trial.runs_per_table * len(tables), len(tables), budget.spent
-    progress.stage("replay", trials)
-    for number in range(trials):
+    budget, sums, runs = trial.budget, np.zeros((2, len(tables))), np.zeros(len(tables))
+    planned, tried, started = trial.runs_per_table * len(tables), len(tables), budget.spent
+    progress.stage("replay", planned)
+    for number in range(planned):
         k, seen = number % len(tables), min(number, tried)
         independent = 0.0
         if budget.seconds is not None:
             all_tables = enumerated and seen == len(tables)
-            weight = sums[0, :seen] / np.maximum(tries[:seen], 1)
+            weight = sums[0, :seen] / np.maximum(runs[:seen], 1)
             independent = _independent(weight, sums[1, :seen], independence, all_tables)
-        hopeless = 1 < number <= TABLES_BEFORE_FORECAST and _is_hopeless(independent, number, trials, budget, started)
+        hopeless = 1 < number <= TABLES_BEFORE_FORECAST and _is_hopeless(independent, number, planned, budget, started)
         try:
             if budget.over or hopeless or independent >= MAX_INDEPENDENT_DRAWS:
                 raise OutOfTime
@@ -273,11 +273,11 @@ def _weigh(
         except OutOfTime:
             tried = seen
             break
-        tries[k] += 1
+        runs[k] += 1
         progress.update(number + 1)
         if number == 0:  # the first table takes longer, because modules are loaded
             started = budget.spent
-    return sums[0, :tried] / np.maximum(tries[:tried], 1), sums[1, :tried]
+    return sums[0, :tried] / np.maximum(runs[:tried], 1), sums[1, :tried]
 
 
 def _independent(weight: FloatArray, hits: FloatArray, independence: float, all_tables: bool) -> float:
@@ -294,16 +294,16 @@ def _equivalent_tables(weight: FloatArray) -> float:
     return float(share.sum() ** 2 / max((share**2).sum(), 1e-300))
 
 
-def _is_hopeless(independent: float, tried: int, trials: int, budget: Budget, started: float) -> bool:
-    """Whether at the speed so far the budget will be used up before enough tables are kept or all are tried."""
+def _is_hopeless(independent: float, runs_done: int, planned: int, budget: Budget, started: float) -> bool:
+    """Whether at the speed of the runs done so far the budget will end before enough tables are kept, or all runs are done."""
     if budget.seconds is None:
         return False
-    seconds_each = (budget.spent - started) / (tried - 1)  # the first table, which takes longer, does not count
-    if tried == TABLES_BEFORE_FORECAST:
-        needed = MIN_INDEPENDENT_DRAWS * tried / (independent + 1)
+    seconds_each = (budget.spent - started) / (runs_done - 1)  # the first table, which takes longer, does not count
+    if runs_done == TABLES_BEFORE_FORECAST:
+        needed = MIN_INDEPENDENT_DRAWS * runs_done / (independent + 1)
     else:  # which of the first tables are kept is chance, so all further ones are assumed to be kept
-        needed = MIN_INDEPENDENT_DRAWS - tried
-    return min(needed, trials) * seconds_each > budget.seconds - started
+        needed = MIN_INDEPENDENT_DRAWS - runs_done
+    return min(needed, planned) * seconds_each > budget.seconds - started
 
 
 def _contradicts_statuses(public: Public, problem: Problem) -> bool:

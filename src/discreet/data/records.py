@@ -1,4 +1,4 @@
-"""Microdata from files, data frames, Arrow tables or a database, as an Ibis table."""
+"""Microdata from files, data frames, Arrow tables or a database, opened as Ibis tables."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ RECORD_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES, ".xlsx")
 
 @contextmanager
 def open_records(data: Any, columns: Columns, reading: Reading = DEFAULT_READING) -> Iterator[OpenedRecords]:
-    """The microdata as an Ibis table: on their own backend if they have one, otherwise in an embedded DuckDB."""
+    """The microdata, opened as an Ibis table: on their own backend if they have one, otherwise in an embedded DuckDB."""
     reading.check()
     opened: Callable[..., OpenedRecords] = partial(OpenedRecords, columns=columns, reading=reading)
     if isinstance(data, ibis.Table):
@@ -93,7 +93,7 @@ def _opened_file(
         return opened(chosen, unit="line", numbered=lambda: _records_of(file)).examined()
 
     if file.is_plain:
-        with _read_patiently_below():
+        with _content_errors_ignored():
             found = from_text(True)
             if not found.blank:
                 return found
@@ -179,15 +179,15 @@ def _check_lines(path: Path) -> None:
 
 
 def _tail(path: Path) -> Iterator[bytes]:
-    """The end of a file. It suffices to find a last line that is too long; DuckDB itself refuses others that are."""
+    """The end of a file, long enough to find a last line that is too long; DuckDB itself refuses other lines that are."""
     with path.open("rb") as file:
         file.seek(max(path.stat().st_size - 2 * MAX_LINE_BYTES, 0))
         yield file.read().rstrip(b"\r\n")
 
 
 @contextmanager
-def _read_patiently_below() -> Iterator[None]:
-    """Suppress errors about the contents of a file, which is then read line by line, with better messages."""
+def _content_errors_ignored() -> Iterator[None]:
+    """Ignore errors about the contents of a file: the caller then reads it line by line, which gives better messages."""
     try:
         yield
     except duckdb.Error as error:
@@ -225,7 +225,7 @@ def _arrow(data: Any, columns: Columns) -> pa.Table:
     elif not isinstance(data, pa.Table):
         raise InputError(
             f"Cannot read microdata from {type(data).__name__}. "
-            "Pass a CSV or Parquet file, a pandas or polars data frame, a pyarrow table or an Ibis table."
+            "Pass a CSV, Excel or Parquet file, a pandas or polars data frame, a pyarrow table or an Ibis table."
         )
     found = {name: data[name] for name in columns.find(data.column_names, "The table")}
     return pa.table({n: c.cast(c.type.value_type) if pa.types.is_dictionary(c.type) else c for n, c in found.items()})
@@ -278,7 +278,7 @@ def read_records(path: str | Path) -> pd.DataFrame:
         with _engine() as (connection, spill), _readable(path):
             text, table = text_file(checked_path(path), DEFAULT_READING), None
             if text.is_plain:
-                with _read_patiently_below():
+                with _content_errors_ignored():
                     table = _texts(connection, spill, text, True).to_pyarrow()
             table = _texts(connection, spill, text, False).to_pyarrow() if table is None else table
             table = table.rename_columns(text.names)

@@ -56,7 +56,7 @@ def _equal(value: FloatArray, rounded: FloatArray, absolute_tolerance: float) ->
 def unit_of(value: FloatArray) -> tuple[float, int | None]:
     """The unit of the last decimal of the values, and the number of decimals.
 
-    If values have more than six decimals, the unit is the power of ten nearest to 1e-7 × their median size, the number None.
+    If values have more than six decimals, the unit is the power of ten nearest to 1e-7 × their median size; the number is None.
     """
     digits = digits_of(value)
     if digits is not None:
@@ -151,11 +151,11 @@ class Table:
         """Refuse relations whose coefficients differ too much in size for solvers to be reliable."""
         weight = np.nan_to_num(np.abs(self.relations.data))  # NaN becomes zero, which is refused
         row = np.repeat(np.arange(self.relations.shape[0]), np.diff(self.relations.indptr))
-        largest, smallest = np.zeros(self.relations.shape[0]), np.full(self.relations.shape[0], np.inf)
-        np.maximum.at(largest, row, weight)
-        np.minimum.at(smallest, row, weight)
+        most, least = np.zeros(self.relations.shape[0]), np.full(self.relations.shape[0], np.inf)
+        np.maximum.at(most, row, weight)
+        np.minimum.at(least, row, weight)
         bad = np.unique(row[~((weight >= MIN_COEFFICIENT) & (weight <= MAX_COEFFICIENT))])
-        bad = np.union1d(bad, np.flatnonzero(largest > smallest * MAX_COEFFICIENT))
+        bad = np.union1d(bad, np.flatnonzero(most > least * MAX_COEFFICIENT))
         if len(bad):
             raise TableError(
                 f"{len(bad)} relations have weights beyond {MIN_COEFFICIENT:g} to {MAX_COEFFICIENT:g}, or too different from "
@@ -260,7 +260,7 @@ class Table:
         """Base cells: cells that are not the total of others."""
         rows = self.relations.tocoo()
         negative = np.bincount(rows.row[rows.data < 0], minlength=self.relations.shape[0])
-        # Equations between responses, such as profit = turnover − cost, subtract cells that are not totals.
+        # Rows with several negative cells are equations between responses, such as profit = turnover − cost, and have no total.
         of_totals = (rows.data < 0) & (negative[rows.row] == 1)
         base = np.ones(len(self), dtype=bool)
         base[rows.col[of_totals]] = False
@@ -269,8 +269,8 @@ class Table:
     def respondents(self) -> Contributions:
         """The contributions of respondents to base cells.
 
-        Unless they were tabulated, only the largest ones of each cell are known. Smaller contributions are then missing, which a
-        holding with contributions to several cells could use.
+        Unless they were tabulated, only the largest ones of each cell are known. Then smaller ones are missing, although a
+        holding in several cells could use its own.
         """
         return self._respondents
 

@@ -60,8 +60,8 @@ def tabulate(
 ) -> Table:
     """The table of records: for each cell, totals included, the sum, the number of contributors and the largest contributions.
 
-    ``data`` is a CSV or Parquet file, a pandas or polars data frame, a pyarrow table, or an Ibis table, which is processed by
-    its own backend. ``by`` names the columns to classify by, each with a ``Hierarchy``, or ``None`` for a flat one over the
+    ``data`` is a CSV, Excel or Parquet file, a pandas or polars data frame, a pyarrow table, or an Ibis table, which is processed
+    by its own backend. ``by`` names the columns to classify by, each with a ``Hierarchy``, or ``None`` for a flat one over the
     codes that occur.
 
     Records with the same ``contributor`` are one contributor, and contributors with the same ``holding`` are one respondent. A
@@ -79,7 +79,7 @@ def tabulate(
     respondent: all of them for contributors in several base cells, and the ``top`` largest of each cell for others. The default
     is to store them if there is a ``response`` and contributors or holdings are named.
 
-    ``recode`` gives for each column the codes to replace, and their replacements. They are replaced before all other steps.
+    ``recode`` gives for each column the codes to replace, and their replacements: the first step after ``spelling``.
 
     Codes of a column that differ only in blanks, capitals, leading zeros or characters that look alike are an error, unless its
     ``spelling`` says whether they are the same. ``names`` says it of contributors and holdings: ``"merged"`` or ``"exact"``.
@@ -139,7 +139,7 @@ def tabulate(
 
 
 def _survey(source: Expr, columns: Columns, opened: OpenedRecords) -> pd.DataFrame:
-    """One row per combination of codes: the numbers of records and of faulty ones, and the largest number of each column."""
+    """One row per combination of codes: numbers of records and of faulty ones, and the largest absolute number of each column."""
     rows: dict[str, Expr] = {f"d{d}": as_text(source[name]) for d, name in enumerate(columns.by)}
     found: dict[str, Expr] = {"records": _.count()}
     for i, name in enumerate(columns.numbers):
@@ -252,28 +252,28 @@ def _check_numbers(survey: pd.DataFrame, columns: Columns, opened: OpenedRecords
 
 
 def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, opened: OpenedRecords, local: bool) -> Records:
-    """The codes, contributor, holding and contributions of each record; contributions are decimals.
+    """The codes of each record, its contributor and holding, and its numbers as decimals; see :class:`AggregationPlan`.
 
     ``local`` is true for records in a file or in memory, and false for those in a database of the caller.
     """
     columns, records = plan.columns, int(survey.records.sum())
     sizes = {name: float(survey[f"largest{i}"].max()) for i, name in enumerate(columns.numbers)}
     places: dict[str, int] = {}
-    digits = 0  # of the largest sum
+    digits = 0  # of the sum with the most digits
 
-    def exact(field: str, name: str | None, weight: str | None) -> Expr:
+    def as_decimal(field: str, name: str | None, weight: str | None) -> Expr:
         """A column, multiplied by the weight, as decimals; without a column 1 for each record."""
         nonlocal digits
         number, largest = (opened.number(source, name), sizes[name]) if name else (ibis.literal(1.0), 1.0)
         if weight:
             number, largest = number * opened.number(source, weight), largest * sizes[weight]
-        # Nine decimal places, or more if the largest number needs them for fifteen digits; but only what the sum leaves.
-        ahead = math.ceil(math.log10(largest)) if largest else 0
-        sum_digits = max(ahead + math.ceil(math.log10(records)), 0)
+        # Nine decimal places, or more, so that the largest number has fifteen digits; but no more than the digits of sums leave.
+        integer_digits = math.ceil(math.log10(largest)) if largest else 0
+        sum_digits = max(integer_digits + math.ceil(math.log10(records)), 0)
         available = DECIMAL_DIGITS - 1 - sum_digits
-        places[field] = min(max(9, 15 - ahead), available)
+        places[field] = min(max(9, 15 - integer_digits), available)
         digits = max(digits, sum_digits + places[field])
-        if available < 6 or ahead + places[field] < 6:
+        if available < 6 or integer_digits + places[field] < 6:
             raise InputError(f"The numbers in column {name or weight!r} are too large or too small. Change the unit.")
         valid = ibis.ifelse(number.abs() <= largest, number, ibis.null("float64"))  # dropped records may be larger
         return valid.cast(f"decimal({DECIMAL_DIGITS}, {places[field]})")
@@ -283,16 +283,16 @@ def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, opened: 
     contribution_weight = columns.weight if plan.weights == "known" else None
     # The contribution, the value and the weight of each record.
     fields |= {
-        "x": exact("x", columns.response, contribution_weight),
-        "v": exact("v", columns.response, columns.weight),
-        "w": exact("w", columns.weight, None),
+        "x": as_decimal("x", columns.response, contribution_weight),
+        "v": as_decimal("v", columns.response, columns.weight),
+        "w": as_decimal("w", columns.weight, None),
     }
-    fields |= {f"e{i}": exact(f"e{i}", name, columns.weight) for i, name in enumerate(columns.extra)}
+    fields |= {f"e{i}": as_decimal(f"e{i}", name, columns.weight) for i, name in enumerate(columns.extra)}
     fields["requested"] = is_marked(source[columns.request]) if columns.request else ibis.literal(False)
     unit = as_text(source[columns.contributor]) if columns.contributor else ibis.null("string")
-    group = as_text(source[columns.holding]) if columns.holding else ibis.null("string")
+    holding = as_text(source[columns.holding]) if columns.holding else ibis.null("string")
     # A holding and a contributor may have the same id: a respondent is identified by the id and whether it is a holding.
-    fields |= {"unit": unit, "name": ibis.coalesce(group, unit), "held": ibis.ifelse(group.notnull(), 1, 0)}
+    fields |= {"unit": unit, "name": ibis.coalesce(holding, unit), "held": ibis.ifelse(holding.notnull(), 1, 0)}
     encoded = source.select(**fields)
     if local and records <= MAX_RECORDS_IN_MEMORY and digits <= MAX_SUM_DIGITS:
         return MemoryRecords.of(encoded, places, plan)

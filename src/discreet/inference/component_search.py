@@ -21,7 +21,7 @@ from discreet.inference.integer_system import MAX_INTEGER_SUM, IntegerSystem
 from discreet.inference.max_flow import Network, fits_integers, network, search_network
 
 SIMPLEX_STEPS_PER_ROUND = 5_000  # after which the vertex of a program for many columns is examined
-FIRST_SIMPLEX_STEPS = 1_000  # for a verdict; after so many, the nearest table that suffices is usually found faster
+FIRST_SIMPLEX_STEPS = 1_000  # for a verdict; if they do not suffice, the nearest table is usually found faster
 TARGETS_PER_CHUNK = 128  # targets per task; fixed, so that results do not depend on the number of workers
 MULTIPLIER_DENOMINATORS = (2520, 2**40)  # 2520 is a multiple of 1 to 10, the usual denominators of multipliers
 MIN_NETWORK_WORK = 10_000  # columns × targets; with less, loading the compiled network algorithm does not pay
@@ -34,7 +34,7 @@ class Component:
     relations: sparse.csr_array
     low: FloatArray
     high: FloatArray
-    targets: IntArray  # columns; more than once if several audited cells, with different levels, were merged into one
+    targets: IntArray  # columns; one is listed several times if audited cells with different levels were merged into it
     level: FloatArray  # (2, targets): required deviation down and up
     sliding: FloatArray  # (targets,): required sum of the deviations down and up
     value_unit: float  # unit of the last digit of the values in the table; 0 if they have too many digits
@@ -176,7 +176,7 @@ class _ComponentSearch:
         # A program that settles fewer targets takes longer than a program for each of them.
         worthwhile = 15 if self.component.intervals else 3
         sides = {UP, DOWN}
-        tables = None
+        program = None
         while sides:
             for side in (UP, DOWN):
                 if side not in sides:
@@ -185,20 +185,20 @@ class _ComponentSearch:
                 if before[side].sum() < worthwhile:
                     sides.discard(side)
                     continue
-                tables = tables or self._program()
-                if not tables.grid.is_integral:
+                program = program or self._program()
+                if not program.grid.is_integral:
                     return
                 columns, goal = self._goals(before, side)
                 finite = np.isfinite(goal)
                 # Each deviation counts as a share of its goal; without a goal, of a thousand times the largest one.
                 weight = self.unit / np.where(finite, goal, 1e3 * max(self.unit, goal[finite].max(initial=0.0)))
-                candidates = tables.maximize_sum(columns, SIGN[side], goal, weight, SIMPLEX_STEPS_PER_ROUND)
+                candidates = program.maximize_sum(columns, SIGN[side], goal, weight, SIMPLEX_STEPS_PER_ROUND)
                 for candidate in candidates:
                     self.credit(candidate)
                     if not candidate.proven:  # then later vertices of this program cannot be proven either
                         break
                 candidates.close()
-                self.starts.append(tables.starting_vertex(candidate))
+                self.starts.append(program.starting_vertex(candidate))
                 if before.sum() - self.open().sum() < worthwhile:
                     sides.discard(side)
 
@@ -219,8 +219,8 @@ class _ComponentSearch:
 
     def maximize_one_by_one(self) -> None:
         """Settle targets one by one, those with the largest levels first: their deviations often settle others, too."""
-        tables = self._program()
-        if not tables.grid.is_integral:
+        program = self._program()
+        if not program.grid.is_integral:
             return
         for k in np.argsort(-self.needed, kind="stable").tolist():
             for side in (DOWN, UP):
@@ -228,29 +228,29 @@ class _ComponentSearch:
                 if is_open[side, k]:
                     is_open[:, np.arange(len(self.needed)) != k] = False
                     (column,), (goal,) = self._goals(is_open, side)
-                    self._settle(tables, k, int(column), side, float(goal))
+                    self._settle(program, k, int(column), side, float(goal))
 
-    def _settle(self, tables: CongruentTables, k: int, column: int, side: int, goal: float) -> None:
+    def _settle(self, program: CongruentTables, k: int, column: int, side: int, goal: float) -> None:
         """Settle target ``k`` on one side, by other programs in turn as long as it is open; maybe none succeeds."""
         c = self.component
         if self.vertices_are_hard:
-            self._credit_nearest(tables, k, column, side, goal)
+            self._credit_nearest(program, k, column, side, goal)
             if not self.open()[side, k]:
                 return
         limited = not c.intervals and not self.vertices_are_hard
-        candidate = tables.maximize(column, SIGN[side], goal, self.starts, FIRST_SIMPLEX_STEPS if limited else None)
+        candidate = program.maximize(column, SIGN[side], goal, self.starts, FIRST_SIMPLEX_STEPS if limited else None)
         self.credit(candidate)
         if limited and not (candidate.proven and candidate.optimal):
             self.vertices_are_hard = True
-            self._credit_nearest(tables, k, column, side, goal)
+            self._credit_nearest(program, k, column, side, goal)
             if self.open()[side, k] and not candidate.optimal:
-                candidate = tables.maximize(column, SIGN[side], goal, self.starts)
+                candidate = program.maximize(column, SIGN[side], goal, self.starts)
                 self.credit(candidate)
         if not candidate.optimal or not self.open()[side, k]:
             return
-        self._tighten_limit(column, side, tables.grid, candidate.dual)
+        self._tighten_limit(column, side, program.grid, candidate.dual)
         if not candidate.proven and self.open()[side, k]:  # deviations of few cells may reach as far, and can be proven
-            self._credit_nearest(tables, k, column, side, float(min(goal, self.limit[side, column])))
+            self._credit_nearest(program, k, column, side, float(min(goal, self.limit[side, column])))
         required = max(c.level[side, k], c.sliding[k] / 2)
         for unit, max_slack in _units_and_slacks(required, self.limit[side, column]):
             if not self.open()[side, k]:
@@ -258,11 +258,11 @@ class _ComponentSearch:
             bounds = np.maximum(c.low, -max_slack), np.minimum(c.high, max_slack)
             self.credit(CongruentTables(c.relations, *bounds, unit).maximize(column, SIGN[side], goal))
 
-    def _credit_nearest(self, tables: CongruentTables, k: int, column: int, side: int, goal: float) -> None:
+    def _credit_nearest(self, program: CongruentTables, k: int, column: int, side: int, goal: float) -> None:
         """Try the nearest table that reaches the goal, then one that reaches it within the tolerance of levels."""
         for least in (goal, goal * (1 - tolerances.LEVEL_TOLERANCE / 2)):
             if self.open()[side, k]:
-                self.credit(tables.nearest_reaching(column, SIGN[side], least))
+                self.credit(program.nearest_reaching(column, SIGN[side], least))
 
     def _tighten_limit(self, column: int, side: int, grid: IntegerSystem, dual: FloatArray) -> None:
         """Bound the deviation of a column by relations times dual values, rounded to fractions so that columns cancel out."""

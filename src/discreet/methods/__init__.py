@@ -139,12 +139,12 @@ def protect(
         method = InPieces(method)
     if traits.suppresses:
         quick: Method = InPieces(Kelly())
-        other = None if getattr(method, "at_most", None) is not None else quick
+        fallback = None if getattr(method, "at_most", None) is not None else quick
         if in_force.covers_respondents:
-            method, other = ForRespondents(method, quick), other and ForRespondents(quick, quick)
-        method = NeverComputable(WithFallback(method, other, in_force.covers_respondents))
-    pattern = None if start is None else validated_start(problem, start)
-    run = Run(seed, Budget(time_limit, gap), progress or Silent(), executor, pattern, secret=Secret.of(secret))
+            method, fallback = ForRespondents(method, quick), fallback and ForRespondents(quick, quick)
+        method = NeverComputable(WithFallback(method, fallback, in_force.covers_respondents))
+    first = None if start is None else validated_start(problem, start)
+    run = Run(seed, Budget(time_limit, gap), progress or Silent(), executor, first, secret=Secret.of(secret))
     if not traits.suppresses:
         posed = problem.posed(suppresses=False, lists_zeros=traits.lists_zeros)
         found = restated(problem, protect_or_explain(method, posed, run))
@@ -161,7 +161,7 @@ def protect(
 
 
 def _refuse_unless_suppressed(method: str, labels: Sequence[str]) -> None:
-    """Refuse an interval or another value for cells that must be suppressed by decision, if there are any such cells."""
+    """Raise an error if there are labels: cells that must be suppressed by decision, but get an interval or another value."""
     if labels:
         raise InputError(
             f"{some(list(labels))} is sensitive and set to 'suppressed' by hand, but the method {method!r} publishes an interval "

@@ -1,4 +1,4 @@
-"""The protocol of solvers: a model is loaded once, changed and solved repeatedly."""
+"""The base class of solvers: a model is loaded once, changed and solved repeatedly."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Model(Protocol):
         self._load(rows, row_lower, row_upper)
 
     def _load(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
-        """Replace the model by the columns of this object and by these rows."""
+        """Load a program into the solver: these rows, and the columns that this object has stored."""
 
     def add_rows(self, rows: sparse.csr_array, lower: FloatArray, upper: FloatArray) -> None:
         """Append rows, keeping the basis."""
@@ -141,9 +141,9 @@ def lagrangian_bound(
     row_upper: FloatArray,
     dual: FloatArray,
 ) -> float:
-    """A lower bound on the objective that no error of a solver invalidates: the minimum of the Lagrangian for multipliers.
+    """A lower bound on the objective that no error of a solver invalidates: the minimum of the Lagrangian over the columns.
 
-    The larger one for ``dual`` and ``−dual``; −∞ if both are unbounded.
+    The multipliers are ``dual`` or ``−dual``, whichever gives the larger minimum; −∞ if both minima are.
     """
     best = -np.inf
     for multiplier in (dual, -dual):

@@ -21,7 +21,7 @@ AnyCut = TypeVar("AnyCut")
 CutOf = TypeVar("CutOf", covariant=True)
 
 SHORTFALL_TOLERANCE = 1e-8  # share of a level that may be missing: solvers are not more exact
-UNLIMITED_SLACK = 1e6  # slack of this many levels is treated as unlimited
+UNLIMITED_SLACK = 1e6  # in levels: more slack than this is as good as unlimited, and is reduced to it
 # Programs are in units of a usual level, or of the level of the requirement if that differs by more than this factor.
 MAX_LEVEL_RATIO = 1e3
 
@@ -94,11 +94,11 @@ class Separator(Generic[Point, AnyCut]):
         by_cell: dict[int, list[Requirement]] = {}
         for requirement in requirements:
             by_cell.setdefault(requirement.cell, []).append(requirement)
-        nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
+        none = np.zeros(0, dtype=np.int64), np.zeros(0)  # no rows with multipliers, or no cells with a share
         for requirement in (each for cell in by_cell if self._isolated[cell] for each in by_cell[cell]):
             reach = float(sum(slack[side, requirement.cell] for side in requirement.sides))
             if 1 - reach / requirement.level > min_shortfall:
-                yield self._violation(requirement, reach, [nothing] * len(requirement.sides))
+                yield self._violation(requirement, reach, [none] * len(requirement.sides))
         levels = np.array([requirement.level for requirement in requirements])
         slack = np.minimum(slack, UNLIMITED_SLACK * levels.max())
         required = np.zeros(slack.shape[1], dtype=bool)
@@ -106,7 +106,7 @@ class Separator(Generic[Point, AnyCut]):
         required &= ~self._isolated
         for cells, rows in components(self._relations, np.asarray(slack.any(axis=0)), required):
             reach_program = ReachProgram(self._relations, cells, rows)
-            program = _Component(reach_program, slack[:, cells], float(np.median(levels)), partial or nothing)
+            program = _Component(reach_program, slack[:, cells], float(np.median(levels)), partial or none)
             for cell in cells[required[cells]].tolist():
                 if budget is not None and budget.over:
                     raise OutOfTime

@@ -23,16 +23,16 @@ from discreet.protection import Protection, suppress
 from discreet.solvers import DEFAULT_SOLVER, solver_name
 
 MAX_CELLS_FOR_PATTERNS = 30_000  # in larger tables heuristic patterns take too long, even the first one
-COST_DISCOUNT = 0.999  # of cells in the linear solution, for heuristic patterns; the rest keeps needless ones out
+COST_DISCOUNT = 0.999  # of cells in the linear solution, for heuristic patterns; what is left keeps needless ones out
 AGREEMENT = 0.1  # a pattern and the linear solution agree about a cell if its entries differ by no more
 MIN_GAP_PROGRESS = 0.003  # share of the gap that linear programs must close per round, or integer programs follow
-FEW_VIOLATIONS = 5  # violated requirements; if there are no more, all requirements are checked again, not these alone
+FEW_VIOLATIONS = 5  # if a check of some requirements, or in single tables, finds no more, everything is checked
 MAX_CELLS_IN_CUTS = 30_000  # cells in all cuts from one pattern: more make integer programs slow
 PRICE_NOISE = 0.2  # relative random change of prices, to find another pattern
 MAX_GUIDED_PATTERNS = 3  # patterns that follow the same linear program: further ones are seldom better
 COSTLIEST_CELL = 1e6  # cost of the costliest cell in programs: their tolerances are absolute
-MAX_INTEGRAL_COST = 1e9  # largest cost of a cell if costs are integers, of which integer programs make use
-MAX_PROGRAMS_PER_REGION = 10  # integer programs for the same open cells: later ones seldom find more
+MAX_INTEGRAL_COST = 1e9  # up to this cost of a cell, costs are scaled to integers, so that bounds can be rounded up
+MAX_PROGRAMS_PER_NEIGHBOURHOOD = 10  # integer programs for the same open cells: later ones seldom find more
 MAX_NODES_PER_PROGRAM = 1000  # of an integer program whose effort must not depend on the clock
 MAX_CHEAPEST_CELLS = 300  # open cells with the least reduced costs, besides disputed ones: more make the program slow
 EQUAL_COST_SHARE = 1e-9  # costs that differ by less than this share are equal up to rounding errors
@@ -83,7 +83,7 @@ class PatternSearch:
             cells = np.flatnonzero(self.free)
             self.master.add([Cut(cells, np.full(len(cells), -1.0), -float(self.at_most))])
         # Costs are in these units and without ``forced_cost``. Rounding errors may put the bound below an equal cost, so a cost
-        # is proven if the difference is at most twice the share.
+        # counts as proven if it exceeds the bound by at most twice the share that such errors may have.
         self.best: Incumbent[BoolArray] = Incumbent(2 * EQUAL_COST_SHARE)
         self.relaxed: Relaxed | None = None
         self.chosen: FloatArray | None = None  # the last solution of the integer program
@@ -288,9 +288,9 @@ class PatternSearch:
     def _learn(self, x: FloatArray) -> bool:
         """Add cuts that an integral pattern violates. Returns whether there are any; if not, a cheaper safe pattern is kept.
 
-        Then the pattern is enlarged by the cheapest cells that satisfy these cuts, and the cuts that the larger pattern violates
-        are added as well, and so on. The first pattern violates all of them, except perhaps cuts that protect cells only if they
-        are suppressed.
+        If there are cuts, the pattern is enlarged by the cheapest cells that satisfy them, and the cuts that the larger pattern
+        violates are added as well, and so on. The first pattern violates all of them, except perhaps cuts that protect cells
+        only if they are suppressed.
         """
         more, found, size = x.copy(), False, 0
         everything = [separator.requirements for separator in self.separators]
@@ -359,7 +359,7 @@ class PatternSearch:
         self.failed = 0 if self.accept(suppressed) else self.failed + 1
 
     def polish(self, seconds: float) -> None:
-        """Look for cheaper patterns that differ from the incumbent only where programs do, or where reduced costs are small."""
+        """Look for cheaper patterns; open are cells with small reduced costs, or where incumbent and programs disagree."""
         if self.suppressed is None or self.relaxed is None or self.done():
             return
         open_cells = self.disputed() | self.master.cheapest(self.relaxed, MAX_CHEAPEST_CELLS)
@@ -378,10 +378,10 @@ class PatternSearch:
         return np.asarray(np.abs(self.suppressed - self.relaxed.x) > AGREEMENT)
 
     def decide(self, open_cells: BoolArray) -> None:
-        """Look for a cheaper pattern that differs from the incumbent in open cells only, while each step finds fewer new cuts."""
+        """Look for a cheaper pattern that differs from the incumbent in open cells only; end when new cuts become no fewer."""
         assert self.suppressed is not None
         best, before = self.suppressed, MAX_CELLS_IN_CUTS
-        for _ in range(MAX_PROGRAMS_PER_REGION):
+        for _ in range(MAX_PROGRAMS_PER_NEIGHBOURHOOD):
             x, known = self._cheaper(best, open_cells, np.inf, MAX_NODES_PER_PROGRAM), self.work["cuts"]
             if x is None or not self._learn(x):
                 return
