@@ -41,7 +41,7 @@ def test_the_message_shows_how_to_write_the_line(tmp_path, text):
     (tmp_path / "job.toml").write_text(f"[data]\n{text}\n", encoding="utf-8")
     with pytest.raises(JobError, match=r"job\.toml is not a TOML file: .*" + FAULTS[text]) as error:
         read_job(tmp_path / "job.toml")
-    assert "87" not in str(error.value)
+    assert "87" not in str(error.value).replace(str(tmp_path), "")
 
 
 def test_other_encodings_are_found_on_their_line(tmp_path):
