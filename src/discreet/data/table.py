@@ -301,7 +301,7 @@ class Table:
     def base_is_free(self) -> bool:
         """Whether base cells may take any values: totals of random values fulfil all relations.
 
-        False for tables with cells behind: these are base cells, but protection is required for sums of them.
+        False for tables with cells behind: the cells behind are base cells, but the cells to protect are sums of them.
         """
         if self.behind is not None:
             return False

@@ -137,7 +137,7 @@ class _ComponentSearch:
             return
         columns = np.flatnonzero(candidate.difference)
         deviation = candidate.difference[columns]
-        # Slacks were rounded inwards to the grid, so a multiple above 1 may be feasible.
+        # Slacks were rounded inwards to the grid, so a multiple above 1 may be feasible. See credit_direction for infinite ones.
         forwards, backwards = (largest_multiple(sign * deviation, c.low[columns], c.high[columns]) for sign in (1, -1))
         number = len(self.tables) if c.certify else -1
         is_open = np.zeros(self.reach.shape, dtype=bool)

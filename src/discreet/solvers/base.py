@@ -126,7 +126,7 @@ class Model(Protocol):
     def solve(
         self, time_limit: float | None = None, steps: int | None = None, gap: float = 0.0, nodes: int | None = None
     ) -> Solution:
-        """Solve from the last basis, within limits of seconds, simplex iterations (``steps``) and branches (``nodes``) if given.
+        """Solve from the last basis, within limits of seconds, simplex iterations (``steps``) and branching ``nodes`` if given.
 
         An integer program is solved if its best solution differs from its bound by at most ``gap``, as a share.
         """
