@@ -52,10 +52,7 @@ class PatternSearch:
         solver: str = DEFAULT_SOLVER,
     ) -> None:
         self.problem, self.seed, self.budget, self.progress = problem, run.seed, run.budget, run.progress
-        self.keep, self.inner = (
-            run.keep,
-            Run(run.seed, run.budget, hint=run.hint),
-        )  # the inner run makes heuristic patterns
+        self.keep, self.inner = run.keep, Run(run.seed, run.budget, hint=run.hint)
         self.programs = programs  # integer programs to solve at most
         self.rng = np.random.default_rng(self.seed)
         self.separators = [PatternSeparator(problem, attacker) for attacker in problem.attackers()]
