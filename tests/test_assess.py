@@ -165,7 +165,9 @@ def test_a_sensitive_cell_that_is_to_be_hidden_stays_sensitive(table):
 @pytest.mark.parametrize("word", ["free", "published"])
 @pytest.mark.parametrize("reason", [None, "", "  "])
 def test_a_sensitive_cell_is_not_let_go_without_a_reason(table, word, reason):
-    with pytest.raises(InputError, match=r"without a reason: 'a × x'.*column 'reason'.*'suppressed'") as caught:
+    with pytest.raises(
+        InputError, match=r"without a reason: 'a × x'.*column 'reason'.*'suppressed' or leave them to the rules"
+    ) as caught:
         assess(table, "P(10)", statuses={"a × x": word if reason is None else (word, reason)})
     assert caught.value.offenders == ["a × x"]
 
@@ -174,6 +176,19 @@ def test_a_sensitive_cell_is_not_let_go_without_a_reason(table, word, reason):
 def test_a_status_by_hand_is_a_word_with_or_without_a_reason(table, given):
     with pytest.raises(InputError, match="a word, or a word and a reason"):
         assess(table, "P(10)", statuses={"a × x": given})
+
+
+def test_a_cell_has_one_status_by_hand(table):
+    with pytest.raises(InputError, match="Cell 'a × x' has two statuses by hand"):
+        assess(table, "P(10)", statuses={"a × x": "primary", ("a", "x"): "suppressed"})
+
+
+def test_zeros_that_are_not_stored_cannot_be_suppressed(table):
+    with pytest.raises(InputError, match="zeros is 'published' or 'suppressible', not 'gone'"):
+        assess(table, "P(10)", zeros="gone")
+    records = pd.DataFrame({"r": ["a", "b"], "c": ["x", "y"]})
+    with pytest.raises(InputError, match="2 empty cells are not stored, and readers would know that those are zero"):
+        assess(tabulate(records, ["r", "c"]), "FREQ(3)", zeros="suppressible")
 
 
 def test_decisions_are_part_of_what_was_protected(table):
@@ -225,7 +240,7 @@ def test_statuses_that_do_not_exist(table):
 
 @pytest.mark.parametrize("margin", [-1, np.nan, np.inf])
 def test_margins_that_are_none(table, margin):
-    with pytest.raises(RuleError, match="margin"):
+    with pytest.raises(RuleError, match="margin is a percentage of the magnitude, 0 or more"):
         assess(table, "P(10)", margin=margin)
 
 

@@ -206,7 +206,7 @@ def test_each_attacker_has_levels_of_their_own():
     assert checked.exposed == ["a × x", "b × y"]
     assert repr(checked) == "Audit(4 attacker(s), 2 of 2 cells exposed)"
     assert checked.interval("a × x", "six") == (5, 15)
-    with pytest.raises(TableError, match="'b × y' was not audited against 'mild'"):
+    with pytest.raises(TableError, match="Cell 'b × y' was not audited against 'mild'; pass it in cells="):
         checked.interval("b × y", "mild")
 
 

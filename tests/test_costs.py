@@ -73,9 +73,9 @@ def test_every_cost_is_documented_nonnegative_and_grows_with_the_cell(table, nam
         ("boxcox(2)", "power from 0 to 1"),
         ("boxcox(nan)", "power from 0 to 1"),
         ("column(job)", "no further column 'job' .* it has 'jobs'"),
-        ("column(net (EUR))", "negative or not a number in 2 cells, e.g. 'b', 'd'"),
+        ("column(net (EUR))", "negative or not a number in 2 cells, e.g. 'b', 'd'. A cost is zero or more"),
         ([1, 2, 3], "There are 4 cells"),
-        (np.ones((4, 1)), "one number per cell"),
+        (np.ones((4, 1)), "give one number per cell"),
         (3.0, "one number per cell"),
         ([1, -1, 1, 1], "negative or not a number in 1 cells, e.g. 'b'"),
         ([1, np.nan, np.inf, 1], "in 2 cells, e.g. 'b', 'c'"),
@@ -96,9 +96,9 @@ def test_bad_cells_ride_along(table):
 
 
 def test_columns_that_are_missing(table):
-    with pytest.raises(RuleError, match="no count"):
+    with pytest.raises(RuleError, match="and the table has no count"):
         cost_of(table.with_columns(count=None), "count")
-    with pytest.raises(RuleError, match="it has none"):
+    with pytest.raises(RuleError, match="as cost; it has none"):
         cost_of(table.with_columns(extra={}), "column(jobs)")
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 import discreet
 
 SOURCE = Path(discreet.__file__).parent
@@ -156,3 +158,8 @@ def test_a_constant_is_defined_in_one_module():
         for constant in set(constants(tree)) - {"SIGN", "DOWN", "UP"}:
             places[constant].append(name)
     assert {constant: where for constant, where in places.items() if len(where) > 1} == {}
+
+
+def test_a_name_that_does_not_exist_is_refused_as_by_any_module():
+    with pytest.raises(AttributeError, match="module 'discreet' has no attribute 'protct'"):
+        discreet.protct  # noqa: B018  reading it is enough

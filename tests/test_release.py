@@ -65,7 +65,7 @@ def test_a_failed_audit_is_refused_and_the_cells_are_named(problem):
 
 
 def test_the_audit_of_another_protection_is_refused(problem, safe):
-    with pytest.raises(NotSafeError, match="another protection"):
+    with pytest.raises(NotSafeError, match="Not published: the audit is about another protection"):
         publish(problem, suppressing(problem), audit(problem, safe))
 
 
@@ -110,7 +110,7 @@ def test_audits_under_other_rules_or_of_other_contributions_are_refused():
         replace(problem, table=replace(table, provenance={"records_left_out": 1})),
     ):
         assert other.digest != problem.digest
-        with pytest.raises(TableError, match="another problem"):
+        with pytest.raises(TableError, match="Audit its respondents with the problem"):
             audit_respondents(other, found)
 
 
@@ -254,7 +254,7 @@ def test_why_a_cell_is_hidden_is_not_said(problem, safe):
 
 def test_a_value_left_in_the_column_of_a_hidden_cell_does_not_get_out(problem, safe):
     published = problem.table.value.copy()  # a careless method
-    with pytest.raises(InputError, match="contradict their intervals"):
+    with pytest.raises(InputError, match=r"contradict their intervals, e.g"):
         replace(safe, published=published)
 
 
@@ -283,6 +283,32 @@ def test_tables_without_dimensions_are_released_by_cell_name():
 def test_a_dimension_called_like_the_response_is_refused():
     with pytest.raises(InputError, match="both called 'value'"):
         cross_table("ab", "cd", [[5, 6], [8, 7]], names=("value", "column"))
+
+
+def test_a_dimension_called_like_an_end_of_intervals_is_refused():
+    table = cross_table("ab", "cd", [[5, 6], [8, 7]], names=("value lower", "column"))
+    value = table.value
+    found = publish_intervals(pose(table, {}), value, value - 1, value + 2, cost=0.0)
+    release = publish(found.problem, found, audit(found.problem, found), level="cells")
+    with pytest.raises(InputError, match="A dimension is called 'value lower', as is a column with ends of intervals"):
+        release.frame()
+
+
+@pytest.mark.parametrize("symbol", ["", " ", "7"])
+def test_a_symbol_that_looks_like_nothing_or_a_number_is_refused(problem, safe, symbol):
+    with pytest.raises(InputError, match="suppression symbol must be visible and must not look like a number"):
+        publish(problem, safe, audit(problem, safe), symbol=symbol)
+    with pytest.raises(InputError, match=r"lang is 'en' or 'de' or .*, not 'la'"):
+        publish(problem, safe, audit(problem, safe), lang="la")
+
+
+def test_a_release_that_reveals_more_than_was_audited_is_refused(problem, safe, monkeypatch):
+    value, far = problem.table.value, np.where(safe.suppressed, 1.0, 0.0)
+    found = publish_intervals(problem, safe.published, value - 2000 * far, value + 3000 * far, cost=0.0)
+    checked = audit(problem, found)
+    monkeypatch.setattr("discreet.release._outwards", lambda end, decimals, sign: end - sign)
+    with pytest.raises(NotSafeError, match="the release would reveal more than was audited about 'Total × Total'"):
+        publish(problem, found, checked)
 
 
 def test_sums_of_decimals_are_published_without_the_noise_of_adding_them_up():

@@ -44,7 +44,9 @@ def sensitive(number: int = 0, shape: tuple[int, ...] = (4, 4)):
 
 @pytest.mark.parametrize("short", ["0", "20261116", "f" * 31, "g" * 32, "", 0, 7, 2**200, "0" * 64, "01" * 20])
 def test_what_can_be_tried_out_is_refused(short):
-    with pytest.raises(InputError, match="secret") as caught:
+    with pytest.raises(
+        InputError, match=r"A secret has at least 32 hexadecimal digits|This secret was not drawn at random"
+    ) as caught:
         protect(sensitive(), "perturb", secret=short)
     assert len(str(short)) < 2 or str(short) not in str(caught.value)
 
@@ -57,6 +59,14 @@ def test_a_secret_is_never_shown():
     for text in (repr(drawn), str(drawn), repr(found), repr(found.report), str(found.report), found._repr_html_()):
         assert drawn.digits not in text
     assert drawn.digits not in f"{[drawn]}"
+
+
+def test_a_file_without_a_secret_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"s.txt, does not exist. Make one: discreet secret"):
+        Secret.read(tmp_path / "s.txt")
+    (tmp_path / "s.txt").write_bytes(b"\xff")
+    with pytest.raises(InputError, match=r"s.txt, cannot be read. It holds hexadecimal digits only"):
+        Secret.read(tmp_path / "s.txt")
 
 
 def test_purposes_do_not_share_their_random_numbers():
@@ -205,7 +215,7 @@ def test_the_command_writes_a_secret_that_nobody_else_can_read(here):
     assert Secret.read("secret.txt").digits == written
     assert (here / "secret.txt").stat().st_mode & 0o077 == 0
     again = call("secret", "secret.txt")
-    assert isinstance(again.exception, InputError)
+    assert "and its secret may be needed again" in str(again.exception)
     assert (here / "secret.txt").read_text(encoding="ascii").strip() == written
     assert written not in again.output
 

@@ -67,7 +67,7 @@ def assess(
         # The value is not repeated: it is the confidential q of the pq rule.
         raise RuleError("prior is a percentage above 0 and up to 100.")
     if not 0 <= margin < np.inf:
-        raise RuleError(f"margin is a percentage of the magnitude, not {margin:g}.")
+        raise RuleError(f"margin is a percentage of the magnitude, 0 or more, not {margin:g}.")
     if zeros == "suppressible" and table.n_empty:
         raise InputError(
             f"zeros='suppressible' needs all cells, but {table.n_empty:,} empty cells are not stored, and readers would know "

@@ -37,9 +37,14 @@ class Attacker:
             put(self, "levels", np.asarray(self.levels, dtype=np.float64))
         shapes = [self.upper.shape == (n,), self.levels is None or self.levels.shape == (3, n)]
         if not all(shapes):
-            raise TableError(f"The bounds and levels of attacker {self.name!r} do not have one entry per cell each.")
+            raise TableError(
+                f"The bounds and levels of attacker {self.name!r} do not have one entry per cell each: "
+                "give them in the order of the table."
+            )
         if self.levels is not None and not np.all(np.isfinite(self.levels) & (self.levels >= 0)):
-            raise TableError(f"Attacker {self.name!r} has a negative or infinite protection level.")
+            raise TableError(
+                f"Attacker {self.name!r} has a negative or infinite protection level. Give finite ones, 0 or more."
+            )
 
     def only(self, cells: IntArray) -> Attacker:
         """The attacker with the bounds and levels of some cells only."""

@@ -87,7 +87,10 @@ class Problem:
         n = len(self.table)
         wrong = [name for name in _COLUMNS if len(getattr(self, name)) != n]
         if wrong:
-            raise TableError(f"The table has {n} cells, but the columns {some(wrong)} have other lengths.", wrong)
+            raise TableError(
+                f"The table has {n} cells, but the columns {some(wrong)} have other lengths. Give one entry per cell.",
+                wrong,
+            )
         self._refuse(~np.isin(self.status, list(Status)), "have an unknown status")
         self._refuse(~np.isfinite(self.cost) | (self.cost < 0), "have a cost that is negative or not a number")
         for name in (*_LEVELS, "least_width", "smallest_value"):
@@ -100,11 +103,12 @@ class Problem:
         self._refuse(outside, "lie outside the prior bounds of all readers")
         names = ["outsider", *(attacker.name for attacker in self.others)]
         if len(set(names)) < len(names):
-            raise TableError(f"Two attackers have the same name: {some(names)}.", names)
+            raise TableError(f"Two attackers have the same name: {some(names)}. Rename one.", names)
         for attacker in self.others:
             if len(attacker.lower) != n:
                 raise TableError(
-                    f"Attacker {attacker.name!r} knows bounds of {len(attacker.lower)} cells; the table has {n}."
+                    f"Attacker {attacker.name!r} knows bounds of {len(attacker.lower)} cells; the table has {n}. "
+                    "Give bounds for each."
                 )
             outside = ~(attacker.lower <= value + tolerance) | ~(value - tolerance <= attacker.upper)
             self._refuse(outside, f"lie outside the prior bounds of attacker {attacker.name!r}")
@@ -113,7 +117,7 @@ class Problem:
         cells = np.flatnonzero(bad)
         if len(cells):
             labels = self.table.labels(cells[:1000])
-            raise TableError(f"{len(cells)} cells {fault}, e.g. {some(labels)}.", labels)
+            raise TableError(f"{len(cells)} cells {fault}, e.g. {some(labels)}. Correct these cells.", labels)
 
     def __len__(self) -> int:
         return len(self.table)

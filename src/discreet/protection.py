@@ -87,7 +87,9 @@ class Protection:
     def __post_init__(self) -> None:
         for name in ("decision", "published", "lower", "upper"):
             if len(getattr(self, name)) != len(self.problem):
-                raise TableError(f"The protection's column {name!r} does not have one entry per cell.")
+                raise TableError(
+                    f"The protection's column {name!r} does not have one entry per cell. Give one for each."
+                )
             object.__setattr__(self, name, read_only(getattr(self, name)))
         # The audit uses the intervals and readers see the values, so the two must agree.
         exactly = (self.lower == self.published) & (self.upper == self.published)
@@ -101,7 +103,9 @@ class Protection:
         if not agrees.all():
             labels = self.problem.table.labels(np.flatnonzero(~agrees))
             raise TableError(
-                f"The published values of {len(labels)} cells contradict their intervals, e.g. {some(labels)}.", labels
+                f"The published values of {len(labels)} cells contradict their intervals, e.g. {some(labels)}. "
+                "Publish NaN for suppressed cells, and values within the intervals of others.",
+                labels,
             )
 
     def __repr__(self) -> str:
@@ -197,7 +201,9 @@ def publish_intervals(
     ):
         if wrong.any():
             labels = problem.table.labels(np.flatnonzero(wrong))
-            raise TableError(f"{len(labels)} cells {fault}, e.g. {labels[0]!r}.", labels)
+            raise TableError(
+                f"{len(labels)} cells {fault}, e.g. {labels[0]!r}. Change what is published, or the statuses.", labels
+            )
     return Protection(
         problem,
         decision,

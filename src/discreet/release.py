@@ -157,7 +157,9 @@ def publish(
         raise InputError(f"lang is {' or '.join(map(repr, LANGUAGES))}, not {lang!r}.")
     symbol = language(lang).symbol if symbol is None else symbol
     if not symbol.strip() or _is_number(symbol):
-        raise InputError("The suppression symbol must be visible and must not look like a number.")
+        raise InputError(
+            "The suppression symbol must be visible and must not look like a number. Choose another, e.g. × or c."
+        )
     audits = (audit,) if respondents is None else (audit, respondents)
     if any(seen.protection != protection.digest or seen.problem.digest != problem.digest for seen in audits):
         raise NotSafeError("Not published: the audit is about another protection. Audit this one.")
@@ -299,7 +301,8 @@ def _check_release(problem: Problem, protection: Protection, cells: IntArray, re
     if wrong.any():
         labels = problem.table.labels(np.flatnonzero(wrong))
         raise NotSafeError(
-            f"Not published: the release would reveal more than was audited about {some(labels)}.", labels
+            f"Not published: the release would reveal more than was audited about {some(labels)}. Audit what is to be published.",
+            labels,
         )
 
 

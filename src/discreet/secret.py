@@ -63,7 +63,10 @@ class Secret:
                 f"The file of the secret, {path}, does not exist. Make one: discreet secret {path}"
             ) from None
         except (OSError, UnicodeDecodeError):
-            raise InputError(f"The file of the secret, {path}, cannot be read.") from None
+            raise InputError(
+                f"The file of the secret, {path}, cannot be read. "
+                "It holds hexadecimal digits only, and you must be allowed to read it."
+            ) from None
         try:
             return cls(text)
         except InputError as error:

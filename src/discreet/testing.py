@@ -39,7 +39,9 @@ def cross_table(
     elif given.shape == (len(down), len(across)):
         grid = np.roll(given, 1, axis=(0, 1))
     else:
-        raise TableError(f"Values of shape {given.shape} do not fill {len(rows)} rows and {len(columns)} columns.")
+        raise TableError(
+            f"Values of shape {given.shape} do not fill {len(rows)} rows and {len(columns)} columns, with or without totals."
+        )
     dimensions = {names[0]: down, names[1]: across}
     return Table.from_cells(dimensions, np.indices(grid.shape).reshape(2, -1), grid.ravel()).check_additive()
 

@@ -175,14 +175,14 @@ def test_what_a_session_refuses(firms, folder):
         discreet.crosstab(firms.region, firms.industry)
         with pytest.raises(InputError, match="Another session is open"), discreet.session(folder / "other"):
             pass
-        with pytest.raises(InputError, match="no output 'x'"):
+        with pytest.raises(InputError, match="The session has no output 'x'"):
             s.add_comments("x", "?")
-        with pytest.raises(InputError, match="cannot be called"):
+        with pytest.raises(InputError, match="An output cannot be called"):
             s.rename_output("output_0", "../x")
         with pytest.raises(InputError, match="tables of crosstab and pivot_table"):
             s.add(firms)
         assert "output_0" not in repr(s)
-    with pytest.raises(FormatError, match="is not empty"):
+    with pytest.raises(FormatError, match="and is not empty"):
         discreet.session(folder)
     with pytest.raises(InputError, match="no outputs to write"), discreet.session(folder.parent / "empty"):
         pass

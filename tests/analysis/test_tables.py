@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import numpy as np
 import pandas as pd
@@ -12,8 +13,10 @@ import pytest
 from scipy.optimize import linprog
 
 import discreet
+from discreet.analysis import protecting
+from discreet.analysis.layout import Filled, side_by_side
 from discreet.analysis.measures import SYMBOL
-from discreet.errors import InputError, RuleError
+from discreet.errors import InputError, NotSafeError, RuleError
 from discreet.problem import Status
 
 
@@ -164,7 +167,7 @@ def test_columns_that_would_reveal_more_are_refused(firms):
         ("age", "same value in column 'age'"),
         (["turnover", "cost"], "tied by an equation"),
         (["turnover", "gap"], "missing in different records"),
-        ("firm", "not numbers"),
+        ("firm", "not numbers. Convert it, or count with 'count'"),
     ):
         with pytest.raises(InputError, match=reason):
             discreet.pivot_table(frame, values, "region", aggfunc="sum", rules="P(10)")
@@ -174,49 +177,109 @@ def test_columns_that_would_reveal_more_are_refused(firms):
     ("call", "message"),
     [
         (lambda f: discreet.crosstab(f.region, f.industry), "Name the rules"),
-        (lambda f: discreet.crosstab("region", "industry", rules="FREQ(3)"), "use pivot_table"),
-        (lambda f: discreet.crosstab(f.region, f.industry[:9], rules="FREQ(3)"), "different lengths"),
-        (lambda f: discreet.crosstab(f.region, f.industry.iloc[::-1], rules="FREQ(3)"), "index of 'columns"),
-        (lambda f: discreet.crosstab(f.region, f.industry, f.staff, rules="FREQ(3)"), "belong together"),
-        (lambda f: discreet.crosstab(f.region, f.industry, normalize="rows", rules="FREQ(3)"), "normalize= is"),
+        (lambda f: discreet.crosstab("region", "industry", rules="FREQ(3)"), "For names of columns use pivot_table"),
+        (lambda f: discreet.crosstab(f.region, f.industry[:9], rules="FREQ(3)"), "The columns have different lengths"),
+        (
+            lambda f: discreet.crosstab(f.region, f.industry.iloc[::-1], rules="FREQ(3)"),
+            "it is not clear which entries belong to the same record",
+        ),
+        (
+            lambda f: discreet.crosstab(f.region, f.industry, f.staff, rules="FREQ(3)"),
+            "values= and aggfunc= belong together",
+        ),
+        (
+            lambda f: discreet.crosstab(f.region, f.industry, normalize="rows", rules="FREQ(3)"),
+            "normalize= is False, True",
+        ),
         (lambda f: discreet.crosstab(f.region, f.industry, rownames=["a", "b"], rules="FREQ(3)"), "one name for each"),
         (
             lambda f: discreet.crosstab(f.region, f.industry, margins=True, margins_name="low", rules="FREQ(3)"),
-            "choose another",
+            "and an entry of 'industry': choose another margins_name",
         ),
         (
             lambda f: discreet.crosstab(f.region, f.industry, method="random-round", rules="FREQ(3)"),
-            "could be averaged",
+            "repeated calls could be averaged",
         ),
         (
             lambda f: discreet.crosstab(f.region, f.industry, f.staff, aggfunc="mean", normalize=True, rules="FREQ(3)"),
-            "means have none",
+            "and means have none",
         ),
-        (lambda f: discreet.pivot_table(f, "turnover", "regio", rules="P(10)"), "no column 'regio'"),
+        (lambda f: discreet.pivot_table(f, "turnover", "regio", rules="P(10)"), "The data frame has no column 'regio'"),
         (
             lambda f: discreet.pivot_table(f, "turnover", columns="region", rules="P(10)"),
             "at least one column with index=",
         ),
-        (lambda f: discreet.pivot_table(f, "turnover", f.region, rules="P(10)"), "names of columns"),
-        (lambda f: discreet.pivot_table(f, "turnover", "region", "region", rules="P(10)"), "used twice"),
+        (
+            lambda f: discreet.pivot_table(f, "turnover", f.region, rules="P(10)"),
+            "index= and columns= are names of columns",
+        ),
+        (
+            lambda f: discreet.pivot_table(f, "turnover", "region", "region", rules="P(10)"),
+            "Column 'region' is used twice to form rows or columns",
+        ),
         (lambda f: discreet.pivot_table(f, index="region", rules="P(10)"), "Name the columns to aggregate"),
-        (lambda f: discreet.pivot_table(f, "turnover", "region", aggfunc=[], rules="P(10)"), "empty list"),
-        (lambda f: discreet.pivot_table(f, "turnover", "region", aggfunc={"staff": "sum"}, rules="P(10)"), "differ"),
+        (
+            lambda f: discreet.pivot_table(f, "turnover", "region", aggfunc=[], rules="P(10)"),
+            "aggfunc= is an empty list",
+        ),
+        (
+            lambda f: discreet.pivot_table(f, "turnover", "region", aggfunc={"staff": "sum"}, rules="P(10)"),
+            "the columns in aggfunc= differ",
+        ),
         (
             lambda f: discreet.pivot_table(f, index="region", aggfunc={"staff": ["sum", "mean"]}, rules="P(10)"),
-            "several functions for 'staff'",
+            "aggfunc= names several functions for 'staff'",
         ),
         (lambda f: discreet.pivot_table({"a": [1]}, "a", "a", rules="P(10)"), "Cannot read records from dict"),
         (
             lambda f: discreet.pivot_table(f, "turnover", "region", contributor="group", rules="P(10)"),
-            "without a contributor",
+            "20 records without a contributor. Fill the column in",
         ),
-        (lambda f: discreet.pivot_table(f[:0], "turnover", "region", rules="P(10)"), "different values|no records"),
+        (
+            lambda f: discreet.pivot_table(f[:0], "turnover", "region", rules="P(10)"),
+            "no more than two different values",
+        ),
+        (
+            lambda f: discreet.crosstab(f.region[:0], f.industry[:0], rules="FREQ(3)"),
+            "There are no records: all have missing",
+        ),
+        (
+            lambda f: discreet.crosstab(f.region.map("{} × x".format), f.industry, rules="FREQ(3)"),
+            "are empty or contain ' × '",
+        ),
+        (
+            lambda f: discreet.pivot_table(
+                f, "turnover", "region", "industry", margins=True, margins_name=3, rules="P(10)"
+            ),
+            "pandas cannot lay out this table .ValueError.",
+        ),
+        (lambda f: discreet.crosstab(iter("ab"), f.industry, rules="FREQ(3)"), "cannot be read from"),
     ],
 )
 def test_requests_that_cannot_be_met_say_why(firms, call, message):
     with pytest.raises(InputError, match=message):
         call(firms)
+
+
+def test_functions_that_lead_to_different_rows_are_not_put_side_by_side():
+    blocks = [
+        Filled(pd.DataFrame({"v": [1.0]}, index=[row]), pd.DataFrame({"v": [False]}, index=[row])) for row in ("a", "b")
+    ]
+    with pytest.raises(InputError, match="The functions of aggfunc= lead to different rows"):
+        side_by_side(blocks, ["sum", "mean"])
+
+
+def test_what_is_not_installed_is_named(firms, monkeypatch):
+    table = discreet.crosstab(firms.region, firms.industry, rules="FREQ(1)")
+    monkeypatch.setitem(sys.modules, "great_tables", None)
+    with pytest.raises(InputError, match=r"Great Tables is not installed. Install it with"):
+        table.to_great_table()
+
+
+def test_without_a_pattern_for_counts_and_sums_alike_nothing_is_published(firms, monkeypatch):
+    monkeypatch.setattr(protecting, "ROUNDS", 0)
+    with pytest.raises(NotSafeError, match="no pattern was found that protects counts and sums alike"):
+        discreet.pivot_table(firms, "turnover", "region", rules="P(10)")
 
 
 def test_methods_that_publish_other_values_are_for_counts(firms):

@@ -58,7 +58,7 @@ def test_adjusted_midpoints_of_the_working_example(square):
 def test_cells_without_a_lower_end_cannot_be_fitted():
     problem = pose(cross_table("ab", "cd", [[1, 2], [3, 4]]), {}, lower=-np.inf)
     found = suppressing(problem, "a × c", "a × d", "b × c", "b × d")
-    with pytest.raises(InputError, match="lower bound"):
+    with pytest.raises(InputError, match="give them a lower bound"):
         attacks.fit(attacks.Public.of(found))
     assert "fit" in attacks.run(found, ["fit"]).skipped
     with pytest.raises(InputError, match="start is"):
@@ -111,5 +111,5 @@ def test_the_same_seed_draws_the_same(nine):
 
 
 def test_odd_requests_are_refused(nine):
-    with pytest.raises(InputError, match="10 draws"):
+    with pytest.raises(InputError, match="The attack 'sample' needs 10 draws or more"):
         attacks.sample(nine[1], draws=1)

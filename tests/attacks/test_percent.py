@@ -127,7 +127,7 @@ def test_tables_with_negative_cells_are_bisected_too():
 
 @pytest.mark.parametrize("p", [0, 100, -3])
 def test_p_is_a_percentage(p):
-    with pytest.raises(InputError, match="percentage"):
+    with pytest.raises(InputError, match="p is a percentage"):
         attacks.shrink(attacks.Public.of(tight_square(100, 20), counts=True), p)
 
 

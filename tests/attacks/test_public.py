@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 from tests.attacks.planted import SQUARE, safe_table
 
-from discreet import InputError, attacks, audit, publish
+from discreet import Hierarchy, InputError, attacks, audit, publish
 from discreet.progress import Silent
 from discreet.testing import cross_table, pose, suppressing
 
@@ -51,24 +51,34 @@ def test_a_release_needs_its_hierarchies(square):
     release = publish(square.problem, square, audit(square.problem, square))
     with pytest.raises(InputError, match="give a hierarchy for each"):
         attacks.Public.from_release(release, {})
+    others = {name: Hierarchy.flat(["p", "q"]) for name in release.codes}
+    with pytest.raises(
+        InputError, match=r"4 codes are not in the hierarchies, e.g. 'x', 'c'.* Give the hierarchies of the release"
+    ):
+        attacks.Public.from_release(release, others)
+
+
+def test_every_column_of_a_view_is_about_all_cells(square):
+    with pytest.raises(InputError, match="view has 9 cells, but another number of entries in 'lower'"):
+        replace(attacks.Public.of(square), lower=np.zeros(4))
 
 
 def test_counts_must_be_there(square):
-    with pytest.raises(InputError, match="how many respondents"):
+    with pytest.raises(InputError, match="The table does not know how many respondents its cells have"):
         attacks.Public.of(square, counts=True)
-    with pytest.raises(InputError, match="counts=True"):
+    with pytest.raises(InputError, match="make it with counts=True"):
         attacks.shrink(attacks.Public.of(square), 10)
 
 
 def test_cells_that_are_not_there_are_named(square):
     found = attacks.exact(attacks.Public.of(square))
-    with pytest.raises(InputError, match="no cell 'y'"):
+    with pytest.raises(InputError, match=r"There is no cell 'y' in .* Cells are named as in its labels"):
         found.range("y")
-    with pytest.raises(InputError, match="says nothing about"):
+    with pytest.raises(InputError, match="The attack 'exact' says nothing about the cell 'Total × x'"):
         found.range("Total × x")
 
 
 def test_what_contradicts_itself_is_refused(square):
     view = attacks.Public.of(square)
-    with pytest.raises(InputError, match="No table agrees"):
+    with pytest.raises(InputError, match="No table agrees with"):
         attacks.exact(view.with_bounds(np.full(9, -np.inf), np.where(np.isnan(view.published), 1.0, np.inf)))

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from discreet import Problem, Protection, assess, attacks, protect, suppress, tabulate
+from discreet import InputError, Problem, Protection, assess, attacks, protect, suppress, tabulate
 from discreet.arrays import FloatArray
 from discreet.attacks.exact import exact
 from discreet.attacks.lattice import Lattice
@@ -59,6 +59,12 @@ def whole_tables(public: attacks.Public) -> FloatArray | None:
     value = np.tile(public.lower, (len(chosen), 1))
     value[:, public.unknown] = chosen
     return value[np.all(np.abs(public.relations @ value.T - public.rhs[:, None]) < 1e-9, axis=0)]
+
+
+def test_a_replay_needs_draws_and_a_share():
+    view = attacks.Public.of(suppressing(pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {})))
+    with pytest.raises(InputError, match="The attack 'replay' needs 10 draws or more"):
+        attacks.replay(view, None, draws=9)
 
 
 def test_lattices_list_every_whole_table_and_no_other():

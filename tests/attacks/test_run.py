@@ -34,6 +34,8 @@ def test_every_attack_is_run_or_says_why_not():
     assert report.passed
     with pytest.raises(InputError, match="was not run: p is not known"):
         report["shrink"]
+    with pytest.raises(InputError, match="The attack 'guess' was not run: it was not requested"):
+        report["guess"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,10 +137,10 @@ def call(*words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
         (["--attack", "replay", "--method", "kelly"], 0, "replay"),
         (["--method", "kelly"], 2, "name some with --attack"),
         (["--p", "20"], 2, "name some with --attack"),
-        (["--attack", "exact", "--p", "20"], 2, "for the attack 'shrink'"),
-        (["--all", "--attack", "exact"], 2, "leave out"),
+        (["--attack", "exact", "--p", "20"], 2, "--p is for the attack 'shrink'"),
+        (["--all", "--attack", "exact"], 2, "leave out --attack or --all"),
         (["--attack", "guess"], 2, "guess"),
-        (["--attack", "exact", "--details", "d.txt"], 2, ".csv or .json"),
+        (["--attack", "exact", "--details", "d.txt"], 2, "the name of 'd.txt' must end in .csv or .json"),
         (["--attack", "exact", "--details", "f.csv"], 2, "given twice"),
     ],
 )

@@ -458,7 +458,7 @@ def test_one_attacker_who_learns_too_much_is_enough():
 def test_a_protection_of_another_problem_is_refused():
     table = cross_table("ab", "cd", [[5, 1], [2, 7]])
     one, other = pose(table, {"a × c": 1.0}), pose(table, {"a × c": 1.5})
-    with pytest.raises(TableError, match="another problem"):
+    with pytest.raises(TableError, match=r"The protection belongs to another problem. Audit it with the problem"):
         audit(one, suppressing(other, *SQUARE))
 
 

@@ -559,6 +559,37 @@ def test_certificates_nested_without_end_are_damaged(tmp_path):
         read_certificate(tmp_path / "c.json")
 
 
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda part: part.pop("tables"), "'tables' is missing"),
+        (lambda part: part.update(tables={}), "'tables' is of the wrong type"),
+        (lambda part: part["tables"][0]["moves"].__setitem__(0, "1e5"), "'moves' has entries that are not numbers"),
+        (
+            lambda part: part["tables"][0]["cells"].__setitem__(0, 99),
+            "'cells' has entries that do not exist, or occur twice",
+        ),
+        (lambda part: part["tables"][0]["cells"].pop(), "'cells' and 'moves' are not of the same length"),
+        (lambda part: part["tables"][0]["cells"].reverse(), "'cells' are not in order, or 'moves' are zero"),
+        (lambda part: part["cells"][0]["lower"].update(sign=2), "'sign' is neither 1 nor -1"),
+    ],
+)
+def test_what_is_damaged_in_a_certificate_is_named(change, fault):
+    problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 4.0})
+    protection = suppressing(problem, *SQUARE)
+    found = certificate(audit(problem, protection, certify=True), protection)
+    change(found["attackers"][0])
+    found["checksum"] = checksum(found)
+    assert verify(found, problem, protection).problems == [f"The certificate is damaged: {fault}."]
+
+
+def test_what_is_no_certificate_at_all_is_called_so():
+    problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 4.0})
+    assert verify({}, problem, suppressing(problem, *SQUARE)).problems == [
+        "It is not a discreet certificate of version 1."
+    ]
+
+
 def give_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """No solver finds anything, and no table is small enough for exact arithmetic."""
     monkeypatch.setattr(ExactReach, "solutions", lambda *_: iter(()))
@@ -583,7 +614,10 @@ def test_what_cannot_be_proven_is_named(monkeypatch):
     checked = audit(problem, protection, certify=True)
     nothing = Evidence((), np.full((2, 1), -1))
     give_up(monkeypatch)
-    with pytest.raises(CertificateError, match="'a × c' is neither shown to be safe nor to be exposed"):
+    with pytest.raises(
+        CertificateError,
+        match=r"The audit cannot be proven in exact arithmetic. 'a × c' is neither shown to be safe nor to be exposed",
+    ):
         certificate(replace(checked, evidence=(nothing,)), protection)
 
 
@@ -606,13 +640,13 @@ def test_an_end_that_cannot_be_closed_is_said_to_be_open(monkeypatch):
 def test_certificates_need_evidence_and_the_things_that_were_audited():
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": 4.0})
     protection = suppressing(problem, *SQUARE)
-    with pytest.raises(InputError, match="certify=True"):
+    with pytest.raises(InputError, match=r"The audit kept no evidence: make it with audit\(…, certify=True"):
         certificate(audit(problem, protection), protection)
     checked = audit(problem, protection, certify=True)
-    with pytest.raises(TableError, match="another protection"):
+    with pytest.raises(TableError, match=r"The audit is about another protection. Certify"):
         certificate(checked, suppressing(problem, *SQUARE, "Total × c"))
     reader = Attacker("reader", np.full(len(problem), -np.inf), np.full(len(problem), np.inf))
-    with pytest.raises(InputError, match="other attackers"):
+    with pytest.raises(InputError, match="The audit is about other attackers"):
         certificate(checked, protection, [reader])
 
 
@@ -666,7 +700,7 @@ def test_one_line_a_table_and_a_cell(mixed, tmp_path):
         ("c.json.gz", gzip.compress(b"{}", mtime=0)[:-4], "not JSON, or damaged"),
         ("c.json", b"[]", "does not contain 'format'"),
         ("c.json", b'{"format": "something else"}', "does not contain 'format'"),
-        ("c.json", b'{"format": "discreet certificate", "version": 99}', "another version"),
+        ("c.json", b'{"format": "discreet certificate", "version": 99}', "another version. Write it"),
     ],
 )
 def test_other_files_are_refused(tmp_path, file, content, message):

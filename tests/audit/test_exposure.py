@@ -272,7 +272,7 @@ def test_an_audit_at_hand_saves_the_programs_if_it_is_the_right_one():
         audit(problem, suppressing(problem)),
     ]
     for checked in wrong:
-        with pytest.raises(TableError, match="Audit again"):
+        with pytest.raises(TableError, match=r"this protection. Audit again"):
             exposure(problem, protection, checked=checked)
 
 

@@ -190,7 +190,7 @@ def test_releases_and_shareable_reports_in_another_language(call, here):
     assert ",x\n" in (here / "x.csv").read_text(encoding="utf-8")
     told = call("report", *given, "--out", "in.html")
     assert told.code == 2
-    assert "add --share" in told.err
+    assert "shareable report: add --share" in told.err
     assert not (here / "in.html").exists()
 
 
@@ -384,7 +384,7 @@ def test_the_time_limit_leaves_a_checkpoint(call, here, monkeypatch):
     [
         ("pattern.csv", "pattern.csv is not a checkpoint, or damaged. Delete it to begin anew, or name another file."),
         ("other", "The checkpoint other belongs to another problem"),
-        ("problem.discreet", "is given twice"),
+        ("problem.discreet", "is given twice: write"),
         ("f.csv", "is given twice"),
         ("nowhere/so-far", "the folder 'nowhere' does not exist"),
     ],
@@ -603,7 +603,11 @@ BAD: dict[str, tuple[dict[str, str], str, str]] = {
     "a missing column": ({}, TABULATE.replace("response turnover", "response turnovr") + BUNDLE, "mean 'turnover'"),
     "a missing dimension": ({}, "tabulate survey.csv --by size" + BUNDLE, "survey.csv has no column 'size'"),
     "one column in two parts": ({}, "tabulate survey.csv --by region --response region" + BUNDLE, "'region'.*twice"),
-    "one dimension twice": ({}, "tabulate survey.csv --by region --by region" + BUNDLE, "'region' twice"),
+    "one dimension twice": (
+        {},
+        "tabulate survey.csv --by region --by region" + BUNDLE,
+        "--by names column 'region' twice. Leave one out",
+    ),
     "an empty file": ({"survey.csv": ""}, TABULATE + BUNDLE, "survey.csv is empty"),
     "no records": ({"survey.csv": survey().splitlines()[0] + "\n"}, TABULATE + BUNDLE, "no records"),
     "a ragged file": ({"survey.csv": survey() + "F99,71301\n"}, TABULATE + BUNDLE, "survey.csv.*line"),
@@ -631,7 +635,7 @@ BAD: dict[str, tuple[dict[str, str], str, str]] = {
     "a rule without number": ({}, "assess table.discreet --rule P" + BUNDLE, "P\\(10\\)"),
     "a rule out of range": ({}, "assess table.discreet --rule P(71301)" + BUNDLE, "Rule P: p must be"),
     "a rule that needs more": ({}, "assess table.discreet --rule NK(9,71)" + BUNDLE, "Rule NK needs the 9 largest"),
-    "no rule": ({}, "assess table.discreet" + BUNDLE, "--rule, --statuses"),
+    "no rule": ({}, "assess table.discreet" + BUNDLE, "No cell would be sensitive: give --rule"),
     "an unknown cost": ({}, ASSESS + " --cost valeu" + BUNDLE, "'valeu'. Did you mean 'value'"),
     "a cost that needs a column": ({}, ASSESS + " --cost column(size)" + BUNDLE, "'size'"),
     "an unknown boundary": ({}, ASSESS + " --boundary soft" + BUNDLE, "'--boundary'.*strict"),
@@ -674,7 +678,11 @@ BAD: dict[str, tuple[dict[str, str], str, str]] = {
     "a value that is nan": ({"problem.jj": jj(values=["nan", *VALUES[1:]])}, PROTECT, "problem.jj, line 3.*'0'"),
     "an infinite value": ({"problem.jj": jj(values=["1e999", *VALUES[1:]])}, PROTECT, "problem.jj, line 3.*'0'"),
     "a value in words": ({"problem.jj": jj(values=["many", *VALUES[1:]])}, PROTECT, "problem.jj, line 3.*'0'"),
-    "a negative level": ({"problem.jj": jj(level=-7000)}, PROTECT, "negative.*level.*'4'"),
+    "a negative level": (
+        {"problem.jj": jj(level=-7000)},
+        PROTECT,
+        "have a negative or infinite lower protection level.*'4'",
+    ),
     "too few cells announced": ({"problem.jj": jj(cells=8)}, PROTECT, "problem.jj, line 11.*number of equations"),
     "too many cells announced": ({"problem.jj": jj(cells=10)}, PROTECT, "problem.jj, line 12.*number of cells"),
     "too few equations announced": ({"problem.jj": jj(relations=5)}, PROTECT, "problem.jj, line 18.*equations"),
@@ -682,13 +690,22 @@ BAD: dict[str, tuple[dict[str, str], str, str]] = {
     "a cell listed twice": ({"problem.jj": jj(ids=[0, 1, 2, 3, 4, 5, 6, 7, 7])}, PROTECT, "line 11: cell '7'"),
     "an unknown letter": ({"problem.jj": jj("ssssxssss")}, PROTECT, "line 7: cell '4'"),
     "an unknown cell in an equation": ({"problem.jj": jj().replace(": 2 (", ": 99 (")}, PROTECT, "line 18.*'99'"),
-    "a value outside its bounds": ({"problem.jj": jj().replace("u 0 1e30", "u 0 5")}, PROTECT, "bounds.*'4'"),
+    "a value outside its bounds": (
+        {"problem.jj": jj().replace("u 0 1e30", "u 0 5")},
+        PROTECT,
+        "lie outside the prior bounds of all readers.*'4'",
+    ),
     "something else": ({"problem.jj": "\x00\x01PNG 71301"}, PROTECT, "problem.jj, line 1"),
     "a table that was not assessed": ({}, "protect table.discreet --out out.csv", "table.discreet.*discreet assess"),
     "a problem of unknown kind": ({"p.csv": jj()}, "protect p.csv --out out.csv", "p.csv.*'.jj'"),
     "a missing problem": ({}, "protect nowhere.jj --out out.csv", "'nowhere.jj' does not exist"),
     "a folder as problem": ({}, "protect . --out out.csv", "'.' is a directory"),
     # patterns
+    "a certificate about integers": (
+        {},
+        AUDIT + " --whole --certificate out.json",
+        "Certificates do not cover whole numbers: leave out --whole or",
+    ),
     "an empty pattern": ({"pattern.csv": ""}, AUDIT, "pattern.csv.*'cell', 'status'"),
     "a pattern with a cell too many": ({"pattern.csv": SAFE_PATTERN + "99,published\n"}, AUDIT, "line 11.*'99'"),
     "a pattern with a cell too few": ({"pattern.csv": SAFE_PATTERN.replace("8,secondary\n", "")}, PUBLISH, "'8'"),
@@ -699,6 +716,12 @@ BAD: dict[str, tuple[dict[str, str], str, str]] = {
     # options
     "an unknown command": ({}, "protct problem.jj", "'protct'"),
     "an unknown option": ({}, PROTECT + " --metod kelly", "--metod.*--method"),
+    "an option of a method without value": ({}, PROTECT + " --option seed", "write 'seed' as name=value"),
+    "a checkpoint of a rounding": (
+        {},
+        PROTECT + " --method round --checkpoint c",
+        "--checkpoint is for suppression; the method 'round' suppresses no cells",
+    ),
     "an unknown method": ({}, PROTECT + " --method magic", "'magic'.*kelly"),
     "a missing option": ({}, "protect problem.jj", "'--out'"),
     "a negative time limit": ({}, PROTECT + " --time-limit -1", "'--time-limit'"),
@@ -731,7 +754,11 @@ BAD: dict[str, tuple[dict[str, str], str, str]] = {
     "a demo in a file": ({"demo": ""}, "demo --out demo", "'demo' is a file"),
     "a demo below a file": ({"demo": ""}, "demo --out demo/below", "demo/below"),
     # looking at files
-    "a workbook to look at": ({"r.xlsx": "PK\x03\x04\udc80"}, "view r.xlsx", "r.xlsx"),
+    "a workbook to look at": (
+        {"r.xlsx": "PK\x03\x04\udc80"},
+        "view r.xlsx",
+        "r.xlsx cannot be shown: it is neither CSV nor Parquet",
+    ),
     "an empty file to look at": ({"r.csv": ""}, "view r.csv", "r.csv"),
     "a damaged file to look at": ({"r.parquet": "PAR1 71301"}, "view r.parquet", "r.parquet"),
     "a damaged bundle to look at": ({"r.discreet": "71301"}, "view r.discreet", "r.discreet"),

@@ -38,13 +38,13 @@ def test_a_job_is_written_and_checked(data):
 
 def test_nothing_is_overwritten(data):
     (data.parent / "job.toml").write_text("kept", encoding="utf-8")
-    assert "nothing is overwritten" in str(discreet("init", data, "--yes").exception)
+    assert "and nothing is overwritten" in str(discreet("init", data, "--yes").exception)
     assert (data.parent / "job.toml").read_text(encoding="utf-8") == "kept"
     assert discreet("init", data, "--yes", "--out", data.parent / "other.toml").return_value == 0
 
 
 def test_without_a_terminal_nothing_is_asked(data):
-    assert "Give --yes" in str(discreet("init", data).exception)
+    assert "Give --yes to accept the guesses" in str(discreet("init", data).exception)
     assert not (data.parent / "job.toml").exists()
 
 

@@ -513,7 +513,7 @@ def test_keys_are_added_to_files(tmp_path):
         ({"--id": "who"}, "no column 'who'"),
         ({"--name": "age"}, "a column 'age' already"),
         ({"--id": "sex"}, "identifier of another one"),
-        ({"--out": "keyed.parquet"}, "same format"),
+        ({"--out": "keyed.parquet"}, "keyed.parquet should be in the same format as people.csv"),
         ({"--secret": "seed.txt"}, "at least 32 hexadecimal digits"),
     ],
 )

@@ -26,5 +26,5 @@ def test_scip_finds_what_highs_finds(method, shape, seed):
 
 
 def test_a_solver_that_does_not_exist_is_refused_at_once():
-    with pytest.raises(RuleError, match=r"no solver 'abacus'\. Choose from highs, scip"):
+    with pytest.raises(RuleError, match=r"There is no solver 'abacus'\. Choose from highs, scip"):
         Optimal(solver="abacus")

@@ -129,7 +129,7 @@ def test_an_audit_of_something_else_is_refused(square, alone):
     problem, protection, _ = square
     with pytest.raises(TableError, match="another protection"):
         render_report(problem, protection, alone[2])
-    with pytest.raises(TableError, match="another problem"):
+    with pytest.raises(TableError, match="No report: the protection or the audit belongs to another problem"):
         render_report(sensitive(problem.table, [0]), protection, square[2])
 
 

@@ -13,14 +13,14 @@ from tests.helpers.fixed import few_and_many
 
 from discreet.audit import audit
 from discreet.audit.respondents import audit_respondents
-from discreet.errors import NoSafePatternError, RuleError, TableError
+from discreet.errors import InputError, NoSafePatternError, RuleError, TableError
 from discreet.inference.respondents.sensitivity import measures_of_rules
 from discreet.methods import protect
 from discreet.methods.context import Run
 from discreet.methods.respondents.construct import ForRespondents
 from discreet.methods.suppress.kelly import Kelly
 from discreet.problem import Problem, Status
-from discreet.protection import Protection, suppress
+from discreet.protection import Protection, publish_intervals, suppress
 
 RULES = ("P(20)", "PQ(10,40)", "P(15)")
 
@@ -286,12 +286,17 @@ def test_what_is_missing_is_said():
     with pytest.raises(RuleError, match="rule about contributions"):
         audit_respondents(few, suppress(few, few.status == Status.PRIMARY))
     other = posed(np.random.default_rng(2), "P(20)")
-    with pytest.raises(TableError, match="another problem"):
+    with pytest.raises(TableError, match="Audit its respondents with the problem it was made for"):
         audit_respondents(other, pattern)
+    value = problem.table.value
+    with pytest.raises(InputError, match="Respondents are audited where cells are published or suppressed"):
+        audit_respondents(problem, publish_intervals(problem, value, value - 1, value + 2, cost=0.0))
     without = problem.with_columns(table=problem.table.with_columns(top=None, top_contributor=None, contributions=None))
     with pytest.raises(TableError, match="holds no contributors"):
         audit_respondents(without, suppress(without, without.status == Status.PRIMARY))
     many = problem.with_columns(table=problem.table.with_columns(count=problem.table.count + 9))
     many = many.with_columns(rules=("P(20,5)",))
-    with pytest.raises(RuleError, match="needs the 6 largest contributions"):
+    with pytest.raises(
+        RuleError, match="The rule needs the 6 largest contributions to a cell, and the table stores fewer"
+    ):
         audit_respondents(many, suppress(many, many.status == Status.PRIMARY))

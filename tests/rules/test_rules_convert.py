@@ -69,20 +69,24 @@ def test_the_conversions_are_the_tightest(n):
     assert not verdict(Dominance(n, k + 0.01), *edge)
 
 
+BY_MANY = "Dominance by 1 or 2 contributors can be compared"
+NO_NUMBERS = "p and the information gain q/p must be positive numbers"
+
+
 @pytest.mark.parametrize(
-    "call",
+    ("call", "message"),
     [
-        lambda: p_covering(3, 80),
-        lambda: p_within(0, 80),
-        lambda: p_covering(1, 0),
-        lambda: p_within(2, 100),
-        lambda: k_within(1, 0),
-        lambda: k_covering(1, float("nan")),
-        lambda: k_covering(5, 10),
-        lambda: p_of_gain(0),
-        lambda: gain_of_p(-1),
+        (lambda: p_covering(3, 80), BY_MANY),
+        (lambda: p_within(0, 80), BY_MANY),
+        (lambda: p_covering(1, 0), "k must be more than 0 and less than 100 percent"),
+        (lambda: p_within(2, 100), "k must be more than 0 and less than 100 percent"),
+        (lambda: k_within(1, 0), NO_NUMBERS),
+        (lambda: k_covering(1, float("nan")), NO_NUMBERS),
+        (lambda: k_covering(5, 10), BY_MANY),
+        (lambda: p_of_gain(0), NO_NUMBERS),
+        (lambda: gain_of_p(-1), NO_NUMBERS),
     ],
 )
-def test_parameters_out_of_range_are_refused(call):
-    with pytest.raises(RuleError):
+def test_parameters_out_of_range_are_refused(call, message):
+    with pytest.raises(RuleError, match=message):
         call()

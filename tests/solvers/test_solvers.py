@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 
@@ -10,6 +11,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
+from discreet.errors import InputError
 from discreet.solvers import SOLVERS, Model, Outcome, Solution, lagrangian_bound, new_model, solver_name
 
 MAKERS: dict[str, Callable[[], Model]] = {
@@ -318,6 +320,18 @@ def test_a_time_limit_stops_and_the_next_solve_is_whole_again(model):
 @pytest.mark.parametrize("name", SOLVERS)
 def test_registry_entries_say_which_version_they_are(name):
     assert any(letter.isdigit() for letter in solver_name(name))
+
+
+def test_a_solver_says_what_it_cannot_do(monkeypatch):
+    with pytest.raises(RuntimeError, match="HiGHS could not load the model"):
+        new_model().load(np.zeros(2), np.zeros(2), np.ones(2), sparse.csr_array((1, 2)), np.array([np.nan]), np.ones(1))
+    pytest.importorskip("pyscipopt")
+    with pytest.raises(NotImplementedError, match="SCIP keeps no basis: use another solver for series"):
+        new_model(solver="scip").basis()
+    monkeypatch.setitem(sys.modules, "pyscipopt", None)
+    monkeypatch.delitem(sys.modules, "discreet.solvers.scip")
+    with pytest.raises(InputError, match=r"The solver 'scip' needs PySCIPOpt: pip install 'discreet\[scip\]'"):
+        new_model(solver="scip")
 
 
 def test_prices_of_rows_bound_the_objective_whatever_they_are():

@@ -111,7 +111,7 @@ class Session:
     def _output(self, name: str) -> CollectedOutput:
         self._refuse_changes_of_what_is_written()
         if name not in self._outputs:
-            raise InputError(f"The session has no output {name!r}. It has {some(list(self._outputs), 9)}.", [name])
+            raise InputError(f"The session has no output {name!r}. Choose from {some(list(self._outputs), 9)}.", [name])
         return self._outputs[name]
 
 

@@ -47,7 +47,9 @@ def join(first: Public, *others: Public, sums: Mapping[str, Sequence[str]] | Non
     for total, addends in sums.items():
         columns = [joint.index(label) for label in (*addends, total)]
         if len(set(columns)) < len(columns):
-            raise InputError(f"The sum {total!r} has a cell twice: {some(list(addends))}.", [total])
+            raise InputError(
+                f"The sum {total!r} has a cell twice: {some(list(addends))}. List every cell once.", [total]
+            )
         rows.append((columns, [1.0] * len(addends) + [-1.0]))
     relations = sparse.csr_array(sparse.vstack([joint.relations, from_equations(rows, len(joint))], format="csr"))
     return replace(joint, relations=relations, rhs=np.r_[joint.rhs, np.zeros(len(rows))])
@@ -58,7 +60,9 @@ def merged(
 ) -> dict[str, tuple[str, ...]]:
     """The cells of ``public`` with ``code``, each with the cells of the view ``within`` that have one of ``parts`` instead."""
     if dimension not in public.codes or tuple(public.codes) != tuple(within.codes):
-        raise InputError(f"Both views need dimension {dimension!r} and the same ones in the same order.", [dimension])
+        raise InputError(
+            f"Both views need dimension {dimension!r} and the same dimensions in the same order.", [dimension]
+        )
     cell = {where: label for label, where in zip(within.labels, zip(*within.codes.values(), strict=True), strict=True)}
     place = list(public.codes).index(dimension)
     found: dict[str, tuple[str, ...]] = {}

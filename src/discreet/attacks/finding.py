@@ -80,7 +80,11 @@ class Finding:
         """The position of a cell in the columns of the finding."""
         found = np.flatnonzero(self.cell == self.public.index(label))
         if not len(found):
-            raise InputError(f"The attack {self.attack!r} says nothing about the cell {label!r}.", [label])
+            raise InputError(
+                f"The attack {self.attack!r} says nothing about the cell {label!r}. "
+                "It is about cells that are not published exactly.",
+                [label],
+            )
         return int(found[0])
 
     def range(self, label: str) -> tuple[float, float]:

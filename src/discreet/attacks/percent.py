@@ -57,7 +57,7 @@ def shrink(
     w + (l − w)/(1 − p) and l + p·w ≤ x ≤ w + (u − w)/(1 + p) and u − p·w. The intervals of other cells shrink accordingly.
     """
     if not 0 < p < 100:
-        raise InputError(f"p is a percentage between 0 and 100, not {p:g}.")
+        raise InputError(f"p is a percentage above 0 and below 100, not {p:g}.")
     share = p / 100
     before = exact(public, progress=progress)
     lower, upper = before.lower.copy(), before.upper.copy()

@@ -46,7 +46,10 @@ class Public:
         for name in ("published", "published_lower", "published_upper", "lower", "upper"):
             column = np.asarray(getattr(self, name), dtype=np.float64)
             if column.shape != (len(self.labels),):
-                raise InputError(f"The public view has {len(self.labels):,} cells, but another number in {name!r}.")
+                raise InputError(
+                    f"The public view has {len(self.labels):,} cells, but another number of entries in {name!r}: "
+                    "give one per cell."
+                )
             object.__setattr__(self, name, read_only(column))
         if self.count is not None:
             object.__setattr__(self, "count", read_only(np.asarray(self.count, dtype=np.int64)))
@@ -88,10 +91,18 @@ class Public:
             raise InputError(f"The release has the columns {some(list(release.codes))}: give a hierarchy for each.")
         combinations = int(np.prod([len(h) for h in dimensions.values()]))
         if not release.complete or (release.lower is not None and len(release) < combinations):
-            raise InputError("Cells that the release does not list need not be zero, so its relations are not known.")
-        unknown = [code for name, h in dimensions.items() for code in release.codes[name] if code not in h]
+            raise InputError(
+                "Cells that the release does not list need not be zero, so its relations are not known. "
+                "Publish all cells of the dimensions."
+            )
+        unknown = [
+            code for name, h in dimensions.items() for code in dict.fromkeys(release.codes[name]) if code not in h
+        ]
         if unknown:
-            raise InputError(f"{len(unknown)} codes are not in the hierarchies, e.g. {some(unknown)}.", unknown)
+            raise InputError(
+                f"{len(unknown)} codes are not in the hierarchies, e.g. {some(unknown)}. Give the hierarchies of the release.",
+                unknown,
+            )
         relations, _ = additive(list(dimensions.values()), code_indices(dimensions, release.codes, len(release)))
         ends = [release.value if end is None else np.asarray(end) for end in (release.lower, release.upper)]
         low, high = np.nan_to_num(ends[0], nan=-np.inf), np.nan_to_num(ends[1], nan=np.inf)
@@ -127,7 +138,7 @@ class Public:
 
     def index(self, label: str) -> int:
         if label not in self._by_label:
-            raise InputError(f"There is no cell {label!r} in {self!r}.", [label])
+            raise InputError(f"There is no cell {label!r} in {self!r}. Cells are named as in its labels.", [label])
         return self._by_label[label]
 
     def indices(self, labels: Sequence[str]) -> IntArray:

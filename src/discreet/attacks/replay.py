@@ -106,7 +106,7 @@ def replay(
     39 tables are kept.
     """
     if draws < 10 or not 0 < share < 1:
-        raise InputError("At least 10 draws are needed, and a share between 0 and 1.")
+        raise InputError("The attack 'replay' needs 10 draws or more, and a share between 0 and 1.")
     progress, budget = progress or Silent(), budget or Budget()
     intervals = exact(public, progress=progress)
     cells, rng = public.unknown, np.random.default_rng([seed, 2])

@@ -62,7 +62,7 @@ def sample(
     distribution stays uniform. Cells need finite intervals; components with more than 1,200 cells are left out.
     """
     if draws < 10 or not 0 < share < 1:
-        raise InputError("At least 10 draws are needed, and a share between 0 and 1.")
+        raise InputError("The attack 'sample' needs 10 draws or more, and a share between 0 and 1.")
     progress, budget = progress or Silent(), budget or Budget()
     intervals = exact(public, progress=progress)
     out = np.full((6, len(intervals.cell)), np.nan)

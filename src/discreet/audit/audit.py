@@ -127,7 +127,7 @@ class Audit:
     def interval(self, label: str | Sequence[str], attacker: str | None = None) -> tuple[float, float]:
         """The audit interval of one cell against an attacker, by default the first."""
         if attacker is not None and attacker not in self.attackers:
-            raise InputError(f"The audit has no attacker {attacker!r}; it has {some(self.attackers)}.", [attacker])
+            raise InputError(f"The audit has no attacker {attacker!r}. Choose from {some(self.attackers)}.", [attacker])
         number = 0 if attacker is None else self.attackers.index(attacker)
         cell = self.problem.table.index(label)
         if (number, cell) not in self.rows:
@@ -175,7 +175,11 @@ def linear_audit(
     wrong = np.flatnonzero((protection.lower > value + noise) | (protection.upper < value - noise))
     if len(wrong):
         labels = problem.table.labels(wrong)
-        raise TableError(f"{len(labels)} cells have intervals without the true value: {some(labels)}.", labels)
+        raise TableError(
+            f"{len(labels)} cells have intervals without the true value: {some(labels)}. "
+            "Protect the problem again, or correct the intervals.",
+            labels,
+        )
     audited = chosen_attackers(problem, attackers)
     chosen_cells = None if cells is None else _numbers(problem, cells)
     tasks = [_task(problem, protection, attacker, chosen_cells, intervals) for attacker in audited]

@@ -79,7 +79,10 @@ def narrowed(
     nonintegral = np.flatnonzero(~np.isclose(problem.table.value, value, rtol=1e-14, atol=1e-9))
     if len(nonintegral):
         labels = problem.table.labels(nonintegral)
-        raise TableError(f"{len(labels)} cells are not whole numbers, e.g. {some(labels)}.", labels)
+        raise TableError(
+            f"{len(labels)} cells are not whole numbers, e.g. {some(labels)}. Leave out --whole, or whole=True in Python.",
+            labels,
+        )
     progress.stage("whole", len(checked.cell))
     done = count(1)
     deviations = np.zeros((2, len(checked.cell)))

@@ -70,9 +70,14 @@ def audit_respondents(
     ``executor``, if there is one; the result is the same.
     """
     if protection.problem.digest != problem.digest:
-        raise TableError("The protection belongs to another problem. Audit it with the problem it was made for.")
+        raise TableError(
+            "The protection belongs to another problem. Audit its respondents with the problem it was made for."
+        )
     if not protection.only_suppresses:
-        raise InputError("Aggregations are audited where cells are published or suppressed, not as intervals.")
+        raise InputError(
+            "Respondents are audited where cells are published or suppressed, and this protection publishes "
+            "intervals or other values. Choose a suppression method."
+        )
     exposed: list[RespondentExposure] = []
     targets, programs = set[int](), 0
     for measure in sensitivity_measures(problem):

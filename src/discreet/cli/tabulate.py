@@ -101,7 +101,7 @@ def tabulate_command(
     columns = [text.partition("=")[0] for text in dimensions]
     twice = [column for column in columns if columns.count(column) > 1]
     if twice:
-        raise InputError(f"--by names column {twice[0]!r} twice.", twice)
+        raise InputError(f"--by names column {twice[0]!r} twice. Leave one out.", twice)
     spelling = _spelling(columns, strip, merge)
     table = tabulate(
         data,

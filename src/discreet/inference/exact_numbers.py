@@ -87,7 +87,7 @@ def parse_number(written: str) -> Fraction:
         return Fraction(written)
     found = Fraction(written) if _RATIO.fullmatch(written) else None
     if found is None or format_number(found) != written:
-        raise ValueError(f"{written!r} is not a number in the notation of certificates.")
+        raise ValueError("This is not a number in the notation of certificates.")
     return found
 
 

@@ -147,6 +147,8 @@ write_shareable = _writer(render_shareable, private=False)
 
 def _check(problem: Problem, protection: Protection, audit: Audit, respondents: RespondentAudit | None) -> None:
     if protection.problem.digest != problem.digest or audit.problem.digest != problem.digest:
-        raise TableError("No report: the protection or the audit belongs to another problem.")
+        raise TableError(
+            "No report: the protection or the audit belongs to another problem. Pass those of this problem."
+        )
     if any(checked.protection != protection.digest for checked in (audit, respondents) if checked is not None):
         raise TableError("No report: the audit is about another protection. Audit this one.")
