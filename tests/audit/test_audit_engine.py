@@ -295,7 +295,7 @@ def test_attackers_must_know_something_about_every_cell():
         with pytest.raises(
             InputError,
             match="The bounds 'lower' of the attacker 'insider' are not one number for each of the 9 cells: "
-            "give them in the order of the table",
+            "give them in the order of the table, infinite if nothing is known",
         ):
             audit(problem, protection, attackers=[Attacker("insider", lower, np.full(len(lower), np.inf))])
     with pytest.raises(InputError, match="At least one attacker"):

@@ -603,6 +603,16 @@ BAD: dict[str, tuple[dict[str, str], str, str]] = {
     "a missing column": ({}, TABULATE.replace("response turnover", "response turnovr") + BUNDLE, "mean 'turnover'"),
     "a missing dimension": ({}, "tabulate survey.csv --by size" + BUNDLE, "survey.csv has no column 'size'"),
     "one column in two parts": ({}, "tabulate survey.csv --by region --response region" + BUNDLE, "'region'.*twice"),
+    "blanks in no dimension": (
+        {},
+        "tabulate survey.csv --by region --strip sex" + BUNDLE,
+        "--strip sex: --by names no such column",
+    ),
+    "codes to merge without an equals sign": (
+        {},
+        "tabulate survey.csv --by region --merge region:N" + BUNDLE,
+        "write COLUMN:CODE=CODE, with a column that --by names",
+    ),
     "one dimension twice": (
         {},
         "tabulate survey.csv --by region --by region" + BUNDLE,

@@ -280,9 +280,9 @@ def test_methods_are_written_as_rules_are(text: str, expected: dict[str, object]
         ("small-counts(5)", "Write the option '5' of 'small-counts' as name=value, e.g. base=5"),
         ("small-counts(base=)", "name=value"),
         ("small-counts(base=5", "as name or name"),
-        ("small-counts(base=x)", "takes int"),
+        ("small-counts(base=x)", "The option 'base' takes int"),
         ("small-counts(base=1)", "from 2 to 1000"),
-        ("kelly(speed=9)", "no option 'speed'"),
+        ("kelly(speed=9)", "The method 'kelly' has no option 'speed'"),
     ],
 )
 def test_methods_that_cannot_be_read_are_refused_before_any_work(problem: Problem, text: str, complaint: str) -> None:

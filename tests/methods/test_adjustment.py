@@ -13,6 +13,7 @@ from discreet.attackers import Attacker
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods import protect, with_options
+from discreet.methods.context import Run
 from discreet.methods.perturbation.adjustment import Adjustment
 from discreet.problem import Status
 from discreet.testing import cross_table, pose, random_hierarchy, random_problem, random_table
@@ -133,17 +134,35 @@ def test_squares_are_as_small_as_scipy_makes_them():
 
 def test_what_cannot_be_is_explained(three):
     for options in ({"percent": 5.0, "margin": 0.0}, {"percent": 0.0, "margin": 3.0}):
-        with pytest.raises(NoSafePatternError, match="2 × 3"):
+        with pytest.raises(
+            NoSafePatternError, match="No published value leaves '2 × 3' slack for their protection levels"
+        ):
             protect(three, Adjustment(**options))
     everything = np.where(three.status == Status.PRIMARY, three.status, np.int8(Status.PUBLISHED))
-    with pytest.raises(NoSafePatternError, match="2 × 3"):
+    with pytest.raises(
+        NoSafePatternError, match="No published table protects '2 × 3': the intervals of other cells are too narrow"
+    ):
         protect(three.with_columns(status=everything), "adjust")
 
 
-@pytest.mark.parametrize("options", [{"distance": "L3"}, {"senses": "left"}, {"percent": "100"}, {"margin": "-1"}])
-def test_options_that_make_no_sense_are_refused(options):
-    with pytest.raises(RuleError):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"distance": "L3"}, "Option 'distance' is one of L1, L2, not 'L3'"),
+        ({"senses": "left"}, "Option 'senses' is one of best"),
+        ({"percent": "100"}, "The option 'percent' is a number from 0 to less than 100"),
+        ({"margin": "-1"}, "The option 'margin' is a number, 0 or more"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options, message):
+    with pytest.raises(RuleError, match=message):
         with_options("adjust", **options)
+
+
+def test_a_table_in_which_sensitive_cells_are_too_near_is_not_published(three, monkeypatch):
+    monkeypatch.setattr("discreet.methods.perturbation.adjustment._far_enough", lambda *given: False)
+    with pytest.raises(ArithmeticError, match="sensitive cells are nearer to their values than they must be"):
+        Adjustment().protect(three, Run())
 
 
 def test_no_time_at_all(three):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, fields, is_dataclass
 from hashlib import sha256
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -51,8 +50,6 @@ def test_its_options_are_fields_of_a_frozen_dataclass_that_can_be_imported(name)
     method = METHODS[name]
     assert is_dataclass(method)
     assert getattr(methods, method.__name__) is method
-    # Exported for type checkers, too: ``import NAME as NAME``.
-    assert f"import {method.__name__} as {method.__name__}\n" in Path(methods.__file__).read_text(encoding="utf-8")
     made = with_options(name)
     assert made == method()
     for option in fields(method):
@@ -99,7 +96,7 @@ def test_only_suppression_takes_a_start(name):
     if traits_of(METHODS[name]).suppresses:
         assert protected(name, problem, start=start).only_suppresses
     else:
-        with pytest.raises(InputError, match="suppresses no cells"):
+        with pytest.raises(InputError, match="suppresses no cells: start"):
             protected(name, problem, start=start)
 
 

@@ -19,7 +19,7 @@ from discreet.data.record_keys import N_KEYS
 from discreet.errors import InputError, NoSafePatternError, RuleError, TableError
 from discreet.methods import protect, with_options
 from discreet.methods.counts.cell_key import CellKey
-from discreet.methods.counts.ptable import perturbation_table, possible_variances
+from discreet.methods.counts.ptable import largest_entropy, perturbation_table, possible_variances
 from discreet.methods.totals import Totals
 from discreet.problem import Problem, Status
 from discreet.protection import Decision
@@ -161,14 +161,14 @@ def test_the_entropy_is_the_largest_by_another_way(deviation, variance, skip):
 @pytest.mark.parametrize(
     ("deviation", "variance", "skip", "words"),
     [
-        (3, 3.0, 0, "above 0 and below 3"),
+        (3, 3.0, 0, "With deviation=3 the variance must be above 0 and below 3"),
         (3, 0.0, 0, "above 0 and below 3"),
         (3, float("nan"), 0, "above 0 and below 3"),
-        (3, 3 - 1e-9, 0, "too close to the limit"),
+        (3, 3 - 1e-9, 0, "The variance is too close to the limit of what is possible"),
         (5, 1.0, 2, "at least 2 and below 5"),
-        (3, 2.0, 3, "to 2"),
-        (5, 5.0, 4, "at least 7"),
-        (0, 1.0, 0, "from 1 to 100"),
+        (3, 2.0, 3, "skip is an integer from 0 to 2"),
+        (5, 5.0, 4, "With skip=4 the deviation must be at least 7"),
+        (0, 1.0, 0, "an integer from 1 to 100"),
     ],
 )
 def test_what_is_not_possible_is_refused_with_what_is(deviation, variance, skip, words):
@@ -407,8 +407,21 @@ def test_without_time_there_is_no_restored_table_rather_than_the_true_one(monkey
             return replace(found, outcome=Outcome.STOPPED, primal=nothing(found.primal))
 
         monkeypatch.setattr(HighsModel, "solve", stopped)
-        with pytest.raises(NoSafePatternError, match="Allow more time"):
+        with pytest.raises(NoSafePatternError, match="Allow more time or leave out restore="):
             protect(problem, CellKey(restore=True))
+
+
+def test_counts_that_do_not_add_up_are_not_restored():
+    table = cross_table("ab", "cd", [[5, 6], [8, 7]]).with_columns(is_count=True)
+    wrong = np.where(np.arange(9) == 0, 99.0, table.value)
+    problem = pose(table.with_columns(value=wrong, extra={"key": np.full(9, 7.0)}), {})
+    with pytest.raises(TableError, match="The true counts do not add up themselves"):
+        protect(problem, CellKey(restore=True))
+
+
+def test_a_variance_that_cannot_be_reached_is_refused():
+    with pytest.raises(RuleError, match="The variance is too close to the limit of what is possible"):
+        largest_entropy(np.array([-1.0, 0.0, 1.0]), 1.5)
 
 
 def test_no_time_at_all_gives_an_additive_table_or_none():
@@ -420,9 +433,12 @@ def test_no_time_at_all_gives_an_additive_table_or_none():
     assert not np.any(problem.table.relations @ found.published - problem.table.rhs)
 
 
-@pytest.mark.parametrize("announced", [2, 2**63 - 1, 10**20])
-def test_what_cannot_be_announced_is_refused(announced):
-    with pytest.raises(RuleError, match="announced is an integer"):
+@pytest.mark.parametrize(
+    ("announced", "message"),
+    [(2, "at least the deviation, 3: a smaller limit would be false"), (2**63 - 1, "announced is an integer up to")],
+)
+def test_what_cannot_be_announced_is_refused(announced, message):
+    with pytest.raises(RuleError, match=message):
         CellKey(deviation=3, announced=announced)
 
 
@@ -438,7 +454,7 @@ def test_tables_that_are_no_counts_are_refused():
 
 def test_a_table_without_keys_is_told_how_to_get_them():
     problem = pose(cross_table("ab", "cd", [[1, 2], [3, 4]]), {})
-    with pytest.raises(TableError, match="record_keys"):
+    with pytest.raises(TableError, match="Give every record a key, with record_keys"):
         protect(problem, "cell-key")
 
 
@@ -455,7 +471,7 @@ def test_options_from_text():
     assert chosen == CellKey(deviation=5, variance=2.5, announced=7, restore=True, key="pkey")
     with pytest.raises(RuleError, match="a smaller limit would be false"):
         CellKey(deviation=3, announced=2)
-    with pytest.raises(RuleError, match="exclude each other"):
+    with pytest.raises(RuleError, match="skip= and restore= exclude each other"):
         CellKey(deviation=5, variance=3.0, skip=2, restore=True)
 
 

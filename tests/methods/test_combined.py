@@ -375,15 +375,15 @@ def test_sensitive_cells_have_a_name():
         ({"interval": "column=D"}, "no code 'D'"),
         ({"interval": "column:7"}, "from 0 .the total. to 1"),
         ({"interval": "totals", "round": "row=Total", "base": 5}, "4 cells are in both interval and round"),
-        ({"interval": "rest"}, "Both suppress and interval are 'rest'"),
+        ({"interval": "rest"}, "Both suppress and interval are 'rest': give conditions for one of them"),
         ({"suppress": "finest"}, "No treatment is given for 7 cells"),
         ({"publish": "finest"}, "1 sensitive cells are in publish"),
-        ({"round": "totals"}, "give the base"),
+        ({"round": "totals"}, "give the base of rounding"),
         ({"round": "totals", "base": 2.5}, "must be a multiple of the last digit"),
         ({"round": "totals", "base": 1}, "must be a multiple of the last digit"),
         ({"ways": {"IV × A": "round"}}, "no cell 'IV × A'"),
         ({"ways": {"I × A": "swap"}}, "'swap' is not a way"),
-        ({"ways": ["round"]}, "There are 1 ways"),
+        ({"ways": ["round"]}, "There are 1 ways for 16 cells: give one per cell"),
         ({"ways": "nowhere.csv"}, "does not exist"),
     ],
 )
@@ -394,7 +394,12 @@ def test_what_cannot_be_meant_is_refused(options, words):
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"base": 0}, "above 0"), ({"at_most": -1}, "-1"), ({"up": -1}, "'up'"), ({"width": float("nan")}, "'width'")],
+    [
+        ({"base": 0}, "The base of rounding is a number above 0"),
+        ({"at_most": -1}, "The option 'at_most' is a number of cells, 0 or more"),
+        ({"up": -1}, "The option 'up' is a factor, from 0 to"),
+        ({"width": float("nan")}, "The option 'width' is a share, 0 or more"),
+    ],
 )
 def test_options_that_make_no_sense_are_refused(options, words):
     with pytest.raises(RuleError, match=words):
@@ -468,7 +473,10 @@ def test_a_rounded_cell_that_needs_protection_gets_it_or_the_base_is_too_small()
     found = protect(problem, Combined(ways=everything, base=20))
     check(problem, found)
     assert found.published[problem.table.index("II × C")] == 20
-    with pytest.raises(NoSafePatternError, match=r"'II × C'.*larger base") as caught:
+    with pytest.raises(
+        NoSafePatternError,
+        match=r"No intervals protect 'II × C': even with unlimited intervals for all cells.*larger base",
+    ) as caught:
         protect(problem, Combined(ways=everything, base=5))
     assert caught.value.offenders == ["II × C"]
 

@@ -20,7 +20,10 @@ from discreet.data.hierarchy import Hierarchy
 from discreet.data.table import Table
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods import protect, with_options
+from discreet.methods.core.compact_model import CompactModel
+from discreet.methods.core.cutting_planes import Infeasible
 from discreet.methods.core.separator import Separator
+from discreet.methods.intervals import plan
 from discreet.methods.intervals.first_model import IntervalsFirstModel
 from discreet.methods.intervals.intervals import Intervals
 from discreet.methods.intervals.plan import _proven
@@ -309,7 +312,7 @@ def test_a_limit_that_is_too_small_is_said_so():
     with pytest.raises(NoSafePatternError, match="each needs an interval") as caught:
         protect(problem, Intervals(exact=True, at_most=1))
     assert caught.value.offenders == ["a × c", "b × d"]
-    with pytest.raises(NoSafePatternError, match="with 3 intervals or fewer"):
+    with pytest.raises(NoSafePatternError, match=r"with 3 intervals or fewer. Allow more of them"):
         protect(problem, Intervals(exact=True, at_most=3))
     assert protect(problem, Intervals(exact=True, at_most=4)).suppressed.sum() == 4
 
@@ -411,9 +414,9 @@ def test_the_same_secret_gives_the_same_intervals_and_the_same_seed_does_not():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"up": -1.0}, "'up'"),
-        ({"at_most": -1}, "-1"),
-        ({"width": -0.1}, "'width'"),
+        ({"up": -1.0}, "The option 'up' is a factor, from 0 to"),
+        ({"at_most": -1}, "At most -1 intervals cannot be published"),
+        ({"width": -0.1}, "The option 'width' is from 0 to"),
         ({"fixed": float("nan")}, "'fixed'"),
         ({"fixed": 1e20}, "'fixed'"),
         ({"up": 1e308}, "'up'"),
@@ -441,7 +444,7 @@ def test_levels_of_large_figures_are_reached_to_the_last_unit(method):
 
 def test_widths_that_no_solver_takes_are_refused():
     table = cross_table(["a", "b"], ["d", "e"], [[1, 20], [30, 1e16]])
-    with pytest.raises(RuleError, match=r"'Total × Total'.*width=0\.2"):
+    with pytest.raises(RuleError, match=r"'Total × Total'.*too large beside the protection levels for width=0\.2"):
         protect(pose(table, {"a × d": 1}), Intervals(exact=True, width=0.2))
 
 
@@ -455,6 +458,27 @@ def test_no_time_at_all_gives_safe_intervals_or_none(method):
         found = solved(problem, method, time_limit=0.0)
         if found is not None:
             check(problem, found)
+
+
+def test_without_time_or_with_intervals_that_fail_the_audit_there_are_none(monkeypatch):
+    with pytest.raises(
+        NoSafePatternError, match="The time limit ended before there were intervals that protect all cells"
+    ):
+        protect(draw("3-D", 0), EXACT, time_limit=0.0)
+    monkeypatch.setattr(plan, "published", lambda *given, **more: None)
+    with pytest.raises(NoSafePatternError, match="The audit found the intervals too narrow"):
+        protect(draw("2-D", 0), EXACT)
+
+
+def test_a_program_without_solution_says_what_to_allow(monkeypatch):
+    def without_solution(model: CompactModel, budget: Budget) -> None:
+        raise Infeasible
+
+    monkeypatch.setattr(CompactModel, "solve", without_solution)
+    with pytest.raises(
+        NoSafePatternError, match="Let more cells have intervals, widen the bounds people are said to know"
+    ):
+        protect(draw("2-D", 0), IntervalsFirstModel())
 
 
 def test_a_gap_that_is_wide_enough_ends_it_sooner():

@@ -264,7 +264,8 @@ TOTALS = ("Total × Total", "Total × c", "Total × d", "a × Total", "b × Tota
 )
 def test_a_hopeless_cell_is_named(method, level, published, why):
     problem = pose(cross_table("ab", "cd", [[5, 6], [8, 7]]), {"a × c": level}, published=published)
-    with pytest.raises(NoSafePatternError, match="'a × c'") as caught:
+    reason = "even the suppression of all cells that may be does not give it slack|even if all cells|it needs cells"
+    with pytest.raises(NoSafePatternError, match=f"No pattern protects 'a × c': ({reason})") as caught:
         protect(problem, method)
     assert caught.value.offenders == ["a × c"], why
     assert caught.value.exit_code == 1
@@ -287,7 +288,7 @@ def test_width_to_the_last_drop(method, levels):
 
 @pytest.mark.parametrize("options", [{"time_limit": float("nan")}, {"time_limit": -1.0}, {"gap": float("nan")}])
 def test_limits_that_are_no_numbers_are_refused(options):
-    with pytest.raises(InputError, match="is a number, 0 or more"):
+    with pytest.raises(InputError, match=f"{next(iter(options))} is a number, 0 or more, not"):
         protect(draw("2-D", 2, prior="sign", primaries=0.3), "kelly", **options)
 
 

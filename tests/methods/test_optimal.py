@@ -221,9 +221,11 @@ def test_at_most_so_many_cells():
         assert tighter.report.cost >= free.report.cost
         assert tighter.report.status == "optimal"
         assert audit(problem, tighter).passed
-    with pytest.raises(NoSafePatternError, match="suppresses 3 cells or fewer"):
+    with pytest.raises(
+        NoSafePatternError, match=r"No safe pattern suppresses 3 cells or fewer .1 must be.. Allow more"
+    ):
         protect(problem, Optimal(at_most=3))
-    with pytest.raises(RuleError):
+    with pytest.raises(RuleError, match="At most -1 cells cannot be suppressed"):
         Optimal(at_most=-1)
 
 
@@ -281,14 +283,20 @@ def test_the_same_seed_gives_the_same_pattern():
 # -- how it ends --------------------------------------------------------------------------------------------------
 
 
+def test_cells_that_can_be_protected_one_by_one_only_are_explained():
+    error = Optimal()._infeasible(table_2d(1), 0)
+    assert "No pattern protects all cells at once. Let more cells be suppressed" in str(error)
+    assert error.offenders
+
+
 def test_if_nothing_protects_a_cell_the_cheapest_remedy_is_named():
     table = cross_table("ab", "cd", [[5, 6], [8, 7]])
     totals = [label for label in table.labels(np.arange(len(table))) if "Total" in label]
     problem = pose(table, {"a × c": 2.0}, published=[*totals, "b × c"])
-    with pytest.raises(NoSafePatternError, match=r"let 'b × c' be suppressed"):
+    with pytest.raises(NoSafePatternError, match=r"The cheapest way out is to let 'b × c' be suppressed"):
         protect(problem, "optimal")
     alone = pose(table, {"a × c": 6.0}, published=totals)  # it cannot be below 0
-    with pytest.raises(NoSafePatternError, match="would not help"):
+    with pytest.raises(NoSafePatternError, match="published would not help"):
         protect(alone, "optimal")
 
 
@@ -330,7 +338,7 @@ def test_an_interrupt_keeps_the_best_pattern(monkeypatch):
 
 
 def test_time_is_up_at_once():
-    with pytest.raises(NoSafePatternError, match="time"):
+    with pytest.raises(NoSafePatternError, match="The time limit ended without a safe pattern"):
         protect(table_2d(6), "optimal", time_limit=0.0)
 
 

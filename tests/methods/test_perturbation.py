@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from scipy import sparse
 from tests.helpers.fixed import secret
 from tests.helpers.interrupt import Interrupt
 
+from discreet.data.table import Table
 from discreet.errors import NoSafePatternError, RuleError
 from discreet.methods import protect, with_options
 from discreet.methods.context import Run
-from discreet.methods.perturbation import large
+from discreet.methods.perturbation import large, search
 from discreet.methods.perturbation.first_model import PerturbationFirstModel
 from discreet.methods.perturbation.master import TableMaster
 from discreet.methods.perturbation.perturbation import Perturbation
 from discreet.methods.totals import Totals
 from discreet.problem import Status
 from discreet.progress import Budget
+from discreet.solvers import Outcome, Solution
+from discreet.solvers.highs import HighsModel
 from discreet.testing import cross_table, pose, random_hierarchy, random_linked_table, random_problem, random_table
 from methods.perturbed import cheapest, check, tiny
 
@@ -146,7 +152,9 @@ def test_no_more_cells_than_wanted_are_changed():
         found = protect(problem, method(floor=floor, ceiling=ceiling, at_most=4))
         assert np.count_nonzero(found.published != table.value) == 4
         check(problem, found)
-        with pytest.raises(NoSafePatternError):
+        with pytest.raises(
+            NoSafePatternError, match="No table adds up, stays within its windows and protects all of 'a × x'"
+        ):
             protect(problem, method(floor=floor, ceiling=ceiling, at_most=3))
 
 
@@ -172,17 +180,24 @@ def test_numbers_that_are_not_round():
 
 
 @pytest.mark.parametrize(
-    "options", [{"percent": -1}, {"percent": 100}, {"margin": np.inf}, {"at_most": -1}, {"floor": np.zeros(3)}]
+    ("options", "message"),
+    [
+        ({"percent": -1}, "'percent' is a number from 0 to less than 100"),
+        ({"percent": 100}, "'percent' is a number from 0 to less than 100"),
+        ({"margin": np.inf}, "'margin' is a number, 0 or more"),
+        ({"at_most": -1}, "At most -1 cells cannot be changed: give a number of cells"),
+        ({"floor": np.zeros(3)}, "Give floor and ceiling together, or percent and margin, not both"),
+    ],
 )
-def test_options_that_make_no_sense_are_refused(options):
-    with pytest.raises(RuleError):
+def test_options_that_make_no_sense_are_refused(options, message):
+    with pytest.raises(RuleError, match=message):
         Perturbation(**options)
 
 
 @pytest.mark.parametrize("method", ["perturb", "adjust"])
 def test_windows_beyond_exact_sums_are_refused(method):
     problem = pose(cross_table(["a", "b"], ["d", "e"], [[10, 20], [30, 40]]), {"a × d": 1})
-    with pytest.raises(RuleError, match="too wide"):
+    with pytest.raises(RuleError, match="Windows are too wide"):
         protect(problem, with_options(method, margin=1e19))
 
 
@@ -193,12 +208,47 @@ def test_options_come_as_text_as_well():
 def test_floors_and_ceilings_that_leave_the_truth_out():
     problem = pose(cross_table(["a", "b"], ["x", "y"], [[5, 4], [2, 6]]), {"a × x": (1, 1)})
     value = problem.table.value
-    with pytest.raises(RuleError, match="outside"):
+    with pytest.raises(RuleError, match=r"9 cells lie outside their floors and ceilings: .* Widen these"):
         protect(problem, Perturbation(floor=value + 1, ceiling=value + 2))
-    with pytest.raises(RuleError, match="one number"):
+    with pytest.raises(RuleError, match="The floors and ceilings are not one number for each of the 9 cells"):
         protect(problem, Perturbation(floor=value[:2], ceiling=value[:2]))
     with pytest.raises(NoSafePatternError, match="a × x"):
         protect(problem, Perturbation(floor=value, ceiling=value))
+    with pytest.raises(NoSafePatternError, match="At their ceilings 'a × x' have no slack for their levels"):
+        protect(problem, Perturbation(floor=value, ceiling=value + 9))
+
+
+@pytest.mark.parametrize(
+    ("patched", "message"),
+    [
+        ("solve", "The time limit ended before there was a table to publish"),
+        ("_rounded", "The time limit ended before there was a table of round numbers"),
+        ("verdicts", "It cannot be decided how to protect 'a × x'"),
+    ],
+)
+def test_where_no_table_is_found_the_reason_is_given(patched, message, monkeypatch):
+    rng = np.random.default_rng(4)
+    problem = random_problem(rng, random_table(rng, (4, 4)), must_publish=0.0)
+    if patched == "solve":
+        stopped = Solution(Outcome.STOPPED, np.nan, np.zeros(0), np.zeros(0), np.nan, None, 0)
+        monkeypatch.setattr(HighsModel, "solve", lambda *given, **more: stopped)
+    if patched == "_rounded":
+        monkeypatch.setattr(TableMaster, "_change", lambda self, solution: np.arange(self.n) + 0.4)
+        for name in ("_nearest", "_dive"):
+            monkeypatch.setattr(TableMaster, name, lambda *given: None)
+    if patched == "verdicts":
+        undecided = SimpleNamespace(exposed=["a × x"], passed=False)
+        monkeypatch.setattr(search, "verdicts", lambda *given, **more: undecided)
+        monkeypatch.setattr(search, "exposed_requirements", lambda checked: {})
+    with pytest.raises(NoSafePatternError, match=message):
+        Perturbation().protect(problem, Run())
+
+
+def test_relations_without_common_units_are_refused():
+    relations = sparse.csr_array([[1.0, -np.sqrt(2.0)]])
+    table = Table({}, np.zeros((0, 2)), np.array([np.sqrt(2.0), 1.0]), relations, names=("p", "q"))
+    with pytest.raises(RuleError, match="Relations have weights that are no simple fractions"):
+        protect(pose(table, {}), "perturb")
 
 
 @pytest.mark.parametrize("method", ["perturb", "adjust", "perturb-first-model"])
@@ -213,7 +263,7 @@ def test_published_intervals_leave_slack_for_a_sliding_level(method, sliding):
 def test_integers_too_large_for_one_program_are_refused():
     """The solver would not come to an end, whatever the time limit."""
     table = cross_table(["a", "b"], ["d", "e"], np.array([[1, 2], [3, 4]]) * 10**10)
-    with pytest.raises(RuleError, match="perturb"):
+    with pytest.raises(RuleError, match="Take the method 'perturb'"):
         protect(pose(table, {"a × d": 10**9}), "perturb-first-model", time_limit=1)
 
 
@@ -221,5 +271,5 @@ def test_integers_too_large_for_one_program_are_refused():
 def test_figures_beyond_exact_sums_are_refused(method):
     """They were turned into other numbers on the way, and called optimal."""
     table = cross_table(["a", "b"], ["d", "e"], np.array([[1, 2], [3, 4]]) * 1e300)
-    with pytest.raises(RuleError, match="thousands"):
+    with pytest.raises(RuleError, match="Give figures in thousands or millions"):
         protect(pose(table, {"a × d": 1e299}), method)

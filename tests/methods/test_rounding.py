@@ -27,6 +27,8 @@ from discreet.methods.rounding.program import RoundingProgram
 from discreet.methods.rounding.simple import ConventionalRounding, RandomRounding
 from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection
+from discreet.solvers import Outcome, Solution
+from discreet.solvers.highs import HighsModel
 from discreet.testing import cross_table, pose, random_hierarchy, random_table
 
 TABLES = {
@@ -160,9 +162,9 @@ def cube() -> Problem:
 
 def test_a_cube_without_a_rounding_is_recognised(cube):
     assert not list(roundings(cube, 2))
-    with pytest.raises(NoSafePatternError, match=r"no additive rounding.*steps.*relax"):
+    with pytest.raises(NoSafePatternError, match=r"There is no additive rounding.*steps.*relax=true"):
         protect(cube, ControlledRounding(base=2))
-    with pytest.raises(NoSafePatternError):
+    with pytest.raises(NoSafePatternError, match="No rounding of this kind is additive and protects all"):
         protect(cube, RoundingFirstModel(base=2))
 
 
@@ -197,7 +199,9 @@ def test_attackers_who_know_much_are_kept_out_by_cuts():
         problem = problem.with_columns(others=(who,))
         least = best(problem, 7)
         if least is None:
-            with pytest.raises(NoSafePatternError):
+            with pytest.raises(
+                NoSafePatternError, match=r"No additive rounding of this kind protects all sensitive cells|No multiple"
+            ):
                 protect(problem, ControlledRounding(base=7))
             continue
         found = protect(problem, ControlledRounding(base=7))
@@ -253,13 +257,13 @@ def test_every_cell_may_have_its_own_base():
     assert not np.any(found.published % each)
     assert np.all(np.abs(found.published - table.value) < each)
     assert np.allclose(table.relations @ found.published, 0)
-    with pytest.raises(RuleError, match="one per cell"):
+    with pytest.raises(RuleError, match="or one per cell"):
         protect(pose(table, {}), ControlledRounding(base=[5, 5]))
 
 
 def test_cells_that_must_be_published_stand_in_the_way_if_they_are_no_multiples():
     problem = pose(cross_table("ab", "cd", [[7, 13], [4, 9]]), {}, published=["a × c"])
-    with pytest.raises(NoSafePatternError, match="a × Total"):
+    with pytest.raises(NoSafePatternError, match=r"'a × Total'. Let these cells be rounded"):
         protect(problem, ControlledRounding(base=5))
     fine = pose(cross_table("ab", "cd", [[10, 13], [4, 9]]), {}, published=["a × c"])
     found = protect(fine, ControlledRounding(base=5))
@@ -269,7 +273,9 @@ def test_cells_that_must_be_published_stand_in_the_way_if_they_are_no_multiples(
 
 def test_a_base_too_small_for_the_levels_names_the_cell():
     problem = pose(cross_table("ab", "cd", [[7, 13], [4, 9]]), {"a × c": 5.0})
-    with pytest.raises(NoSafePatternError, match="'a × c'") as caught:
+    with pytest.raises(
+        NoSafePatternError, match="No multiple of the base that may be published protects 'a × c'"
+    ) as caught:
         protect(problem, ControlledRounding(base=3))
     assert caught.value.offenders == ["a × c"]
 
@@ -350,6 +356,19 @@ def test_large_tables_are_relaxed_where_annealing_finds_nothing(monkeypatch, cub
     found = protect(cube, ControlledRounding(base=2, relax=True))
     assert "steps=2" in found.report.note
     assert audit(cube, found).passed
+
+
+def test_where_no_rounding_is_found_the_reason_is_given(monkeypatch, cube):
+    stopped = Solution(Outcome.STOPPED, np.nan, np.zeros(0), np.zeros(0), np.nan, None, 0)
+    with monkeypatch.context() as context:
+        context.setattr(HighsModel, "solve", lambda *given, **more: stopped)
+        with pytest.raises(
+            NoSafePatternError, match="No rounding was found before the time limit, or the solver failed"
+        ):
+            protect(cube, ControlledRounding(base=2))
+    monkeypatch.setattr(searching, "MAX_EXACT_COLUMNS", 0)
+    with pytest.raises(NoSafePatternError, match=r"No rounding of this kind was found. Another kind"):
+        searching.RoundingSearch(RoundingGrid.of(cube, 2.0, 1, True), Run(), False).search()
 
 
 def test_a_rounding_that_exposes_cells_is_mended_around_them(monkeypatch):
@@ -438,11 +457,24 @@ def test_unbiased_roundings_that_expose_a_cell_are_refused():
         except NoSafePatternError as error:
             refused.append(error)
     assert 0 < len(refused) < 20
-    assert all("exposes" in str(error) and error.offenders == ["a × c"] for error in refused)
+    assert all(
+        "The rounding that was drawn exposes 1 cells" in str(error) and error.offenders == ["a × c"]
+        for error in refused
+    )
+
+
+def test_cells_that_cannot_be_rounded_without_bias_are_refused():
+    third = pose(cross_table("ab", "cd", [[1 / 3, 13], [4, 9]]), {})
+    with pytest.raises(RuleError, match="Unbiased rounding computes in units of the last decimal"):
+        protect(third, ControlledRounding(base=5, unbiased=True))
+    table = cross_table("ab", "cd", [[7, 13], [4, 9]])
+    fixed = pose(table, {}, published=table.labels())
+    with pytest.raises(NoSafePatternError, match="these cells must not change but are not multiples of the base"):
+        protect(fixed, ControlledRounding(base=5, unbiased=True))
 
 
 def test_unbiased_rounding_is_for_networks(cube):
-    with pytest.raises(RuleError, match="networks"):
+    with pytest.raises(RuleError, match="are networks, such as"):
         protect(cube, ControlledRounding(base=2, unbiased=True))
 
 
@@ -476,13 +508,13 @@ def test_conventional_rounding_goes_to_the_nearest_and_from_the_middle_away_from
 @pytest.mark.parametrize(
     ("method", "options", "what"),
     [
-        ("round", {"base": 0}, "positive"),
+        ("round", {"base": 0}, "The base to round to must be a positive number"),
         ("round", {"base": -5.0}, "positive"),
         ("round", {"base": float("nan")}, "positive"),
         ("round", {"base": "many"}, "base"),
-        ("round", {"steps": 0}, "steps"),
+        ("round", {"steps": 0}, "The number of steps must be an integer from 1 on"),
         ("round", {"steps": "1.5"}, "steps"),
-        ("round", {"unbiased": True, "steps": 2}, "unbiased"),
+        ("round", {"unbiased": True, "steps": 2}, "An unbiased rounding goes to the multiples next to a cell"),
         ("round-first-model", {"base": [[1, 2]]}, "positive"),
         ("random-round", {"base": 0.0}, "positive"),
         ("conventional-round", {"base": np.inf}, "positive"),
@@ -497,7 +529,7 @@ def test_tiny_bases_round_nothing_or_are_refused():
     problem = pose(cross_table("ab", "cd", [[1, 2], [3, 4]]), {})
     found = protect(problem, ControlledRounding(base=1e-12))
     assert found.published == pytest.approx(problem.table.value)
-    with pytest.raises(RuleError, match="larger base"):
+    with pytest.raises(RuleError, match=r"it. Choose a larger base"):
         protect(problem, ControlledRounding(base=1e-300))
 
 

@@ -57,8 +57,11 @@ def test_levels_beyond_what_symmetric_intervals_leave_room_for_are_refused():
     table = cross_table("ab", "cd", [[10, 20], [30, 40]])
     with pytest.raises(NoSafePatternError, match="levels larger than the radius"):
         attacks.safe_intervals(pose(table, {"a × c": (5, 11)}))
-    with pytest.raises(InputError, match="share"):
+    with pytest.raises(InputError, match="The share of the magnitude that intervals reach"):
         attacks.safe_intervals(pose(table, {"a × c": 2}), share=0)
+    fixed = pose(table, {"a × c": 2}, published=[label for label in table.labels() if label != "a × c"])
+    with pytest.raises(NoSafePatternError, match="No pattern protects the table with any of 2 draws of intervals"):
+        attacks.safe_intervals(fixed, tries=2)
     with pytest.raises(InputError, match="draw is"):
         attacks.safe_intervals(pose(table, {"a × c": 2}), draw="odd")
 

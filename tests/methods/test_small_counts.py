@@ -185,7 +185,7 @@ def test_tables_that_classify_the_same_records_twice_are_refused():
     table = random_linked_table(rng)
     value = np.ones(len(table))
     problem = pose(table.with_columns(value=np.round(table.value), magnitude=value), {})
-    with pytest.raises(TableError, match="cannot change independently"):
+    with pytest.raises(TableError, match="The base cells of the table cannot change independently"):
         protect(problem, SmallCounts())
 
 

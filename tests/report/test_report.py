@@ -127,7 +127,7 @@ def test_cells_that_were_not_audited_are_not_called_safe(square):
 
 def test_an_audit_of_something_else_is_refused(square, alone):
     problem, protection, _ = square
-    with pytest.raises(TableError, match="another protection"):
+    with pytest.raises(TableError, match="No report: the audit is about another protection"):
         render_report(problem, protection, alone[2])
     with pytest.raises(TableError, match="No report: the protection or the audit belongs to another problem"):
         render_report(sensitive(problem.table, [0]), protection, square[2])
@@ -525,7 +525,7 @@ def test_the_report_tells_whether_respondents_are_safe_in_numbers_only(square):
     assert len(seen.respondents) == 1
     assert "Exposed: 1 of 1 respondent who need protection" in page
     assert seen.respondents[0] not in page
-    with pytest.raises(TableError, match="another protection"):
+    with pytest.raises(TableError, match="No report: the audit is about another protection"):
         render_report(problem, suppressing(problem, "a0 × b2", "a1 × b0", "a1 × b2"), audited, seen)
     safe = view.respondents_verdict(replace(seen, exposed=()), protection)
     assert [kind for kind, *_ in safe] == ["safe"]
@@ -669,7 +669,7 @@ def test_the_shareable_edition_of_an_exposed_table_is_refused(alone, square):
     problem, protection, _ = square
     with pytest.raises(NotSafeError):
         render_shareable(problem, protection, audit(problem, protection, cells=[]))
-    with pytest.raises(TableError, match="another protection"):
+    with pytest.raises(TableError, match="No report: the audit is about another protection"):
         render_shareable(problem, protection, alone[2])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -17,9 +18,12 @@ from discreet.data.hierarchy import Hierarchy
 from discreet.data.table import Table
 from discreet.errors import InputError, NoSafePatternError, NotSafeError, TableError
 from discreet.methods import protect
+from discreet.methods.context import Run
+from discreet.methods.respondents.construct import ForRespondents, Posed
 from discreet.methods.suppress.optimal.optimal import Optimal
 from discreet.problem import Problem, Status
-from discreet.protection import suppress
+from discreet.progress import Budget
+from discreet.protection import Protection, suppress
 from discreet.release import publish
 
 
@@ -93,12 +97,48 @@ def test_no_more_cells_than_allowed(seed):
     for most in (least - 1, least, least + 2):
         try:
             found = protect(problem, Optimal(at_most=most), level="contributions")
-        except NoSafePatternError:
+        except NoSafePatternError as error:
+            assert "must be suppressed). Allow more" in str(error)  # noqa: PT017  not for every limit
             assert most < least
             continue
         assert found.suppressed.sum() <= most
         assert found.report.bound <= found.report.cost * (1 + 1e-9)
         assert safe(problem, found.suppressed) == (True, True)
+
+
+def test_without_time_the_respondents_that_are_left_are_counted(monkeypatch):
+    special = {("A", "I"): {"one": 100.0, "x": 10.0}, ("B", "I"): {"two": 150.0, "y": 10.0}}
+    problem = assess(table(special, rows="ABC", columns=3), "P(20)", boundary="inclusive")
+    posed, run = Posed(problem), Run()
+    alone = problem.status == Status.PRIMARY
+    exposed = posed.exposed(alone, run)
+    assert exposed
+    posed.add(exposed)
+    with pytest.raises(NoSafePatternError, match="No pattern found protects a respondent of 'A × I'"):
+        posed.add(exposed)
+    monkeypatch.setattr(ForRespondents, "_grown", lambda *given: None)
+    monkeypatch.setattr(Posed, "exposed", lambda *given: exposed)
+    with pytest.raises(NoSafePatternError, match="respondents exposed: there is no safe pattern yet"):
+        protect(problem, level="contributions")
+
+
+@dataclass(frozen=True)
+class Everything:
+    """A method that suppresses all cells."""
+
+    name = "everything"
+
+    def protect(self, problem: Problem, run: Run) -> Protection:
+        return suppress(problem, problem.status != Status.PUBLISHED)
+
+
+def test_without_time_a_pattern_of_too_many_cells_is_none():
+    problem = assess(table({("A", "I"): {"one": 90.0, "two": 3.0}}), "P(30)")
+    method = ForRespondents(Optimal(at_most=1), Everything())
+    with pytest.raises(
+        NoSafePatternError, match="The time limit ended before a safe pattern of at most 1 cells was found"
+    ):
+        method.protect(problem, Run(budget=Budget(0.0)))
 
 
 def test_on_the_boundary():
@@ -131,6 +171,7 @@ def test_messages_name_no_respondent_and_no_parameter():
     problem = assess(given, "P(60)", statuses=others)
     with pytest.raises(NoSafePatternError) as error:
         protect(problem, level="contributions")
+    assert "No pattern protects the contributions to 'A × I' from other respondents" in str(error.value)
     assert "HOLD" not in str(error.value)
     assert "60" not in str(error.value)
     assert "part" not in str(error.value)

@@ -7,6 +7,9 @@ import pandas as pd
 import pytest
 
 from discreet import assess, audit, protect, tabulate
+from discreet.errors import NoSafePatternError
+from discreet.methods.never_computable import _with_neighbours
+from discreet.problem import Status
 from discreet.promise import conditions
 from discreet.protection import suppress
 
@@ -33,6 +36,19 @@ CASES = {
     "zeros published": (ones(), {"response": "staff", "contributor": "firm"}, {"zeros": "published"}),
     "zeros not counted": (ones(), {"response": "staff", "contributor": "firm", "count_zeros": False}, {}),
 }
+
+
+def test_cells_that_integers_give_away_and_nothing_protects_are_named():
+    records = pd.DataFrame([*"aa", *"bbb"], columns=["r"])
+    problem = assess(tabulate(records, "r"), "FREQ(3)")
+    problem = problem.with_columns(
+        status=np.where(problem.primaries[0] == np.arange(3), problem.status, Status.PUBLISHED)
+    )
+    alone = suppress(problem, problem.status == Status.PRIMARY)
+    with pytest.raises(
+        NoSafePatternError, match="No pattern was found that protects 'a' from readers who know that cells"
+    ):
+        _with_neighbours(problem, alone, audit(problem, alone))
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -26,7 +26,7 @@ from discreet.data.records import distinct_codes
 from discreet.data.spelling import Names, Spelling
 from discreet.data.table import Weights
 from discreet.data.tabulate import tabulate
-from discreet.errors import InputError
+from discreet.errors import InputError, some
 from discreet.io import bundle, writing
 from discreet.io.decisions import read_statuses, read_waivers
 from discreet.jobs.job import hierarchy_file
@@ -129,7 +129,7 @@ def _spelling(columns: Sequence[str], strip: Sequence[str], merge: Sequence[str]
         merged[column][code] = into
     unknown = [column for column in strip if column not in merged]
     if unknown:
-        raise InputError(f"--strip {unknown[0]}: --by names no such column.", unknown)
+        raise InputError(f"--strip {unknown[0]}: --by names no such column. Name one of {some(columns)}.", unknown)
     return {column: Spelling(True if column in strip else None, into) for column, into in merged.items()}
 
 

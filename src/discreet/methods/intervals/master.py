@@ -63,7 +63,7 @@ class WidthMaster(BlockProgram):
         if solution.outcome is Outcome.INFEASIBLE:
             raise no_safe_intervals(self.s)
         if not solution.optimal:
-            raise ArithmeticError(f"HiGHS could not solve the linear program over the cuts: {solution.outcome.value}.")
+            raise ArithmeticError(f"The program over the cuts of widths could not be solved: {solution.outcome.value}.")
         self.bound = max(self.bound, solution.objective * self.s.price + self.s.constant)
         self.total = solution.primal[2 * self.c : 2 * self.c + 2 * self.m].reshape(2, -1)
         z = solution.primal[: 2 * self.c].reshape(2, -1)

@@ -221,7 +221,9 @@ def _run(search: WidthSearch | Choices) -> str:
     if search.best.solution is None:
         problem = search.setting.problem
         labels = problem.table.labels(problem.primaries)
-        raise NoSafePatternError("The time limit ended before all cells were protected. Allow more time.", labels)
+        raise NoSafePatternError(
+            "The time limit ended before there were intervals that protect all cells. Allow more time.", labels
+        )
     return status
 
 
@@ -240,6 +242,8 @@ def audited(
     if found is None:
         labels = setting.problem.table.labels(setting.problem.primaries)
         raise NoSafePatternError(
-            "The audit found the intervals too narrow, by more than rounding errors explain. Run it again.", labels
+            "The audit found the intervals too narrow, by more than rounding errors explain. "
+            "Run it again, or choose another method.",
+            labels,
         )
     return replace(found, report=replace(found.report, bound=min(bound, found.report.cost)))

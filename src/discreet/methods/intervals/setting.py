@@ -155,7 +155,10 @@ class IntervalSetting:
         too_large = np.flatnonzero(width > MAX_LEAST_WIDTH)
         if len(too_large):
             labels = self.problem.table.labels(too_large)
-            raise RuleError(f"{some(labels)}: too large beside levels for width={share:g}. Leave it out.", labels)
+            raise RuleError(
+                f"{some(labels)}: too large beside the protection levels for width={share:g}. Leave the option out.",
+                labels,
+            )
         return np.asarray(width)
 
     def _last_digit(self) -> FloatArray:

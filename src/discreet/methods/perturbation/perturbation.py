@@ -51,7 +51,9 @@ class Perturbation:
     def __post_init__(self) -> None:
         check(self.percent, self.margin)
         if self.at_most is not None and self.at_most < 0:
-            raise RuleError(f"At most {self.at_most} cells cannot be changed: give a number from 0 on.", ["at_most"])
+            raise RuleError(
+                f"At most {self.at_most} cells cannot be changed: give a number of cells, 0 or more.", ["at_most"]
+            )
         given = [part is not None for part in (self.floor, self.ceiling)]
         if any(given) and (not all(given) or self.percent is not None or self.margin is not None):
             raise RuleError("Give floor and ceiling together, or percent and margin, not both.", ["floor", "ceiling"])

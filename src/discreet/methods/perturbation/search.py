@@ -70,7 +70,10 @@ class TableSearch:
         for attacker, required in exposed_requirements(checked).items():
             cuts += self._separators[attacker].separate(change, required)[0]
         if not checked.passed and not cuts:
-            raise NoSafePatternError(f"It cannot be decided how to protect {some(checked.exposed)}.", checked.exposed)
+            raise NoSafePatternError(
+                f"It cannot be decided how to protect {some(checked.exposed)}. Allow larger changes, or choose another method.",
+                checked.exposed,
+            )
         return cuts
 
     def protection(

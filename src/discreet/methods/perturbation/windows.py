@@ -70,18 +70,26 @@ class Windows:
         floor, ceiling = np.asarray(floor, dtype=float), np.asarray(ceiling, dtype=float)
         value = problem.table.value
         if floor.shape != value.shape or ceiling.shape != value.shape:
-            raise RuleError(f"The floors and ceilings are not one number for each of the {len(value):,} cells.")
+            raise RuleError(
+                f"The floors and ceilings are not one number for each of the {len(value):,} cells: "
+                "give them in the order of the table."
+            )
         wrong = np.flatnonzero(~((floor <= value) & (value <= ceiling) & np.isfinite(ceiling - floor)))
         if len(wrong):
             labels = problem.table.labels(wrong)
-            raise RuleError(f"{len(labels)} cells lie outside their floors and ceilings: {some(labels)}.", labels)
+            raise RuleError(
+                f"{len(labels)} cells lie outside their floors and ceilings: {some(labels)}. Widen these.", labels
+            )
         return cls._of(problem, floor, ceiling, ceiling - floor, np.zeros(len(value)))
 
     @classmethod
     def _of(cls, problem: Problem, low: FloatArray, high: FloatArray, base: FloatArray, slope: FloatArray) -> Windows:
         table, status = problem.table, problem.status
         if nonintegral_relations(integer_weights(table.relations)).any():
-            raise RuleError("Relations have weights that are no simple fractions: changes cannot add up exactly.")
+            raise RuleError(
+                "Relations have weights that are no simple fractions: changes cannot add up exactly. "
+                "Choose a method that suppresses."
+            )
         fixed, suppressed = status == Status.PUBLISHED, status == Status.SUPPRESSED
         base, slope = (np.where(fixed | suppressed, 0.0, part) for part in (base, slope))
         unit, digits = unit_of(table.value)

@@ -228,7 +228,11 @@ class Posed:
             reason = "which can be estimated in spite of all suppressed cells"
             if exposed[0].aggregation is None:
                 reason = f"which dominates {len(labels)} cells, too many to examine all their sums"
-            raise NoSafePatternError(f"No pattern found protects a respondent of {some(labels)}, {reason}.", labels)
+            raise NoSafePatternError(
+                f"No pattern found protects a respondent of {some(labels)}, {reason}. "
+                "Let more cells be suppressed, or protect cells only: level cells.",
+                labels,
+            )
         for key, levels in single.items():
             self.attackers.setdefault(key, {}).update(levels)
         self.joint |= joint

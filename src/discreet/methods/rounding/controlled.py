@@ -51,15 +51,14 @@ class ControlledRounding:
     def protect(self, problem: Problem, run: Run) -> Protection:
         if self.unbiased:
             return self._drawn(problem, run)
-        kinds = self._kinds()
+        *kinds, last = self._kinds()
         for kind in kinds:
-            is_last = kind == kinds[-1]
             try:
-                return self._rounded(problem, run, *kind, is_last)
+                return self._rounded(problem, run, *kind, is_last=False)
             except NoSafePatternError:
-                if is_last or run.budget.over:
+                if run.budget.over:
                     raise
-        raise AssertionError("there is a last kind")
+        return self._rounded(problem, run, *last, is_last=True)
 
     def _kinds(self) -> list[tuple[int, bool]]:
         """The steps and ``zero_restricted`` to try: zeros stay zero as long as possible."""

@@ -45,7 +45,9 @@ class RoundingFirstModel:
         try:
             solution = _model(grid, run.seed).solve(run.budget)
         except Infeasible:
-            raise NoSafePatternError("No additive rounding of this kind protects all sensitive cells.") from None
+            raise NoSafePatternError(
+                "No rounding of this kind is additive and protects all sensitive cells. Allow more steps, or another base."
+            ) from None
         published = problem.status == Status.PUBLISHED
         steps = np.where(published, grid.multiples.part, np.rint(solution.primal[: len(problem)]))
         run.progress.update(1)

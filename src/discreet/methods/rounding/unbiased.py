@@ -33,7 +33,8 @@ def unbiased(grid: RoundingGrid, run: Run) -> FloatArray:
     if len(fixed):
         labels = problem.table.labels(fixed)
         raise NoSafePatternError(
-            f"There is no unbiased rounding: these cells must not change but are not multiples of the base: {some(labels)}.",
+            "There is no unbiased rounding: these cells must not change but are not multiples of the base: "
+            f"{some(labels)}. Let them be rounded.",
             labels,
         )
     # Suppressed cells may take any value, so the nodes at their ends are joined.

@@ -101,7 +101,9 @@ class PatternMaster:
                 reduced = self.cost - self._pool.T @ dual
                 inactive &= reduced < 0
             elif solution.outcome is not Outcome.INFEASIBLE:
-                raise ArithmeticError("HiGHS could not solve the linear program over the cuts.")
+                raise ArithmeticError(
+                    f"The program over the cuts of patterns could not be solved: {solution.outcome.value}."
+                )
             if not inactive.any():
                 break
             self._active |= inactive
