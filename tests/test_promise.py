@@ -83,7 +83,7 @@ def test_cells_that_respondents_may_work_out_are_counted():
     cells |= {("A", "x"): [100, 101, 102, 103], ("A", "y"): [600]}
     named = [(row, column, x, f"{row}{column}{k}") for (row, column), xs in cells.items() for k, x in enumerate(xs)]
     table = tabulate(pd.DataFrame(named, columns=["row", "column", "x", "firm"]), BY, "x", contributor="firm")
-    words = "1 cell needs protection, or more of it, for other reasons than the rules P, PQ and NK."
+    words = "1 cell needs protection, or more protection, for other reasons than the rules P, PQ and NK."
     assert words in said(assess(table, ["P(10)", "FREQ(5,10)"]), respondents=True)
     assert words in said(assess(table, "P(10)", statuses={"B × x": "primary"}), respondents=True)
     assert "for other reasons than" not in said(assess(table, "P(10)"), respondents=True)

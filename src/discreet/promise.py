@@ -281,9 +281,9 @@ def _zeros(basis: VerdictBasis) -> str | None:
     problem = basis.problem
     if not basis.protection.suppressed.any():
         return None
-    if problem.positive and problem.table.is_count:
+    if problem.readers_exclude_zeros and problem.table.is_count:
         return "Zeros are published: readers know that a suppressed count is not zero."
-    if problem.positive:
+    if problem.readers_exclude_zeros:
         return "Zeros are published: readers know that a suppressed value is not zero."
     return "Zeros may be suppressed: a suppressed count may be zero." if problem.table.is_count else None
 
@@ -361,10 +361,10 @@ def _beyond_contributions(basis: VerdictBasis) -> str | None:
     if not n:
         return None
     return (
-        f"{plural(n, 'cell needs', 'cells need')} protection, or more of it, for other reasons than the rules P, PQ and NK. This "
-        "protection holds against readers only: a respondent who is alone in another suppressed cell, or dominates it, may infer "
-        f"the {'value of this cell' if n == 1 else 'values of these cells'}, but no contribution more closely than P, PQ and NK "
-        "allow."
+        f"{plural(n, 'cell needs', 'cells need')} protection, or more protection, for other reasons than the rules P, PQ and NK. "
+        "Protection for these reasons holds against readers only: a respondent who is alone in another suppressed cell, or "
+        f"dominates it, may infer the {'value of this cell' if n == 1 else 'values of these cells'}, but no contribution more "
+        "closely than P, PQ and NK allow."
     )
 
 

@@ -1,7 +1,7 @@
 """Spellings of codes: which codes differ in nothing but their spelling, and the settings that say whether they are the same.
 
-Two spellings of one code make two cells of one, and a sensitive cell may not look sensitive in parts. Only users know whether
-``West`` and ``WEST`` are the same, so they are asked.
+If a code has two spellings, one cell is divided into two, and a sensitive cell may look safe. Only users know whether ``West``
+and ``WEST`` are the same, so an error asks them for a setting.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ STRIPPED_KIND, *_, LAST_KIND = DIFFERENCES
 
 @dataclass(frozen=True)
 class Spelling:
-    """Settings of a column. ``strip`` says whether stray blanks count; ``merge`` gives for codes the code that they are.
+    """Settings of a column: ``strip`` removes stray blanks, ``merge`` maps spellings to the codes that replace them.
 
-    A code that ``merge`` maps to itself, or to an empty text, is a code of its own. With ``strip`` None, codes that differ in
-    blanks are an error that asks.
+    A code that ``merge`` maps to itself, or to an empty text, is a code of its own. With ``strip`` None, codes that
+    differ only in blanks are an error.
     """
 
     strip: bool | None = None
