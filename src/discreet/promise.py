@@ -281,9 +281,9 @@ def _zeros(basis: VerdictBasis) -> str | None:
     problem = basis.problem
     if not basis.protection.suppressed.any():
         return None
-    if problem.positive and problem.table.is_count:
+    if problem.readers_exclude_zeros and problem.table.is_count:
         return "Zeros are published: readers know that a suppressed count is not zero."
-    if problem.positive:
+    if problem.readers_exclude_zeros:
         return "Zeros are published: readers know that a suppressed value is not zero."
     return "Zeros may be suppressed: a suppressed count may be zero." if problem.table.is_count else None
 
