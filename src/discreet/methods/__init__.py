@@ -11,6 +11,7 @@ from typing import Any
 from discreet.arrays import BoolArray
 from discreet.errors import InputError, RuleError, some
 from discreet.level import Level, level_of
+from discreet.methods.anytime import Anytime
 from discreet.methods.combined.combined import Combined
 from discreet.methods.context import Run, validated_start
 from discreet.methods.counts.cell_key import CellKey
@@ -136,11 +137,14 @@ def protect(
         raise InputError(f"The method {method.name!r} suppresses no cells: start= and level= are for suppression.")
     if not traits.suppresses and traits.kind != "combined":
         _refuse_unless_suppressed(method.name, problem.must_suppress)
-    if traits.splits and getattr(method, "at_most", None) is None:
+    limited = getattr(method, "at_most", None) is not None  # the number of suppressed cells
+    if traits.suppresses and not limited:
+        method = Anytime(method)
+    if traits.splits and not limited:
         method = InPieces(method)
     if traits.suppresses:
-        quick: Method = InPieces(Kelly())
-        fallback = None if getattr(method, "at_most", None) is not None else quick
+        quick: Method = InPieces(Anytime(Kelly()))
+        fallback = None if limited else quick
         if in_force.covers_respondents:
             method, fallback = ForRespondents(method, quick), fallback and ForRespondents(quick, quick)
         method = NeverComputable(WithFallback(method, fallback, in_force.covers_respondents))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray
 from discreet.errors import InputError
+from discreet.inference.deviations import Deviation
 from discreet.problem import Problem, Status
 from discreet.progress import SAFE_ALREADY, Budget, Progress, Silent
 from discreet.secret import Secret
@@ -20,12 +21,21 @@ def _keep_nothing(_: BoolArray) -> None:
     pass
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class FirstPattern:
+    """A safe pattern that was found quickly, and the deviations that show it to be safe, per attacker."""
+
+    suppressed: BoolArray
+    deviations: Sequence[Sequence[Deviation]]
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """What a method gets in addition to the problem.
 
     ``start`` is a starting pattern, which need not be safe. ``keep`` is called with the incumbent from time to time, so that
-    another run can start from it. The ``executor`` runs independent pieces of work; without one they run in this process.
+    another run can start from it. If the time is too short, methods use the ``first`` pattern. The ``executor`` runs
+    independent pieces of work; without one they run in this process.
     The ``seed`` of the random choices of a search is public; randomness that protects comes from the ``secret``. ``hint`` says
     what Ctrl-C does while a safe pattern is improved; it is empty if that would end the run without a result.
     """
@@ -35,6 +45,7 @@ class Run:
     progress: Progress = field(default_factory=Silent)
     executor: Executor | None = None
     start: BoolArray | None = None
+    first: FirstPattern | None = None
     keep: Callable[[BoolArray], None] = _keep_nothing
     secret: Secret = field(default_factory=Secret.drawn)
     hint: str = SAFE_ALREADY

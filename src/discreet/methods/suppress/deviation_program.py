@@ -15,12 +15,14 @@ from discreet.inference.deviations import Deviation
 from discreet.inference.nearest_columns import NearestColumns
 from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.problem import Problem
+from discreet.progress import Budget, OutOfTime
 from discreet.solvers import Outcome, new_model, solver_name
 
 MAX_SLACK_IN_LEVELS = 1e6  # more slack is treated as unlimited, to keep the numbers of the program small
 CHANGE_IGNORED = 1e-8  # share of the level: smaller changes are numerical noise
-MAX_SIMPLEX_STEPS = 5_000  # then the program is solved with the next surcharge
-SURCHARGES = (0.0, 3.0, 30.0, 300.0)  # in typical costs of a cell
+# Simplex steps, then the program is solved with the next surcharge: the fewer of a number and one per relation.
+MAX_SIMPLEX_STEPS = 3_000
+SURCHARGES = (0.0, 0.03, 0.3, 3.0, 30.0, 300.0)  # in typical costs of a cell
 MIN_PRICED_SLACK = 1e-3  # share of the level: cells with less slack are priced as if they had this much
 MIN_CELLS_FOR_NEIGHBOURHOODS = 100_000  # from this size on smaller programs around the cell are tried first
 NEIGHBOURHOOD_CELLS = (30_000, 100_000)  # sizes of these programs, one after the other
@@ -59,6 +61,11 @@ class DeviationProgram:
         self.typical = float(np.median(cost[cost > 0])) if np.any(cost > 0) else 1.0
         self.sizes: tuple[int, ...] = NEIGHBOURHOOD_CELLS if len(self.cells) > MIN_CELLS_FOR_NEIGHBOURHOODS else ()
         self.uses_all_cells = True
+        self.budget = Budget()
+
+    def within(self, budget: Budget) -> None:
+        """From now on raise :class:`OutOfTime` if this budget ends during a search."""
+        self.budget = budget
 
     def search_locally(self, *sizes: int) -> None:
         """From now on only solve programs of these sizes around the cell to be moved."""
@@ -80,7 +87,7 @@ class DeviationProgram:
         if self.left[side, self.column[p]] < level * (1 - LEVEL_TOLERANCE):
             return None
         for cells, program, at in self._programs(p, level):
-            change = program.move(at, side, level)
+            change = program.move(at, side, level, self.budget)
             if change is not None:
                 return _deviation(cells, change)
         return None
@@ -88,7 +95,7 @@ class DeviationProgram:
     def stretch(self, p: int, lower: float, upper: float, sliding: float) -> tuple[Deviation, Deviation] | None:
         """Two deviations, ``p`` at least ``upper`` up and ``lower`` down, at least ``sliding`` in all; None if impossible."""
         for cells, program, at in self._programs(p, max(lower, upper, sliding)):
-            both = program.stretch(at, lower, upper, sliding)
+            both = program.stretch(at, lower, upper, sliding, self.budget)
             if both is not None:
                 return _deviation(cells, both[0]), _deviation(cells, both[1])
         return None
@@ -130,15 +137,17 @@ class _Program:
     seed: int
     surcharges: tuple[float, ...]
     last: tuple[int, int, float] | None = None  # position, side and level of the last solve
+    first: int = 0  # the number of the surcharge to begin with: one below that of the last solve
 
     def __post_init__(self) -> None:
         self.both = sparse.csr_array(sparse.hstack([self.relations, -self.relations], format="csr"))
         self.columns = np.arange(2 * len(self.price))
         zero, none = np.zeros(len(self.columns)), np.zeros(self.relations.shape[0])
+        self.steps = min(MAX_SIMPLEX_STEPS, self.relations.shape[0])
         self.model = new_model("dual", seed=self.seed)
         self.model.load(zero, zero, np.ones(len(zero)), self.both, none, none)
 
-    def move(self, at: int, side: int, level: float) -> FloatArray | None:
+    def move(self, at: int, side: int, level: float, budget: Budget) -> FloatArray | None:
         """The change of each cell in a cheap deviation that moves one cell by ``level``; None if there is none.
 
         The cheapest deviation may move half the table and take a solver minutes to find. If a solve takes too many steps, it is
@@ -152,18 +161,24 @@ class _Program:
         self.model.set_bounds(self.columns, lower, np.concatenate([slack[UP], slack[DOWN]]))
         again, self.last = self.last == (at, side, level), (at, side, level)
         if again:  # with other cells fixed than before: the last solution is a good start
-            solution = self.model.solve(steps=MAX_SIMPLEX_STEPS)
+            solution = self.model.solve(budget.left, steps=self.steps)
             if solution.outcome is not Outcome.STOPPED:
                 return self._net(solution.primal, level) if solution.optimal else None
-        for surcharge in self.surcharges:
+        for number, surcharge in enumerate(self.surcharges[self.first :], start=self.first):
             self.model.set_cost(self.columns, _slopes(self.price + surcharge * self.typical, slack))
             self.model.restart()  # the basis of slack variables is dual feasible and closer than the last basis
-            solution = self.model.solve(steps=None if surcharge == self.surcharges[-1] else MAX_SIMPLEX_STEPS)
+            is_last = surcharge == self.surcharges[-1]
+            solution = self.model.solve(budget.left, steps=None if is_last else self.steps)
             if solution.outcome is not Outcome.STOPPED:
+                self.first = max(number - 1, 0)
                 break
+            if is_last or budget.over:
+                raise OutOfTime
         return self._net(solution.primal, level) if solution.optimal else None
 
-    def stretch(self, at: int, lower: float, upper: float, sliding: float) -> tuple[FloatArray, FloatArray] | None:
+    def stretch(
+        self, at: int, lower: float, upper: float, sliding: float, budget: Budget
+    ) -> tuple[FloatArray, FloatArray] | None:
         """The changes of each cell in two deviations, as in :meth:`DeviationProgram.stretch`."""
         unit = max(sliding, lower, upper)
         slack = np.minimum(self.left / unit, MAX_SLACK_IN_LEVELS)
@@ -181,7 +196,9 @@ class _Program:
         row_lower, row_upper = np.append(zero, sliding / unit), np.append(zero, np.inf)
         model = new_model("dual", seed=self.seed)
         model.load(np.tile(_slopes(self.price, slack), 2), column_lower, column_upper, rows, row_lower, row_upper)
-        solution = model.solve()
+        solution = model.solve(budget.left)
+        if solution.outcome is Outcome.STOPPED:
+            raise OutOfTime
         if not solution.optimal:
             return None
         return self._net(solution.primal[: 2 * n], unit), self._net(solution.primal[2 * n :], unit)

@@ -11,9 +11,14 @@ from discreet.attackers import Attacker
 from discreet.inference.deviations import Deviation
 from discreet.inference.max_flow import Network, network
 from discreet.inference.tolerances import LEVEL_TOLERANCE
+from discreet.methods.suppress.boxes import Boxes
 from discreet.methods.suppress.deviation_flow_kernel import circulate, release, residual_network, search_state
 from discreet.methods.suppress.deviation_program import SURCHARGES, DeviationProgram
+from discreet.methods.suppress.subtables import subtables
 from discreet.problem import Problem
+from discreet.progress import Budget
+
+QUICK_SEARCH_CELLS = (300, 2_000)  # around the cell in question, the smaller program first; then all cells
 
 
 class PricedNetwork:
@@ -38,6 +43,9 @@ class DeviationFlow:
         self.slack = problem.slack(attacker)[:, net.cells]
         self.slack[:, net.pinned] = 0.0
         self.left = self.slack.copy()
+
+    def within(self, budget: Budget) -> None:
+        """Flows are found in a moment, so no budget is needed."""
 
     def bar(self, i: int, barred: bool) -> None:
         """Fix a cell, as if it were published, or free it again."""
@@ -85,7 +93,44 @@ class DeviationFlow:
         return float(residual.price[arcs[~residual.is_free[arcs]]].sum())
 
 
-DeviationSearch = DeviationProgram | DeviationFlow
+class QuickSearch:
+    """Deviations that are found quickly and may be expensive: boxes, then linear programs around the cell."""
+
+    def __init__(self, problem: Problem, attacker: Attacker, boxes: Boxes, program: DeviationProgram) -> None:
+        self.boxes, self.program = boxes, program
+        self.solver = program.solver
+        self.lower, self.upper, _ = problem.levels(attacker)
+        self.price = np.zeros(len(problem))
+        self.price[program.cells] = program.price
+        self.slack = np.zeros((2, len(problem)))
+        self.slack[:, program.cells] = program.slack
+
+    def within(self, budget: Budget) -> None:
+        """From now on raise :class:`OutOfTime` if this budget ends during a search."""
+        self.program.within(budget)
+
+    def bar(self, i: int, barred: bool) -> None:
+        """Fix a cell, as if it were published, or free it again."""
+        self.program.bar(i, barred)
+        self.slack[:, i] = self.program.left[:, self.program.column[i]]
+
+    def release(self, cells: IntArray) -> None:
+        """Set the price of these cells to zero."""
+        self.program.release(cells)
+        self.price[cells] = 0.0
+
+    def move(self, p: int, side: int, level: float) -> Deviation | None:
+        """A deviation that moves ``p`` by ``level``, if possible one that reaches both levels of ``p``; None if there is none."""
+        down, up = max(self.lower[p], level * (side == DOWN)), max(self.upper[p], level * (side == UP))
+        box = self.boxes.around(p, (down, up), self.price, self.slack)
+        return self.program.move(p, side, level) if box is None else box
+
+    def stretch(self, p: int, lower: float, upper: float, sliding: float) -> tuple[Deviation, Deviation] | None:
+        """Two deviations, ``p`` at least ``upper`` up and ``lower`` down, at least ``sliding`` in all; None if impossible."""
+        return self.program.stretch(p, lower, upper, sliding)
+
+
+DeviationSearch = DeviationProgram | DeviationFlow | QuickSearch
 
 
 def deviation_searches(
@@ -98,6 +143,20 @@ def deviation_searches(
         return deviation_programs(problem, cells, price, seed, surcharges)
     priced = PricedNetwork(net, indices, price)
     return [DeviationFlow(problem, attacker, priced) for attacker in problem.attackers()]
+
+
+def quick_searches(problem: Problem, cells: BoolArray, price: FloatArray, seed: int) -> Sequence[DeviationSearch]:
+    """One quick search per attacker; flows are quick enough."""
+    found = deviation_searches(problem, cells, price, seed, SURCHARGES[-2:])
+    programs = [search for search in found if isinstance(search, DeviationProgram)]
+    if not programs:
+        return found
+    relations = problem.table.relations
+    boxes = Boxes(relations, subtables(relations))
+    for program in programs:
+        program.sizes = QUICK_SEARCH_CELLS
+    attackers = zip(problem.attackers(), programs, strict=True)
+    return [QuickSearch(problem, attacker, boxes, program) for attacker, program in attackers]
 
 
 def deviation_programs(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress as ignored
 from functools import cached_property
 
 import numpy as np
@@ -14,7 +15,7 @@ from discreet.methods.suppress.deviation_search import DeviationSearch, deviatio
 from discreet.methods.suppress.evidence import KnownDeviations, find_deviations
 from discreet.methods.suppress.relation_bounds import RelationBounds
 from discreet.problem import Problem, Status
-from discreet.progress import Budget, with_hint
+from discreet.progress import Budget, OutOfTime, with_hint
 
 MIN_CELLS_FOR_LOCAL_SEARCH = 20_000  # suppressed: in larger patterns programs over all cells take too long
 LOCAL_SEARCH_CELLS = (300, 2_000)  # around the cell in question, the smaller program first
@@ -34,8 +35,10 @@ def eliminate(
     suppressed = suppressed.copy()
     price = np.where(problem.status == Status.FREE, problem.cost, 0.0)
     surcharges = SURCHARGES[-2:]  # any deviation will do, so the fastest programs are enough
-    with run.budget.interruptible():  # the pattern is safe after every step
+    with run.budget.interruptible(), ignored(OutOfTime):  # the pattern is safe after every step
         found = deviation_searches(problem, suppressed, price, run.seed, surcharges)
+        for search in found:
+            search.within(run.budget)
         by_attacker = [_AttackerEvidence(*both) for both in zip(evidence, found, strict=True)]
         if not all(one.shows_all(suppressed, run.budget) for one in by_attacker):
             return suppressed, run.budget.ending if run.budget.over else "heuristic"

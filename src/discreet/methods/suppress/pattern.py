@@ -12,11 +12,12 @@ from discreet.attackers import Attacker
 from discreet.errors import NoSafePatternError, some
 from discreet.inference.deviations import Deviation
 from discreet.methods.check import safe_cells
-from discreet.methods.context import Run
-from discreet.methods.suppress.deviation_search import DeviationSearch, deviation_searches
+from discreet.methods.context import FirstPattern, Run
+from discreet.methods.suppress.deviation_search import DeviationSearch, deviation_searches, quick_searches
 from discreet.methods.suppress.eliminate import eliminate
 from discreet.methods.suppress.evidence import KnownDeviations, find_deviations
 from discreet.problem import Problem, Status
+from discreet.progress import OutOfTime
 from discreet.protection import Protection, suppress
 
 DeviationsByAttacker = Sequence[Sequence[Deviation]]
@@ -37,7 +38,8 @@ class Pattern:
     ``price`` is what suppressing a cell costs, by default its cost in the problem; ``among`` are the cells that may be
     suppressed, by default all that the problem allows. ``deviations`` are known deviations of the starting pattern, per attacker.
     If ``lenient``, sensitive cells that cannot be protected stay unprotected, and no error is raised. Unless there are
-    ``few_targets``, an audit first finds the cells for which no deviation needs to be searched.
+    ``few_targets``, an audit first finds the cells for which no deviation needs to be searched. A ``quick`` pattern is found in
+    seconds, and is expensive.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class Pattern:
         deviations: DeviationsByAttacker = (),
         lenient: bool = False,
         few_targets: bool = False,
+        quick: bool = False,
     ) -> None:
         self.problem = problem
         self.seed = seed
@@ -62,7 +65,8 @@ class Pattern:
         self.start = np.zeros(len(problem), dtype=bool) if start is None else start
         self.known = deviations
         self.lenient = lenient
-        self.few_targets = few_targets
+        self.few_targets = few_targets or quick
+        self.quick = quick
         self.unprotectable: list[int] = []  # cells that cannot be protected once they are suppressed
         self._begin()
 
@@ -76,7 +80,8 @@ class Pattern:
 
     def _defences(self, among: BoolArray) -> list[_Defence]:
         problem = self.problem
-        found = deviation_searches(problem, among, np.where(self.suppressed, 0.0, self.price), self.seed)
+        searches = quick_searches if self.quick else deviation_searches
+        found = searches(problem, among, np.where(self.suppressed, 0.0, self.price), self.seed)
         return [
             _Defence(attacker, search, KnownDeviations(problem, attacker))
             for attacker, search in zip(problem.attackers(), found, strict=True)
@@ -84,12 +89,23 @@ class Pattern:
 
     def grow(self, run: Run) -> None:
         """Suppress cells until every cell that needs protection is protected, the largest requirement first."""
-        while not self._grown(run):
-            pass
+        try:
+            while not self._grown(run):
+                pass
+        except OutOfTime:
+            if run.first is None:
+                n_left = len(self.unprotected())
+                raise NoSafePatternError(
+                    f"The time limit ended with {len(self.problem.primaries) - n_left:,} of {len(self.problem.primaries):,} "
+                    "sensitive cells protected: there is no safe pattern yet. Allow more time."
+                ) from None
+            self._complete(run.first)
 
     def _grown(self, run: Run) -> bool:
         """One attempt to grow. False if a secondary cannot be protected: the pattern starts again without that cell."""
         problem = self.problem
+        for defence in self.defences:
+            defence.search.within(run.budget)
         if not self.few_targets:  # primaries that protect each other need no secondaries
             for defence, cells in zip(self.defences, safe_cells(problem, self.forced), strict=True):
                 defence.evidence.settle(cells)
@@ -112,10 +128,7 @@ class Pattern:
             need = np.max([np.maximum(d.evidence.lower, d.evidence.upper)[left] for d in self.defences], axis=0)
             for p in left[np.argsort(-need, kind="stable")].tolist():
                 if run.budget.over:
-                    raise NoSafePatternError(
-                        f"The time limit ended with {count:,} of {int(self._cells_to_protect().sum()):,} cells "
-                        "protected: there is no safe pattern yet. Allow more time."
-                    )
+                    raise OutOfTime
                 if not all(self._protect(p, defence) for defence in self.defences):
                     self.unprotectable.append(p)
                     self.among[p] = False
@@ -125,6 +138,21 @@ class Pattern:
                 count += 1
                 run.progress.update(min(count, len(problem.primaries)), f"{self.size:,} suppressed")
                 run.keep(self.suppressed)
+
+    def _complete(self, first: FirstPattern) -> None:
+        """Protect the cells that are left as a safe pattern protects them, and publish what is not needed then."""
+        for defence, deviations in zip(self.defences, first.deviations, strict=True):
+            for deviation in deviations:
+                defence.evidence.add(deviation)
+        in_reserve = self.suppressed | first.suppressed
+        self.suppressed = self.forced.copy()
+        for deviations in self.deviations(in_reserve):
+            for deviation in deviations:
+                self.suppressed[deviation.cells] = True
+        to_protect = np.flatnonzero(self._cells_to_protect()).tolist()
+        if not all(defence.evidence.suffices(p) for defence in self.defences for p in to_protect):
+            self.suppressed = first.suppressed.copy()
+        self.size = int(self.suppressed.sum())
 
     def trim(self, run: Run) -> tuple[BoolArray, str]:
         """The pattern after the clean-up, and the status of the clean-up."""

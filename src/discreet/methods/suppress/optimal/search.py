@@ -54,7 +54,8 @@ class PatternSearch:
         solver: str = DEFAULT_SOLVER,
     ) -> None:
         self.problem, self.seed, self.budget, self.progress = problem, run.seed, run.budget, run.progress
-        self.keep, self.inner = run.keep, Run(run.seed, run.budget, hint=run.hint)
+        self.keep = run.keep
+        self.inner = Run(run.seed, run.budget, first=run.first, hint=run.hint)
         self.programs = programs  # integer programs to solve at most
         self.rng = np.random.default_rng(self.seed)
         self.separators = [PatternSeparator(problem, attacker) for attacker in problem.attackers()]
@@ -143,6 +144,9 @@ class PatternSearch:
 
     def protection(self, method: str) -> Protection:
         """The protection by the best pattern, with its bound and status."""
+        if self.suppressed is None and self.inner.first is not None:
+            first = self.inner.first.suppressed
+            self.best.offer(first, self._costs(first.astype(float)))
         if self.suppressed is None:
             if self.budget.cancelled:
                 raise KeyboardInterrupt
