@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import product
+from typing import Any
 
-from discreet.arrays import FloatArray, IntArray
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.data.hierarchy import Hierarchy
 from discreet.errors import InputError
 from discreet.io.argus.statuses import ArgusStatus, flag
@@ -67,6 +70,7 @@ class ArgusTable:
     keys: FloatArray | None = None  # of cells
     key_decimals: int = 0
     percent_rule: bool = False
+    zeros_for_empty: bool = False  # empty cells are shown as 0
 
     @cached_property
     def place(self) -> dict[tuple[int, ...], int]:
@@ -85,6 +89,16 @@ class ArgusTable:
             if empty or (i >= 0 and not ArgusStatus(int(self.status[i])).is_empty):
                 yield codes, i
 
+    def only(self, cells: BoolArray) -> ArgusTable:
+        """The table of some cells; the others are as empty ones."""
+        columns: dict[str, Any] = {
+            each.name: column[cells]
+            for each in fields(self)
+            if isinstance(column := getattr(self, each.name), np.ndarray) and each.name != "codes"
+        }
+        audit = None if self.audit is None else (self.audit[0][cells], self.audit[1][cells])
+        return replace(self, codes=self.codes[:, cells], audit=audit, **columns)
+
     def status_of(self, i: int) -> ArgusStatus:
         return ArgusStatus.EMPTY if i < 0 else ArgusStatus(int(self.status[i]))
 
@@ -96,7 +110,7 @@ class ArgusTable:
         """The value as published: a symbol if it is suppressed or empty, unless ``full``."""
         status = self.status_of(i)
         if status is ArgusStatus.EMPTY:
-            return SYMBOL_OF_EMPTY
+            return self.number(self.value, -1) if self.zeros_for_empty else SYMBOL_OF_EMPTY
         if self.published is not None:
             return self.number(self.published, i)
         return SYMBOL_OF_SUPPRESSED if status.is_suppressed and not full else self.number(self.value, i)
@@ -128,7 +142,7 @@ def _codes(table: ArgusTable, codes: tuple[int, ...], options: WriteOptions) -> 
 def csv_text(table: ArgusTable, options: WriteOptions) -> str:
     """Type 1: the last dimension across, the one before it down, and a block for each combination of the others."""
     hierarchies = list(table.dimensions.values())
-    *layers, across = hierarchies
+    across, layers = hierarchies[-1], hierarchies[:-1]
     down = layers.pop() if layers else None
     header = "," + ",".join(_code(across, c, options.QU) for c in across.order().tolist())
     lines: list[str] = []
@@ -140,9 +154,9 @@ def csv_text(table: ArgusTable, options: WriteOptions) -> str:
             )
             lines.append(", ".join(named))
         lines.append(header)
-        for row in [()] if down is None else [(c,) for c in down.order().tolist()]:
-            name = _code(down, row[0], options.QU) if down is not None else ""
-            cells = [table.place.get((*outer, *row, c), -1) for c in across.order().tolist()]
+        rows = [((), "")] if down is None else [((c,), _code(down, c, options.QU)) for c in down.order().tolist()]
+        for inner, name in rows:
+            cells = [table.place.get((*outer, *inner, c), -1) for c in across.order().tolist()]
             lines.append(",".join([name, *(table.shown(i) for i in cells)]))
         lines.append("")
     return "".join(line + "\n" for line in lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,28 +16,35 @@ from discreet.io.argus.text import data_lines, fields
 
 
 def read_records(
-    path: str | Path, metadata: Metadata, reading: Reading = DEFAULT_READING, *, point: bool = False
+    path: str | Path,
+    metadata: Metadata,
+    reading: Reading = DEFAULT_READING,
+    *,
+    point: bool = False,
+    only: Collection[str] | None = None,
 ) -> pd.DataFrame:
     """The records as text and numbers, by the names of their variables; the index is the number of the line.
 
     Codes are stripped of blanks; those that the metadata list as missing are kept, as they may be a category of their own.
     Numbers that are listed as missing are missing. With ``point`` all numbers of the file are written alike, and where no comma
-    occurs the point is their decimal separator, as in τ-ARGUS; otherwise a column with two readings is an error.
+    occurs the point is their decimal separator, as in τ-ARGUS; otherwise a column with two readings is an error. ``only`` names
+    the variables to read.
     """
     path = Path(path)
     numbered = [(n, line) for n, line in enumerate(data_lines(path, reading.encoding), start=1) if line.strip()]
     if not numbered:
         raise FormatError(f"{path} is empty.")
-    texts = [pd.Series(column, dtype=str) for column in _columns(path, metadata, numbered)]
-    is_number = [variable.numeric and not variable.categorical for variable in metadata.variables]
-    if point:
-        given = [
-            _given(v, column) for v, column, number in zip(metadata.variables, texts, is_number, strict=True) if number
-        ]
-        reading = _settled(reading, pd.concat(given) if given else pd.Series(dtype=str))
+    texts = {
+        variable: pd.Series(column, dtype=str)
+        for variable, column in zip(metadata.variables, _columns(path, metadata, numbered), strict=True)
+        if only is None or variable.name in only
+    }
+    numeric = {variable for variable in texts if variable.numeric and not variable.categorical}
+    if point and numeric:
+        reading = _settled(reading, pd.concat([_given(variable, texts[variable]) for variable in numeric]))
     columns = {}
-    for variable, column, number in zip(metadata.variables, texts, is_number, strict=True):
-        if number:
+    for variable, column in texts.items():
+        if variable in numeric:
             columns[variable.name] = _numbers(path, variable, column, numbered, reading)
         else:
             columns[variable.name] = column.str.strip()
@@ -70,8 +77,8 @@ def _refuse_blanks_that_count(path: Path, variable: Variable, column: pd.Series)
     if variable.categorical and twice.any():
         codes = sorted(set(written[twice].str.strip()))
         raise FormatError(
-            f"{path}: codes of variable {variable.name!r} differ in nothing but blanks before or after them: {some(codes)}. Write "
-            "them in one way.",
+            f"{path}: codes of variable {variable.name!r} differ in nothing but blanks before or after them: {some(codes)}. "
+            "Write them in one way.",
             codes,
         )
 

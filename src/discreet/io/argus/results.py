@@ -82,7 +82,9 @@ def _number(path: Path, line: int, text: str) -> float:
 
 def _crossed(path: Path, lines: Lines, dimensions: Mapping[str, Hierarchy]) -> Iterator[ResultCell]:
     """Type 1: blocks with a line of codes, and lines that begin with a code."""
-    names, outer, across = list(dimensions), [], []
+    names = list(dimensions)
+    outer: list[str] = []
+    across: list[str] = []
     for number, line in lines:
         row = fields(line, ",")
         if row[0].startswith("Var "):
