@@ -81,6 +81,7 @@ class Session:
     refused: bool = False  # a table could not be published
     exposed_together: bool = False
     lines: list[str] = field(default_factory=list)
+    contributions: bool = False  # those of all respondents are stored in any case
 
     def run(self, commands: Sequence[Command], *, writes: bool = True) -> None:
         for k, command in enumerate(commands):
@@ -139,7 +140,7 @@ class Session:
     def _request(self, number: int, later: Iterable[Command]) -> TableRequest:
         specify, rules, _ = self.requests[number]
         rules = rules or SafetyRule(specify.line, ())
-        wanted = any(_asks_for_contributions(command, number + 1) for command in later)
+        wanted = self.contributions or any(_asks_for_contributions(command, number + 1) for command in later)
         request = TableRequest(specify, rules, wanted)
         self._say_rules(number + 1, request)
         return request
@@ -391,8 +392,12 @@ def run_batch(
     progress: Progress | None = None,
     say: Say = lambda _: None,
     writes: bool = True,
+    contributions: bool = False,
 ) -> ArgusResult:
-    """Run a batch file. All outputs are written at the end, together; if an error ends the job, none is written."""
+    """Run a batch file. All outputs are written at the end, together; if an error ends the job, none is written.
+
+    With ``contributions`` those of all respondents are stored, also if no singleton option asks for them.
+    """
     path = Path(path)
     commands = read_batch(path)
     lines: list[str] = []
@@ -402,7 +407,7 @@ def run_batch(
         say(line)
 
     paths = Paths(path.parent, out or path.parent, log, {path.resolve()})
-    session = Session(path, paths, log, progress or Silent(), lines=lines)
+    session = Session(path, paths, log, progress or Silent(), lines=lines, contributions=contributions)
     session.run(commands, writes=writes)
     works = (*session.finished, *session.works)
     passed = not session.exposed_together and all(one.passed for one in works if one.protection is not None)
