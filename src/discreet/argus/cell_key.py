@@ -23,7 +23,7 @@ from discreet.methods.method import Traits
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, publish_intervals
 
-COLUMNS = ("i", "j", "p", "v", "p_int_ub")
+PROBABILITY_COLUMNS = ("i", "j", "p", "v", "p_int_ub")
 MAX_ROUNDING = 1e-6  # of the sum of the probabilities of a row: files have few decimals
 
 
@@ -52,7 +52,7 @@ def read_probabilities(path: Path) -> ProbabilityFile:
         try:
             i, j, p, _v, bound = (float(text.replace(",", ".")) for text in given[:5])
         except ValueError:
-            raise FormatError(f"{path}, line {number}: expected the numbers {';'.join(COLUMNS)}.") from None
+            raise FormatError(f"{path}, line {number}: expected the numbers {';'.join(PROBABILITY_COLUMNS)}.") from None
         if i != int(i) or j != int(j) or min(i, j) < 0 or not 0 <= p <= 1:
             raise FormatError(f"{path}, line {number}: i and j are counts, and p is a probability.")
         rows.setdefault(int(i), []).append((int(j), p, bound))

@@ -25,8 +25,8 @@ from discreet.problem import Problem, Status
 from discreet.progress import Progress, Silent
 from discreet.protection import Protection, suppress
 
-COLUMNS = ("cell", "here", "there", "difference", "reason", "exposed to readers", "exposed to respondents")
-SAME, VALUE, LEVELS, ABSENT = "none", "value", "levels", "not in their table"
+COMPARISON_COLUMNS = ("cell", "here", "there", "difference", "reason", "exposed to readers", "exposed to respondents")
+SAME, OTHER_VALUE, OTHER_LEVELS, NOT_THERE = "none", "value", "levels", "not in their table"
 
 
 @dataclass(frozen=True)
@@ -149,10 +149,10 @@ def _compared(work: Work, i: int, here: ArgusStatus, theirs: ResultCell | None) 
     table = work.views.table
     label = table.label(i)
     if theirs is None:
-        return ComparedCell(label, here.words, "", ABSENT, "empty cells may be left out" if here.is_empty else "")
+        return ComparedCell(label, here.words, "", NOT_THERE, "empty cells may be left out" if here.is_empty else "")
     there = _shown(theirs)
     if theirs.value is not None and abs(theirs.value - table.value[i]) > 0.5000001 * 10.0**-work.views.decimals:
-        return ComparedCell(label, here.words, there, VALUE, "their value is rounded, adjusted, or of other data")
+        return ComparedCell(label, here.words, there, OTHER_VALUE, "their value is rounded, adjusted, or of other data")
     if here.is_suppressed != theirs.suppressed:
         side = "suppressed here only" if here.is_suppressed else "suppressed there only"
         return ComparedCell(label, here.words, there, side, _why(work, i, here, theirs))
@@ -164,7 +164,7 @@ def _compared(work: Work, i: int, here: ArgusStatus, theirs: ResultCell | None) 
         unit = 10.0**-work.views.decimals
         ours = work.found.lower[i], work.found.upper[i]
         if any(abs(a - b) > unit for a, b in zip(ours, levels, strict=True)):
-            return ComparedCell(label, here.words, there, LEVELS, _rules(work, i))
+            return ComparedCell(label, here.words, there, OTHER_LEVELS, _rules(work, i))
     return ComparedCell(label, here.words, there, SAME)
 
 
@@ -207,7 +207,7 @@ def write_report(comparison: ArgusComparison, path: Path) -> None:
     create_private(path)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(COMPARISON_COLUMNS)
     readers, respondents = set(comparison.audit.exposed), set(comparison.exposed_to_respondents)
     yes: Callable[[bool], str] = lambda holds: "yes" if holds else "no"  # noqa: E731
     for cell in comparison.cells:

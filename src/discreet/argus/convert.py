@@ -26,12 +26,12 @@ from discreet.argus.commands import (
     Suppress,
     WriteTable,
 )
-from discreet.argus.microdata import TableRequest
+from discreet.argus.microdata import ArgusRequest
 from discreet.argus.parser import read_batch
 from discreet.argus.paths import Paths
-from discreet.argus.protecting import NAMES, SECONDS, SINGLETON_OPTIONS
+from discreet.argus.protecting import METHOD_NAMES, SECONDS, SINGLETON_OPTIONS
 from discreet.errors import InputError, placing
-from discreet.io.argus.apriori import STATUSES, read_apriori
+from discreet.io.argus.apriori import STATUS_OF_APRIORI, read_apriori
 from discreet.io.argus.metadata import Metadata, Variable, read_metadata
 
 STATUS_WORDS = {"safe": "free", "unsafe": "primary", "protected": "published", "suppressed": "suppressed"}
@@ -84,14 +84,14 @@ def _first_session(commands: Sequence[Command], found: Converted) -> list[Comman
     return list(commands[:end])
 
 
-def _requests(commands: Sequence[Command], found: Converted) -> list[TableRequest]:
+def _requests(commands: Sequence[Command], found: Converted) -> list[ArgusRequest]:
     """The tables of the job file: all that are protected together, or else the first."""
-    tables: list[TableRequest] = []
+    tables: list[ArgusRequest] = []
     for command in commands:
         if isinstance(command, SpecifyTable):
-            tables.append(TableRequest(command, SafetyRule(command.line, ())))
+            tables.append(ArgusRequest(command, SafetyRule(command.line, ())))
         elif isinstance(command, SafetyRule):
-            tables[-1] = TableRequest(tables[-1].specify, command)
+            tables[-1] = ArgusRequest(tables[-1].specify, command)
     if len(tables) < 2:
         return tables
     first = tables[0]
@@ -108,7 +108,7 @@ def _requests(commands: Sequence[Command], found: Converted) -> list[TableReques
 
 def _sections(
     commands: Sequence[Command],
-    requests: Sequence[TableRequest],
+    requests: Sequence[ArgusRequest],
     data: Path,
     metadata: Metadata,
     paths: Paths,
@@ -223,7 +223,7 @@ def _with_leader(text: str, leader: str) -> str:
     return "".join(line + "\n" for line in lines)
 
 
-def _rules(request: TableRequest, found: Converted) -> list[str]:
+def _rules(request: ArgusRequest, found: Converted) -> list[str]:
     """The rules in the notation of job files. Those of holdings replace those of records."""
     line, rules = request.rules.line, []
     held = request.applies_to_holdings()
@@ -264,10 +264,10 @@ def _statuses(commands: Sequence[Command], n_codes: int, paths: Paths, found: Co
         path = paths.existing(command.file)
         entries, _ = read_apriori(path, n_codes, command.separator, skip_faults=command.ignore_errors)
         for entry in entries:
-            if entry.word in STATUSES:
+            if entry.word in STATUS_OF_APRIORI:
                 reason = f"{path.name}, line {entry.line}"
-                rows[" × ".join(entry.codes)] = (STATUS_WORDS[STATUSES[entry.word]], reason)
-        if any(entry.word not in STATUSES for entry in entries):
+                rows[" × ".join(entry.codes)] = (STATUS_WORDS[STATUS_OF_APRIORI[entry.word]], reason)
+        if any(entry.word not in STATUS_OF_APRIORI for entry in entries):
             found.note(command.line, "costs and protection levels of single cells")
         if command.expand_trivial:
             found.note(command.line, "the expansion of trivial levels")
@@ -290,7 +290,7 @@ def _protect(commands: Sequence[Command], found: Converted) -> list[str]:
     for other in suppress[:-1]:
         found.note(other.line, f"{other.method}: a later <SUPPRESS> replaces it")
     last = suppress[-1]
-    lines = [f'method = "{NAMES[last.method]}"']
+    lines = [f'method = "{METHOD_NAMES[last.method]}"']
     given = last.arguments
     if last.method in ("OPT", "RND") and "minutes" in given:
         lines.append(f"time_limit = {given['minutes'] * SECONDS:g}")

@@ -12,7 +12,7 @@ from discreet.arrays import IntArray
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.table import Table
 from discreet.errors import FormatError
-from discreet.io.argus.apriori import COSTS, LEVELS, AprioriEntry, read_apriori
+from discreet.io.argus.apriori import COST_WORDS, LEVEL_WORD, AprioriEntry, read_apriori
 from discreet.io.argus.statuses import ArgusStatus
 
 
@@ -96,9 +96,9 @@ _TRANSITIONS: Mapping[str, tuple[ArgusStatus, Sequence[ArgusStatus]]] = {
 def _with(given: Decisions, cell: int, entry: AprioriEntry, by_rules: IntArray, reason: str) -> Decisions:
     """The decisions with one more."""
     now = given.status_of(cell, by_rules)
-    if entry.word in COSTS:
+    if entry.word in COST_WORDS:
         return replace(given, cost={**given.cost, cell: entry.numbers[0] or 1.0})  # a cost of 0 is 1, as in τ-ARGUS
-    if entry.word == LEVELS:
+    if entry.word == LEVEL_WORD:
         if not now.is_primary:
             raise FormatError(f"the cell is {now.words}: protection levels are for unsafe cells.")
         return replace(given, levels={**given.levels, cell: (entry.numbers[0], entry.numbers[1])})

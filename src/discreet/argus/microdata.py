@@ -30,7 +30,7 @@ FIXED_COSTS = ("", COST_BY_FREQUENCY, COST_UNITY, COST_DISTANCE)
 
 
 @dataclass(frozen=True)
-class TableRequest:
+class ArgusRequest:
     """A table to make: what ``<SPECIFYTABLE>`` and ``<SAFETYRULE>`` say about it."""
 
     specify: SpecifyTable
@@ -74,7 +74,7 @@ class Microdata:
     classifications: Mapping[str, Classification]
 
     @classmethod
-    def of(cls, file: Path, metadata: Metadata, paths: Paths, requests: list[TableRequest]) -> Microdata:
+    def of(cls, file: Path, metadata: Metadata, paths: Paths, requests: list[ArgusRequest]) -> Microdata:
         """The records with the variables that the tables need."""
         names: set[str] = {
             one.name for one in metadata.variables if one.weight or one.holding or one.request or one.record_key
@@ -127,7 +127,7 @@ class Microdata:
             _split_keys(frame, frame[key.name].to_numpy(float), key.decimals)
         return frame
 
-    def views(self, request: TableRequest) -> Views:
+    def views(self, request: ArgusRequest) -> Views:
         """The table of a request, and those that its rules look at."""
         spec, depth = request.specify, request.depth
         weight = self._single("weight", "WGT(1) needs a variable with <WEIGHT>") if request.weighted else None
@@ -188,7 +188,7 @@ class Microdata:
         return found.name
 
     def _requests(
-        self, request: TableRequest, judged: str | None, common: Mapping[str, Any], holding: str | None
+        self, request: ArgusRequest, judged: str | None, common: Mapping[str, Any], holding: str | None
     ) -> dict[tuple[bool, int], Table]:
         """The tables in which those with each code of request are marked."""
         if not request.calls("REQ"):
@@ -239,7 +239,7 @@ class Microdata:
         )
 
 
-def holds_contributions_of(request: TableRequest) -> str:
+def holds_contributions_of(request: ArgusRequest) -> str:
     """Whose contributions rules protect: records, holdings, both, or of none, if no P or NK applies."""
     levels = []
     for level, part in (("records", slice(0, 2)), ("holdings", slice(2, 4))):

@@ -35,7 +35,7 @@ from discreet.io.argus.text import nearest, numbered_lines
 OPTIONS = tuple(one.name for one in fields_of(WriteOptions))
 WRITE_TYPES = range(1, 8)
 # The parameters of each rule, and how many of them are required.
-RULES: Mapping[str, tuple[tuple[str, ...], int]] = {
+BATCH_RULES: Mapping[str, tuple[tuple[str, ...], int]] = {
     "P": (("p", "q", "n"), 1),
     "NK": (("n", "k"), 2),
     "FREQ": (("minimum", "range"), 2),
@@ -48,7 +48,7 @@ RULES: Mapping[str, tuple[tuple[str, ...], int]] = {
 SWITCHES = ("WGT", "MIS")
 MAX_CALLS = {"P": 4, "NK": 4, "FREQ": 2, "REQ": 2}  # other rules stand once
 # The parameters of each method after the number of the table; required ones first.
-METHODS: Mapping[str, tuple[tuple[str, ...], int]] = {
+BATCH_METHODS: Mapping[str, tuple[tuple[str, ...], int]] = {
     "GH": (("percent", "size", "singleton"), 0),
     "MOD": (
         ("minutes", "single_single", "single_multiple", "min_frequency", "max_cost", "lower_margin", "upper_margin"),
@@ -93,10 +93,10 @@ def _command(line: int, text: str) -> Command:
     if found is None:
         raise FormatError(f"a command begins with a keyword such as <SUPPRESS>, found {text.split()[0]!r}.")
     keyword, rest = found[1].upper(), found[2].strip()
-    if keyword not in COMMANDS:
-        known = [f"<{name}>" for name in COMMANDS]
+    if keyword not in BATCH_COMMANDS:
+        known = [f"<{name}>" for name in BATCH_COMMANDS]
         raise FormatError(f"there is no command <{keyword}>.{nearest(f'<{keyword}>', known)}", [keyword])
-    return COMMANDS[keyword](line, rest)
+    return BATCH_COMMANDS[keyword](line, rest)
 
 
 # -- parts of commands ---------------------------------------------------------------------------------------------
@@ -190,17 +190,18 @@ def _rules(line: int, rest: str) -> Command:
             continue
         name, given, after = _call(part)
         _nothing(after)
-        if name not in RULES:
+        if name not in BATCH_RULES:
             raise FormatError(
-                f"there is no rule {name}.{nearest(name, list(RULES))} The rules are {some(list(RULES), 9)}.", [name]
+                f"there is no rule {name}.{nearest(name, list(BATCH_RULES))} The rules are {some(list(BATCH_RULES), 9)}.",
+                [name],
             )
-        listed, required = RULES[name]
+        listed, required = BATCH_RULES[name]
         _counted(name, given, listed, required)
         numbers = tuple(_number(number, f"a parameter of {name}") for number in given)
         if any(number < 0 for number in numbers) or (name in SWITCHES and numbers[0] not in (0, 1)):
             raise FormatError(f"{name} takes {'0 or 1' if name in SWITCHES else 'numbers of 0 or more'}.", [name])
         calls.append(RuleCall(name, numbers))
-    for name in RULES:
+    for name in BATCH_RULES:
         most = MAX_CALLS.get(name, 1)
         if [call.name for call in calls].count(name) > most:
             raise FormatError(f"{name} stands {most} times at most.", [name])
@@ -243,13 +244,14 @@ def _recode(line: int, rest: str) -> Command:
 
 def _suppress(line: int, rest: str) -> Command:
     name, given, after = _call(rest)
-    if name not in METHODS:
+    if name not in BATCH_METHODS:
         raise FormatError(
-            f"there is no method {name}.{nearest(name, list(METHODS))} Methods are {some(list(METHODS), 9)}.", [name]
+            f"there is no method {name}.{nearest(name, list(BATCH_METHODS))} Methods are {some(list(BATCH_METHODS), 9)}.",
+            [name],
         )
     if not given:
         raise FormatError(f"{name} needs the number of a table.", [name])
-    listed, required = METHODS[name]
+    listed, required = BATCH_METHODS[name]
     _counted(name, given, ("table", *listed), required + 1)
     arguments = {
         what: _number(number, f"{what} of {name}") for what, number in zip(listed, given[1:], strict=False) if number
@@ -317,7 +319,7 @@ def _alone(kind: type[Command]) -> Callable[[int, str], Command]:
     return made
 
 
-COMMANDS: Mapping[str, Callable[[int, str], Command]] = {
+BATCH_COMMANDS: Mapping[str, Callable[[int, str], Command]] = {
     "COMMENT": _skipped("COMMENT", ""),
     "OPENMICRODATA": lambda line, rest: OpenData(line, _file(rest), tabulated=False),
     "OPENTABLEDATA": lambda line, rest: OpenData(line, _file(rest), tabulated=True),

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.argus.microdata import TableRequest
+from discreet.argus.microdata import ArgusRequest
 from discreet.argus.views import Views
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.data.table import Table
@@ -26,7 +26,7 @@ DEFAULT_MARGIN = 20.0  # percent, for cells that are unsafe by hand or by a stat
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Verdict:
+class KnownVerdict:
     """A rule of the program's rules package whose verdict is known already."""
 
     text: str
@@ -47,7 +47,7 @@ class Primaries:
     status: IntArray  # ArgusStatus
     lower: FloatArray
     upper: FloatArray
-    rules: tuple[Verdict, ...]
+    rules: tuple[KnownVerdict, ...]
     margin: float  # percent, for cells that are unsafe by hand
     raised: int = 0
 
@@ -61,7 +61,7 @@ class _Found:
     share: FloatArray
 
 
-def primaries(request: TableRequest, views: Views) -> Primaries:
+def primaries(request: ArgusRequest, views: Views) -> Primaries:
     """The primary cells by the rules of a table, or by the statuses in its file if it has no rules."""
     margin = (request.calls("MAN") or [(DEFAULT_MARGIN,)])[0][0]
     if not any(request.calls(name) for name in ("P", "NK", "FREQ", "ZERO", "REQ")):
@@ -74,7 +74,7 @@ def primaries(request: TableRequest, views: Views) -> Primaries:
         (ArgusStatus.UNSAFE_FREQUENCY, _frequency_rules(request, views)),
     ]
     value, n = np.abs(views.table.value), len(views.table)
-    unit = 10.0**-views.decimals
+    unit, of_zero = 10.0**-views.decimals, max((width for (width,) in request.calls("ZERO")), default=0.0)
     status = np.where(_stored(views), ArgusStatus.SAFE, ArgusStatus.EMPTY).astype(np.int64)
     lower, upper, later = np.zeros(n), np.zeros(n), np.zeros(n)
     verdicts = []
@@ -82,8 +82,8 @@ def primaries(request: TableRequest, views: Views) -> Primaries:
         fresh = status == ArgusStatus.SAFE
         for rule in rules:
             mine = fresh & rule.unsafe
-            level = np.where(mine, np.maximum(rule.share * value, unit), 0.0)
-            # A cell whose value is zero by rules on a shadow variable: nothing lies below it.
+            # A percentage of zero is zero: then the range for zeros applies, and nothing lies below.
+            level = np.where(mine, np.where(value > 0, np.maximum(rule.share * value, unit), of_zero), 0.0)
             down = np.where(value > 0, level, 0.0)
             verdicts.append(_verdict(rule.text, mine, down, level))
             lower, upper = np.maximum(lower, down), np.maximum(upper, level)
@@ -99,7 +99,7 @@ def primaries(request: TableRequest, views: Views) -> Primaries:
     return Primaries(status, lower, upper, tuple(verdicts), margin, raised)
 
 
-def _check(request: TableRequest) -> None:
+def _check(request: ArgusRequest) -> None:
     """Raise if a rule does not apply to the table."""
     if request.specify.counts and (wrong := [n for n in ("P", "NK", "ZERO", "REQ") if request.calls(n)]):
         raise InputError(f"{wrong[0]} does not apply to a table of counts: use FREQ.", wrong)
@@ -111,9 +111,9 @@ def _stored(views: Views) -> BoolArray:
     return np.ones(len(views.table), dtype=bool) if count is None else np.asarray(count > 0)
 
 
-def _verdict(text: str, unsafe: BoolArray, lower: FloatArray, upper: FloatArray) -> Verdict:
+def _verdict(text: str, unsafe: BoolArray, lower: FloatArray, upper: FloatArray) -> KnownVerdict:
     score = np.where(unsafe, np.maximum(upper, 1e-300), -1.0)
-    return Verdict(text, Sensitivity(score, unsafe, lower, upper, np.zeros(len(unsafe))))
+    return KnownVerdict(text, Sensitivity(score, unsafe, lower, upper, np.zeros(len(unsafe))))
 
 
 def _share(level: FloatArray, cells: Table) -> FloatArray:
@@ -126,7 +126,7 @@ def _at(number: int, several: int = 2) -> bool:
     return number >= several
 
 
-def _percent_rules(request: TableRequest, views: Views) -> list[_Found]:
+def _percent_rules(request: ArgusRequest, views: Views) -> list[_Found]:
     found = []
     for number, given in enumerate(request.calls("P")):
         p, q, coalition = _percent_parameters(given)
@@ -146,7 +146,7 @@ def _percent_parameters(given: Sequence[float]) -> tuple[float, float, int]:
     return given[0], 100.0, int(given[1]) if len(given) > 1 else 1
 
 
-def _dominance_rules(request: TableRequest, views: Views) -> list[_Found]:
+def _dominance_rules(request: ArgusRequest, views: Views) -> list[_Found]:
     found = []
     for number, (n, k) in enumerate(request.calls("NK")):
         if n == 0 or k == 0:
@@ -157,7 +157,7 @@ def _dominance_rules(request: TableRequest, views: Views) -> list[_Found]:
     return found
 
 
-def _request_rules(request: TableRequest, views: Views) -> list[_Found]:
+def _request_rules(request: ArgusRequest, views: Views) -> list[_Found]:
     """A cell with a large contribution of one who requested protection, or with such a one among few contributors.
 
     The manual has one percentage for each of the two codes of request. The margin is a share of the value.
@@ -181,7 +181,7 @@ def _request_rules(request: TableRequest, views: Views) -> list[_Found]:
     return found
 
 
-def _frequency_rules(request: TableRequest, views: Views) -> list[_Found]:
+def _frequency_rules(request: ArgusRequest, views: Views) -> list[_Found]:
     found = []
     for number, (minimum, _range) in enumerate(request.calls("FREQ")):
         if minimum == 0:

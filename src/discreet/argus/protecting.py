@@ -12,7 +12,7 @@ from discreet.argus.classification import Classification
 from discreet.argus.commands import Suppress
 from discreet.argus.costs import costs
 from discreet.argus.decisions import Decisions
-from discreet.argus.microdata import TableRequest, holds_contributions_of
+from discreet.argus.microdata import ArgusRequest, holds_contributions_of
 from discreet.argus.paths import Paths, Say
 from discreet.argus.primary import Primaries
 from discreet.argus.views import Views
@@ -60,7 +60,7 @@ class Work:
     """A table of a session, and what has been done with it."""
 
     number: int
-    request: TableRequest
+    request: ArgusRequest
     views: Views
     found: Primaries
     listed: Mapping[str, Classification] = field(default_factory=dict)
@@ -260,7 +260,7 @@ PLANS: Mapping[str, Callable[[Suppress, Work, Paths], Plan]] = {
     "CTA": _adjust,
     "CKM": _cell_key,
 }
-NAMES = {
+METHOD_NAMES = {
     "MOD": "modular",
     "OPT": "optimal",
     "GH": "hypercube",

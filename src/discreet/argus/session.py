@@ -28,11 +28,11 @@ from discreet.argus.commands import (
 )
 from discreet.argus.decisions import Decisions, decided
 from discreet.argus.linked import linked, split
-from discreet.argus.microdata import Microdata, TableRequest
+from discreet.argus.microdata import ArgusRequest, Microdata
 from discreet.argus.parser import read_batch
 from discreet.argus.paths import Paths, Say
 from discreet.argus.primary import primaries
-from discreet.argus.protecting import NAMES, SINGLETON_OPTIONS, Work, audit_work, plan_of, problem_of, run_plan
+from discreet.argus.protecting import METHOD_NAMES, SINGLETON_OPTIONS, Work, audit_work, plan_of, problem_of, run_plan
 from discreet.argus.tabular import Tabular
 from discreet.argus.writing import OutputFile, outputs, text_file
 from discreet.audit import audit
@@ -61,7 +61,7 @@ class ArgusResult:
 
 
 @dataclass
-class Session:
+class ArgusSession:
     """The state of a job between its commands."""
 
     path: Path
@@ -137,15 +137,15 @@ class Session:
 
     # -- reading ------------------------------------------------------------------------------------------------
 
-    def _request(self, number: int, later: Iterable[Command]) -> TableRequest:
+    def _request(self, number: int, later: Iterable[Command]) -> ArgusRequest:
         specify, rules, _ = self.requests[number]
         rules = rules or SafetyRule(specify.line, ())
         wanted = self.contributions or any(_asks_for_contributions(command, number + 1) for command in later)
-        request = TableRequest(specify, rules, wanted)
+        request = ArgusRequest(specify, rules, wanted)
         self._say_rules(number + 1, request)
         return request
 
-    def _say_rules(self, number: int, request: TableRequest) -> None:
+    def _say_rules(self, number: int, request: ArgusRequest) -> None:
         named = " | ".join(call.name for call in request.rules.rules) or "statuses of the file"
         spec = request.specify
         self.say(f"table {number}: {spec.response} by {' × '.join(spec.by)}; rules: {named}")
@@ -163,7 +163,7 @@ class Session:
             with placing(f"line {request.rules.line}"):
                 self.works.append(self._tabulated(number, request))
 
-    def _tabulated(self, number: int, request: TableRequest) -> Work:
+    def _tabulated(self, number: int, request: ArgusRequest) -> Work:
         assert self.microdata is not None
         self.progress.stage("tabulate", 0)
         views = self.microdata.views(request)
@@ -258,7 +258,7 @@ class Session:
         work = self._work(command.table)
         _forget_protection(work)
         plan = plan_of(command, work, self.paths)
-        self.say(f"{work.label}: {command.method} → {NAMES[command.method]}")
+        self.say(f"{work.label}: {command.method} → {METHOD_NAMES[command.method]}")
         for sentence in plan.sentences:
             self.say(f"{work.label}: {sentence}")
         work.command, work.problem = command, problem_of(work, plan.prior)
@@ -271,7 +271,7 @@ class Session:
         for work in works:
             _forget_protection(work)
         plan = plan_of(command, works[0], self.paths)
-        self.say(f"all tables together: {command.method} → {NAMES[command.method]}")
+        self.say(f"all tables together: {command.method} → {METHOD_NAMES[command.method]}")
         for sentence in plan.sentences:
             self.say(f"all tables: {sentence}")
         problems = [problem_of(work, plan.prior) for work in works]
@@ -361,7 +361,7 @@ class Session:
         return write_together(listed, public=public)
 
 
-def _only_margin(request: TableRequest) -> bool:
+def _only_margin(request: ArgusRequest) -> bool:
     return {call.name for call in request.rules.rules} <= {"MAN", "MIS", "WGT"}
 
 
@@ -407,7 +407,7 @@ def run_batch(
         say(line)
 
     paths = Paths(path.parent, out or path.parent, log, {path.resolve()})
-    session = Session(path, paths, log, progress or Silent(), lines=lines, contributions=contributions)
+    session = ArgusSession(path, paths, log, progress or Silent(), lines=lines, contributions=contributions)
     session.run(commands, writes=writes)
     works = (*session.finished, *session.works)
     passed = not session.exposed_together and all(one.passed for one in works if one.protection is not None)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from discreet.argus.classification import Classification, classification
 from discreet.argus.commands import ReadTable
-from discreet.argus.microdata import FIXED_COSTS, TableRequest
+from discreet.argus.microdata import FIXED_COSTS, ArgusRequest
 from discreet.argus.paths import Paths
 from discreet.argus.views import Given, Views, has_missing_code
 from discreet.data.hierarchy import Hierarchy
@@ -31,7 +31,7 @@ class Tabular:
     metadata: Metadata
     paths: Paths
 
-    def views(self, request: TableRequest, how: ReadTable) -> Views:
+    def views(self, request: ArgusRequest, how: ReadTable) -> Views:
         """The table of a request, and that by which its rules judge."""
         if request.applies_to_holdings():
             raise InputError("a table in a file has no holdings: leave out the rules of holdings.")
@@ -192,7 +192,7 @@ class Tabular:
 
     def _views(
         self,
-        request: TableRequest,
+        request: ArgusRequest,
         how: ReadTable,
         listed: Sequence[Classification],
         codes: np.ndarray,

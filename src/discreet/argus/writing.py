@@ -21,7 +21,7 @@ from discreet.io.argus.output import TEXTS, ArgusTable, WriteOptions
 from discreet.release import publish
 
 TREATMENTS = {"RND": "Round", "CTA": "CTA", "CKM": "CKM"}
-KINDS = {1: "CSV", 2: "pivot", 3: "code and value", 4: "SBS", 5: "intermediate", 6: "JJ", 7: "cell key"}
+OUTPUT_KINDS = {1: "CSV", 2: "pivot", 3: "code and value", 4: "SBS", 5: "intermediate", 6: "JJ", 7: "cell key"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def outputs(command: WriteTable, work: Work, path: Path, say: Say) -> list[Outpu
         or (kind == 6 and treatment == "Round")
         or (kind == 7 and treatment != "CKM")
     ):
-        raise InputError(f"type {kind} ({KINDS[kind]}) is not for this kind of protection.")
+        raise InputError(f"type {kind} ({OUTPUT_KINDS[kind]}) is not for this kind of protection.")
     public = is_publishable(kind, command.options, treatment)
     if public:
         refused = why_not_published(work)
@@ -81,7 +81,7 @@ def outputs(command: WriteTable, work: Work, path: Path, say: Say) -> list[Outpu
         files += _hierarchy_files(table, path)
     unused = [name for name in _USED if getattr(options, name) and kind not in _USED[name]]
     if unused:
-        say(f"{work.label}: {path.name}: {', '.join(unused)} has no effect on type {kind} ({KINDS[kind]})")
+        say(f"{work.label}: {path.name}: {', '.join(unused)} has no effect on type {kind} ({OUTPUT_KINDS[kind]})")
     return files
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from discreet.errors import FormatError
 from discreet.io.argus.text import data_lines, fields, nearest
 
-STATUSES = {"S": "safe", "U": "unsafe", "P": "protected", "M": "suppressed", "ML": "suppressed"}
-COSTS = ("C", "W")
-LEVELS = "PL"
-WORDS = (*STATUSES, *COSTS, LEVELS)
+STATUS_OF_APRIORI = {"S": "safe", "U": "unsafe", "P": "protected", "M": "suppressed", "ML": "suppressed"}
+COST_WORDS = ("C", "W")
+LEVEL_WORD = "PL"
+APRIORI_WORDS = (*STATUS_OF_APRIORI, *COST_WORDS, LEVEL_WORD)
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,11 @@ def _entry(number: int, row: Sequence[str], n_codes: int) -> AprioriEntry:
         raise FormatError(f"expected {n_codes} codes and what changes, found {len(row)} fields.")
     if word == "AB":
         raise FormatError("prior bounds (AB) cannot be set, as in τ-ARGUS.", [word])
-    if word not in WORDS:
-        raise FormatError(f"{word!r} is none of {', '.join(WORDS)}.{nearest(word, list(WORDS))}", [word])
-    wanted = 0 if word in STATUSES else 2 if word == LEVELS else 1
+    if word not in APRIORI_WORDS:
+        raise FormatError(
+            f"{word!r} is none of {', '.join(APRIORI_WORDS)}.{nearest(word, list(APRIORI_WORDS))}", [word]
+        )
+    wanted = 0 if word in STATUS_OF_APRIORI else 2 if word == LEVEL_WORD else 1
     if wanted == 2 and len(numbers) == 1:
         numbers = [*numbers, *numbers]  # one protection level is both
     if len(numbers) != wanted:

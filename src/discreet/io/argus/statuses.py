@@ -50,10 +50,10 @@ class ArgusStatus(IntEnum):
 
     @property
     def words(self) -> str:
-        return WORDS[self]
+        return STATUS_WORDING[self]
 
 
-WORDS = {
+STATUS_WORDING = {
     ArgusStatus.SAFE: "safe",
     ArgusStatus.SAFE_MANUAL: "safe by hand",
     ArgusStatus.UNSAFE_RULE: "unsafe by a p% or dominance rule",
