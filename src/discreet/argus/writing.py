@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from discreet.errors import InputError, NotSafeError
 from discreet.io import jj
 from discreet.io.argus.metadata import Metadata, Variable, metadata_text
 from discreet.io.argus.output import TEXTS, ArgusTable, WriteOptions
+from discreet.problem import Problem
 from discreet.release import publish
 
 TREATMENTS = {"RND": "Round", "CTA": "CTA", "CKM": "CKM"}
@@ -67,7 +69,9 @@ def outputs(command: WriteTable, work: Work, path: Path, say: Say) -> list[Outpu
             return []
     if kind == 6:
         problem = jj_problem(work, trivial=not command.options.TR)
-        return [OutputFile(path, lambda draft: jj.write_problem(problem, draft))]
+        if warning := jj.not_said(problem):
+            say(f"{work.label}: {warning}")
+        return [OutputFile(path, lambda draft: _write_jj(problem, draft))]
     table = argus_table(work, treatment)
     options = command.options
     if public and treatment and kind != 1:
@@ -83,6 +87,13 @@ def outputs(command: WriteTable, work: Work, path: Path, say: Say) -> list[Outpu
     if unused:
         say(f"{work.label}: {path.name}: {', '.join(unused)} has no effect on type {kind} ({OUTPUT_KINDS[kind]})")
     return files
+
+
+def _write_jj(problem: Problem, draft: Path) -> None:
+    """Write a JJ file; what it cannot hold is in the log already."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        jj.write_problem(problem, draft)
 
 
 # The types of output for which an option has a meaning.
