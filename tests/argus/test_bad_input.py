@@ -48,7 +48,10 @@ def refused(folder: Path, text: str | bytes, says: str) -> None:
         (f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"|||1|1\n', "line 3: expected no more than"),
         (f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"\n<SAFETYRULE> Q(3)\n', "line 4: there is no rule Q"),
         (f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"\n<SAFETYRULE> FREK(3,1)\n', "Did you mean FREQ"),
-        (f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"\n<SAFETYRULE> NK(3)\n', r"line 4: NK takes NK\(n,k\), and was given 1"),
+        (
+            f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"\n<SAFETYRULE> NK(3)\n',
+            r"line 4: NK takes NK\(n,k\), and was given 1",
+        ),
         (f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"\n<SAFETYRULE> P(1,2,3,4)\n', r"P takes P\(p\[,q\]\[,n\]\)"),
         (f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"\n<SAFETYRULE> P(-1)\n', "P takes numbers of 0 or more"),
         (f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"\n<SAFETYRULE> P(ten)\n', "a parameter of P is a number, not 'ten'"),
@@ -92,12 +95,18 @@ def test_commands(folder: Path, text: str, says: str) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (JOB.replace("survey.asc", "surwey.asc"), r"job\.arb, line 1: file surwey.asc does not exist. Did you mean survey.asc|line 5"),
+        (
+            JOB.replace("survey.asc", "surwey.asc"),
+            r"job\.arb, line 1: file surwey.asc does not exist. Did you mean survey.asc|line 5",
+        ),
         (JOB.replace("survey.rda", "none.rda"), r"job\.arb, line 2: file none.rda does not exist"),
         (JOB.replace('"Size"', '"Sise"'), "line 5: survey.rda has no variable 'Sise'. Did you mean Size"),
         (JOB.replace('"Size"', '"Staff"'), "variable 'Staff' cannot span a table"),
         (JOB.replace('"Turnover"', '"Size"'), "variable 'Size' is not <NUMERIC>"),
-        (JOB.replace("P(20)", "P(20)|FREQ(2,10)").replace('"Turnover"', "<FREQ>"), "P does not apply to a table of counts"),
+        (
+            JOB.replace("P(20)", "P(20)|FREQ(2,10)").replace('"Turnover"', "<FREQ>"),
+            "P does not apply to a table of counts",
+        ),
         (f"{JOB}<SUPPRESS> CKM(1)\n", "line 6: CKM of magnitudes is not available"),
         (f'{JOB}<WRITETABLE> (1,7,,"a.txt")\n', r"line 6: type 7 \(cell key\) is not for this kind of protection"),
         (f'{JOB}<SUPPRESS> CTA(1)\n<WRITETABLE> (1,4,,"a.txt")\n', r"line 7: type 4 \(SBS\) is not for this kind"),
@@ -146,7 +155,11 @@ def test_decisions_that_cannot_be_applied(folder: Path, lines: str, says: str) -
 def test_statuses_for_cells_without_records(folder: Path) -> None:
     survey(folder, n=6)
     (folder / "hand.hst").write_text("4;W1;U\n")
-    refused(folder, f'{JOB}<APRIORI> "hand.hst",1,";",0\n', r"line 1: cell '4 × W1' does not exist: no record has all its codes")
+    refused(
+        folder,
+        f'{JOB}<APRIORI> "hand.hst",1,";",0\n',
+        r"line 1: cell '4 × W1' does not exist: no record has all its codes",
+    )
 
 
 def test_decisions_that_are_ignored_are_said(folder: Path) -> None:
@@ -172,8 +185,13 @@ def test_windows_paths_line_ends_capitals_and_latin_1(folder: Path) -> None:
     (folder / "job.arb").write_bytes(job.replace("\n", "\r\n").encode("latin-1"))
     result = run_batch(folder / "job.arb")
     assert [file.name for file in result.files] == ["release.csv"]
-    assert any("C:\\Data\\Überblick\\SURVEY.ASC: there is no such path here; survey.asc beside the job" in line for line in result.log)
-    assert any("D:\\Results\\release.csv" in line and "release.csv beside the other results" in line for line in result.log)
+    assert any(
+        "C:\\Data\\Überblick\\SURVEY.ASC: there is no such path here; survey.asc beside the job" in line
+        for line in result.log
+    )
+    assert any(
+        "D:\\Results\\release.csv" in line and "release.csv beside the other results" in line for line in result.log
+    )
 
 
 def test_results_in_another_folder(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -243,10 +261,9 @@ def test_totals_that_differ_from_their_parts(tmp_path: Path) -> None:
         (tmp_path / "job.arb").write_text(f"{TABLE_JOB}<READTABLE> {how}\n")
         result = run_batch(tmp_path / "job.arb")
         work = result.works[0]
-        found[how] = work.views.table.value[work.views.table.index("T × Total")], work.found.status[
-            work.views.table.index("a × Total")
-        ]
+        found[how] = (
+            work.views.table.value[work.views.table.index("T × Total")],
+            work.found.status[work.views.table.index("a × Total")],
+        )
         assert any("total" in line and ("replaced" in line or "differ" in line) for line in result.log)
     assert found == {"1": (11, 1), "1T": (11, 9), "2": (10, 9)}
-
-

@@ -39,7 +39,9 @@ def work(tmp_path: Path) -> Work:
     return run_batch(tmp_path / "job.arb", contributions=True).works[0]
 
 
-@pytest.mark.parametrize("name", ["cross.csv", "pivot.csv", "listed.txt", "sbs.txt", "plain.txt", "table.tab", "short.tab"])
+@pytest.mark.parametrize(
+    "name", ["cross.csv", "pivot.csv", "listed.txt", "sbs.txt", "plain.txt", "table.tab", "short.tab"]
+)
 def test_our_own_results_are_the_same_and_safe(work: Work, tmp_path: Path, name: str) -> None:
     found = compare_result(work, tmp_path / name)
     assert found.different == []
@@ -123,7 +125,11 @@ def test_other_values_and_levels(work: Work, tmp_path: Path) -> None:
     ("text", "kind", "says"),
     [
         ("", FormatError, "is empty"),
-        ('"Total","All",5,1\n"Total","All",5,1\n', FormatError, "line 2: cell 'Total × All' occurs a second time, first in line 1"),
+        (
+            '"Total","All",5,1\n"Total","All",5,1\n',
+            FormatError,
+            "line 2: cell 'Total × All' occurs a second time, first in line 1",
+        ),
         ('"Total","Ali",5,1\n', FormatError, "line 1: variable 'Region' has no code 'Ali'. Did you mean 'All'"),
         ('"Total","All",5,15\n', FormatError, "line 1: there is no status 15; they are 1 to 14"),
         ('"Total","All",five,1\n', FormatError, "line 1: expected a value or one of the symbols x and -"),
@@ -142,7 +148,12 @@ def test_cells_without_records_show_that_it_is_another_table(tmp_path: Path) -> 
     (tmp_path / "job.arb").write_text(JOB)
     work = run_batch(tmp_path / "job.arb").works[0]
     stored = set(work.views.table.labels())
-    size, code = next((s, c) for s in "1234" for c in ("N1", "N2", "S1", "W1") if f"{s} × {c}" not in stored and s in work.views.table.dimensions["Size"])
+    size, code = next(
+        (s, c)
+        for s in "1234"
+        for c in ("N1", "N2", "S1", "W1")
+        if f"{s} × {c}" not in stored and s in work.views.table.dimensions["Size"]
+    )
     (tmp_path / "theirs.csv").write_text(f'"{size}","{code}",5.0,1\n')
     with pytest.raises(InputError, match="is empty in the job"):
         compare_result(work, tmp_path / "theirs.csv")

@@ -38,7 +38,12 @@ def test_a_converted_job_has_the_same_primaries_and_pattern(folder: Path) -> Non
     (folder / "hand.hst").write_text("1;N;U\nTotal;S;P\n")
     job, found = convert(folder, text)
     assert (job.data.file, job.data.layout, job.data.response) == ("survey.asc", "survey.rda", "Turnover")
-    assert (job.rules.sensitive, job.rules.margin, job.protect.method, job.protect.level) == (["P(20,2)"], 15, "modular", "cells")
+    assert (job.rules.sensitive, job.rules.margin, job.protect.method, job.protect.level) == (
+        ["P(20,2)"],
+        15,
+        "modular",
+        "cells",
+    )
     assert job.dimensions["Region"].hierarchy == "job-Region.hrc"  # with @ in place of --
     assert job.dimensions["Region"].total == "All"
     ours, theirs = run_job(job), run_batch(folder / "job.arb").works[0]
@@ -68,7 +73,9 @@ def test_linked_tables_are_one_job(folder: Path) -> None:
     ],
 )
 def test_costs(folder: Path, specify: str, cost: str, extra: list[str]) -> None:
-    job, _ = convert(folder, f"{OPEN}<SPECIFYTABLE> {specify}\n<SAFETYRULE> P(9)\n<READMICRODATA>\n<SUPPRESS> OPT(1,5)\n")
+    job, _ = convert(
+        folder, f"{OPEN}<SPECIFYTABLE> {specify}\n<SAFETYRULE> P(9)\n<READMICRODATA>\n<SUPPRESS> OPT(1,5)\n"
+    )
     assert (job.protect.cost, job.data.extra, job.protect.time_limit) == (cost, extra, 300)
 
 
@@ -87,14 +94,21 @@ def test_rules_of_all_kinds(folder: Path) -> None:
 
 def test_holdings_and_weights(folder: Path) -> None:
     job, _ = convert(
-        folder, f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"\n<SAFETYRULE> P(9)|P(0)|P(8)|WGT(1)\n<READMICRODATA>\n<SUPPRESS> MOD(1)\n'
+        folder,
+        f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"\n<SAFETYRULE> P(9)|P(0)|P(8)|WGT(1)\n<READMICRODATA>\n<SUPPRESS> MOD(1)\n',
     )
-    assert (job.rules.sensitive, job.data.holding, job.data.weight, job.data.weights) == (["P(8,1)"], "Group", "Weight", "secret")
+    assert (job.rules.sensitive, job.data.holding, job.data.weight, job.data.weights) == (
+        ["P(8,1)"],
+        "Group",
+        "Weight",
+        "secret",
+    )
 
 
 def test_rounding(folder: Path) -> None:
     job, _ = convert(
-        folder, f'{OPEN}<SPECIFYTABLE> "Size"|<FREQ>\n<SAFETYRULE> FREQ(3,30)\n<READMICRODATA>\n<SUPPRESS> RND(1,5,1,2)\n'
+        folder,
+        f'{OPEN}<SPECIFYTABLE> "Size"|<FREQ>\n<SAFETYRULE> FREQ(3,30)\n<READMICRODATA>\n<SUPPRESS> RND(1,5,1,2)\n',
     )
     assert (job.protect.method, job.protect.options, job.protect.time_limit) == ("round", {"base": 5, "steps": 2}, 120)
     assert job.data.response is None
@@ -103,16 +117,26 @@ def test_rounding(folder: Path) -> None:
 def test_what_a_job_file_does_not_say_is_listed(folder: Path) -> None:
     _, found = convert(
         folder,
-        f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"|"Staff"|-3\n<SAFETYRULE> P(9)\n<SPECIFYTABLE> "Year"|"Staff"\n<SAFETYRULE> P(8)\n'
-        '<READMICRODATA>\n<RECODE> 1,Size,"size.grc"\n<SUPPRESS> CTA(1)\n<SUPPRESS> MOD(1)\n<WRITETABLE> (1,5,,"a.tab")\n<CLEAR>\n'
-        f"{OPEN}",
+        f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"|"Staff"|-3\n<SAFETYRULE> P(9)\n<SPECIFYTABLE> "Year"|"Staff"\n'
+        '<SAFETYRULE> P(8)\n<READMICRODATA>\n<RECODE> 1,Size,"size.grc"\n<SUPPRESS> CTA(1)\n<SUPPRESS> MOD(1)\n'
+        f'<WRITETABLE> (1,5,,"a.tab")\n<CLEAR>\n{OPEN}',
     )
     top = found.files[folder / "job.toml"].split("[data]")[0]
-    for what in ("shadow variable Staff", "distance", "another response", "recode of Size", "CTA: a later", "type 5", "<CLEAR>"):
+    for what in (
+        "shadow variable Staff",
+        "distance",
+        "another response",
+        "recode of Size",
+        "CTA: a later",
+        "type 5",
+        "<CLEAR>",
+    ):
         assert what in top, what
 
 
 def test_finished_tables_are_refused(folder: Path) -> None:
     (folder / "job.arb").write_text('<OPENTABLEDATA> "t.tab"\n<OPENMETADATA> "t.rda"\n')
-    with pytest.raises(InputError, match=r"line 1: a job file reads finished tables with the names of columns in line 1"):
+    with pytest.raises(
+        InputError, match=r"line 1: a job file reads finished tables with the names of columns in line 1"
+    ):
         converted(folder / "job.arb", folder / "job.toml")

@@ -346,8 +346,14 @@ def test_9_requests_zeros_missing_codes_costs_and_decisions(records, run, tmp_pa
     ]
     expected = judged(found, rules, turnover)
     missing = {codes for codes in found if codes[0] == "99"}
-    safe = sorted(codes for codes in expected if codes not in missing and not expected[codes][0].is_primary and "W" not in codes[1])
-    unsafe = sorted(codes for codes in expected if codes not in missing and expected[codes][0].is_primary and turnover(found[codes]))
+    safe = sorted(
+        codes
+        for codes in expected
+        if codes not in missing and not expected[codes][0].is_primary and "W" not in codes[1]
+    )
+    unsafe = sorted(
+        codes for codes in expected if codes not in missing and expected[codes][0].is_primary and turnover(found[codes])
+    )
     assert any(expected[codes][0].is_primary for codes in missing)
     by_hand, protected, dear = safe[1], safe[2], safe[3]
     (tmp_path / "hand.hst").write_text(
@@ -430,4 +436,5 @@ def test_10_recodes_a_shadow_variable_and_the_table_read_again(records, run, tmp
         # The total that the file leaves out has no status: it is computed.
         if codes != ("A", "All"):
             assert (second[codes].status, second[codes].rest[-2:]) == (cell.status, cell.rest[-2:])
-    assert not again.works[0].found.status[again.works[0].views.table.index(("A", "All"))] == ArgusStatus.EMPTY
+    (work,) = again.works
+    assert work.found.status[work.views.table.index(("A", "All"))] != ArgusStatus.EMPTY

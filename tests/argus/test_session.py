@@ -64,7 +64,11 @@ def test_nothing_is_dropped_silently(run: Callable[..., ArgusResult], command: s
 
 
 def test_singleton_options_that_cannot_be_followed_are_explained(run: Callable[..., ArgusResult]) -> None:
-    for rules, why in (("FREQ(3,20)", "no rule P or NK"), ("P(20)|WGT(1)", "weights"), ("P(9)|P(0)|P(8)", "for records and for holdings")):
+    for rules, why in (
+        ("FREQ(3,20)", "no rule P or NK"),
+        ("P(20)|WGT(1)", "weights"),
+        ("P(9)|P(0)|P(8)", "for records and for holdings"),
+    ):
         result = run(f"{JOB.replace('P(20)', rules)}<SUPPRESS> MOD(1,5,1,1)\n")
         assert said(result, "level of contributions, which is not possible", why)
 
@@ -134,7 +138,9 @@ def test_confidential_files_are_private_and_the_release_is_not(run: Callable[...
     assert {mode for name, mode in modes.items() if name != "a.csv"} == {0o600}
 
 
-def test_primary_and_secondary_cells_look_alike_in_publishable_files(run: Callable[..., ArgusResult], tmp_path: Path) -> None:
+def test_primary_and_secondary_cells_look_alike_in_publishable_files(
+    run: Callable[..., ArgusResult], tmp_path: Path
+) -> None:
     """A job in which roles are swapped writes the same bytes."""
     result = run(f"{JOB}<SUPPRESS> MOD(1)\n")
     (work,) = result.works
@@ -145,7 +151,13 @@ def test_primary_and_secondary_cells_look_alike_in_publishable_files(run: Callab
         (tmp_path / "roles.hst").write_text("".join(f"{cell};{word}\n" for cell in hidden))
         outputs = "".join(f'<WRITETABLE> (1,{kind},,"{word}{kind}.txt")\n' for kind in (1, 2, 3))
         run(f'{JOB.replace("P(20)", "MAN(0)|FREQ(0,0)")}<APRIORI> "roles.hst",1,";"\n<SUPPRESS> MOD(1)\n{outputs}')
-        texts.append([(tmp_path / f"{word}{kind}.txt").read_bytes() for kind in (1, 2, 3) if (tmp_path / f"{word}{kind}.txt").exists()])
+        texts.append(
+            [
+                (tmp_path / f"{word}{kind}.txt").read_bytes()
+                for kind in (1, 2, 3)
+                if (tmp_path / f"{word}{kind}.txt").exists()
+            ]
+        )
     assert texts[0] == texts[1]
     assert texts[0]
 
@@ -155,9 +167,7 @@ def test_no_safe_pattern_writes_nothing(run: Callable[..., ArgusResult], tmp_pat
     (tmp_path / "keep.hst").write_text(everything)
     before = set(tmp_path.iterdir())
     with pytest.raises(NoSafePatternError):
-        run(
-            f'<LOGBOOK> "log.txt"\n{JOB}<APRIORI> "keep.hst",1,";"\n<WRITETABLE> (1,5,,"a.tab")\n<SUPPRESS> OPT(1)\n'
-        )
+        run(f'<LOGBOOK> "log.txt"\n{JOB}<APRIORI> "keep.hst",1,";"\n<WRITETABLE> (1,5,,"a.tab")\n<SUPPRESS> OPT(1)\n')
     assert set(tmp_path.iterdir()) - before == {tmp_path / "job.arb"}
 
 

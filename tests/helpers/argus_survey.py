@@ -129,7 +129,7 @@ def by_holding(records: list[Record], amount: Callable[[Record], float]) -> list
     return sorted(sums.values(), reverse=True)
 
 
-# -- rules: by how much a cell must be uncertain, or None if the rule does not call it unsafe -----------------------------------------
+# -- rules: by how much a cell must be uncertain, or None if the rule does not call it unsafe ----
 
 
 def percent_rule(x: list[float], total: float, p: float, n: int = 1, q: float = 100.0) -> float | None:

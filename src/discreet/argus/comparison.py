@@ -80,7 +80,8 @@ class ArgusComparison:
                 example = next(cell for cell in self.cells if cell.difference == difference)
                 why = f" ({example.reason})" if example.reason else ""
                 found.append(
-                    f"{difference}: {plural(n, 'cell')}, e.g. {example.label}: here {example.here}, there {example.there}{why}"
+                    f"{difference}: {plural(n, 'cell')}, e.g. {example.label}: "
+                    f"here {example.here}, there {example.there}{why}"
                 )
         exposed = self.audit.exposed
         found.append(

@@ -59,8 +59,8 @@ def converted(batch: Path, path: Path) -> Converted:
     data = next(command for command in commands if isinstance(command, OpenData))
     if data.tabulated:
         raise InputError(
-            f"{batch}, line {data.line}: a job file reads finished tables with the names of columns in line 1, and tables of τ-ARGUS "
-            "have none. Run the job with `discreet argus`, or add this line and write [table] by hand."
+            f"{batch}, line {data.line}: a job file reads finished tables with the names of columns in line 1, and tables of "
+            "τ-ARGUS have none. Run the job with `discreet argus`, or add this line and write [table] by hand."
         )
     paths = Paths(batch.parent, batch.parent, lambda line: found.notes.append(line))
     opened = next(command for command in commands if isinstance(command, OpenMetadata))
