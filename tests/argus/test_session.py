@@ -7,11 +7,13 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.helpers.argus_survey import survey
 
 from discreet.argus.session import ArgusResult, run_batch
 from discreet.errors import NoSafePatternError
+from discreet.io import read_problem
 from discreet.protection import suppress
 
 OPEN = '<OPENMICRODATA> "survey.asc"\n<OPENMETADATA> "survey.rda"\n'
@@ -107,7 +109,7 @@ def test_tables_protected_one_by_one_are_audited_together(run: Callable[..., Arg
         '<WRITETABLE> (1,1,,"a.csv")\n<WRITETABLE> (2,1,,"b.csv")\n'
     )
     assert result.passed
-    assert said(result, "all tables together: audit: safe")
+    assert said(result, "table 1 and table 2 together: audit of cells: safe")
 
 
 def test_exposed_together_nothing_is_published(run: Callable[..., ArgusResult], tmp_path: Path) -> None:
@@ -119,9 +121,58 @@ def test_exposed_together_nothing_is_published(run: Callable[..., ArgusResult], 
         '<SUPPRESS> MOD(2)\n<WRITETABLE> (1,1,,"a.csv")\n<WRITETABLE> (2,1,,"b.csv")\n<WRITETABLE> (2,5,,"c.tab")\n'
     )
     assert not result.passed
-    assert said(result, "all tables together: audit:", "exposed", "protect them together")
+    assert said(result, "table 1 and table 2 together: audit of cells:", "exposed", "protect them together")
     assert said(result, "a.csv is not written: the tables are exposed together")
     assert {file.name for file in result.files} == {"c.tab", "c.rda"}
+
+
+def test_two_patterns_of_a_table_are_not_both_to_publish(run: Callable[..., ArgusResult]) -> None:
+    result = run(
+        f'{JOB}<SUPPRESS> MOD(1)\n<WRITETABLE> (1,1,,"a.csv")\n<WRITETABLE> (1,2,,"b.csv")\n<SUPPRESS> RND(1,1000)\n'
+        '<WRITETABLE> (1,1,,"c.csv")\n'
+    )
+    assert said(result, "c.csv and a.csv show it protected in two ways", "Publish one of them")
+    assert not said(result, "b.csv and a.csv")
+
+
+def test_what_is_not_audited_together_is_said(run: Callable[..., ArgusResult]) -> None:
+    other = TABLE.replace("Turnover", "Staff")
+    result = run(
+        f"{OPEN}{TABLE}{other}{TABLE}<READMICRODATA>\n<SUPPRESS> MOD(1)\n<SUPPRESS> MOD(2)\n<SUPPRESS> RND(3,1000)\n<CLEAR>\n"
+    )
+    assert said(result, "tables of different responses are not audited together")
+    assert said(result, "rounded or perturbed are not audited together")
+    assert said(result, "tables before <CLEAR> are not audited together")
+
+
+def test_linked_tables_from_files(run: Callable[..., ArgusResult], tmp_path: Path) -> None:
+    """The same tables, written and read again, are protected in the same way."""
+    second = TABLE.replace('"Region"', '"Year"')
+    protect = "<SUPPRESS> MOD(0)\n"
+    records = run(
+        f'{OPEN}{TABLE}{second}<READMICRODATA>\n<WRITETABLE> (1,5,,"a.tab")\n<WRITETABLE> (2,5,,"b.tab")\n{protect}'
+    )
+    opened = "".join(
+        f'<OPENTABLEDATA> "{name}.tab"\n<OPENMETADATA> "{name}.rda"\n{table}'
+        for name, table in (("a", TABLE), ("b", second))
+    )
+    files = run(f"{opened}<READTABLE>\n{protect}")
+    assert files.passed
+    assert said(files, "statuses in a.tab are not used, because rules are given")
+    for one, other in zip(records.works, files.works, strict=True):
+        assert one.views.table.labels() == other.views.table.labels()
+        assert one.protection.suppressed.tolist() == other.protection.suppressed.tolist()
+
+
+def test_trivial_levels_are_left_out_of_jj_files(run: Callable[..., ArgusResult], tmp_path: Path) -> None:
+    run(f'{JOB}<WRITETABLE> (1,6,,"all.jj")\n<WRITETABLE> (1,6,TR+,"few.jj")\n')
+    full, short = (read_problem(tmp_path / name) for name in ("all.jj", "few.jj"))
+    # W and W1 are the same region, in the total and in each of four sizes; so are regions of which one part alone has records.
+    pairs = int((np.diff(full.table.relations.indptr) == 2).sum())
+    assert pairs >= 5
+    assert len(full) - len(short) == pairs
+    assert len(full.table.relations.data) > len(short.table.relations.data)
+    assert short.table.relations.shape[0] == len({row.tobytes() for row in short.table.relations.toarray()})
 
 
 def test_confidential_files_are_private_and_the_release_is_not(run: Callable[..., ArgusResult]) -> None:

@@ -96,8 +96,8 @@ class ArgusComparison:
             found.append(
                 f"their pattern: none of {self.respondents.targets:,} respondents who need protection is exposed to others"
                 if not n
-                else f"their pattern: {plural(n, 'respondent')} exposed to other respondents, by {plural(len(cells), 'cell')}, e.g. "
-                f"{', '.join(cells[:3])}"
+                else f"their pattern: {plural(n, 'respondent')} exposed to other respondents, by {plural(len(cells), 'cell')}, "
+                f"e.g. {', '.join(cells[:3])}"
             )
         return found
 

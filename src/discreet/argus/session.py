@@ -124,6 +124,8 @@ class ArgusSession:
                 self.files.append(text_file(self.paths.output(file), f"discreet {__version__}\n", public=True))
             case Clear():
                 self._check_together()
+                if any(work.protection is not None for work in self.works):
+                    self.say("tables before <CLEAR> are not audited together with those after it")
                 self.finished += self.works
                 self.data, self.metadata, self.requests, self.works, self.microdata = [], [], [], [], None
             case Skipped(_, keyword, sentence):
@@ -309,28 +311,35 @@ class ArgusSession:
 
     def _check_together(self) -> None:
         """Audit tables that were protected one by one as the tables of one publication, which readers see together."""
-        works = [one for one in self.works if one.protection is not None and one.protection.only_suppresses]
-        works = [one for one in works if one.joint is None]
-        if len(works) < 2 or len({one.views.table.response for one in works}) > 1:
-            if len([one for one in self.works if one.protection is not None and one.joint is None]) > 1:
-                self.say(
-                    "tables protected one by one are not audited together: they have different responses or methods"
-                )
-            return
+        alone = [one for one in self.works if one.protection is not None and one.joint is None]
+        suppressed = [one for one in alone if one.protection is not None and one.protection.only_suppresses]
+        if len(alone) > len(suppressed) and len(alone) > 1:
+            self.say("tables whose values are rounded or perturbed are not audited together with others")
+        by_response: dict[str, list[Work]] = {}
+        for one in suppressed:
+            by_response.setdefault(one.views.table.response, []).append(one)
+        if len(by_response) > 1:
+            self.say("tables of different responses are not audited together")
+        for works in by_response.values():
+            if len(works) > 1:
+                self._check_pattern_of(works)
+
+    def _check_pattern_of(self, works: Sequence[Work]) -> None:
+        named = " and ".join(one.label for one in works)
         try:
             whole = linked(works, [one.problem for one in works if one.problem is not None], self._behind())
         except InputError as error:
-            self.say(f"tables protected one by one are not audited together: {error}")
+            self.say(f"{named} are not audited together: {error}")
             return
         pattern = whole.pattern(works)
         checked = audit(pattern.problem, pattern, progress=self.progress)
         if checked.passed:
-            self.say("all tables together: audit: safe")
+            self.say(f"{named} together: audit of cells: safe")
             return
         self.exposed_together = True
         self.say(
-            f"all tables together: audit: {plural(len(checked.exposed), 'cell')} exposed, e.g. {', '.join(checked.exposed[:3])}. "
-            "Readers combine the tables: protect them together with table 0"
+            f"{named} together: audit of cells: {plural(len(checked.exposed), 'cell')} exposed, e.g. "
+            f"{', '.join(checked.exposed[:3])}. Readers combine the tables: protect them together with table 0"
         )
         self._withdraw(works)
 
@@ -347,7 +356,21 @@ class ArgusSession:
         work = self._work(command.table)
         made = outputs(command, work, self.paths.output(command.file), self.say)
         self.refused |= not made
-        self.files += [replace(file, of=work.number) for file in made]
+        self._say_other_pattern(work, made)
+        digest = "" if work.protection is None else work.protection.digest
+        self.files += [replace(file, of=work.number, protection=digest) for file in made]
+
+    def _say_other_pattern(self, work: Work, made: Sequence[OutputFile]) -> None:
+        """Say that two files to publish show the same table protected in two ways: readers of both see more than was audited."""
+        if not any(file.public for file in made) or work.protection is None:
+            return
+        digest = work.protection.digest
+        for file in self.files:
+            if file.public and file.of == work.number and file.protection != digest:
+                self.say(
+                    f"{work.label}: {made[0].path.name} and {file.path.name} show it protected in two ways: readers of both see "
+                    "more than was audited. Publish one of them"
+                )
 
     def write(self) -> list[Path]:
         """Write all files of the job together, and its logbook."""

@@ -34,6 +34,7 @@ class OutputFile:
     write: Callable[[Path], None]
     public: bool = False
     of: int = 0  # number of its table
+    protection: str = ""  # digest of what it shows
 
 
 def text_file(path: Path, text: str, *, public: bool = False) -> OutputFile:
