@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.argus.session import run_batch
+from discreet.argus.run import run_batch
 from discreet.data.hierarchy import Hierarchy
 from discreet.io.argus.results import read_result
 

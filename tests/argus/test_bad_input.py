@@ -8,7 +8,7 @@ import pytest
 from tests.helpers.argus_survey import survey
 
 from discreet.argus.parser import read_batch
-from discreet.argus.session import run_batch
+from discreet.argus.run import run_batch
 from discreet.errors import InputError
 
 OPEN = '<OPENMICRODATA> "survey.asc"\n<OPENMETADATA> "survey.rda"\n'

@@ -10,8 +10,8 @@ import pytest
 from tests.helpers.argus_survey import survey
 
 from discreet.argus.comparison import compare_result, write_report
-from discreet.argus.protecting import Work
-from discreet.argus.session import run_batch
+from discreet.argus.run import run_batch
+from discreet.argus.work import Work
 from discreet.errors import FormatError, InputError
 
 JOB = (

@@ -8,7 +8,7 @@ import pytest
 from tests.helpers.argus_survey import survey
 
 from discreet.argus.convert import Converted, converted
-from discreet.argus.session import run_batch
+from discreet.argus.run import run_batch
 from discreet.errors import InputError
 from discreet.jobs.job import run_job
 from discreet.jobs.job_file import Job, read_job

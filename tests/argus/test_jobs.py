@@ -18,7 +18,7 @@ from tests.helpers.argus_survey import (
     survey,
 )
 
-from discreet.argus.session import ArgusResult, run_batch
+from discreet.argus.run import ArgusResult, run_batch
 from discreet.data.hierarchy import Hierarchy
 from discreet.io import read_problem
 from discreet.io.argus.results import ResultCell, read_result

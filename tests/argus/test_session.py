@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.helpers.argus_survey import survey
 
-from discreet.argus.session import ArgusResult, run_batch
+from discreet.argus.run import ArgusResult, run_batch
 from discreet.errors import NoSafePatternError
 from discreet.io import read_problem
 from discreet.protection import suppress
@@ -162,6 +162,20 @@ def test_linked_tables_from_files(run: Callable[..., ArgusResult], tmp_path: Pat
     for one, other in zip(records.works, files.works, strict=True):
         assert one.views.table.labels() == other.views.table.labels()
         assert one.protection.suppressed.tolist() == other.protection.suppressed.tolist()
+
+
+@pytest.mark.parametrize("rules", ["P(20)", "P(20)|WGT(1)"])
+def test_tables_that_form_a_cycle_have_cells_behind_them(run: Callable[..., ArgusResult], rules: str) -> None:
+    tables = "".join(
+        f'<SPECIFYTABLE> {by}|"Turnover"\n<SAFETYRULE> {rules}\n'
+        for by in ('"Size""Year"', '"Year""Region"', '"Size""Region"')
+    )
+    result = run(f"{OPEN}{tables}<READMICRODATA>\n<SUPPRESS> MOD(0,5,1,1)\n")
+    assert result.passed
+    joint = result.works[0].joint
+    assert joint.problem.table.behind is not None
+    assert said(result, "no table is finer than all others, so that the level is that of cells")
+    assert all(work.joint is joint for work in result.works)
 
 
 def test_trivial_levels_are_left_out_of_jj_files(run: Callable[..., ArgusResult], tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.argus.protecting import Work, final_statuses, obstacle_to_contributions, problem_of
+from discreet.argus.plans import obstacle_to_contributions
+from discreet.argus.work import Work, final_statuses, problem_of
 from discreet.arrays import BoolArray
 from discreet.audit import Audit
 from discreet.audit.respondents import RespondentAudit

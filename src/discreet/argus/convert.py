@@ -29,7 +29,7 @@ from discreet.argus.commands import (
 from discreet.argus.microdata import ArgusRequest
 from discreet.argus.parser import read_batch
 from discreet.argus.paths import Paths
-from discreet.argus.protecting import METHOD_NAMES, SECONDS, SINGLETON_OPTIONS
+from discreet.argus.plans import METHOD_NAMES, SECONDS, SINGLETON_OPTIONS
 from discreet.errors import InputError, placing
 from discreet.io.argus.apriori import STATUS_OF_APRIORI, read_apriori
 from discreet.io.argus.metadata import Metadata, Variable, read_metadata

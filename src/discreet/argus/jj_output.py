@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from discreet.argus.protecting import Work, problem_of
+from discreet.argus.work import Work, problem_of
 from discreet.arrays import IntArray
 from discreet.data.table import Table
 from discreet.problem import Problem, Status

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet.argus.protecting import Work
+from discreet.argus.work import Work
 from discreet.arrays import BoolArray, IntArray
 from discreet.assess import assess
 from discreet.data.cells_behind_values import BehindSource

@@ -211,6 +211,12 @@ class Microdata:
                 )
         return found
 
+    def behind(self, request: ArgusRequest, by: Mapping[str, Hierarchy]) -> Table:
+        """The table of a request by other hierarchies, without contributions."""
+        weight = self._single("weight", "WGT(1) needs a variable with <WEIGHT>") if request.weighted else None
+        response = None if request.specify.counts else self.number(request.specify.response).name
+        return self.tabulated(by, response, weight=weight, contributions=False)
+
     def tabulated(
         self,
         by: tuple[str, ...] | Mapping[str, Hierarchy],

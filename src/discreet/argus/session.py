@@ -29,11 +29,13 @@ from discreet.argus.commands import (
 from discreet.argus.decisions import Decisions, decided
 from discreet.argus.linked import linked, split
 from discreet.argus.microdata import ArgusRequest, Microdata
-from discreet.argus.parser import read_batch
 from discreet.argus.paths import Paths, Say
+from discreet.argus.plans import METHOD_NAMES, SINGLETON_OPTIONS, plan_of
 from discreet.argus.primary import primaries
-from discreet.argus.protecting import METHOD_NAMES, SINGLETON_OPTIONS, Work, audit_work, plan_of, problem_of, run_plan
+from discreet.argus.protecting import audit_work, run_plan
 from discreet.argus.tabular import Tabular
+from discreet.argus.together import exposed_together
+from discreet.argus.work import Work, problem_of
 from discreet.argus.writing import OutputFile, outputs, text_file
 from discreet.audit import audit
 from discreet.data.hierarchy import Hierarchy
@@ -43,21 +45,7 @@ from discreet.io.argus.metadata import Metadata, read_metadata
 from discreet.io.argus.recode import read_recode
 from discreet.io.argus.statuses import ArgusStatus
 from discreet.jobs.job import write_together
-from discreet.progress import Progress, Silent
-
-
-@dataclass(frozen=True)
-class ArgusResult:
-    """What a batch file led to: its tables, the files written, and whether all audits passed."""
-
-    works: tuple[Work, ...]
-    files: tuple[Path, ...]
-    public: tuple[Path, ...]
-    passed: bool
-    log: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        return f"ArgusResult({plural(len(self.works), 'table')}, {plural(len(self.files), 'file')})"
+from discreet.progress import Progress
 
 
 @dataclass
@@ -277,8 +265,11 @@ class ArgusSession:
         for sentence in plan.sentences:
             self.say(f"all tables: {sentence}")
         problems = [problem_of(work, plan.prior) for work in works]
-        whole = linked(works, problems, self._behind())
-        level = plan.level if whole.problem.table.base_is_free else "cells"
+        whole = linked(works, problems, self._behind(works[0]))
+        level = plan.level
+        if level is None and not whole.problem.table.base_is_free:
+            self.say("all tables: no table is finer than all others, so that the level is that of cells")
+            level = "cells"
         self.progress.stage("protect", 0)
         found = run_plan(whole.problem, plan, self.progress)
         joint = Work(0, works[0].request, works[0].views, works[0].found, problem=whole.problem, protection=found)
@@ -297,51 +288,22 @@ class ArgusSession:
     def _of_all(say: Say) -> Say:
         return lambda line: say(line.replace("table 0:", "all tables:", 1))
 
-    def _behind(self) -> Any:
-        """How to tabulate the cells behind linked tables."""
+    def _behind(self, work: Work) -> Any:
+        """How to tabulate the cells behind linked tables of the response of this one."""
         if self.microdata is None:
             return True
-        microdata, request = self.microdata, self.works[0].request
-        response = None if request.specify.counts else microdata.number(request.specify.response).name
+        microdata, request = self.microdata, work.request
 
         def tabulated(by: dict[str, Hierarchy]) -> Table:
-            return microdata.tabulated(by, response)
+            return microdata.behind(request, by)
 
         return tabulated
 
     def _check_together(self) -> None:
-        """Audit tables that were protected one by one as the tables of one publication, which readers see together."""
-        alone = [one for one in self.works if one.protection is not None and one.joint is None]
-        suppressed = [one for one in alone if one.protection is not None and one.protection.only_suppresses]
-        if len(alone) > len(suppressed) and len(alone) > 1:
-            self.say("tables whose values are rounded or perturbed are not audited together with others")
-        by_response: dict[str, list[Work]] = {}
-        for one in suppressed:
-            by_response.setdefault(one.views.table.response, []).append(one)
-        if len(by_response) > 1:
-            self.say("tables of different responses are not audited together")
-        for works in by_response.values():
-            if len(works) > 1:
-                self._check_pattern_of(works)
-
-    def _check_pattern_of(self, works: Sequence[Work]) -> None:
-        named = " and ".join(one.label for one in works)
-        try:
-            whole = linked(works, [one.problem for one in works if one.problem is not None], self._behind())
-        except InputError as error:
-            self.say(f"{named} are not audited together: {error}")
-            return
-        pattern = whole.pattern(works)
-        checked = audit(pattern.problem, pattern, progress=self.progress)
-        if checked.passed:
-            self.say(f"{named} together: audit of cells: safe")
-            return
-        self.exposed_together = True
-        self.say(
-            f"{named} together: audit of cells: {plural(len(checked.exposed), 'cell')} exposed, e.g. "
-            f"{', '.join(checked.exposed[:3])}. Readers combine the tables: protect them together with table 0"
-        )
-        self._withdraw(works)
+        """Audit tables that were protected one by one together, and leave out files to publish if they are exposed."""
+        exposed = exposed_together(self.works, self._behind, self.say, self.progress)
+        self.exposed_together |= bool(exposed)
+        self._withdraw(exposed)
 
     def _withdraw(self, works: Sequence[Work]) -> None:
         """Leave out the publishable files of tables that are exposed together."""
@@ -406,34 +368,3 @@ def _with_classification(microdata: Microdata, name: str, new: Classification) -
 
 def _forget_protection(work: Work) -> None:
     work.problem = work.protection = work.checked = work.respondents = work.level = work.command = work.joint = None
-
-
-def run_batch(
-    path: str | Path,
-    *,
-    out: Path | None = None,
-    progress: Progress | None = None,
-    say: Say = lambda _: None,
-    writes: bool = True,
-    contributions: bool = False,
-) -> ArgusResult:
-    """Run a batch file. All outputs are written at the end, together; if an error ends the job, none is written.
-
-    With ``contributions`` those of all respondents are stored, also if no singleton option asks for them.
-    """
-    path = Path(path)
-    commands = read_batch(path)
-    lines: list[str] = []
-
-    def log(line: str) -> None:
-        lines.append(line)
-        say(line)
-
-    paths = Paths(path.parent, out or path.parent, log, {path.resolve()})
-    session = ArgusSession(path, paths, log, progress or Silent(), lines=lines, contributions=contributions)
-    session.run(commands, writes=writes)
-    works = (*session.finished, *session.works)
-    passed = not session.exposed_together and all(one.passed for one in works if one.protection is not None)
-    files = session.write() if writes else []
-    public = tuple(file.path for file in session.files if file.public)
-    return ArgusResult(works, tuple(files), public, passed and not session.refused, tuple(lines))

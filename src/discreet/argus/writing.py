@@ -12,7 +12,7 @@ import numpy as np
 from discreet.argus.commands import WriteTable
 from discreet.argus.jj_output import jj_problem
 from discreet.argus.paths import Say
-from discreet.argus.protecting import Work, final_statuses, problem_of
+from discreet.argus.work import Work, final_statuses, problem_of
 from discreet.arrays import FloatArray
 from discreet.drafts import create_private
 from discreet.errors import InputError, NotSafeError

@@ -11,7 +11,7 @@ import click
 
 from discreet.argus.comparison import compare_result, write_report
 from discreet.argus.convert import converted
-from discreet.argus.session import run_batch
+from discreet.argus.run import run_batch
 from discreet.cli.common import ExistingFile, NewFile, check_distinct, console, quiet_option, show_written
 from discreet.errors import InputError
 from discreet.jobs.job import write_together

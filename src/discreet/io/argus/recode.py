@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from discreet.errors import FormatError, some
+from discreet.errors import FormatError
 from discreet.io.argus.text import nearest, numbered_lines, words
 
 KEYWORDS = ("<MISSING>", "<CODELIST>", "<TREERECODE>")
@@ -113,9 +113,3 @@ def _line(path: Path, number: int, text: str) -> RecodeLine:
             raise FormatError(f"{path}, line {number}: the range {part.strip()!r} begins and ends at the same code.")
         parts.append((low, high))
     return RecodeLine(number, new.strip().strip('"').strip(), tuple(parts))
-
-
-def described(recode: RecodeFile, codes: Iterable[str]) -> str:
-    """What a recode does to these codes, in a few words."""
-    new = recode.of(codes)
-    return f"{len(new):,} codes become {len(set(new.values())):,}, e.g. {some(sorted(set(new.values())))}"

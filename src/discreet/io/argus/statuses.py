@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from discreet.arrays import IntArray
-
 
 class ArgusStatus(IntEnum):
     """The numbers of statuses, as in files with the option ``AS+``."""
@@ -97,7 +95,3 @@ def flag(status: ArgusStatus, *, percent_rule: bool, two_largest: bool) -> str:
     if status.is_suppressed:
         return "B" if status.is_primary else "D"
     return "-" if status is ArgusStatus.EMPTY else "V"
-
-
-def letters(status: IntArray) -> list[str]:
-    return [ArgusStatus(one).letter for one in status.tolist()]
