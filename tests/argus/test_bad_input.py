@@ -111,6 +111,8 @@ def test_commands(folder: Path, text: str, says: str) -> None:
         (f'{JOB}<WRITETABLE> (1,7,,"a.txt")\n', r"line 6: type 7 \(cell key\) is not for this kind of protection"),
         (f'{JOB}<SUPPRESS> CTA(1)\n<WRITETABLE> (1,4,,"a.txt")\n', r"line 7: type 4 \(SBS\) is not for this kind"),
         (f'{JOB}<WRITETABLE> (1,5,,"survey.asc")\n', "line 6: survey.asc is a file that the job reads"),
+        (f'{JOB}<WRITETABLE> (1,5,,"survey.tab")\n', "line 6: survey.rda is a file that the job reads"),
+        (f'<LOGBOOK> "job.arb"\n{JOB}', "line 1: job.arb is a file that the job reads"),
         (f"{JOB}<RECODE> 1,Region,2\n<RECODE> 1,Size,1\n", "line 7: variable 'Size' is not hierarchical"),
         (f"{JOB}<RECODE> 1,Year,1\n", "line 6: survey.rda has no variable|does not span table 1"),
     ],

@@ -55,9 +55,15 @@ class Paths:
             path, foreign = self.out / plain.name, True
         if foreign:
             self.say(f"{name}: there is no such folder here; written as {path.name} beside the other results")
-        if path.resolve() in self.read:
-            raise FormatError(f"{name} is a file that the job reads: choose another name for the output.", [name])
+        self.check_output(path)
         return path
+
+    def check_output(self, path: Path) -> None:
+        """Raise if the job reads the file."""
+        if path.resolve() in self.read:
+            raise FormatError(
+                f"{path.name} is a file that the job reads: choose another name for the output.", [path.name]
+            )
 
 
 def _in_any_capitals(path: Path) -> Path | None:

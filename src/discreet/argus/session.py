@@ -317,6 +317,11 @@ class ArgusSession:
     def _write(self, command: WriteTable) -> None:
         work = self._work(command.table)
         made = outputs(command, work, self.paths.output(command.file), self.say)
+        for file in made:
+            self.paths.check_output(file.path)
+            if any(file.path == other.path for other in self.files):
+                self.say(f"{file.path.name} is written a second time: the later output replaces the earlier one")
+                self.files = [other for other in self.files if other.path != file.path]
         self.refused |= not made
         self._say_other_pattern(work, made)
         digest = "" if work.protection is None else work.protection.digest
