@@ -236,7 +236,7 @@ def test_numbers_as_names_are_as_they_are():
 
 
 def test_blank_codes_and_names_are_missing():
-    with pytest.raises(InputError, match="1 records have no code in column 'region'"):
+    with pytest.raises(InputError, match="1 of 5 records have no code in column 'region'"):
         tabulate(RECORDS.assign(region=["  ", "a", "a", "a", "a"]), "region", "turnover")
     table = tabulate(
         RECORDS.assign(region="a", group=[" ", "  ", "G", None, ""]), "region", "turnover", holding="group"

@@ -147,6 +147,14 @@ class OpenedRecords:
 
     # -- faults -------------------------------------------------------------------------------------------------
 
+    def without_entry(self, name: str, count: int, records: int, role: str, advice: str) -> InputError:
+        """An error about records whose entry in a column is missing, with their lines."""
+        found = [number for number, _ in self._found([Fault("missing", name, count)])["missing", name]]
+        at = f" ({numbers_of_lines(self.unit, found, count)})" if found else ""
+        return InputError(
+            f"{self.place}: {count:,} of {records:,} records have no {role} in column {name!r}{at}. {advice}", [name]
+        )
+
     def _ask(self, counts: Mapping[str, Sequence[int]], records: int) -> None:
         """Raise for columns that can be read in two ways, and for columns with numbers of both."""
         messages = []
@@ -236,6 +244,7 @@ class OpenedRecords:
         return " ".join(hints(texts, self.formats[fault.column])) if fault.column in self.formats else REMEDIES["text"]
 
 
+MISSING_CODE = "Delete records of totals; give other records a code of their own, such as unknown, or delete them."
 DESCRIPTIONS: dict[str, str] = {
     "text": "text instead of a number",
     "missing": "no number",
