@@ -635,7 +635,11 @@ def spoil(frame: pd.DataFrame, **columns: Any) -> pd.DataFrame:
             {},
             "3 records are coded in column 'region' at groups .*'North', 'Total'",
         ),
-        ({"region": ["N1", None, "", "N2", np.nan]}, {}, r"3 of 5 records have no code in column 'region' \(records 2, 3, 5\)\. Delete records of totals"),
+        (
+            {"region": ["N1", None, "", "N2", np.nan]},
+            {},
+            r"3 of 5 records have no code in column 'region' \(records 2, 3, 5\)\. Delete records of totals",
+        ),
         ({"branch": ["01", "Total", "01", "01", "01"]}, {}, "'branch' holds the code 'Total'.*Hierarchy.flat"),
         (
             {"turnover": [SECRET, None, np.nan, 1, 1]},

@@ -308,12 +308,17 @@ def distinct_codes(
     chosen.check()
     with open_records(data, chosen, reading) as source:
         texts = source.rows.select([as_text(source.rows[name]).name(name) for name in columns])
-        codes = texts.distinct().to_pandas()
+        n = next(
+            n for n in ("records" + "_" * i for i in count()) if n.lower() not in {name.lower() for name in columns}
+        )
+        # The most frequent codes first: their spelling is proposed for the others.
+        codes = texts.group_by(list(columns)).agg(**{n: texts.count()}).to_pandas()
+        codes = codes.sort_values([n, *columns], ascending=[False, *[True for _ in columns]])[list(columns)]
         gaps = [name for name in columns if codes[name].isna().any()]
         if gaps:
-            n = int(texts[gaps[0]].isnull().sum().to_pandas())
-            raise source.without_entry(gaps[0], n, int(texts.count().to_pandas()), "code", MISSING_CODE)
+            missing, records = int(texts[gaps[0]].isnull().sum().to_pandas()), int(texts.count().to_pandas())
+            raise source.without_entry(gaps[0], missing, records, "code", MISSING_CODE)
     codes = codes.map(spelling.spelled).drop_duplicates()
     for name in columns:
-        check_spellings(columns[-1], sorted(codes[name].unique()), spelling, total=total)
+        check_spellings(columns[-1], list(codes[name].unique()), spelling, total=total)
     return codes

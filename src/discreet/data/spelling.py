@@ -188,7 +188,9 @@ def check_spellings(
         return
     if total is not None:
         taken = {_coarse(code) for code in (total, *known)}
-        named = [code for code in codes if _is_total(code) and not given.is_settled(code) and _coarse(code) not in taken]
+        named = [
+            code for code in codes if _is_total(code) and not given.is_settled(code) and _coarse(code) not in taken
+        ]
         if named:
             raise InputError(_about_totals(column, total, named), named)
     listed = dict.fromkeys([*([] if total is None else [total]), *known])
@@ -208,7 +210,9 @@ def _question(column: str, questions: Sequence[tuple[str, str, str]], total: str
     shown = [f"{_shown(right, kind)} and {_shown(code, kind)} differ only in {kind}" for right, code, kind in questions]
     more = f"; and {len(shown) - MAX_SHOWN:,} more" if len(shown) > MAX_SHOWN else ""
     stray = [code for _, code, kind in questions if kind in STRIPPED_KINDS]
-    merged = {code: right for right, code, kind in questions[:MAX_SETTINGS] if kind not in STRIPPED_KINDS and right != total}
+    merged = {
+        code: right for right, code, kind in questions[:MAX_SETTINGS] if kind not in STRIPPED_KINDS and right != total
+    }
     totals = [code for right, code, _ in questions if right == total]
     advice = []
     if stray:
@@ -235,15 +239,14 @@ def _is_total(code: str) -> bool:
 
 def _about_totals(column: str, total: str, codes: Sequence[str]) -> str:
     return (
-        f"Column {column!r} has {'the code' if len(codes) == 1 else 'the codes'} {some(codes)}, a usual name of totals, which would be "
-        f"added up again. The total {total!r} is computed: delete records of totals. {_otherwise(column, codes[0])}"
+        f"Column {column!r} has {'the code' if len(codes) == 1 else 'the codes'} {some(codes)}, a usual name of totals, which "
+        f"would be added up again. The total {total!r} is computed: delete records of totals. {_otherwise(column, codes[0])}"
     )
 
 
 def _otherwise(column: str, code: str) -> str:
-    return (
-        f"If {_shown(code, LAST_KIND)} is another code, write merge = {{{_toml(code)} = {_toml(code)}}} under [dimensions.{column}]."
-    )
+    setting = f"merge = {{{_toml(code)} = {_toml(code)}}}"
+    return f"If {_shown(code, LAST_KIND)} is another code, write {setting} under [dimensions.{column}]."
 
 
 def _shown(code: str, kind: str) -> str:
@@ -252,5 +255,5 @@ def _shown(code: str, kind: str) -> str:
 
 
 def _toml(code: str) -> str:
-    """The code as text of a job file, in ASCII if characters in it look like others."""
-    return json.dumps(code, ensure_ascii=_plain(code).translate(LOOK_ALIKES) != code and not code.isascii())
+    """The code as text of a job file, in ASCII if letters of other scripts or signs in it look like others."""
+    return json.dumps(code, ensure_ascii=any(ord(character) in LOOK_ALIKES for character in code if character > "~"))

@@ -328,6 +328,10 @@ def _toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
+        if path.suffix.lower() in (".csv", ".tsv", ".txt"):
+            raise JobError(
+                f"{path} is no job file. If it has the records, write a job file: discreet init {path}."
+            ) from None
         raise JobError(f"{path} is not a TOML file: {toml_fault(text, error)}") from None
     except ValueError:  # Python reads no integers of thousands of digits
         raise JobError(f"{path} has an integer of thousands of digits. Write a smaller one.") from None
