@@ -143,3 +143,38 @@ def test_commands_are_listed_in_the_order_of_the_work_and_slips_are_corrected():
     shown = discreet("--help").output
     assert shown.index("  init ") < shown.index("  check ") < shown.index("  run ") < shown.index("  advise ")
     assert "Did you mean 'init'?" in str(discreet("int", "d.csv").exception.message)
+
+
+def test_codes_that_mean_none_are_pointed_out(tmp_path):
+    said, _ = init(written(tmp_path, [HEADER, *LINES, "F98;C10;NA;1,00", "F99;.;Ulm;1,00"]))
+    assert "! region has the code 'NA', which often means that there is none" in said
+    assert "! industry has the code '.'" in said
+
+
+def test_a_folder_that_cannot_be_written_to_is_found_before_the_work(tmp_path, monkeypatch):
+    file = written(tmp_path, [HEADER, *LINES])
+    init(file)
+    (tmp_path / "output").write_text("a file", encoding="utf-8")
+    found = discreet("run", tmp_path / "job.toml")
+    assert "not yours to write to. Choose another output folder" in str(found.exception)
+    assert "tabulated" not in found.output
+
+
+def test_a_file_that_another_program_has_open(tmp_path, monkeypatch):
+    """As on Windows, where Excel locks it."""
+    init(written(tmp_path, [HEADER, *LINES]))
+
+    def locked(*_: object) -> None:
+        raise PermissionError(13, "locked")
+
+    monkeypatch.setattr("discreet.io.os.replace", locked)
+    found = discreet("run", tmp_path / "job.toml")
+    assert "close it if another program has it open, and run again" in str(found.exception)
+
+
+def test_a_path_of_windows(tmp_path, monkeypatch):
+    init(written(tmp_path, [HEADER, *LINES]))
+    job = tmp_path / "job.toml"
+    job.write_text(job.read_text(encoding="utf-8").replace('"d.csv"', "'data\\d.csv'"), encoding="utf-8")
+    monkeypatch.setattr("os.sep", "/")
+    assert "write /" in str(discreet("run", job).exception)

@@ -58,6 +58,8 @@ USUAL_MARKS = frozenset(
         "#ref!",
     ]
 )
+# Those of them that are hardly codes of a classification.
+MARKS_FOR_CODES = USUAL_MARKS - {"c", "s", "x", "×", "*", "/", ":", "•"}
 CURRENCY = re.compile(r"[€$£¥]|\b(?:EUR|USD|GBP|CHF|JPY|DKK|SEK|NOK|PLN|CZK|HUF|Kč|zł|kr|Fr)\b", re.IGNORECASE)
 
 
