@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import tomllib
 from pathlib import Path
@@ -154,7 +155,8 @@ def test_codes_that_mean_none_are_pointed_out(tmp_path):
 def test_a_folder_that_cannot_be_written_to_is_found_before_the_work(tmp_path, monkeypatch):
     file = written(tmp_path, [HEADER, *LINES])
     init(file)
-    (tmp_path / "output").write_text("a file", encoding="utf-8")
+    access = os.access
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK | os.X_OK and access(path, mode))
     found = discreet("run", tmp_path / "job.toml")
     assert "not yours to write to. Choose another output folder" in str(found.exception)
     assert "tabulated" not in found.output

@@ -246,7 +246,9 @@ class OpenedRecords:
         return " ".join(hints(texts, self.formats[fault.column])) if fault.column in self.formats else REMEDIES["text"]
 
 
-MISSING_CODE = "Delete records of totals; give other records a code of their own, such as unknown, or delete them."
+MISSING_CODE_ADVICE = (
+    "Delete records of totals; give other records a code of their own, such as unknown, or delete them."
+)
 DESCRIPTIONS: dict[str, str] = {
     "text": "text instead of a number",
     "missing": "no number",

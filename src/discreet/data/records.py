@@ -21,7 +21,7 @@ from pyarrow import parquet
 from discreet.compressed_files import gunzipped
 from discreet.data.columns import Columns
 from discreet.data.numerals import Expr
-from discreet.data.opened_records import MISSING_CODE, OpenedRecords
+from discreet.data.opened_records import MISSING_CODE_ADVICE, OpenedRecords
 from discreet.data.reading import DEFAULT_READING, Reading
 from discreet.data.spelling import AS_WRITTEN, Spelling, check_spellings
 from discreet.data.text_file import MAX_LINE_BYTES, TextFile, text_file
@@ -317,7 +317,7 @@ def distinct_codes(
         gaps = [name for name in columns if codes[name].isna().any()]
         if gaps:
             missing, records = int(texts[gaps[0]].isnull().sum().to_pandas()), int(texts.count().to_pandas())
-            raise source.without_entry(gaps[0], missing, records, "code", MISSING_CODE)
+            raise source.without_entry(gaps[0], missing, records, "code", MISSING_CODE_ADVICE)
     codes = codes.map(spelling.spelled).drop_duplicates()
     for name in columns:
         check_spellings(columns[-1], list(codes[name].unique()), spelling, total=total)

@@ -38,7 +38,7 @@ MIN_NAME_LETTERS = 4  # of names in which ä, ae and a are compared; in shorter 
 # Letters as they are written without them on the keyboard, and letters that Unicode does not split into a letter and a mark.
 TRANSCRIBED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "æ": "ae", "œ": "oe", "å": "aa"})
 UNMARKED = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ı": "i"})
-MARKS = dict.fromkeys(range(0x300, 0x370))
+COMBINING_MARKS = dict.fromkeys(range(0x300, 0x370))
 WRITTEN_NUMBER = re.compile(r"0*(\d+(?:\.\d*[1-9])?)(?:\.0)?", re.ASCII)  # without leading zeros, and 7 for 7.0
 
 
@@ -70,7 +70,7 @@ def _unmarked(code: str) -> str:
     plain = _plain(code).casefold()
     if plain.isascii() or len(plain) < MIN_NAME_LETTERS:
         return plain
-    return unicodedata.normalize("NFD", plain.translate(UNMARKED)).translate(MARKS)
+    return unicodedata.normalize("NFD", plain.translate(UNMARKED)).translate(COMBINING_MARKS)
 
 
 def _number(code: str) -> str:
@@ -144,7 +144,7 @@ def _coarse(code: str) -> str:
     """Equal for all codes that differ in nothing but their spelling, and for some others."""
     alike = _plain(code).translate(LOOK_ALIKES).casefold()
     if not alike.isascii():
-        alike = unicodedata.normalize("NFD", alike.translate(UNMARKED)).translate(MARKS)
+        alike = unicodedata.normalize("NFD", alike.translate(UNMARKED)).translate(COMBINING_MARKS)
     alike = alike.translate(LOOK_ALIKES).replace("i", "1")
     return _number(re.sub("(?<=[a0u])e|(?<=a)a", "", alike))
 

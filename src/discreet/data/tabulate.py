@@ -23,7 +23,7 @@ from discreet.data.columns import Columns
 from discreet.data.contributions import named
 from discreet.data.hierarchy import LABEL_SEPARATOR, Hierarchy, cell_label
 from discreet.data.numerals import Expr
-from discreet.data.opened_records import MISSING_CODE, Fault, Kind, OpenedRecords
+from discreet.data.opened_records import MISSING_CODE_ADVICE, Fault, Kind, OpenedRecords
 from discreet.data.reading import DEFAULT_READING, Reading
 from discreet.data.records import as_text, is_marked, open_records, recoded
 from discreet.data.respondent_names import with_one_spelling
@@ -199,7 +199,7 @@ def _known_codes(
         column = survey[f"d{d}"]
         if column.isna().any():
             n, records = int(survey.records[column.isna()].sum()), int(survey.records.sum())
-            raise opened.without_entry(name, n, records, "code", MISSING_CODE)
+            raise opened.without_entry(name, n, records, "code", MISSING_CODE_ADVICE)
         outside = ~column.isin(hierarchy.codes)
         if outside.any() and unknown == "error":
             codes = sorted(column[outside].unique())

@@ -475,7 +475,7 @@ def _check_files(job: Job) -> Iterator[InputError]:
     if folders:
         yield JobError(f"there is a folder {folders[0]!r} in {job.folder} in place of a file.", folders)
     folder = next(folder for folder in (job.folder.resolve(), *job.folder.resolve().parents) if folder.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+    if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
         yield JobError(
             f"the folder {folder} is not yours to write to. Choose another output folder.", [job.output.folder]
         )
