@@ -82,7 +82,7 @@ def test_the_question_names_codes_and_settings():
     assert "'West' and 'WEST' differ only in capitals" in words
     assert "strip = true if blanks do not distinguish codes" in words
     assert 'merge = {"WEST" = "West", "1" = "01"}' in words
-    assert 'for one that differs, "WEST" = "WEST"' in words
+    assert 'for one that is another code, "WEST" = "WEST"' in words
     assert "[dimensions.region]" in words
     assert "drop" not in words
 

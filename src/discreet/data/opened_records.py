@@ -176,9 +176,9 @@ class OpenedRecords:
         found = next((text for _, text in self._with_evidence(name, ("either",))), ".")
         sign, other = (".", ",") if "." in found else (",", ".")
         return (
-            f"Column {name!r} can be read in two ways: {either:,} of {records:,} records have numbers like 1{sign}234 (made up)"
-            f'{self._lines(name, ("either",), either)}. Add decimal = "{other}" if that means 1234, and decimal = "{sign}" if it '
-            "means a number between 1 and 2."
+            f"Column {name!r} can be read in two ways: {either:,} of {records:,} records have numbers like 1{sign}234 "
+            f'(not from the file){self._lines(name, ("either",), either)}. Add decimal = "{other}" if that means 1234, and '
+            f'decimal = "{sign}" if it means a number between 1 and 2.'
         )
 
     def _with_evidence(self, name: str, kinds: Sequence[str]) -> Iterator[tuple[int, str]]:

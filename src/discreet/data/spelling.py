@@ -1,7 +1,7 @@
 """Spellings of codes: which codes differ in nothing but their spelling, and the settings that say whether they are the same.
 
-Two spellings of one code make two cells of one, and a sensitive cell may not look sensitive in parts. Only users know whether
-``West`` and ``WEST`` are the same, so they are asked.
+Two spellings of one code split its cell in two. Both parts may be suppressed and protect each other, so that readers can compute
+their sum, the sensitive cell. Only users know whether ``West`` and ``WEST`` are the same, so an error asks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Literal
 from discreet.data.hierarchy import Hierarchy
 from discreet.errors import InputError, some
 
-Names = Literal["exact", "merged"]  # whether other blanks, capitals or leading zeros make another respondent
+Names = Literal["exact", "merged"]  # whether blanks, capitals and leading zeros distinguish respondents
 
 MAX_SHOWN = 5  # groups of spellings that a message shows
 MAX_SETTINGS = 50  # codes in the setting that a message proposes; after these the next run asks for more
@@ -95,10 +95,10 @@ STRIPPED_KINDS = (STORED_KIND, BLANKS_KIND)  # which strip removes
 
 @dataclass(frozen=True)
 class Spelling:
-    """Settings of a column. ``strip`` says whether stray blanks count; ``merge`` gives for codes the code that they are.
+    """Settings of a column: with ``strip``, stray blanks are removed; ``merge`` gives for a code the one that replaces it.
 
-    A code that ``merge`` maps to itself, or to an empty text, is a code of its own. With ``strip`` None, codes that differ in
-    blanks are an error that asks.
+    A code that ``merge`` maps to itself, or to an empty text, is a code of its own. If codes differ in blanks only, ``strip``
+    None is an error that asks for the setting.
     """
 
     strip: bool | None = None
@@ -109,7 +109,8 @@ class Spelling:
         if again:
             into = self.merge[again[0]]
             raise InputError(
-                f"merge replaces {again[0]!r} by {into!r}, which is replaced itself. Name the last one.", again
+                f"merge replaces {again[0]!r} by {into!r}, which is replaced itself. Name the code that replaces both.",
+                again,
             )
 
     def spelled(self, code: str) -> str:
@@ -181,7 +182,7 @@ def check_spellings(
 ) -> None:
     """Raise an error that asks about codes that differ in nothing but their spelling from each other or from ``known`` codes.
 
-    The first of such codes is proposed to replace the others, unless one of them is known. Known codes are not compared with each
+    The proposed replacement is the first of such codes, or the known one among them. Known codes are not compared with each
     other. Codes of different ``family`` are different.
     """
     if not codes:
@@ -221,7 +222,7 @@ def _question(column: str, questions: Sequence[tuple[str, str, str]], total: str
         code = next(iter(merged))
         pairs = ", ".join(f"{_toml(code)} = {_toml(right)}" for code, right in merged.items())
         advice.append(
-            f"merge = {{{pairs}}} for those that are the same; for one that differs, {_toml(code)} = {_toml(code)}"
+            f"merge = {{{pairs}}} for those that are the same; for one that is another code, {_toml(code)} = {_toml(code)}"
         )
     words = [f"Column {column!r} has codes that may be the same: {'; '.join(shown[:MAX_SHOWN])}{more}."]
     if advice:

@@ -82,7 +82,8 @@ def tabulate(
     ``recode`` gives for each column the codes to replace, and their replacements: the first step after ``spelling``.
 
     Codes of a column that differ only in blanks, capitals, leading zeros or characters that look alike are an error, unless its
-    ``spelling`` says whether they are the same. ``names`` says it of contributors and holdings: ``"merged"`` or ``"exact"``.
+    ``spelling`` says whether they are the same. ``names`` says so for contributors and holdings: ``"merged"`` (the same) or
+    ``"exact"`` (different).
 
     ``reading`` states how a file is to be read where that does not follow from the file.
     """
@@ -266,7 +267,7 @@ def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, opened: 
         number, largest = (opened.number(source, name), sizes[name]) if name else (ibis.literal(1.0), 1.0)
         if weight:
             number, largest = number * opened.number(source, weight), largest * sizes[weight]
-        # Nine decimal places, or more, so that the largest number has fifteen digits; but no more than the digits of sums leave.
+        # At least nine decimal places, and fifteen digits of the largest number; fewer if sums need many digits.
         integer_digits = math.ceil(math.log10(largest)) if largest else 0
         sum_digits = max(integer_digits + math.ceil(math.log10(records)), 0)
         available = DECIMAL_DIGITS - 1 - sum_digits

@@ -113,7 +113,7 @@ class Protect:
     method: str = "kelly"
     level: str | None = None  # "cells" or "contributions"; None: contributions wherever respondents can be covered
     cost: str = "value"
-    seed: int = 0  # public: breaks ties
+    seed: int = 0  # public: of the random choices of a search
     secret: str | None = None  # file with the secret of randomness that protects; None: a new secret
     time_limit: float | None = None
     gap: float = 0.0
