@@ -165,6 +165,18 @@ def test_linked_tables_from_files(run: Callable[..., ArgusResult], tmp_path: Pat
         assert one.protection.suppressed.tolist() == other.protection.suppressed.tolist()
 
 
+def test_decisions_apply_to_linked_tables_too(run: Callable[..., ArgusResult], tmp_path: Path) -> None:
+    """A sensitive cell that is made safe is a decision of which the verdict on all tables tells."""
+    second = TABLE.replace('"Region"', '"Year"')
+    first = run(f"{OPEN}{TABLE}<READMICRODATA>\n").works[0]
+    unsafe = first.views.table.label(int(np.flatnonzero(first.found.status == 3)[0]))
+    (tmp_path / "hand.hst").write_text(f"{unsafe.replace(' × ', ';')};S\n")
+    result = run(f'{OPEN}{TABLE}{second}<READMICRODATA>\n<APRIORI> "hand.hst",1,";",0\n<SUPPRESS> MOD(0)\n')
+    joint = result.works[0].joint
+    assert [one.cell for one in joint.problem.overrides] == [f"{unsafe} × Total"]
+    assert said(result, "all tables:", "1 sensitive cell")
+
+
 @pytest.mark.parametrize("rules", ["P(20)", "P(20)|WGT(1)"])
 def test_tables_that_form_a_cycle_have_cells_behind_them(run: Callable[..., ArgusResult], rules: str) -> None:
     tables = "".join(

@@ -14,7 +14,7 @@ from discreet.data.cells_behind_values import BehindSource
 from discreet.data.link import link
 from discreet.data.table import Table
 from discreet.errors import InputError, some
-from discreet.problem import Problem, Status
+from discreet.problem import Override, Problem, Status
 from discreet.protection import Protection, suppress
 
 
@@ -63,6 +63,15 @@ def linked(works: Sequence[Work], problems: Sequence[Problem], behind: BehindSou
     base = assess(whole, [], cost=cost[: whole.n_listed])
     if whole.behind is not None:
         status[whole.behind] = Status.SUPPRESSED
+    overrides: dict[str, Override] = {}
+    must_suppress: list[str] = []
+    for one, place in zip(problems, places, strict=True):
+
+        def label(cell: str, table: Table = one.table, place: IntArray = place) -> str:
+            return whole.label(int(place[table.index(cell)]))
+
+        overrides |= {label(each.cell): replace(each, cell=label(each.cell)) for each in one.overrides}
+        must_suppress += map(label, one.must_suppress)
     rules = [problem.rules for problem in problems]
     same = all(one == rules[0] for one in rules)
     free_of_levels = (status != Status.PRIMARY) & (status != Status.FREE)
@@ -73,8 +82,8 @@ def linked(works: Sequence[Work], problems: Sequence[Problem], behind: BehindSou
         rules=rules[0]
         if same
         else tuple(f"{work.label}: {rule}" for work, one in zip(works, rules, strict=True) for rule in one),
-        overrides=tuple(one for problem in problems for one in problem.overrides),
-        must_suppress=tuple(dict.fromkeys(label for problem in problems for label in problem.must_suppress)),
+        overrides=tuple(overrides.values()),
+        must_suppress=tuple(dict.fromkeys(must_suppress)),
         smallest_value=_smallest(base, status),
     )
     return LinkedTables(problem, places)

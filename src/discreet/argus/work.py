@@ -87,9 +87,12 @@ def problem_of(work: Work, prior: float | None = None) -> Problem:
     if np.any(cost > 0):
         cost = np.where(cost == 0, cost[cost > 0].min(), cost)  # suppressing a zero is not free
     problem = assess(table, found.rules, cost=cost, statuses=statuses, margin=found.margin, prior=prior)
-    if not work.decisions.levels:
-        return problem
     lower, upper = problem.lower.copy(), problem.upper.copy()
+    unit = 10.0**-work.views.decimals
+    for i, (status, _) in work.decisions.status.items():
+        if status is ArgusStatus.UNSAFE_MANUAL and table.value[i] != 0:  # no level is below a unit, as with rules
+            lower[i] = min(max(lower[i], unit), table.value[i] - problem.prior_lower[i])
+            upper[i] = min(max(upper[i], unit), problem.prior_upper[i] - table.value[i])
     for i, (low, high) in work.decisions.levels.items():
         lower[i] = min(low, table.value[i] - problem.prior_lower[i])
         upper[i] = min(high, problem.prior_upper[i] - table.value[i])
