@@ -159,5 +159,21 @@ def test_cells_without_records_show_that_it_is_another_table(tmp_path: Path) -> 
         compare_result(work, tmp_path / "theirs.csv")
 
 
+def test_missing_codes_without_records_are_listed_by_tau_argus(tmp_path: Path) -> None:
+    """τ-ARGUS lists the missing codes of the metadata, also those that no record has; their cells are empty."""
+    survey(tmp_path)
+    text = (tmp_path / "survey.rda").read_text().replace("Size 8 1\n", "Size 8 1 9\n")
+    (tmp_path / "survey.rda").write_text(text)
+    (tmp_path / "job.arb").write_text(JOB + '<WRITETABLE> (1,2,AS+,"pivot.csv")\n<WRITETABLE> (1,1,,"cross.csv")\n')
+    work = run_batch(tmp_path / "job.arb", contributions=True).works[0]
+    pivot, cross = tmp_path / "pivot.csv", tmp_path / "cross.csv"
+    pivot.write_text(pivot.read_text() + '"9","All",-,14\n"9","N",-,14\n')
+    cross.write_text(cross.read_text().rstrip("\n") + '\n"9",' + ",".join("-" * 10) + "\n")
+    assert compare_result(work, pivot).different == compare_result(work, cross).different == []
+    pivot.write_text(pivot.read_text() + '"9","S",5.0,1\n')
+    with pytest.raises(InputError, match="cell '9 × S' is empty in the job"):
+        compare_result(work, pivot)
+
+
 def test_the_repr_shows_no_values(work: Work, tmp_path: Path) -> None:
     assert repr(compare_result(work, tmp_path / "pivot.csv")).startswith("ArgusComparison(")

@@ -106,7 +106,8 @@ class ArgusComparison:
 def compare_result(work: Work, path: Path, progress: Progress | None = None) -> ArgusComparison:
     """The comparison of a table of a job with the one in a file that τ-ARGUS wrote."""
     table = work.views.table
-    theirs = {cell.codes: cell for cell in read_result(path, table.dimensions)}
+    missing = {name: one.variable.missing for name, one in work.listed.items()}
+    theirs = {cell.codes: cell for cell in read_result(path, table.dimensions, missing)}
     labels = [
         tuple(h.codes[c] for h, c in zip(table.dimensions.values(), codes, strict=True))
         for codes in table.codes.T.tolist()

@@ -5,7 +5,7 @@ The layout follows from the file: CSV, pivot, code and value, SBS or intermediat
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -31,16 +31,22 @@ class ResultCell:
     rest: tuple[str, ...] = ()  # further fields of intermediate tables: those between value and status, then levels
 
 
-def read_result(path: str | Path, dimensions: Mapping[str, Hierarchy]) -> list[ResultCell]:
-    """The cells in a file; refuses codes that are not in the dimensions, and cells that occur twice."""
+def read_result(
+    path: str | Path, dimensions: Mapping[str, Hierarchy], missing: Mapping[str, Collection[str]] | None = None
+) -> list[ResultCell]:
+    """The cells in a file; refuses codes that are not in the dimensions, and cells that occur twice.
+
+    ``missing`` has by dimension the codes for missing, which files may list although no record has them.
+    """
     path = Path(path)
     lines = [(n, line) for n, line in enumerate(data_lines(path), start=1) if line.strip()]
     if not lines:
         raise FormatError(f"{path} is empty.")
     first = lines[0][1].strip()
     read = _crossed if first.startswith((",", "Var ")) else _intermediate if ";" in first else _listed
+    known = {name: {*h.codes, *(missing or {}).get(name, ())} for name, h in dimensions.items()}
     found: dict[tuple[str, ...], ResultCell] = {}
-    for cell in read(path, lines, dimensions):
+    for cell in read(path, lines, known):
         if cell.codes in found:
             raise FormatError(
                 f"{path}, line {cell.line}: cell {' × '.join(cell.codes)!r} occurs a second time, first in line "
@@ -52,13 +58,14 @@ def read_result(path: str | Path, dimensions: Mapping[str, Hierarchy]) -> list[R
 
 
 Lines = Sequence[tuple[int, str]]
+KnownCodes = Mapping[str, Collection[str]]
 
 
-def _known(path: Path, line: int, codes: Sequence[str], dimensions: Mapping[str, Hierarchy]) -> tuple[str, ...]:
+def _known(path: Path, line: int, codes: Sequence[str], dimensions: KnownCodes) -> tuple[str, ...]:
     """The codes of a line; refuses those that the dimensions do not have."""
-    for code, (name, hierarchy) in zip(codes, dimensions.items(), strict=True):
-        if code not in hierarchy:
-            similar = get_close_matches(code, hierarchy.codes[:MAX_CODES_SOUGHT], n=1, cutoff=0.4)
+    for code, (name, known) in zip(codes, dimensions.items(), strict=True):
+        if code not in known:
+            similar = get_close_matches(code, sorted(known)[:MAX_CODES_SOUGHT], n=1, cutoff=0.4)
             hint = f" Did you mean {similar[0]!r}?" if similar else ""
             raise FormatError(f"{path}, line {line}: variable {name!r} has no code {code!r}.{hint}", [code])
     return tuple(codes)
@@ -80,7 +87,7 @@ def _number(path: Path, line: int, text: str) -> float:
         raise FormatError(f"{path}, line {line}: expected a value or one of the symbols x and -.") from None
 
 
-def _crossed(path: Path, lines: Lines, dimensions: Mapping[str, Hierarchy]) -> Iterator[ResultCell]:
+def _crossed(path: Path, lines: Lines, dimensions: KnownCodes) -> Iterator[ResultCell]:
     """Type 1: blocks with a line of codes, and lines that begin with a code."""
     names = list(dimensions)
     outer: list[str] = []
@@ -102,7 +109,7 @@ def _crossed(path: Path, lines: Lines, dimensions: Mapping[str, Hierarchy]) -> I
                 yield _cell(path, number, codes, text, None)
 
 
-def _listed(path: Path, lines: Lines, dimensions: Mapping[str, Hierarchy]) -> Iterator[ResultCell]:
+def _listed(path: Path, lines: Lines, dimensions: KnownCodes) -> Iterator[ResultCell]:
     """Types 2, 3 and 4: one line per cell with commas."""
     n = len(dimensions)
     rows = [(number, fields(line, ",")) for number, line in lines]
@@ -139,7 +146,7 @@ def _status(path: Path, line: int, text: str) -> ArgusStatus | None:
     return ArgusStatus(int(text))
 
 
-def _intermediate(path: Path, lines: Lines, dimensions: Mapping[str, Hierarchy]) -> Iterator[ResultCell]:
+def _intermediate(path: Path, lines: Lines, dimensions: KnownCodes) -> Iterator[ResultCell]:
     """Type 5, with or without the fields that it may have, or type 7, which has no statuses."""
     n = len(dimensions)
     for number, line in lines:
