@@ -16,10 +16,21 @@ from discreet.argus.run import run_batch
 from discreet.data.hierarchy import Hierarchy
 from discreet.io.argus.results import read_result
 
+pytestmark = pytest.mark.slow
 engine = pytest.importorskip("pytauargus.engine", reason="pytauargus is not installed")
 
 TABLES = 60
 HIERARCHY = "A\n@A1\n@A2\nB\n@B1\n@B2\n@B3\n"
+DIMENSIONS = {
+    "Region": Hierarchy.from_pairs(
+        [
+            ("A", "Total"),
+            ("B", "Total"),
+            *((f"{top}{k}", top) for top, n in (("A", 2), ("B", 3)) for k in range(1, n + 1)),
+        ]
+    ),
+    "Size": Hierarchy.flat(["1", "2", "3"]),
+}
 LAYOUT = """\
 Region 1 2
 <RECODEABLE>
@@ -105,12 +116,8 @@ def test_same_primaries_and_levels(tmp_path: Path, seed: int) -> None:
     rules, shadow = random_rules(random), str(random.choice(["X", "X", "Y"]))
     run_batch(job(tmp_path, rules, shadow, apriori, "ours"))
     engine.run_batch(job(tmp_path, rules, shadow, apriori, "theirs"))
-    dimensions = {
-        "Region": Hierarchy.from_hrc(tmp_path / "region.hrc"),
-        "Size": Hierarchy.flat(["1", "2", "3"]),
-    }
     ours, theirs = (
-        {cell.codes: cell for cell in read_result(tmp_path / f"{name}.tab", dimensions)} for name in ("ours", "theirs")
+        {cell.codes: cell for cell in read_result(tmp_path / f"{name}.tab", DIMENSIONS)} for name in ("ours", "theirs")
     )
     assert ours.keys() == theirs.keys()
     for codes, mine in ours.items():
@@ -120,3 +127,51 @@ def test_same_primaries_and_levels(tmp_path: Path, seed: int) -> None:
         if other.status.is_primary and not (shadow == "Y" and mine.value == 0):
             levels = [[float(text) for text in cell.rest[-2:]] for cell in (mine, other)]
             assert levels[0] == pytest.approx(levels[1], abs=0.0011), (rules, shadow, codes)
+
+
+OUTPUTS = (
+    (1, "", "cross.csv"),
+    (2, "AS+", "pivot.csv"),
+    (3, "SE+", "listed.txt"),
+    (4, "HL+", "levels.sbs"),
+    (5, "", "table.tab"),
+)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_files_of_either_are_read_alike(tmp_path: Path, seed: int) -> None:
+    """All types of output of pytauargus show the same suppressed cells, and so do ours."""
+    write_survey(tmp_path, np.random.default_rng(seed))
+    path = job(tmp_path, "P(30,1)|FREQ(3,20)", "X", False, "start")
+    commands = path.read_text().splitlines()[:-1]
+    found = {}
+    for name, run in (("ours", run_batch), ("theirs", engine.run_batch)):
+        (tmp_path / name).mkdir()
+        for file in ("survey.asc", "survey.rda", "region.hrc"):
+            (tmp_path / name / file).write_text((tmp_path / file).read_text())
+        written = [f'<WRITETABLE> (1,{kind},{options},"{file}")' for kind, options, file in OUTPUTS]
+        (tmp_path / name / "job.arb").write_text("\n".join([*commands, "<SUPPRESS> OPT(1,5)", *written]) + "\n")
+        run(tmp_path / name / "job.arb")
+        for _, _, file in OUTPUTS:
+            cells = read_result(tmp_path / name / file, DIMENSIONS)
+            found[name, file] = {cell.codes for cell in cells if cell.suppressed}
+            assert all(cell.value is not None or cell.suppressed or cell.status == 14 for cell in cells)
+    for name in ("ours", "theirs"):
+        patterns = [found[name, file] for _, _, file in OUTPUTS]
+        assert all(pattern == patterns[0] for pattern in patterns), name
+
+
+def test_our_intermediate_tables_are_read_by_the_other_program(tmp_path: Path) -> None:
+    write_survey(tmp_path, np.random.default_rng(1))
+    path = job(tmp_path, "P(30,1)|FREQ(3,20)", "X", False, "first")
+    run_batch(path)
+    again = tmp_path / "again.arb"
+    again.write_text(
+        '<OPENTABLEDATA> "first.tab"\n<OPENMETADATA> "first.rda"\n<SPECIFYTABLE> "Region""Size"|"X"|"X"|"X"\n<SAFETYRULE>\n'
+        '<READTABLE> 0\n<WRITETABLE> (1,5,SO+,"again.tab")\n'
+    )
+    engine.run_batch(again)
+    first, second = (read_result(tmp_path / name, DIMENSIONS) for name in ("first.tab", "again.tab"))
+    letters = {cell.codes: cell.status.letter for cell in first}
+    assert {cell.codes: cell.status.letter for cell in second} == letters
+    assert "U" in letters.values()

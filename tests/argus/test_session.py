@@ -136,6 +136,23 @@ def test_two_patterns_of_a_table_are_not_both_to_publish(run: Callable[..., Argu
     assert not said(result, "b.csv and a.csv")
 
 
+def test_a_file_of_a_replaced_protection_is_not_audited_with_others(run: Callable[..., ArgusResult]) -> None:
+    result = run(
+        f'{OPEN}{TABLE}{TABLE.replace("Region", "Year")}<READMICRODATA>\n<SUPPRESS> MOD(1)\n<WRITETABLE> (1,1,,"a.csv")\n'
+        "<SUPPRESS> MOD(1,5,1,1)\n<SUPPRESS> MOD(2)\n<CLEAR>\n"
+    )
+    assert said(result, "a.csv shows a protection of table 1 that a later command replaced")
+
+
+def test_tables_of_two_sessions_do_not_affect_each_other(run: Callable[..., ArgusResult]) -> None:
+    session = f"{JOB}<SUPPRESS> MOD(1{{}})\n"
+    result = run(
+        f'{session.format("")}<WRITETABLE> (1,1,,"a.csv")\n<CLEAR>\n{session.format(",5,1,1")}<WRITETABLE> (1,1,,"b.csv")\n'
+    )
+    assert not said(result, "in two ways")
+    assert {file.name for file in result.files} == {"a.csv", "b.csv"}
+
+
 def test_what_is_not_audited_together_is_said(run: Callable[..., ArgusResult]) -> None:
     other = TABLE.replace("Turnover", "Staff")
     result = run(

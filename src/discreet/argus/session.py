@@ -115,6 +115,7 @@ class ArgusSession:
                 if any(work.protection is not None for work in self.works):
                     self.say("tables before <CLEAR> are not audited together with those after it")
                 self.finished += self.works
+                self.files = [replace(file, of=0) for file in self.files]  # numbers begin again
                 self.data, self.metadata, self.requests, self.works, self.microdata = [], [], [], [], None
             case Skipped(_, keyword, sentence):
                 if sentence:
@@ -304,6 +305,14 @@ class ArgusSession:
         exposed = exposed_together(self.works, self._behind, self.say, self.progress)
         self.exposed_together |= bool(exposed)
         self._withdraw(exposed)
+        for work in self.works if len(self.works) > 1 else []:
+            now = "" if work.protection is None else work.protection.digest
+            for file in self.files:
+                if file.public and file.of == work.number and file.protection != now:
+                    self.say(
+                        f"{file.path.name} shows a protection of {work.label} that a later command replaced: it is not audited "
+                        "together with other tables"
+                    )
 
     def _withdraw(self, works: Sequence[Work]) -> None:
         """Leave out the publishable files of tables that are exposed together."""
