@@ -69,7 +69,7 @@ def test_linked_tables_are_one_job(folder: Path) -> None:
         ('"Size"|"Turnover"||-1', "count", []),
         ('"Size"|"Turnover"||-2', "unit", []),
         ('"Size"|"Turnover"||"Staff"', "column(Staff)", ["Staff"]),
-        ('"Size"|"Turnover"||"Turnover"|0.5', "boxcox(0.5)", []),
+        ('"Size"|"Turnover"||"Turnover"|0.5', "power(0.5)", []),
     ],
 )
 def test_costs(folder: Path, specify: str, cost: str, extra: list[str]) -> None:

@@ -185,9 +185,7 @@ def _cost(spec: SpecifyTable, metadata: Metadata, found: Converted) -> tuple[str
         found.note(spec.line, "lambda is for costs by value: the cost variable is taken as it is")
     if other:
         return f"column({other})", other
-    if spec.power != 1:
-        found.note(spec.line, "x^lambda is ((1 + x)^lambda − 1)/lambda in a job file, which ranks cells the same way")
-    return ("value" if spec.power == 1 else f"boxcox({spec.power:g})"), ""
+    return ("value" if spec.power == 1 else f"power({spec.power:g})"), ""
 
 
 def _dimension(variable: Variable, metadata: Metadata, paths: Paths, found: Converted) -> list[str]:
