@@ -172,6 +172,15 @@ def test_decisions_that_are_ignored_are_said(folder: Path) -> None:
     assert any("hand.hst, line 3: 'PLX' is none of" in line for line in log)
 
 
+def test_records_without_a_key_matter_to_the_cell_key_method_only(folder: Path) -> None:
+    text = (folder / "survey.asc").read_text().splitlines()
+    (folder / "survey.asc").write_text("\n".join([text[0][:36], *text[1:]]))
+    counts = JOB.replace('"Turnover"', "<FREQ>").replace("P(20)", "FREQ(2,10)")
+    (folder / "job.arb").write_text(counts)
+    assert run_batch(folder / "job.arb").passed
+    refused(folder, f"{counts}<SUPPRESS> CKM(1)\n", "CKM needs a variable with <RECORDKEY>, and a key in every record")
+
+
 def test_records_that_do_not_fit_the_metadata(folder: Path) -> None:
     text = (folder / "survey.asc").read_text().splitlines()
     (folder / "survey.asc").write_text("\n".join([*text[:3], text[3][:22] + "  many  " + text[3][30:], *text[4:]]))

@@ -123,7 +123,7 @@ class Microdata:
         """The records. Confidential."""
         frame = read_records(self.file, self.metadata, point=True, only=self.used).reset_index(drop=True)
         key = self.metadata.single("record_key")
-        if key is not None:
+        if key is not None and not frame[key.name].isna().any():
             _split_keys(frame, frame[key.name].to_numpy(float), key.decimals)
         return frame
 
@@ -141,7 +141,8 @@ class Microdata:
         extra = [] if spec.cost in FIXED_COSTS else [self.number(spec.cost).name]
         extra = [name for name in extra if name != response]
         key = self.metadata.single("record_key")
-        keys = ["key high", "key low"] if key is not None and not request.weighted else []
+        has_keys = key is not None and not request.weighted and "key high" in self.frame
+        keys = ["key high", "key low"] if has_keys else []
         whose = holds_contributions_of(request) if request.contributions and response is not None else "none"
         by_holding = holding is not None and whose == "holdings"
         common: dict[str, Any] = {"weight": weight, "top": depth}

@@ -116,7 +116,7 @@ def _cell_key(command: Suppress, work: Work, paths: Paths) -> Plan:
     if work.views.weighted:
         raise InputError("CKM of weighted counts is not available here: leave out WGT.")
     if work.views.keys is None:
-        raise InputError("CKM needs a variable with <RECORDKEY>.")
+        raise InputError("CKM needs a variable with <RECORDKEY>, and a key in every record.")
     names = [name for name in (*command.files, work.probabilities) if name]
     if not names:
         raise InputError("CKM needs a probability table: name its file after CKM(…), or with <PFILE> in the metadata.")
