@@ -52,6 +52,12 @@ Y 19 8
 """
 
 
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Solvers of the other program leave files where they run."""
+    monkeypatch.chdir(tmp_path)
+
+
 def write_survey(folder: Path, random: np.random.Generator) -> None:
     """Records grouped by holding, as τ-ARGUS expects them; some contribute zero."""
     lines = []
