@@ -30,6 +30,7 @@ ROOMS = (
         "report",
         "compare",
         "jobs",
+        "argus",
         "analysis",
         "cli",
     ),

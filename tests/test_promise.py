@@ -334,7 +334,10 @@ EXAMPLES = {
     ),
     "unaudited": (partly_audited, "pairs of a protected cell and an attacker"),
     "attacks_not_tried": (lambda: {"of": released({})}, "No attack was tried"),
-    "attacks_not_finished": (lambda: with_lab(fit=OUT_OF_TIME), "Attacks not finished in time: fit."),
+    "attacks_not_finished": (
+        lambda: with_lab(fit=OUT_OF_TIME),
+        "Attacks not finished in time: fit. Attacks that are requested by name",
+    ),
     "attacks_left_out": (lambda: with_lab(exact="not requested"), "Quick attacks left out: counts, symmetric, fit"),
     "attacks_without_result": (not_settled, "The attack sample has no result for"),
     "attacks_method_known": (seen_through, "To an attacker who knows the method"),

@@ -9,14 +9,9 @@ from datetime import date
 from itertools import pairwise, product
 
 from discreet.data.sheet_grid import SheetGrid, address, as_label, column_letters
+from discreet.data.spelling import TOTAL_WORDS
 from discreet.errors import InputError, plural, some
 
-# Labels of totals in tables of statistical offices and pivot tables, in lower case. Another one is named with total.
-TOTAL_WORDS = frozenset((
-    *("total", "totals", "grand total", "total result", "all", "overall", "sum", "insgesamt", "gesamt", "gesamtsumme"),
-    *("gesamtergebnis", "ergebnis", "summe", "zusammen", "ensemble", "total général", "totaal", "totale", "totaux", "suma"),
-    *("razem", "ogółem", "celkem", "yhteensä", "i alt", "totalt"),
-))  # fmt: skip
 # Marks of footnotes at the end of a label: 1) ¹ [2] * ** † (3)
 FOOTNOTE = re.compile(r"(\s*(\d{1,2}\)|[¹²³⁴-⁹]+\)?|\*+\)?|†+|‡+|\[\d{1,2}\]|\s\(\d{1,2}\))\s*,?)+$")
 FIRST_YEAR, LAST_YEAR = 1800, 2200  # whole numbers between them look like years

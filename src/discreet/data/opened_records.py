@@ -58,6 +58,8 @@ USUAL_MARKS = frozenset(
         "#ref!",
     ]
 )
+# Those of them that are hardly codes of a classification.
+MARKS_FOR_CODES = USUAL_MARKS - {"c", "s", "x", "×", "*", "/", ":", "•"}
 CURRENCY = re.compile(r"[€$£¥]|\b(?:EUR|USD|GBP|CHF|JPY|DKK|SEK|NOK|PLN|CZK|HUF|Kč|zł|kr|Fr)\b", re.IGNORECASE)
 
 
@@ -146,6 +148,14 @@ class OpenedRecords:
         return ibis.literal(True) if self._is_zero(name) else _given(source[name])
 
     # -- faults -------------------------------------------------------------------------------------------------
+
+    def without_entry(self, name: str, count: int, records: int, role: str, advice: str) -> InputError:
+        """An error about records whose entry in a column is missing, with their lines."""
+        found = [number for number, _ in self._found([Fault("missing", name, count)])["missing", name]]
+        at = f" ({numbers_of_lines(self.unit, found, count)})" if found else ""
+        return InputError(
+            f"{self.place}: {count:,} of {records:,} records have no {role} in column {name!r}{at}. {advice}", [name]
+        )
 
     def _ask(self, counts: Mapping[str, Sequence[int]], records: int) -> None:
         """Raise for columns that can be read in two ways, and for columns with numbers of both."""
@@ -236,6 +246,9 @@ class OpenedRecords:
         return " ".join(hints(texts, self.formats[fault.column])) if fault.column in self.formats else REMEDIES["text"]
 
 
+MISSING_CODE_ADVICE = (
+    "Delete records of totals; give other records a code of their own, such as unknown, or delete them."
+)
 DESCRIPTIONS: dict[str, str] = {
     "text": "text instead of a number",
     "missing": "no number",

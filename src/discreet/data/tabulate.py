@@ -23,7 +23,7 @@ from discreet.data.columns import Columns
 from discreet.data.contributions import named
 from discreet.data.hierarchy import LABEL_SEPARATOR, Hierarchy, cell_label
 from discreet.data.numerals import Expr
-from discreet.data.opened_records import Fault, Kind, OpenedRecords
+from discreet.data.opened_records import MISSING_CODE_ADVICE, Fault, Kind, OpenedRecords
 from discreet.data.reading import DEFAULT_READING, Reading
 from discreet.data.records import as_text, is_marked, open_records, recoded
 from discreet.data.respondent_names import with_one_spelling
@@ -115,7 +115,7 @@ def tabulate(
             listed = hierarchy if is_listed else Hierarchy.flat([], hierarchy.total)
             check_codes(name, observed, listed, spelling.get(name, AS_WRITTEN), recode.get(name, {}), listed.total)
         read = int(survey.records.sum())
-        survey = _known_codes(survey, dimensions, unknown)
+        survey = _known_codes(survey, dimensions, unknown, opened)
         provenance = {
             "records_left_out": read - int(survey.records.sum()),
             "codes_replaced": sum(map(len, (*respelled.values(), *recode.values()))),
@@ -192,13 +192,15 @@ def _dimensions(by: By, columns: Columns, survey: pd.DataFrame) -> dict[str, Hie
     return dimensions
 
 
-def _known_codes(survey: pd.DataFrame, dimensions: Mapping[str, Hierarchy], unknown: str) -> pd.DataFrame:
+def _known_codes(
+    survey: pd.DataFrame, dimensions: Mapping[str, Hierarchy], unknown: str, opened: OpenedRecords
+) -> pd.DataFrame:
     """The survey without the records to drop; raises for codes that are missing, unknown or not at the finest level."""
     for d, (name, hierarchy) in enumerate(dimensions.items()):
         column = survey[f"d{d}"]
         if column.isna().any():
-            n = int(survey.records[column.isna()].sum())
-            raise InputError(f"{n:,} records have no code in column {name!r}. Fill it in, or leave them out.", [name])
+            n, records = int(survey.records[column.isna()].sum()), int(survey.records.sum())
+            raise opened.without_entry(name, n, records, "code", MISSING_CODE_ADVICE)
         outside = ~column.isin(hierarchy.codes)
         if outside.any() and unknown == "error":
             codes = sorted(column[outside].unique())
@@ -242,11 +244,8 @@ def _check_numbers(survey: pd.DataFrame, columns: Columns, opened: OpenedRecords
     opened.refuse(faults, int(survey.records.sum()))
     if columns.contributor is not None and survey.nameless.any():
         n, cell = n_and_cell("nameless")
-        raise InputError(
-            f"{n:,} of {int(survey.records.sum()):,} records have no contributor in column {columns.contributor!r}, e.g. in cell "
-            f"{cell!r}. Fill it in, or leave these records out.",
-            [cell],
-        )
+        advice = f"One is in cell {cell!r}. Fill it in, or leave these records out."
+        raise opened.without_entry(columns.contributor, n, int(survey.records.sum()), "contributor", advice)
 
 
 # -- aggregation ----------------------------------------------------------------------------------------------
