@@ -103,6 +103,10 @@ class Budget:
         """A budget of the time left minus this number of seconds."""
         return self._of(None if self.left is None else max(self.left - seconds, 0.0))
 
+    def without_limit(self) -> Budget:
+        """A budget without time limit, for work that cannot be left out."""
+        return self._of(None)
+
     def share(self, share: float) -> Budget:
         """A budget of a share of the time left."""
         return self._of(None if self.left is None else share * self.left)

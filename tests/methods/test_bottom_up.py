@@ -146,7 +146,7 @@ def test_the_ladder_is_no_dearer_than_its_first_rung_and_says_what_it_climbed(ki
     assert audit(problem, found).passed
 
 
-@pytest.mark.parametrize("step", ["__init__", "settle", "accept"])
+@pytest.mark.parametrize("step", ["__init__", "drop_met_requirements", "accept"])
 def test_ctrl_c_on_the_way_to_the_second_rung_leaves_the_pattern_of_the_first(step, monkeypatch):
     problem = draw("3-D, hierarchical", 3)
     first = protect(problem, "kelly")

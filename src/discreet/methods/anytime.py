@@ -12,7 +12,7 @@ from discreet.methods.suppress.pattern import Pattern
 from discreet.problem import Problem
 from discreet.protection import Protection, suppress
 
-MIN_CELLS = 500  # smaller tables are protected within a second by most methods
+MIN_CELLS = 500  # without a time limit: smaller tables are protected within a second by most methods
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,8 @@ class Anytime:
     name = "anytime"
 
     def protect(self, problem: Problem, run: Run) -> Protection:
-        if len(problem) < MIN_CELLS:
-            return self.method.protect(problem, run)
-        first = first_pattern(problem, run)
+        few_cells = len(problem) < MIN_CELLS and run.budget.seconds is None
+        first = None if few_cells else first_pattern(problem, run)
         if first is None:
             return self.method.protect(problem, run)
         run.keep(first.suppressed)
@@ -44,9 +43,9 @@ class Anytime:
 
 
 def first_pattern(problem: Problem, run: Run) -> FirstPattern | None:
-    """A safe pattern that is found quickly; None if there is none, or none in time."""
+    """A safe pattern that is found quickly, even if the time limit is over before; None if there is none."""
     pattern = Pattern(problem, run.seed, start=run.start, quick=True)
     with ignored(NoSafePatternError):  # the method says why there is none
-        pattern.grow(run)
+        pattern.grow(replace(run, budget=run.budget.without_limit(), keep=lambda _: None))
         return FirstPattern(pattern.suppressed, pattern.deviations(pattern.suppressed))
     return None

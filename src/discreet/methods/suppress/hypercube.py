@@ -11,7 +11,7 @@ from discreet.arrays import DOWN, UP
 from discreet.errors import NoSafePatternError
 from discreet.methods.context import Run
 from discreet.methods.method import Traits
-from discreet.methods.suppress.boxes import Boxes
+from discreet.methods.suppress.boxes import LEVEL_FACTOR, Boxes
 from discreet.methods.suppress.pattern import Pattern, completed
 from discreet.methods.suppress.subtables import Subtable
 from discreet.methods.suppress.top_down import TABLES_TIME_SHARE, Answer, Subproblem, TopDown, needs
@@ -84,6 +84,7 @@ class _Boxes:
         self.suppressed[box.cells] = True
         self.price[box.cells] = 0.0
         along = box.amount > 0
+        down, up = down * LEVEL_FACTOR, up * LEVEL_FACTOR
         for moved, low, high in ((box.cells[along], down, up), (box.cells[~along], up, down)):
             self.need[DOWN, moved] = np.maximum(self.need[DOWN, moved], low)
             self.need[UP, moved] = np.maximum(self.need[UP, moved], high)

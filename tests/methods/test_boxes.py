@@ -1,0 +1,86 @@
+"""Boxes: deviations of the corners of a box, found without a linear program."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from discreet.arrays import DOWN, UP
+from discreet.methods.suppress.boxes import Boxes
+from discreet.methods.suppress.subtables import subtables
+from discreet.problem import Problem, Status
+from discreet.testing import pose, random_hierarchy, random_linked_table, random_problem, random_table
+
+TABLES = {
+    "2-D": lambda rng: random_table(rng, (4, 5)),
+    "3-D": lambda rng: random_table(rng, (3, 3, 2)),
+    "4-D": lambda rng: random_table(rng, (2, 2, 2, 2)),
+    "hierarchical": lambda rng: random_table(rng, (random_hierarchy(rng, 4, levels=2), 3, 2)),
+    "linked": random_linked_table,
+}
+
+
+def slack_of(problem: Problem) -> np.ndarray:
+    slack = problem.slack(problem.attackers()[0]).copy()
+    slack[:, problem.status == Status.PUBLISHED] = 0.0
+    return slack
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("seed", range(8))
+def test_a_box_is_a_deviation_that_reaches_both_levels(kind, seed):
+    rng = np.random.default_rng([seed, list(TABLES).index(kind)])
+    problem = random_problem(rng, TABLES[kind](rng))
+    relations, slack = problem.table.relations, slack_of(problem)
+    boxes, found = Boxes(relations, subtables(relations)), 0
+    for p in range(len(problem)):
+        down, up = (0.3 * slack[:, p]).clip(max=2.0)
+        box = boxes.around(p, (down, up), problem.cost, slack)
+        if box is None or not max(down, up) > 0:
+            continue
+        found += 1
+        change = np.zeros(len(problem))
+        change[box.cells] = box.amount
+        assert np.all(relations @ change == 0)
+        assert change[p] > 0
+        for level, side in ((up, UP), (down, DOWN)):
+            sign = 1 if side == UP else -1
+            moved = sign * change / change[p] * level
+            assert np.all(moved <= slack[UP] * (1 + 1e-8))
+            assert np.all(-moved <= slack[DOWN] * (1 + 1e-8))
+    if kind in ("2-D", "3-D"):
+        assert found
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_box_is_the_cheapest_of_all(seed):
+    rng = np.random.default_rng(seed)
+    problem = pose(random_table(rng, (3, 3, 3)), {})
+    table, slack = problem.table, slack_of(problem)
+    boxes, cell = Boxes(table.relations, subtables(table.relations)), {}
+    for i, codes in enumerate(table.codes.T.tolist()):
+        cell[tuple(codes)] = i
+    sizes = [len(hierarchy) for hierarchy in table.dimensions.values()]
+    for p in rng.choice(len(table), 8, replace=False).tolist():
+        x, level = tuple(table.codes[:, p].tolist()), 0.2 * float(table.value[p])
+        costs = [np.inf]
+        for y in product(*(range(size) for size in sizes)):
+            if any(a == b for a, b in zip(x, y, strict=True)):
+                continue
+            corners = [cell.get(corner) for corner in product(*zip(x, y, strict=True))]
+            if any(corner is None or slack[:, corner].min() < level for corner in corners):
+                continue
+            # With two parts of each total, or a total and a part, signs alternate or stay the same: always a deviation.
+            costs.append(float(problem.cost[[corner for corner in corners if corner is not None]].sum()))
+        box = boxes.around(p, (level, level), problem.cost, slack)
+        found = np.inf if box is None else float(problem.cost[box.cells].sum())
+        assert found == pytest.approx(min(costs))
+
+
+def test_no_box_where_a_corner_has_too_little_slack():
+    rng = np.random.default_rng(0)
+    problem = pose(random_table(rng, (2, 2)), {})
+    boxes, slack = Boxes(problem.table.relations, subtables(problem.table.relations)), slack_of(problem)
+    assert boxes.around(0, (1e9, 0.0), problem.cost, slack) is None
