@@ -12,11 +12,11 @@ from tests.helpers.small import insiders, need_protection_if_hidden
 
 from discreet.audit import audit
 from discreet.errors import NoSafePatternError
+from discreet.inference.subtables import restrict, subtables
 from discreet.methods import protect
 from discreet.methods.context import Run
 from discreet.methods.suppress import auto
 from discreet.methods.suppress.kelly import protected_by_regions
-from discreet.methods.suppress.subtables import restrict, subtables
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import suppress

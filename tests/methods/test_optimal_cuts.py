@@ -11,12 +11,12 @@ from tests.helpers.small import PRIORS, insiders, must_hide, need_protection_if_
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import NoSafePatternError
+from discreet.inference.subtables import subtables
 from discreet.methods import protect
 from discreet.methods.context import Run
 from discreet.methods.core.cuts import Cut
 from discreet.methods.suppress.optimal.search import PatternSearch
 from discreet.methods.suppress.optimal.separator import PatternSeparator
-from discreet.methods.suppress.subtables import subtables
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.testing import random_hierarchy, random_linked_table, random_problem, random_table

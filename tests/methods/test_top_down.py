@@ -15,9 +15,9 @@ from discreet.attackers import Attacker
 from discreet.audit import audit
 from discreet.data.table import Table
 from discreet.errors import NoSafePatternError
+from discreet.inference.boxes import LEVEL_FACTOR
 from discreet.methods import protect
 from discreet.methods.context import Run
-from discreet.methods.suppress.boxes import LEVEL_FACTOR
 from discreet.methods.suppress.hypercube import _Boxes, by_boxes
 from discreet.methods.suppress.modular import cheapest_pattern
 from discreet.methods.suppress.top_down import Answer, Subproblem, TopDown

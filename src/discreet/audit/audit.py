@@ -20,6 +20,7 @@ from discreet.display import card
 from discreet.errors import InputError, TableError, some
 from discreet.executors import in_order
 from discreet.inference import tolerances
+from discreet.inference.boxes import boxes_pay, reach_by_boxes
 from discreet.inference.component_search import (
     TARGETS_PER_CHUNK,
     Component,
@@ -264,9 +265,17 @@ class _Auditor:
             return self._result_without_levels(targets)
         low, high = slacks(problem, protection, attacker)
         reduced = presolve(problem.table.relations, low, high)
-        parts = list(self._components(task, reduced))
+        relations, left, boxed = problem.table.relations, np.ones(len(targets), dtype=bool), None
+        if not task.intervals and boxes_pay(relations, low, high, len(targets)):
+            boxed = reach_by_boxes(relations, low, high, targets, task.required)
+            left = ~_suffices(task, boxed.reach)
+        parts = list(self._components(task, reduced, left))
         found = self._search([component for _, component in parts])
         reach, limit, shown, tables = self._by_cell(targets, reduced, [columns for columns, _ in parts], found)
+        if boxed is not None:
+            shown = np.where(boxed.reach > reach, np.where(boxed.shown >= 0, boxed.shown + len(tables), -1), shown)
+            reach, limit = np.maximum(reach, boxed.reach), np.maximum(limit, boxed.reach)
+            tables.extend(boxed.boxes if self.certify else ())
         undecided = np.flatnonzero(_is_undecided(task, reach, limit))
         if len(undecided):
             exact, witnesses = ExactReach.against(problem, protection, attacker).reach(targets[undecided])
@@ -289,10 +298,12 @@ class _Auditor:
         safe = ~published_primaries(self.problem, self.protection)[targets]
         return _Result(value, value, safe, Evidence((), np.full((2, len(targets)), -1)))
 
-    def _components(self, task: _Task, reduced: PresolvedSystem) -> Iterator[tuple[IntArray, Component]]:
-        """The connected components with targets: their columns, and the required deviations."""
+    def _components(
+        self, task: _Task, reduced: PresolvedSystem, left: BoolArray
+    ) -> Iterator[tuple[IntArray, Component]]:
+        """The connected components with targets that are left: their columns, and the required deviations."""
         # For a verdict, cells without required levels are left out.
-        needed = task.intervals | task.required.any(axis=0)
+        needed = left & (task.intervals | task.required.any(axis=0))
         uncertain = np.flatnonzero((reduced.column[task.targets] >= 0) & needed)
         cells = task.targets[uncertain]
         *ends, sliding = task.required[:, uncertain]

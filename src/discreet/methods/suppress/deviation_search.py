@@ -8,13 +8,13 @@ import numpy as np
 
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
+from discreet.inference.boxes import Boxes
 from discreet.inference.deviations import Deviation
 from discreet.inference.max_flow import Network, network
+from discreet.inference.subtables import subtables
 from discreet.inference.tolerances import LEVEL_TOLERANCE
-from discreet.methods.suppress.boxes import Boxes
 from discreet.methods.suppress.deviation_flow_kernel import circulate, release, residual_network, search_state
 from discreet.methods.suppress.deviation_program import SURCHARGES, DeviationProgram
-from discreet.methods.suppress.subtables import subtables
 from discreet.problem import Problem
 from discreet.progress import Budget
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from discreet.arrays import DOWN, UP
 from discreet.errors import NoSafePatternError
+from discreet.inference.boxes import LEVEL_FACTOR, Boxes
+from discreet.inference.subtables import Subtable
 from discreet.methods.context import Run
 from discreet.methods.method import Traits
-from discreet.methods.suppress.boxes import LEVEL_FACTOR, Boxes
 from discreet.methods.suppress.pattern import Pattern, completed
-from discreet.methods.suppress.subtables import Subtable
 from discreet.methods.suppress.top_down import TABLES_TIME_SHARE, Answer, Subproblem, TopDown, needs
 from discreet.problem import Problem, Status
 from discreet.progress import Budget

@@ -12,11 +12,11 @@ from discreet.errors import NoSafePatternError
 from discreet.executors import in_order
 from discreet.inference.deviations import Deviation
 from discreet.inference.max_flow import network
+from discreet.inference.subtables import Subtable, restrict, subtables
 from discreet.methods.check import exposed_cells
 from discreet.methods.context import Run
 from discreet.methods.method import Traits
 from discreet.methods.suppress.pattern import DeviationsByAttacker, Pattern, completed
-from discreet.methods.suppress.subtables import Subtable, restrict, subtables
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import Protection, suppress

@@ -9,10 +9,10 @@ import numpy as np
 
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.executors import in_order
+from discreet.inference.subtables import Subtable, restrict, subtables
 from discreet.methods.check import is_safe
 from discreet.methods.context import Run
 from discreet.methods.suppress.deviation_search import deviation_searches
-from discreet.methods.suppress.subtables import Subtable, restrict, subtables
 from discreet.problem import Problem, Status
 from discreet.progress import Budget
 from discreet.protection import suppress

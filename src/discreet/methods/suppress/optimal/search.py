@@ -7,6 +7,7 @@ from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import NoSafePatternError
+from discreet.inference.subtables import subtables
 from discreet.methods.check import is_safe, safe_cells
 from discreet.methods.context import Run
 from discreet.methods.core.cuts import Cut
@@ -16,7 +17,6 @@ from discreet.methods.suppress.optimal.cuts import BridgelessInequalities
 from discreet.methods.suppress.optimal.master import PatternMaster, Relaxed
 from discreet.methods.suppress.optimal.separator import PatternSeparator
 from discreet.methods.suppress.pattern import Pattern
-from discreet.methods.suppress.subtables import subtables
 from discreet.problem import Problem, Status
 from discreet.progress import with_hint
 from discreet.protection import Protection, suppress

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -10,9 +11,13 @@ from scipy import sparse
 
 from discreet.arrays import DOWN, UP, BoolArray, FloatArray, IntArray
 from discreet.inference.deviations import Deviation
-from discreet.methods.suppress.subtables import Subtable
+from discreet.inference.max_flow import network
+from discreet.inference.subtables import Subtable, subtables
 
 MAX_PLACES_PER_CELL = 100  # in a sparser grid the breakdowns are not dimensions but several groupings of the same cells
+MIN_CELLS_FOR_BOXES = 2_000  # that may deviate: in smaller systems linear programs are as fast
+MIN_TARGETS_FOR_BOXES = 100
+FIRST_ATTEMPTS = 50  # if less than a quarter of them succeed, the table has too few boxes
 LEVEL_FACTOR = 1 + 1e-9  # a box moves a cell by slightly more than its level, so that rounding errors do not matter
 
 
@@ -51,6 +56,70 @@ class Boxes:
         if np.any(self._columns[:, cells] @ sign):
             return None
         return Deviation(cells, sign * max(down, up))
+
+
+@dataclass(eq=False)
+class BoxedTargets:
+    """How far targets can deviate by boxes alone, down and up; ``shown``: the numbers of the boxes that prove it, or -1."""
+
+    reach: FloatArray
+    shown: IntArray
+    boxes: list[Deviation]
+
+
+def boxes_pay(relations: sparse.csr_array, low: FloatArray, high: FloatArray, n_targets: int) -> bool:
+    """Whether boxes are worth trying before linear programs: in large systems that are not networks."""
+    uncertain = np.flatnonzero(low < high)
+    if n_targets < MIN_TARGETS_FOR_BOXES or len(uncertain) < MIN_CELLS_FOR_BOXES:
+        return False
+    return network(relations[:, uncertain]) is None
+
+
+def reach_by_boxes(
+    relations: sparse.csr_array, low: FloatArray, high: FloatArray, targets: IntArray, required: FloatArray
+) -> BoxedTargets:
+    """Search a box for each target that needs one; ``required`` are the lower, upper and sliding levels of the targets.
+
+    All corners change by the same amount, so a box is exactly congruent if all weights are integers.
+    """
+    n = len(targets)
+    found = BoxedTargets(np.zeros((2, n)), np.full((2, n), -1), [])
+    if not np.array_equal(relations.data, np.rint(relations.data)):
+        return found
+    boxes, slack = Boxes(relations, subtables(relations)), np.stack([-low, high])
+    at = np.full(relations.shape[1], -1)
+    at[targets] = np.arange(n)
+    lower, upper, sliding = required
+    price, succeeded = np.ones(len(low)), 0
+    price[targets] = 0.0  # boxes with many targets settle many
+    order = np.argsort(-required.max(axis=0), kind="stable").tolist()
+    for attempt, k in enumerate(order):
+        if attempt == FIRST_ATTEMPTS and 4 * succeeded < attempt:
+            break
+        down, up = found.reach[:, k]
+        if down >= lower[k] and up >= upper[k] and down + up >= sliding[k]:
+            succeeded += 1
+            continue
+        box = boxes.around(int(targets[k]), (lower[k], max(upper[k], sliding[k] - lower[k])), price, slack)
+        if box is not None:
+            succeeded += 1
+            _credit(found, box, at, slack)
+    return found
+
+
+def _credit(found: BoxedTargets, box: Deviation, at: IntArray, slack: FloatArray) -> None:
+    """Update the reach of the targets in a box by its largest multiples in both directions."""
+    along = box.amount > 0
+    largest = {
+        side: float(np.where(along, slack[side, box.cells], slack[1 - side, box.cells]).min()) for side in (DOWN, UP)
+    }
+    target = at[box.cells]
+    for side in (DOWN, UP):
+        reach = np.where(along, largest[side], largest[1 - side])
+        better = np.flatnonzero((target >= 0) & (reach > found.reach[side, target]))
+        found.reach[side, target[better]] = reach[better]
+        found.shown[side, target[better]] = len(found.boxes)
+    found.boxes.append(box)
 
 
 class _Grid:

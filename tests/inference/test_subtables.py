@@ -12,7 +12,7 @@ from scipy import sparse
 
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.table import Table
-from discreet.methods.suppress.subtables import Subtable, subtables
+from discreet.inference.subtables import Subtable, subtables
 from discreet.testing import cross_table, random_hierarchy, random_linked_table, random_table
 
 SHAPES = {

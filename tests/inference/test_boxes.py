@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import product
 
 import numpy as np
 import pytest
 
 from discreet.arrays import DOWN, UP
-from discreet.methods.suppress.boxes import Boxes
-from discreet.methods.suppress.subtables import subtables
+from discreet.audit import audit, certificate, verify
+from discreet.inference.boxes import Boxes
+from discreet.inference.subtables import subtables
 from discreet.problem import Problem, Status
+from discreet.protection import suppress
 from discreet.testing import pose, random_hierarchy, random_linked_table, random_problem, random_table
 
 TABLES = {
@@ -84,3 +87,28 @@ def test_no_box_where_a_corner_has_too_little_slack():
     problem = pose(random_table(rng, (2, 2)), {})
     boxes, slack = Boxes(problem.table.relations, subtables(problem.table.relations)), slack_of(problem)
     assert boxes.around(0, (1e9, 0.0), problem.cost, slack) is None
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_audits_by_boxes_have_the_same_verdicts_and_certificates_that_hold(seed, monkeypatch):
+    """Boxes only save linear programs."""
+    rng = np.random.default_rng(seed)
+    kind = ["3-D", "4-D", "hierarchical"][seed % 3]
+    problem = random_problem(rng, TABLES[kind](rng), must_publish=0.0)
+    found = suppress(problem, rng.random(len(problem)) < 0.7)
+    plain = audit(problem, found, intervals=False)
+    tried = []
+
+    def always(*given: object) -> bool:
+        tried.append(given)
+        return True
+
+    monkeypatch.setattr(import_module("discreet.audit.audit"), "boxes_pay", always)
+    boxed = audit(problem, found, intervals=False, certify=True)
+    np.testing.assert_array_equal(plain.safe, boxed.safe)
+    np.testing.assert_array_equal(plain.computable, boxed.computable)
+    assert tried
+    proven = certificate(boxed, found)
+    seen = verify(proven, problem, found)
+    assert seen.passed, seen.problems
+    assert seen.safe == proven["safe"] == boxed.passed
