@@ -338,8 +338,12 @@ def test_an_interrupt_keeps_the_best_pattern(monkeypatch):
 
 
 def test_time_is_up_at_once():
+    """There is a safe pattern all the same, unless the number of cells is limited."""
+    found = protect(table_2d(6), "optimal", time_limit=0.0)
+    assert found.report.status == "time_limit"
+    assert audit(table_2d(6), found).passed
     with pytest.raises(NoSafePatternError, match="The time limit ended without a safe pattern"):
-        protect(table_2d(6), "optimal", time_limit=0.0)
+        protect(table_2d(6), Optimal(at_most=30), time_limit=0.0)
 
 
 def test_patterns_that_the_audit_refuses_are_cut_off(monkeypatch):

@@ -225,10 +225,11 @@ def test_what_leaks_through_nearly_hidden_cells_is_seen(monkeypatch):
     assert repaired
 
 
-def test_no_time_leaves_a_safe_pattern_with_a_bound_or_none():
+def test_no_time_leaves_a_safe_pattern_maybe_with_a_bound():
     for seed in range(5):
         problem, found = draw("3-D", seed)
         protection = solve(problem, "first-model", time_limit=0.02)
-        if protection is not None:
+        if found is not None:
+            assert protection is not None
             assert is_safe(problem, protection.suppressed)
-            assert protection.report.bound <= found.cost + 1e-9 <= protection.report.cost + 2e-9
+            assert (protection.report.bound or 0.0) <= found.cost + 1e-9 <= protection.report.cost + 2e-9

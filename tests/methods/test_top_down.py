@@ -176,11 +176,11 @@ def test_a_box_is_the_cheapest_one_whose_corners_can_move(shape):
     for part in parts_of(problem):
         for p in np.flatnonzero(part.problem.status == Status.PRIMARY).tolist():
             boxes = _Boxes(part)
-            down, up = boxes.level[:, p]
+            down, up = boxes.level[:, p] * LEVEL_FACTOR
             if down == up:
                 continue
             before = boxes.price.copy()
-            cheapest = min((cost for cost in all_boxes(boxes, p)), default=np.inf)
+            cheapest = min((cost for cost in all_boxes(boxes, part.at, p)), default=np.inf)
             if not boxes.protect(p):
                 assert cheapest == np.inf
                 continue
@@ -198,16 +198,18 @@ def test_a_box_is_the_cheapest_one_whose_corners_can_move(shape):
     assert found > 3
 
 
-def all_boxes(boxes: _Boxes, p: int) -> list[float]:
+def all_boxes(boxes: _Boxes, at: np.ndarray, p: int) -> list[float]:
     """What each box around a cell costs whose corners have slack, one at a time."""
-    down, up = boxes.level[:, p]
-    x, costs = boxes.at[:, p], []
-    for y in product(*(range(n) for n in boxes.cell.shape)):
+    down, up = boxes.level[:, p] * LEVEL_FACTOR
+    grid = np.full(at.max(axis=1) + 1, -1)
+    grid[tuple(at)] = np.arange(at.shape[1])
+    x, costs = at[:, p], []
+    for y in product(*(range(n) for n in grid.shape)):
         if any(a == b for a, b in zip(x, y, strict=True)):
             continue
         cost = 0.0
         for choice in product((False, True), repeat=len(x)):
-            cell = int(boxes.cell[tuple(b if other else a for other, a, b in zip(choice, x, y, strict=True))])
+            cell = int(grid[tuple(b if other else a for other, a, b in zip(choice, x, y, strict=True))])
             turns = sum(other and a > 0 and b > 0 for other, a, b in zip(choice, x, y, strict=True))
             rise, fall = (up, down) if turns % 2 == 0 else (down, up)
             able = cell >= 0 and boxes.slack[UP, cell] >= rise and boxes.slack[DOWN, cell] >= fall
