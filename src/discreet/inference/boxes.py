@@ -163,10 +163,11 @@ class _Grid:
         y = np.unravel_index(int(np.argmin(like)), self._shape)
         if not np.isfinite(like[y]):
             return None
-        corners, sign = np.zeros((len(x), 1), dtype=np.int64), np.ones(1)
+        corners = np.zeros((len(x), 1), dtype=np.int64)
+        sign: FloatArray = np.ones(1)
         for d, at in enumerate(x):
             both = np.repeat(corners, 2, axis=1)
             both[d, ::2], both[d, 1::2] = at, y[d]
             corners = both
-            sign = np.kron(sign, [1.0, 1.0 if at == 0 or y[d] == 0 else -1.0])
+            sign = np.asarray(np.kron(sign, [1.0, 1.0 if at == 0 or y[d] == 0 else -1.0]), dtype=np.float64)
         return self.cells[self._place[tuple(corners)]], sign

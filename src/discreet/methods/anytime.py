@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from discreet.errors import NoSafePatternError
 from discreet.methods.context import FirstPattern, Run
-from discreet.methods.method import Method
+from discreet.methods.method import Method, name_of
 from discreet.methods.suppress.pattern import Pattern
 from discreet.problem import Problem
 from discreet.protection import Protection, suppress
@@ -39,7 +39,7 @@ class Anytime:
                 run.budget.cancel()
             elif not run.budget.over:
                 raise
-        return suppress(problem, first.suppressed, **run.report(self.method.name, run.budget.ending))
+        return suppress(problem, first.suppressed, **run.report(name_of(self.method), run.budget.ending))
 
 
 def first_pattern(problem: Problem, run: Run) -> FirstPattern | None:

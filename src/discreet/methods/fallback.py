@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from discreet.errors import NoSafePatternError
 from discreet.methods.check import audit_respondents, is_safe
 from discreet.methods.context import Run
-from discreet.methods.method import Method
+from discreet.methods.method import Method, name_of
 from discreet.problem import Problem, Status
 from discreet.protection import Protection, suppress
 
@@ -42,7 +42,7 @@ class WithFallback:
 
     def _largest_pattern(self, problem: Problem, run: Run) -> Protection:
         note = "the solver failed: all cells that may be suppressed are suppressed"
-        found = suppress(problem, problem.status != Status.PUBLISHED, **run.report(self.method.name), note=note)
+        found = suppress(problem, problem.status != Status.PUBLISHED, **run.report(name_of(self.method)), note=note)
         if not is_safe(problem, found) or (self.respondents and not audit_respondents(problem, found).passed):
             raise NoSafePatternError(SOLVER_FAILED, problem.table.labels(problem.primaries))
         return found

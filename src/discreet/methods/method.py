@@ -55,6 +55,12 @@ def traits_of(method: Method | type[Method]) -> Traits:
     return found
 
 
+def name_of(method: Method) -> str:
+    """The name of a method, also if others wrap it."""
+    inner: Method | None = getattr(method, "method", None)
+    return method.name if inner is None else name_of(inner)
+
+
 def uses_secret(method: Method | type[Method]) -> bool:
     """Whether a method protects by random numbers; all other methods give the same result for the same seed."""
     return bool(getattr(method, "uses_secret", False))

@@ -19,8 +19,7 @@ from discreet.inference.respondents.insiders import Insiders, TargetGroup
 from discreet.inference.respondents.sensitivity import SensitivityMeasure, sensitivity_measures
 from discreet.methods.check import exposed_respondents, safe_cells
 from discreet.methods.context import Run
-from discreet.methods.method import Method
-from discreet.methods.split import InPieces
+from discreet.methods.method import Method, name_of
 from discreet.methods.suppress.eliminate import eliminate
 from discreet.methods.suppress.evidence import KnownDeviations
 from discreet.methods.suppress.pattern import Pattern
@@ -95,7 +94,7 @@ class ForRespondents:
 
     def _reported(self, found: Protection, **entries: Any) -> Protection:
         """The protection with these entries of the report, and the name of the method."""
-        method = self.method.method.name if isinstance(self.method, InPieces) else self.method.name
+        method = name_of(self.method)
         return replace(found, report=replace(found.report, method=method, **entries))
 
     @property
