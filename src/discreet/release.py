@@ -139,8 +139,8 @@ class Release:
             tables=(),
         )
 
-    def legend(self) -> list[tuple[str, str]]:
-        """What readers need to know about symbols and names, in their language."""
+    def legend(self, codes: bool = True) -> list[tuple[str, str]]:
+        """What readers need to know about symbols and names, in their language; without ``codes`` not about those in CSV."""
         shown, say = self.in_words(), self.language.say
         rows = []
         if self.suppressed.any():
@@ -151,7 +151,7 @@ class Release:
             same = [name for name, codes in shown.codes.items() if self.symbol in codes]
             meaning += [say("In the column {column} the same text is a code.", column=name) for name in same]
             rows.append((self.symbol, " ".join(meaning)))
-        if shown.default_totals and say(TOTAL) != TOTAL:
+        if codes and shown.default_totals and say(TOTAL) != TOTAL:
             rows.append((say(TOTAL), say("The code of this total in the CSV and Parquet files is {code}.", code=TOTAL)))
         meanings = (
             say("Lower end of the interval that contains the true value; empty if none is published."),

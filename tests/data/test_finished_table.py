@@ -96,7 +96,7 @@ def test_the_same_table_from_every_source(source):
     """Leading zeros stay, and 'NA' (Namibia, or not available?) is a code like any other."""
     table = read_table(source, ["region", "size"], "turnover", count="firms")
     assert table.dimensions["region"].codes == ("Total", "01", "NA")
-    assert table.dimensions["size"].codes == ("Total", "m", "s")
+    assert table.dimensions["size"].codes == ("Total", "s", "m")
     found = {tuple(label.split(" × ")): value for label, value in zip(table.labels(), table.value, strict=True)}
     assert found == VALUES
     assert table.response == "turnover"

@@ -29,7 +29,7 @@ from discreet.data.relations import from_equations
 from discreet.data.table import Table
 from discreet.data.tabulate import tabulate
 from discreet.errors import FormatError
-from discreet.io import FORMATS, bundle, excel, read_problem, write_problem, write_release, writing
+from discreet.io import FORMATS, bundle, excel, read_problem, table_layout, write_problem, write_release, writing
 from discreet.io.release_check import READERS
 from discreet.presentation import Metadata, Presentation
 from discreet.problem import Problem
@@ -182,7 +182,10 @@ def test_excel_has_a_list_and_a_cross_table(tmp_path, release):
     write_release(release, tmp_path / "release.xlsx")
     book = openpyxl.load_workbook(tmp_path / "release.xlsx")
     assert book.sheetnames == ["table", "cells", "legend"]
-    assert [[cell.value for cell in row] for row in book["table"].rows] == [
+    assert [[cell.value for cell in row[:4]] for row in book["table"].rows][:7] == [
+        ["turnover by row, column", None, None, None],
+        [None, None, None, None],
+        [None, "column", None, None],
         ["row", "Total", "007", "NA"],
         ["Total", 987651.5, 314159.25, 673492.25],
         ["=1+1", 432198.75, "×", "×"],
@@ -210,15 +213,15 @@ def test_in_a_cross_table_cells_that_are_not_stored_are_zero(tmp_path):
     some_cells = Release({**codes, "column": ("Total", "Total", "x", "y")}, "value", np.array([1.0, 1.0, np.nan, 1.0]))
     write_release(some_cells, tmp_path / "release.xlsx")
     sheet = openpyxl.load_workbook(tmp_path / "release.xlsx")["table"]
-    assert [[cell.value for cell in row] for row in sheet.rows][1:] == [["Total", 1, "×", 0], ["a", 1, 0, 1]]
+    assert [[cell.value for cell in row[:4]] for row in sheet.rows][4:6] == [["Total", 1, "×", 0], ["a", 1, 0, 1]]
 
 
-@pytest.mark.parametrize("dimensions", [1, 3])
-def test_excel_lists_other_tables_only(tmp_path, dimensions):
+@pytest.mark.parametrize(("dimensions", "sheets"), [(1, ["table"]), (3, ["contents", "Total", "a"])])
+def test_excel_shows_tables_of_any_number_of_dimensions(tmp_path, dimensions, sheets):
     codes = {f"d{i}": ("Total", "a") for i in range(dimensions)}
     write_release(Release(codes, "value", np.array([1.5, np.nan]), symbol="="), tmp_path / "release.xlsx")
     book = openpyxl.load_workbook(tmp_path / "release.xlsx")
-    assert book.sheetnames == ["cells", "legend"]
+    assert book.sheetnames == [*sheets, "cells", "legend"]
     last = list(book["cells"].rows)[-1]
     assert [cell.value for cell in last] == ["a"] * dimensions + ["="]
 
@@ -232,10 +235,12 @@ def test_excel_refuses_what_a_sheet_cannot_hold(tmp_path, monkeypatch):
 
 
 def test_excel_leaves_out_a_cross_table_that_is_too_wide(tmp_path, monkeypatch):
-    monkeypatch.setattr(excel, "MAX_SHEET_COLUMNS", 2)
+    monkeypatch.setattr(table_layout, "MAX_TABLE_COLUMNS", 1)
     codes = {"row": ("Total", "Total"), "column": ("Total", "a")}
     write_release(Release(codes, "value", np.array([1.0, 1.0])), tmp_path / "release.xlsx")
-    assert openpyxl.load_workbook(tmp_path / "release.xlsx").sheetnames == ["cells"]
+    book = openpyxl.load_workbook(tmp_path / "release.xlsx")
+    assert book.sheetnames == ["cells", "legend"]
+    assert book["legend"]["B1"].value == "The tables are too large to be shown in rows and columns."
 
 
 def test_a_long_list_is_written_to_excel_in_one_go(tmp_path):
@@ -264,8 +269,9 @@ def numbers_in(path: Path, suffix: str) -> list[float]:
         return pyjstat.Dataset.read(path.read_text(encoding="utf-8")).write("dataframe")["value"].tolist()
     if suffix in (".sdmx.csv", ".sdmx1.csv", ".sdmx.xml"):
         return read_sdmx(path).data[0].data["OBS_VALUE"].astype(float).tolist()
-    read = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".xlsx": pd.read_excel}[suffix]
-    return read(path)["value"].tolist()
+    if suffix == ".xlsx":
+        return pd.read_excel(path, sheet_name="cells")["value"].tolist()
+    return {".csv": pd.read_csv, ".parquet": pd.read_parquet}[suffix](path)["value"].tolist()
 
 
 @pytest.mark.parametrize("suffix", RELEASES)

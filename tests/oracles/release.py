@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -68,9 +69,11 @@ def differs_from_workbook(release: Release, survey: Survey, path: Path) -> str |
         if not all(map(_same, values, seen[place])):
             return f"the sheet 'cells' says something else about {' × '.join(place)} than the CSV file"
     if "table" in book.sheetnames:
-        (_, *columns), *rows = book["table"].iter_rows(values_only=True)
-        for code, *values in rows:
-            for column, v in zip(columns, values, strict=True):
+        rows = list(book["table"].iter_rows(values_only=True))
+        start = next(i for i, row in enumerate(rows) if row[0] == next(iter(survey.trees)))  # below the title
+        columns = [entry for entry in rows[start][1:] if entry is not None]
+        for code, *values in itertools.takewhile(lambda row: row[0] is not None, rows[start + 1 :]):
+            for column, v in zip(columns, values, strict=False):
                 line = release.lines.get((str(code), str(column)))
                 if line is None:
                     if v not in (0, None) and not isinstance(v, str):

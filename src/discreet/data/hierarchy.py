@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.data.labels import Labels, code_list_rows, merged_labels
+from discreet.data.labels import CodeList, Labels, code_list_rows, merged_labels
 from discreet.data.side_files import side_text
-from discreet.errors import HierarchyError, placing, some
+from discreet.errors import HierarchyError, placing, plural, some
 
 ROOT = -1  # parent of the total
 ABSENT = -2  # parent of a code that does not occur in the tree
@@ -120,6 +120,15 @@ class Hierarchy:
         """The hierarchy with these labels besides its own; codes that it does not have are left out."""
         known = {lang: {code: text for code, text in of.items() if code in self} for lang, of in labels.items()}
         return replace(self, labels=merged_labels(self.labels, known))
+
+    def with_code_list(self, listed: CodeList) -> Hierarchy:
+        """The hierarchy with the order and the labels of a code list, which names all codes but the total."""
+        known = set(listed.codes)
+        missing = [code for code in self.codes[1:] if code not in known]
+        if missing:
+            fault = f"{plural(len(missing), 'code')} not in the code list, e.g. {some(missing)}. Add them to it."
+            raise HierarchyError(fault, missing)
+        return self.in_order(listed.codes).with_labels(listed.labels)
 
     def in_order(self, codes: Sequence[str]) -> Hierarchy:
         """The hierarchy with its codes in the order of a list; codes that are not listed come last, and the total first."""
@@ -350,7 +359,8 @@ class Hierarchy:
                         [code],
                     )
                 above = code
-        return cls.from_pairs(parent.items(), total)
+        found = cls.from_pairs(parent.items(), total)
+        return found.in_order([found.codes[i] for i in found.order()])
 
     @classmethod
     def join(cls, *hierarchies: Hierarchy) -> Hierarchy:

@@ -19,6 +19,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.compressed_files import gunzipped
+from discreet.data.code_order import category_order, in_order_of_occurrence
 from discreet.data.columns import Columns
 from discreet.data.numerals import Expr
 from discreet.data.opened_records import OpenedRecords
@@ -303,14 +304,28 @@ def distinct_codes(
     spelling: Spelling = AS_WRITTEN,
     total: str | None = None,
 ) -> pd.DataFrame:
-    """The distinct combinations of codes in some columns, as text; raises if codes of a column differ in spelling only."""
+    """The distinct combinations of codes in some columns, as text; raises if codes of a column differ in spelling only.
+
+    They are in the order of the category types of the columns, the first column first, otherwise in that of the records, and for
+    records in a database in that of the codes.
+    """
     chosen = Columns(tuple(columns), None, None, (), None, None, None)
     chosen.check()
     with open_records(data, chosen, reading) as source:
-        codes = source.rows.select([as_text(source.rows[name]).name(name) for name in columns]).distinct().to_pandas()
+        texts = source.rows.select([as_text(source.rows[name]).name(name) for name in columns])
+        codes = texts.distinct().to_pandas()
+        if source.numbered is not None and not codes.isna().any().any():  # records of a database have no order
+            codes = in_order_of_occurrence(texts, codes)
     if codes.isna().any().any():
         raise InputError(f"Codes are missing in the columns {some(list(columns))}: fill or drop them first.")
-    codes = codes.map(spelling.spelled).drop_duplicates()
+    codes = codes.map(spelling.spelled).drop_duplicates(ignore_index=True)
+    if isinstance(data, ibis.Table):
+        codes = codes.sort_values(list(columns), ignore_index=True)
+    for name in reversed(columns):  # sorts are stable
+        order = category_order(data, name)
+        if order is not None:
+            rank = {code: i for i, code in enumerate(order)}
+            codes = codes.sort_values(name, key=lambda of, rank=rank: of.map(rank), kind="stable", ignore_index=True)
     for name in columns:
         check_spellings(columns[-1], sorted(codes[name].unique()), spelling, total=total)
     return codes

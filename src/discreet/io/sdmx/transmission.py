@@ -19,7 +19,7 @@ from discreet.protection import Decision, Protection
 from discreet.release import Release
 from discreet.rules import RULES, Dominance, Rule, parse_rules
 
-WRITERS: Mapping[str, Callable[[pd.DataFrame, Metadata, str | Path], None]] = {
+TRANSMISSION_WRITERS: Mapping[str, Callable[[pd.DataFrame, Metadata, str | Path], None]] = {
     ".sdmx.csv": csv2.write_observations,
     ".sdmx1.csv": csv1.write_observations,
     ".sdmx.xml": ml.write_observations,
@@ -38,9 +38,11 @@ def write_transmission(
     It has the values of suppressed cells only if ``Sdmx.values`` is set. ``suffix`` is that of the file if ``path`` is a draft.
     """
     name = suffix or Path(path).name.lower()
-    write = next((write for end, write in WRITERS.items() if name.endswith(end)), None)
+    write = next((write for end, write in TRANSMISSION_WRITERS.items() if name.endswith(end)), None)
     if write is None:
-        raise FormatError(f"{path}: the name of a transmission edition ends in one of {some(list(WRITERS))}.")
+        raise FormatError(
+            f"{path}: the name of a transmission edition ends in one of {some(list(TRANSMISSION_WRITERS))}."
+        )
     create_private(path)
     write(transmission(problem, protection, release), release.presentation.metadata, path)
 

@@ -1,0 +1,77 @@
+"""The order of codes: that of a category type, or that in which they occur first in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import ibis
+import pandas as pd
+import pyarrow as pa
+from ibis import _
+from pyarrow import parquet
+
+from discreet.data.numerals import Expr
+
+FIRST_RECORDS = 200_000  # in which codes are looked for first: all of them occur there, unless some are rare
+
+
+def in_order_of_occurrence(source: Expr, codes: pd.DataFrame) -> pd.DataFrame:
+    """Distinct combinations of codes, columns of a source of records, in the order in which the records have them first."""
+    names = list(codes.columns)
+    for limit in (FIRST_RECORDS, None):
+        rows = source.select(names) if limit is None else source.select(names).limit(limit)
+        numbered = rows.mutate(place_of_record=ibis.row_number())
+        found = numbered.group_by(names).agg(place_of_record=_.place_of_record.min()).to_pandas()
+        if len(found) >= len(codes):
+            break
+    order = found.sort_values("place_of_record", ignore_index=True)[names]
+    return order.merge(codes, on=names)[names]
+
+
+def category_order(data: Any, column: str) -> list[str] | None:
+    """The codes of a column in the order of its category type, as text; None if it has none."""
+    if isinstance(data, (str, Path)):
+        return _of_parquet(Path(data), column) if str(data).lower().endswith((".parquet", ".pq")) else None
+    if isinstance(data, pd.DataFrame):
+        kind = data[column].dtype if column in data else None
+        return list(map(str, kind.categories)) if isinstance(kind, pd.CategoricalDtype) else None
+    if isinstance(data, pa.Table):
+        return _of_arrow(data[column]) if column in data.column_names else None
+    if type(data).__module__.partition(".")[0] == "polars":
+        frame = data.lazy().select(column).collect() if column in data.lazy().collect_schema().names() else None
+        return _of_polars(frame)
+    return None
+
+
+def _of_polars(frame: Any) -> list[str] | None:
+    if frame is None or type(frame.dtypes[0]).__name__ not in ("Enum", "Categorical"):
+        return None
+    return list(map(str, frame.to_series().cat.get_categories().to_list()))
+
+
+def _of_parquet(path: Path, column: str) -> list[str] | None:
+    """The order of a column that was a category before it was written."""
+    try:
+        schema = parquet.read_schema(path)
+        if column not in schema.names or not pa.types.is_dictionary(schema.field(column).type):
+            return None
+        return _of_arrow(parquet.read_table(path, columns=[column])[column])
+    except (OSError, pa.ArrowException):  # reported when the file is read
+        return None
+
+
+def _of_arrow(column: pa.ChunkedArray) -> list[str] | None:
+    if not pa.types.is_dictionary(column.type):
+        return None
+    listed = [str(code) for chunk in column.chunks for code in chunk.dictionary.to_pylist()]
+    return list(dict.fromkeys(listed))
+
+
+def by_category(codes: Sequence[str], order: Sequence[str] | None) -> list[str]:
+    """Codes in the order of a category type; those that it does not have, and all codes without such a type, as they are."""
+    if order is None:
+        return list(codes)
+    rank = {code: i for i, code in enumerate(order)}
+    return sorted(codes, key=lambda code: rank.get(code, len(rank)))
