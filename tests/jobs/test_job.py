@@ -270,7 +270,9 @@ def test_levels_of_digits(run):
 def test_columns_that_nest(run):
     columns = JOB.replace('hierarchy = "industry.hrc"', 'columns = ["sector", "industry"]\ntotal = "All"')
     table = run(columns.replace("[dimensions.region]", '[dimensions.region]\ncolumns = ["part"]')).problem.table
-    assert table.dimensions["industry"].codes == ("All", "A", "A1", "A2", "B", "B1", "B2")
+    assert table.dimensions["industry"].codes == ("All", "A", "A1", "A2", "B", "B2", "B1"), (
+        "as the records have them first"
+    )
     assert table.dimensions["region"].codes == ("Total", "N", "N1", "N2", "S", "S1")
 
 

@@ -40,15 +40,9 @@ def category_order(data: Any, column: str) -> list[str] | None:
     if isinstance(data, pa.Table):
         return _of_arrow(data[column]) if column in data.column_names else None
     if type(data).__module__.partition(".")[0] == "polars":
-        frame = data.lazy().select(column).collect() if column in data.lazy().collect_schema().names() else None
-        return _of_polars(frame)
+        kind = data.lazy().collect_schema().get(column)  # of its types with categories only Enum has an order
+        return list(map(str, kind.categories)) if type(kind).__name__ == "Enum" else None
     return None
-
-
-def _of_polars(frame: Any) -> list[str] | None:
-    if frame is None or type(frame.dtypes[0]).__name__ not in ("Enum", "Categorical"):
-        return None
-    return list(map(str, frame.to_series().cat.get_categories().to_list()))
 
 
 def _of_parquet(path: Path, column: str) -> list[str] | None:

@@ -12,6 +12,7 @@ from typing import Any
 from openpyxl import Workbook
 from openpyxl.styles import Alignment, Font
 from openpyxl.utils import get_column_letter
+from openpyxl.worksheet.hyperlink import Hyperlink
 from openpyxl.xml.functions import tostring
 
 from discreet.errors import FormatError
@@ -86,7 +87,7 @@ def _write_contents(sheet: Any, release: Release, sheets: Iterable[TableSheet]) 
     for row, (name, words) in enumerate(contents(release, sheets), start=3):
         cell = put(sheet, row, 1, name)
         quoted = name.replace("'", "''")
-        cell.hyperlink = f"#'{quoted}'!A1"
+        cell.hyperlink = Hyperlink(ref=cell.coordinate, location=f"'{quoted}'!A1")
         cell.font = Font(color="0563C1", underline="single")
         put(sheet, row, 2, words)
     sheet.column_dimensions["A"].width, sheet.column_dimensions["B"].width = 34, 100

@@ -17,7 +17,7 @@ from discreet.io.cube import SUPPRESSED, Cube, cube_legend, number_text, table_t
 from discreet.release import Release
 
 NO_FIGURE_SIGN, SUPPRESSED_SIGN = ".", ".."  # the signs that DATASYMBOL1 and DATASYMBOL2 explain
-MAX_LINE = 250  # letters of a text on one line; readers accept up to 256
+MAX_LINE = 220  # letters of a text on one line; readers accept up to 256
 ANSI, UNICODE = "windows-1252", "utf-8"
 
 
