@@ -26,7 +26,7 @@ MAX_FLAG = 20  # letters of a flag; longer ones are sentences, which belong into
 
 @dataclass(frozen=True)
 class Metadata:
-    """What readers are told about a table. All texts are in the language of the release."""
+    """What readers learn about a table. All texts are in the language of the release."""
 
     title: str = ""  # "": the response and the dimensions
     subtitle: str = ""  # such as the period

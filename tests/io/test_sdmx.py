@@ -130,7 +130,7 @@ def test_reasons_follow_from_the_rule():
     assert (both["one"], both["two"]) == ("G", "T")
     assert flagged(["NK(3,75)"])["two"] == "M"
     assert flagged(["P(80)"])["close"] == "M"
-    assert flagged(["FREQ(3)"])["free"] == "F"
+    assert flagged(["FREQ(3)"])["Total"] == "F"
     assert flagged(["FREQ(3)", "P(99)"])["few"] == "A", "the first rule decides"
 
 

@@ -116,6 +116,12 @@ class Hierarchy:
         """What readers see for a code: its label in a language or, without one, in no particular language; else the code."""
         return next((self.labels[kind][code] for kind in (lang, "") if code in self.labels.get(kind, ())), code)
 
+    def name(self, i: int, lang: str = "") -> str:
+        """A code with its label after it, as reports show it; the code alone if it has no label."""
+        code = self.codes[i]
+        label = self.label(code, lang)
+        return code if label == code else f"{code} {label}"
+
     def with_labels(self, labels: Labels) -> Hierarchy:
         """The hierarchy with these labels besides its own; codes that it does not have are left out."""
         known = {lang: {code: text for code, text in of.items() if code in self} for lang, of in labels.items()}

@@ -31,7 +31,7 @@ def described(name: str) -> str:
 
 def description(release: Release, csv: str) -> dict[str, Any]:
     """The content of the file. Suppressed cells are null: the suppression symbol stands for no value."""
-    told, lang = release.presentation.metadata, release.lang
+    about, lang = release.presentation.metadata, release.lang
     symbol = release.symbol if release.symbol in FORMULA_STARTS else guarded(release.symbol)
     columns: list[dict[str, Any]] = []
     for i, axis in enumerate(axes_of(release)):
@@ -55,16 +55,16 @@ def description(release: Release, csv: str) -> dict[str, Any]:
                 "dc:title": _in(lang, release.title(name)),
             }
         )
-    notes = [text for text in (told.subtitle, *told.notes) if text]
+    notes = [text for text in (about.subtitle, *about.notes) if text]
     notes += [f"{mark}: {meaning}" for mark, meaning in release.legend()]
     found: dict[str, Any] = {
         "@context": ["http://www.w3.org/ns/csvw", {"@language": lang}],
         "url": quote(csv),
         "dc:title": table_title(release),
-        "dc:creator": told.contact,
-        "dc:source": told.source,
-        "dc:modified": {"@value": told.date, "@type": "xsd:date"},
-        "schema:unitText": told.unit,
+        "dc:creator": about.contact,
+        "dc:source": about.source,
+        "dc:modified": {"@value": about.date, "@type": "xsd:date"},
+        "schema:unitText": about.unit,
         "notes": [{"@type": "oa:Annotation", "oa:hasBody": text} for text in notes],
         "dialect": {"encoding": "utf-8", "delimiter": ",", "quoteChar": '"', "doubleQuote": True, "header": True},
         "tableSchema": {"columns": columns},

@@ -31,14 +31,14 @@ PROPERTIES = "docProps/core.xml"
 def write_release(release: Release, path: str | Path) -> None:
     """Sheets with the tables in rows and columns, ``cells`` with one row per cell, and a ``legend`` if it is needed.
 
-    All names that the program chose are in the language of the release. The properties of the document name nobody, and the
+    All names that the program chose are in the language of the release. The properties of the document name no person, and the
     file depends on nothing but the release and its presentation.
     """
     if len(release) + 1 > MAX_SHEET_ROWS:
         raise FormatError(
             f"A sheet holds {MAX_SHEET_ROWS:,} rows, the release has {len(release):,} cells: write CSV or Parquet instead."
         )
-    book, told, say = Workbook(), release.presentation.metadata, release.language.say
+    book, about, say = Workbook(), release.presentation.metadata, release.language.say
     book.remove(book.active)
     legend, names = workbook_legend(release), plain_names(release)
     styles = read_styles(release.presentation.layout.template)
@@ -56,7 +56,7 @@ def write_release(release: Release, path: str | Path) -> None:
     properties = book.properties
     properties.creator, properties.lastModifiedBy = None, None
     properties.title, properties.language = table_title(release), release.lang
-    properties.created = properties.modified = datetime.fromisoformat(told.date)
+    properties.created = properties.modified = datetime.fromisoformat(about.date)
     _save(book, path)
 
 

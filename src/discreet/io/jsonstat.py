@@ -40,7 +40,7 @@ def response(release: Release) -> dict[str, Any]:
 
 def dataset(release: Release) -> dict[str, Any]:
     """A table, with the response and the ends of intervals as the categories of its last dimension."""
-    cube, told = Cube.of(release), release.presentation.metadata
+    cube, about = Cube.of(release), release.presentation.metadata
     measure = unused("measure", [axis.column for axis in cube.axes])
     values = np.column_stack([cube.values(name) for name in cube.measures])
     is_integer = [bool(np.all(column[~np.isnan(column)] == np.round(column[~np.isnan(column)]))) for column in values.T]
@@ -57,16 +57,16 @@ def dataset(release: Release) -> dict[str, Any]:
         "version": "2.0",
         "class": "dataset",
         "label": table_title(release, cube.axes),
-        "source": told.source,
-        "updated": told.date,
-        "note": [text for text in (told.subtitle, *told.notes) if text],
+        "source": about.source,
+        "updated": about.date,
+        "note": [text for text in (about.subtitle, *about.notes) if text],
         "id": [*(axis.column for axis in cube.axes), measure],
         "size": [*cube.shape, len(cube.measures)],
         "role": {"metric": [measure]},
         "dimension": {axis.column: _dimension(axis) for axis in cube.axes} | {measure: _measures(cube)},
         "value": numbers,
         "status": status,
-        "extension": {"lang": release.lang, "status": {"label": legend}, "contact": told.contact},
+        "extension": {"lang": release.lang, "status": {"label": legend}, "contact": about.contact},
     }
     optional = ("source", "note", "status")
     found["extension"] = {name: part for name, part in found["extension"].items() if part and part != {"label": {}}}

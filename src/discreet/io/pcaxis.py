@@ -33,14 +33,14 @@ def write_release(release: Release, path: str | Path) -> None:
 
 def px_text(release: Release) -> str:
     """The text of the file."""
-    cube, told, say = Cube.of(release), release.presentation.metadata, release.language.say
+    cube, about, say = Cube.of(release), release.presentation.metadata, release.language.say
     axes, title = cube.axes, table_title(release, cube.axes)
     variables = [axis.title for axis in axes]
     variables = [
         name if variables.count(name) == 1 else axis.column for name, axis in zip(variables, axes, strict=True)
     ]
     values, codes = [axis.distinct_labels for axis in axes], [axis.codes for axis in axes]
-    contents, unit = release.title(release.response), told.unit or "–"
+    contents, unit = release.title(release.response), about.unit or "–"
     several = len(cube.measures) > 1
     if several:
         shown = release.in_words()
@@ -53,12 +53,12 @@ def px_text(release: Release) -> str:
         _entry("AXIS-VERSION", "2013"),
         _entry("CODEPAGE", ANSI),
         _entry("LANGUAGE", release.lang),
-        _entry("CREATION-DATE", f"{told.date.replace('-', '')} 00:00"),
+        _entry("CREATION-DATE", f"{about.date.replace('-', '')} 00:00"),
         f"DECIMALS={cube.decimals};",
         f"SHOWDECIMALS={cube.decimals};",
-        _entry("MATRIX", _matrix(told.dataflow or release.response)),
-        _entry("SUBJECT-CODE", _matrix(told.subject)[:5] or "-"),
-        _entry("SUBJECT-AREA", told.subject or title),
+        _entry("MATRIX", _matrix(about.dataflow or release.response)),
+        _entry("SUBJECT-CODE", _matrix(about.subject)[:5] or "-"),
+        _entry("SUBJECT-AREA", about.subject or title),
         _entry("DESCRIPTION", title),
         _entry("TITLE", title),
         _entry("CONTENTS", contents),
@@ -78,18 +78,18 @@ def px_text(release: Release) -> str:
         lines.append(_entry("DOMAIN", axis.column, name))
     if several:
         lines += [_entry("UNITS", unit, label) for label in values[-1]]
-        lines += [_entry("LAST-UPDATED", f"{told.date.replace('-', '')} 00:00", label) for label in values[-1]]
+        lines += [_entry("LAST-UPDATED", f"{about.date.replace('-', '')} 00:00", label) for label in values[-1]]
     else:
-        lines.append(_entry("LAST-UPDATED", f"{told.date.replace('-', '')} 00:00"))
+        lines.append(_entry("LAST-UPDATED", f"{about.date.replace('-', '')} 00:00"))
     legend = cube_legend(cube, NO_FIGURE_SIGN)
     if NO_FIGURE_SIGN in dict(legend):
         lines.append(_entry("DATASYMBOL1", NO_FIGURE_SIGN))
     if release.suppressed.any():
         lines.append(_entry("DATASYMBOL2", release.symbol))
     lines += [
-        _entry("SOURCE", told.source) if told.source else "",
-        _entry("CONTACT", told.contact) if told.contact else "",
-        _note([told.subtitle, *told.notes, *(f"{mark}: {meaning}" for mark, meaning in legend)]),
+        _entry("SOURCE", about.source) if about.source else "",
+        _entry("CONTACT", about.contact) if about.contact else "",
+        _note([about.subtitle, *about.notes, *(f"{mark}: {meaning}" for mark, meaning in legend)]),
         "DATA=",
         *_rows(cube),
     ]

@@ -63,9 +63,9 @@ def write_table_sheet(sheet: Any, table: TableSheet, styles: Styles) -> None:
 
 
 def _write_title(writer: SheetWriter) -> None:
-    told, say, table = writer.release.presentation.metadata, writer.release.language.say, writer.table
+    about, say, table = writer.release.presentation.metadata, writer.release.language.say, writer.table
     writer.text(1, table.title, "title", wrap_text=False)
-    lines = [told.subtitle, say("Unit: {unit}", unit=told.unit) if told.unit else ""]
+    lines = [about.subtitle, say("Unit: {unit}", unit=about.unit) if about.unit else ""]
     if len(table.blocks) == 1 and table.further:
         lines.insert(0, table.words(table.blocks[0]))
     for line in filter(None, lines):
@@ -254,8 +254,8 @@ def _write_notes(writer: SheetWriter, columns: int) -> None:
 
 def note_lines(release: Release) -> list[str]:
     """The legend, notes and source below a table."""
-    told, say = release.presentation.metadata, release.language.say
+    about, say = release.presentation.metadata, release.language.say
     legend = [f"{mark} = {meaning}" for mark, meaning in release.legend(codes=False)]
-    source = [say("Source: {source}", source=told.source)] if told.source else []
-    contact = [say("Contact: {contact}", contact=told.contact)] if told.contact else []
-    return [*legend, *told.notes, *source, *contact]
+    source = [say("Source: {source}", source=about.source)] if about.source else []
+    contact = [say("Contact: {contact}", contact=about.contact)] if about.contact else []
+    return [*legend, *about.notes, *source, *contact]

@@ -135,12 +135,12 @@ def _same(found: Any, expected: Any) -> bool:
 
 def _texts(table: TableSheet) -> set[str]:
     """All texts besides codes, labels and numbers that a sheet may have."""
-    release, told, say = table.release, table.release.presentation.metadata, table.release.language.say
+    release, about, say = table.release, table.release.presentation.metadata, table.release.language.say
     titles = [axis.title for axis in table.axes.values()]
     found = [
         table.title,
-        told.subtitle,
-        say("Unit: {unit}", unit=told.unit),
+        about.subtitle,
+        say("Unit: {unit}", unit=about.unit),
         say("Code"),
         *note_lines(release),
         *titles,

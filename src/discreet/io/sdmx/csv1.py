@@ -16,8 +16,8 @@ def write_release(release: Release, path: str | Path) -> None:
     write_observations(observations(release), release.presentation.metadata, path)
 
 
-def write_observations(frame: pd.DataFrame, told: Metadata, path: str | Path) -> None:
+def write_observations(frame: pd.DataFrame, about: Metadata, path: str | Path) -> None:
     """Observations below a header whose first column is the dataflow."""
     frame = frame.copy()
-    frame.insert(0, "DATAFLOW", dataflow(told))
+    frame.insert(0, "DATAFLOW", dataflow(about))
     Path(path).write_text(frame.to_csv(index=False, lineterminator="\n"), encoding="utf-8")

@@ -16,11 +16,11 @@ def write_release(release: Release, path: str | Path) -> None:
     write_observations(observations(release), release.presentation.metadata, path)
 
 
-def write_observations(frame: pd.DataFrame, told: Metadata, path: str | Path) -> None:
+def write_observations(frame: pd.DataFrame, about: Metadata, path: str | Path) -> None:
     """Observations below a header that names the dataflow; the action is information."""
     frame = frame.copy()
     for place, (name, entry) in enumerate(
-        (("STRUCTURE", "dataflow"), ("STRUCTURE_ID", dataflow(told)), ("ACTION", "I"))
+        (("STRUCTURE", "dataflow"), ("STRUCTURE_ID", dataflow(about)), ("ACTION", "I"))
     ):
         frame.insert(place, name, entry)
     Path(path).write_text(frame.to_csv(index=False, lineterminator="\n"), encoding="utf-8")

@@ -29,9 +29,9 @@ def write_release(release: Release, path: str | Path) -> None:
     write_observations(observations(release), release.presentation.metadata, path)
 
 
-def write_observations(frame: pd.DataFrame, told: Metadata, path: str | Path) -> None:
+def write_observations(frame: pd.DataFrame, about: Metadata, path: str | Path) -> None:
     """A data message of these observations. Identifier and time of the message follow from the metadata."""
-    flow, sdmx = dataflow(told), _pysdmx()
+    flow, sdmx = dataflow(about), _pysdmx()
     names = list(frame.columns)
     dimensions = names[: names.index(OBS_VALUE)]
     roles = sdmx.Role
@@ -40,17 +40,17 @@ def write_observations(frame: pd.DataFrame, told: Metadata, path: str | Path) ->
     components += [_component(sdmx, name, roles.ATTRIBUTE) for name in ATTRIBUTES if name in frame]
     schema = sdmx.Schema(
         context="dataflow",
-        agency=told.agency,
-        id=told.dataflow,
-        version=told.version,
+        agency=about.agency,
+        id=about.dataflow,
+        version=about.version,
         components=sdmx.Components(components),
         artefacts=[flow],
     )
     data = frame.where(frame != "", None)
     header = sdmx.Header(
-        id=f"{told.dataflow}-{told.date}",
-        prepared=datetime.fromisoformat(told.date).replace(tzinfo=UTC),
-        sender=sdmx.Organisation(id=told.agency),
+        id=f"{about.dataflow}-{about.date}",
+        prepared=datetime.fromisoformat(about.date).replace(tzinfo=UTC),
+        sender=sdmx.Organisation(id=about.agency),
     )
     text = sdmx.write([sdmx.PandasDataset(structure=schema, data=data)], header=header)
     Path(path).write_text(text, encoding="utf-8")

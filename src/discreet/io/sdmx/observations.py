@@ -104,16 +104,16 @@ def _check_distinct(what: str, ids: Mapping[str, str]) -> None:
         raise FormatError(f"{what} have the same identifier in SDMX: {some(twice)}. {IDS_ADVICE}", twice)
 
 
-def dataflow(told: Metadata) -> str:
+def dataflow(about: Metadata) -> str:
     """The dataflow as ``AGENCY:ID(1.0)``."""
-    missing = [name for name in ("agency", "dataflow") if not getattr(told, name)]
+    missing = [name for name in ("agency", "dataflow") if not getattr(about, name)]
     if missing:
         raise FormatError(
             f"SDMX needs the {' and the '.join(missing)}: state {' and '.join(missing)} in [metadata], in Python in "
             "Metadata(agency=…, dataflow=…).",
             missing,
         )
-    return f"{told.agency}:{told.dataflow}({told.version})"
+    return f"{about.agency}:{about.dataflow}({about.version})"
 
 
 def observations(release: Release) -> pd.DataFrame:

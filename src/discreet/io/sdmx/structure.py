@@ -27,33 +27,33 @@ PREFIXES = {"mes": MESSAGE, "str": STRUCTURE, "com": COMMON}
 
 def write_release(release: Release, path: str | Path) -> None:
     """The structure of the data messages of the release."""
-    told, ids = release.presentation.metadata, identifiers(release)
-    dataflow(told)  # refuses missing identifiers
+    about, ids = release.presentation.metadata, identifiers(release)
+    dataflow(about)  # refuses missing identifiers
     for prefix, uri in PREFIXES.items():
         ET.register_namespace(prefix, uri)
     root = ET.Element(f"{{{MESSAGE}}}Structure")
     header = _add(root, MESSAGE, "Header")
-    _add(header, MESSAGE, "ID").text = f"{told.dataflow}-structure-{told.date}"
+    _add(header, MESSAGE, "ID").text = f"{about.dataflow}-structure-{about.date}"
     _add(header, MESSAGE, "Test").text = "false"
-    _add(header, MESSAGE, "Prepared").text = f"{told.date}T00:00:00Z"
-    _add(header, MESSAGE, "Sender", id=told.agency)
+    _add(header, MESSAGE, "Prepared").text = f"{about.date}T00:00:00Z"
+    _add(header, MESSAGE, "Sender", id=about.agency)
     structures = _add(root, MESSAGE, "Structures")
-    axes, artefact = axes_of(release), {"agencyID": told.agency, "version": told.version}
+    axes, artefact = axes_of(release), {"agencyID": about.agency, "version": about.version}
     flow = _named(
         _add(structures, STRUCTURE, "Dataflows"),
         "Dataflow",
-        told.dataflow,
+        about.dataflow,
         _in(release, table_title(release)),
         artefact,
     )
-    _reference(_add(flow, STRUCTURE, "Structure"), f"{told.dataflow}_DSD", artefact, "datastructure", "DataStructure")
+    _reference(_add(flow, STRUCTURE, "Structure"), f"{about.dataflow}_DSD", artefact, "datastructure", "DataStructure")
     lists = _add(structures, STRUCTURE, "Codelists")
     for axis in axes:
         _code_list(lists, release, axis, ids, artefact)
     for name, codes in _flags(release).items():
         _plain_list(lists, release, name, codes, artefact)
     concepts = _add(structures, STRUCTURE, "Concepts")
-    scheme = _named(concepts, "ConceptScheme", f"{told.dataflow}_CS", _in(release, table_title(release)), artefact)
+    scheme = _named(concepts, "ConceptScheme", f"{about.dataflow}_CS", _in(release, table_title(release)), artefact)
     for axis in axes:
         _named(scheme, "Concept", ids.columns[axis.column], _in(release, axis.title))
     for name, title in _measures(release).items():
@@ -107,11 +107,11 @@ def _plain_list(
 def _definition(
     structures: ET.Element, release: Release, axes: Iterable[CubeAxis], ids: Identifiers, artefact: Mapping[str, str]
 ) -> None:
-    told = release.presentation.metadata
+    about = release.presentation.metadata
     found = _named(
         _add(structures, STRUCTURE, "DataStructures"),
         "DataStructure",
-        f"{told.dataflow}_DSD",
+        f"{about.dataflow}_DSD",
         _in(release, table_title(release)),
         artefact,
     )
@@ -119,7 +119,7 @@ def _definition(
     dimensions = _add(parts, STRUCTURE, "DimensionList", id="DimensionDescriptor")
     for position, axis in enumerate(axes, start=1):
         name = ids.columns[axis.column]
-        _component(dimensions, "Dimension", name, artefact, told.dataflow, coded=True, position=str(position))
+        _component(dimensions, "Dimension", name, artefact, about.dataflow, coded=True, position=str(position))
     attributes = _add(parts, STRUCTURE, "AttributeList", id="AttributeDescriptor")
     for name in _measures(release):
         if name != OBS_VALUE:
@@ -128,14 +128,14 @@ def _definition(
                 "Attribute",
                 name,
                 artefact,
-                told.dataflow,
+                about.dataflow,
                 coded=name in (OBS_STATUS, CONF_STATUS),
                 assignmentStatus="Conditional",
             )
             relation = _add(element, STRUCTURE, "AttributeRelationship")
             _add(_add(relation, STRUCTURE, "PrimaryMeasure"), "", "Ref", id=OBS_VALUE)
     measures = _add(parts, STRUCTURE, "MeasureList", id="MeasureDescriptor")
-    _component(measures, "PrimaryMeasure", OBS_VALUE, artefact, told.dataflow, coded=False)
+    _component(measures, "PrimaryMeasure", OBS_VALUE, artefact, about.dataflow, coded=False)
 
 
 def _component(
