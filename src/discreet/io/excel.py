@@ -103,7 +103,7 @@ def _write_cells(sheet: Any, release: Release) -> None:
     for number, row in enumerate(frame.itertuples(index=False), start=2):
         _append(sheet, number, row)
     for column, name in enumerate(frame.columns, start=1):
-        longest = max(map(len, frame[name].astype(str)), default=0)
+        longest = max((len(str(entry)) for entry in frame[name]), default=0)
         width = min(max(longest, len(str(name))) + 3, MAX_COLUMN_WIDTH)
         sheet.column_dimensions[get_column_letter(column)].width = width
     set_page(sheet, read_styles(None), len(frame.columns))
