@@ -63,7 +63,7 @@ def table_sheets(release: Release, taken: Iterable[str] = ()) -> list[TableSheet
     names, found = {name.casefold() for name in taken}, list[TableSheet]()
     for number, part in enumerate(parts, start=1):
         general = say("table") if len(parts) == 1 else f"{say('table')} {number}"
-        for sheet in _sheets_of_table(part, general):
+        for sheet in _sheets_of_table(part, general, len(parts) > 1):
             found.append(_renamed(sheet, names))
             if len(found) > MAX_TABLE_SHEETS:
                 return None
@@ -73,7 +73,7 @@ def table_sheets(release: Release, taken: Iterable[str] = ()) -> list[TableSheet
     return found if entries <= MAX_SHEET_ENTRIES and widest <= MAX_TABLE_COLUMNS else None
 
 
-def _sheets_of_table(release: Release, general: str) -> Iterable[TableSheet]:
+def _sheets_of_table(release: Release, general: str, is_linked: bool) -> Iterable[TableSheet]:
     layout, axes = release.presentation.layout, {axis.column: axis for axis in axes_of(release)}
     rows, columns = (tuple(name for name in given if name in axes) for given in (layout.rows, layout.columns))
     free = [name for name in axes if name not in (*rows, *columns)]
@@ -84,6 +84,9 @@ def _sheets_of_table(release: Release, general: str) -> Iterable[TableSheet]:
         columns, free = tuple(free[:1]), free[1:]
     blocks = _blocks(release, axes, rows, columns, tuple(free), layout.total)
     title = table_title(release, list(axes.values()))
+    if is_linked and release.presentation.metadata.title:
+        names = ", ".join(axis.title for axis in axes.values())
+        title = release.language.say("{response} by {dimensions}", response=title, dimensions=names)
     plain = TableSheet(general, title, release, axes, rows, columns, tuple(free), tuple(blocks))
     if not free or layout.further == "blocks":
         return [plain]

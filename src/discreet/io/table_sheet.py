@@ -14,7 +14,7 @@ from discreet.io.cube import CubeAxis, decimals_of
 from discreet.io.table_layout import TableBlock, TableSheet, merged_runs
 from discreet.io.workbook_cells import put
 from discreet.io.workbook_styles import StyleName, Styles, set_page
-from discreet.release import Release
+from discreet.release import TOTAL, Release
 
 MAX_LABEL_WIDTH, MIN_NUMBER_WIDTH, MAX_NUMBER_WIDTH = 48, 9, 24  # in letters; longer labels are wrapped
 NOTE_WIDTH = 66  # least width of notes, in letters of the table
@@ -108,9 +108,9 @@ def shown_kinds(release: Release, axis: CubeAxis) -> tuple[bool, ...]:
 
 
 def shown_text(axis: CubeAxis, code: str, is_label: bool, is_beside: bool) -> str:
-    """The label of a code, or the code; nothing for the code of a total whose label, with the same text, stands beside it."""
+    """The label of a code, or the code; nothing for a code that the program gave to a total whose label stands beside it."""
     label = axis.labels[axis.index[code]]
-    return label if is_label else "" if is_beside and code == axis.total and code == label else code
+    return label if is_label else "" if is_beside and code == axis.total and code in (label, TOTAL) else code
 
 
 def _n_columns(table: TableSheet) -> int:
