@@ -26,7 +26,7 @@ LARGE = shaped("hier3d_100k", (5, 6), (5, 6), (7, 10))
 MADE = {**INSTANCES, LARGE.name: LARGE}
 COLUMNS = (
     *("instance", "seed", "limit_s", "cells", "primaries", "intervals", "status", "safe", "cost"),
-    *("bound", "gap", "cpu_s", "wall_s", "demands", "cuts", "rounds", "programs"),
+    *("bound", "gap", "cpu_s", "wall_s", "requirements", "cuts", "rounds", "programs"),
 )
 
 

@@ -23,7 +23,7 @@ from discreet.problem import Problem
 def sizes(problem: Problem) -> dict[str, int]:
     """Counts: of the problem, of candidates for protection by Serpell et al. (2013), and of levels still to be reached."""
     search = PatternSearch(problem, Run())
-    search.settle()
+    search.drop_met_requirements()
     movable = np.any([separator.slack.any(axis=0) for separator in search.separators], axis=0)
     exposed = exposure(problem).counts()
     return {

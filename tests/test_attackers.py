@@ -685,7 +685,7 @@ def test_attackers_in_a_job_file(call, tmp_path):
     assert [who.name for who in result.problem.others] == ["firm B"]
     code, said = call("run", "job.toml", "--quiet")
     assert code == 0
-    assert "keeps its protection against the outsider and firm B." in said.replace("\n", " ")
+    assert "is protected from the outsider and firm B." in said.replace("\n", " ")
     Path("near.csv").write_text("attacker,cell,lower,upper\nspy,a × x,9,11\n", encoding="utf-8")
     assert call("run", "job.toml", "--quiet")[0] == 1
     Path("near.csv").unlink()

@@ -81,7 +81,7 @@ def test_a_protection_that_contradicts_itself_is_refused(problem, safe):
 @pytest.mark.parametrize(
     ("status", "label", "moved", "message"),
     [
-        (Status.SUPPRESSED, "b × c", 0.0, "1 cells that are already suppressed are published, e.g. 'b × c'"),
+        (Status.SUPPRESSED, "b × c", 0.0, "1 cells that must be suppressed are published, e.g. 'b × c'"),
         (Status.PUBLISHED, "a × c", np.nan, "1 cells that must be published are suppressed, e.g. 'a × c'"),
         (Status.PUBLISHED, "a × c", 1.0, "1 cells that must keep their values get other values, e.g. 'a × c'"),
         (Status.FREE, "a × c", np.inf, "1 cells lie outside their published intervals, e.g. 'a × c'"),

@@ -192,9 +192,9 @@ def test_the_hint_ends_with_its_stage(a_terminal, capsys):
 def test_rounds_without_end_have_no_total(a_terminal, capsys):
     with on_terminal() as progress:
         progress.stage("intervals", 0)
-        progress.update(17, "8 demands missed")
+        progress.update(17, "8 requirements violated")
     err = plain(capsys.readouterr().err)
-    assert re.search(r"━ 17 0:00:0\d +8 demands missed", err)
+    assert re.search(r"━ 17 0:00:0\d +8 requirements violated", err)
     assert "/0" not in err
 
 

@@ -30,6 +30,7 @@ from discreet.level import level_of
 from discreet.methods import protect, with_options
 from discreet.methods.counts.cell_key import CellKey
 from discreet.promise import SUBJECTS, conditions, safe, shareable_promise
+from discreet.protection import suppress
 from discreet.testing import cross_table, pose
 
 RECORDS = pd.DataFrame(
@@ -69,7 +70,7 @@ def test_an_ordinary_table_has_a_level_and_attackers_and_no_more():
     assert promise(protect(problem, "kelly", level="cells"), level=asked) == [
         "Not covered: respondents who use their own figures to learn about others, because level cells was requested.",
         "No attack was tried on this result: it was audited only.",
-        "Attackers assumed: a reader of all published cells who knows no more beforehand.",
+        "Attackers assumed: a reader of all published cells who knows that values are not negative.",
     ]
 
 
@@ -83,10 +84,10 @@ def test_cells_that_respondents_may_work_out_are_counted():
     cells |= {("A", "x"): [100, 101, 102, 103], ("A", "y"): [600]}
     named = [(row, column, x, f"{row}{column}{k}") for (row, column), xs in cells.items() for k, x in enumerate(xs)]
     table = tabulate(pd.DataFrame(named, columns=["row", "column", "x", "firm"]), BY, "x", contributor="firm")
-    words = "1 cell needs protection, or more of it, for other reasons than the rules P, PQ and NK."
+    words = "1 cell needs protection that the rules P, PQ and NK do not require."
     assert words in said(assess(table, ["P(10)", "FREQ(5,10)"]), respondents=True)
     assert words in said(assess(table, "P(10)", statuses={"B × x": "primary"}), respondents=True)
-    assert "for other reasons than" not in said(assess(table, "P(10)"), respondents=True)
+    assert "do not require" not in said(assess(table, "P(10)"), respondents=True)
     # A × y is sensitive by both rules, and needs more protection by the number of its firms.
     assert "2 cells need protection" in said(assess(table, ["P(10)", "FREQ(5,30)"]), respondents=True)
 
@@ -106,6 +107,22 @@ def test_waivers_signs_weights_and_prior_bounds_are_said():
     assert "secret" not in said(make(weight="w"))
     assert "counted by their sampling weights" in said(make(rules=["P(10)", "WFREQ(2)"], weight="w"))
     assert "who knows bounds of cells beforehand" in said(assess(table, "P(10)", prior=90))
+
+
+def test_what_readers_know_beforehand_is_said():
+    problem = make()
+    assert "who knows that values are not negative" in said(problem)
+    assert "who knows no more beforehand" in said(make(RECORDS.assign(x=[-90, *RECORDS.x[1:]])))
+    table, unbounded = problem.table, np.where(problem.table.is_base, 0.0, -np.inf)
+    found = protect(problem, "kelly", level="cells")
+    for lower, words in (
+        (unbounded, "that some values are not negative"),
+        (table.value / 2, "bounds of cells beforehand"),
+    ):
+        changed = problem.with_columns(
+            prior_lower=lower, lower=np.minimum(problem.lower, table.value - lower), smallest_value=np.zeros(len(table))
+        )
+        assert f"who knows {words}" in said(changed, found=suppress(changed, found.suppressed))
 
 
 def test_further_attackers_are_counted_not_named():
@@ -313,11 +330,14 @@ EXAMPLES = {
     "largest_only": (lambda: with_respondents(few_contributions()), "lists only the largest contributions"),
     "beyond_contributions": (
         lambda: with_respondents(make(rules=["P(10)", "FREQ(3)"])),
-        "for other reasons than the rules P",
+        "protection that the rules P, PQ and NK do not require",
     ),
     "unaudited": (partly_audited, "pairs of a protected cell and an attacker"),
     "attacks_not_tried": (lambda: {"of": released({})}, "No attack was tried"),
-    "attacks_not_finished": (lambda: with_lab(fit=OUT_OF_TIME), "Attacks not finished in time: fit."),
+    "attacks_not_finished": (
+        lambda: with_lab(fit=OUT_OF_TIME),
+        "Attacks not finished in time: fit. Attacks that are requested by name",
+    ),
     "attacks_left_out": (lambda: with_lab(exact="not requested"), "Quick attacks left out: counts, symmetric, fit"),
     "attacks_without_result": (not_settled, "The attack sample has no result for"),
     "attacks_method_known": (seen_through, "To an attacker who knows the method"),

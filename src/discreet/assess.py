@@ -51,9 +51,9 @@ def assess(
     To make it ``free`` or ``published`` requires a reason, as ``("published", "reason")``, and is recorded in
     ``Problem.overrides``; if it is free and a method suppresses it, the levels of the rules apply.
 
-    ``waivers`` names respondents who consent to publication, everywhere or, as ``(respondent, cell)``, in one cell. ``prior`` is
-    what all readers know before publication: each value to within so many percent, or if it is ``None``, and always for zeros,
-    that values are not negative, unless a contribution to the response is.
+    ``waivers`` names respondents who consent to publication, everywhere or, as ``(respondent, cell)``, in one cell. With
+    ``prior`` all readers know each value to within that percentage before publication. Without it, and always for cells that are
+    zero, they know only that values are not negative; if the response has negative contributions, not even that.
 
     ``zeros`` applies to cells that are zero and not sensitive. ``"published"``: they stay published, so readers of a
     table of counts know that a suppressed cell is at least 1, and levels reach no lower. ``"suppressible"``: they may be
@@ -214,8 +214,8 @@ def has_negative_contributions(table: Table) -> BoolArray:
 
 def _prior(table: Table, prior: float | None) -> tuple[FloatArray, FloatArray]:
     """Prior bounds of all readers: each value to within ``prior`` percent; without ``prior``, and for zeros, at least 0."""
-    # Of a response with negative contributions not even that is known. Responses are looked at one by one: linked to profit,
-    # turnover is still known to be nonnegative.
+    # If a response has negative contributions, readers know no lower bound of it. This is decided for each response of linked
+    # tables: if profit is negative, turnover is still known to be at least 0.
     signed = has_negative_contributions(table)
     listed = "response" in table.dimensions and table.dimensions["response"].total == RESPONSES
     response = table.codes[list(table.dimensions).index("response")] if listed else np.zeros(len(table), dtype=np.int64)
@@ -251,13 +251,13 @@ def _waived(table: Table, waivers: Iterable[str | tuple[str, Label]]) -> BoolArr
 
 
 def _refuse_other_spellings(waiving: Sequence[str], known: Mapping[str, int]) -> None:
-    """Raise if a waiver names a respondent in another spelling than the records: without notice it would not count."""
+    """Raise if a waiver names a respondent in another spelling than the records, as it would have no effect."""
     absent = [(number, name) for number, name in enumerate(waiving, start=1) if name not in known]
     keys = {name_key(name) for name in known} if absent else set()
     numbers = [number for number, name in absent if name_key(name) in keys]
     if numbers:
         raise InputError(
-            f"{plural(len(numbers), 'waiver')} with a name in another spelling than the records (blanks, capitals or leading "
-            f"zeros differ), first number {numbers[0]:,}. Write them as there; of merged names the first in the alphabet "
-            "counts."
+            f"{plural(len(numbers), 'waiver names', 'waivers name')} a respondent in another spelling than the records: blanks, "
+            f"capitals or leading zeros differ. The first is waiver number {numbers[0]:,}. Write names as in the records; if "
+            "several names were merged, write the first of them in the alphabet."
         )

@@ -28,7 +28,7 @@ class Status(IntEnum):
     FREE = 0  # may be published or suppressed
     PRIMARY = 1  # sensitive: must be protected to its levels
     PUBLISHED = 2  # must stay published
-    SUPPRESSED = 3  # already suppressed, without levels of its own
+    SUPPRESSED = 3  # must be suppressed, by decision or because it was before; without levels of its own
 
 
 @dataclass(frozen=True, repr=False)
@@ -170,12 +170,15 @@ class Problem:
         return self.table.is_count and bool(np.allclose(value, np.round(value), rtol=1e-14, atol=1e-9))
 
     @property
-    def positive(self) -> bool:
-        """Whether readers know of some cell that it is not zero if it is suppressed."""
+    def readers_exclude_zeros(self) -> bool:
+        """Whether readers know that some cells, if they are suppressed, are not zero."""
         return bool(self.smallest_value.any())
 
     def with_least_width(self, levels: FloatArray, attacker: Attacker, cells: BoolArray) -> FloatArray:
-        """Levels that require intervals of these cells as wide as ``least_width``, or as their prior bounds if that is less."""
+        """The levels, with larger sliding levels where these ``cells`` need them for intervals of ``least_width``.
+
+        If the prior bounds are nearer to each other than that, their distance is required. Attackers with own levels keep them.
+        """
         if attacker.levels is not None:
             return levels
         lower, upper, sliding = levels
@@ -190,7 +193,7 @@ class Problem:
         smallest possible values of its addends.
         """
         table = self.table
-        if not self.positive:
+        if not self.readers_exclude_zeros:
             return np.full(len(self), -np.inf)
         known = in_release & (self.smallest_value > 0) & (table.value > 0)
         if table.behind is not None:

@@ -281,9 +281,9 @@ def _zeros(basis: VerdictBasis) -> str | None:
     problem = basis.problem
     if not basis.protection.suppressed.any():
         return None
-    if problem.positive and problem.table.is_count:
+    if problem.readers_exclude_zeros and problem.table.is_count:
         return "Zeros are published: readers know that a suppressed count is not zero."
-    if problem.positive:
+    if problem.readers_exclude_zeros:
         return "Zeros are published: readers know that a suppressed value is not zero."
     return "Zeros may be suppressed: a suppressed count may be zero." if problem.table.is_count else None
 
@@ -324,7 +324,7 @@ def _symmetric(basis: VerdictBasis) -> str | None:
         return None
     return (
         "Published values or intervals are as close to sensitive values as levels allow, or have them in their middles: a simple "
-        "guess finds most of them. Attacks that make such guesses are left out once this is accepted."
+        "guess finds most of them. If this is accepted, attacks that make such guesses are not run."
     )
 
 
@@ -361,8 +361,8 @@ def _beyond_contributions(basis: VerdictBasis) -> str | None:
     if not n:
         return None
     return (
-        f"{plural(n, 'cell needs', 'cells need')} protection, or more of it, for other reasons than the rules P, PQ and NK. This "
-        "protection holds against readers only: a respondent who is alone in another suppressed cell, or dominates it, may infer "
+        f"{plural(n, 'cell needs', 'cells need')} protection that the rules P, PQ and NK do not require. This protection "
+        "holds against readers only: a respondent who is alone in another suppressed cell, or dominates it, may infer "
         f"the {'value of this cell' if n == 1 else 'values of these cells'}, but no contribution more closely than P, PQ and NK "
         "allow."
     )
@@ -386,13 +386,21 @@ _guesses = _shown_if(
 
 def _attackers(basis: VerdictBasis) -> str:
     problem = basis.problem
-    bounded = np.isfinite(problem.prior_upper).any()
-    prior = "bounds of cells beforehand" if bounded else "no more beforehand"
     others = len(problem.others)
     more = f", and {plural(others, 'attacker')} with knowledge of their own" if others else ""
-    reader = f"a reader of all published cells who knows {prior}{more}"
+    reader = f"a reader of all published cells who knows {_prior_knowledge(problem)}{more}"
     respondents = "" if basis.respondents is None else "; and respondents, who also know their own figures"
     return f"Attackers assumed: {reader}{respondents}."
+
+
+def _prior_knowledge(problem: Problem) -> str:
+    """What readers are assumed to know besides the publication."""
+    lower, known = problem.prior_lower, np.isfinite(problem.prior_lower)
+    if np.isfinite(problem.prior_upper).any() or np.any(known & (lower != 0)):
+        return "bounds of cells beforehand"
+    if known.all():
+        return "that values are not negative"
+    return "that some values are not negative" if known.any() else "no more beforehand"
 
 
 def _readers(basis: VerdictBasis) -> str:
@@ -415,7 +423,7 @@ def _on_attacks(sentence: Callable[[AttackReport | None], str | None]) -> Subjec
 
 
 SUBJECTS: tuple[Subject, ...] = (
-    Subject("decisions", Stage.PROBLEM, _decisions, None),  # the shareable verdict itself excepts them
+    Subject("decisions", Stage.PROBLEM, _decisions, None),  # the shareable verdict itself names them as exceptions
     Subject("by_hand", Stage.PROBLEM, _by_hand, None),
     Subject("waivers", Stage.PROBLEM, _waivers, _waivers_if_any),
     _of_table(
@@ -454,7 +462,7 @@ SUBJECTS: tuple[Subject, ...] = (
         "The check assumes that totals which are not in the table are not published elsewhere.",
     ),
     Subject("unrecorded", Stage.PROBLEM, _unrecorded, _unrecorded_in_file),
-    # That a suppressed value may be negative can be new to readers; _readers holds in any case.
+    # Not shareable: readers may not know that a suppressed value can be negative. _readers is true in either case.
     Subject("negative_values", Stage.TABLE, _signed, None),
     Subject("zero_contributions", Stage.PROBLEM, _zero_contributions, None),
     Subject("secret_weights", Stage.TABLE, _weights, _weights),

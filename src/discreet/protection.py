@@ -46,13 +46,13 @@ class SolveReport:
     n_secondary: int
     n_adjusted: int = 0  # cells published with a value that stands for an interval
     solver: str = ""
-    seed: int = 0  # public: breaks ties
+    seed: int = 0  # public: of the random choices of a search
     problem: str = ""  # digest of the input
     work: dict[str, int] = field(default_factory=dict)  # work statistics, e.g. the number of cuts
     note: str = ""  # further information, e.g. the methods used
     # The key of the random numbers that protect: never shown, and written to the confidential report only.
     secret: str = field(default="", repr=False)
-    symmetric: bool = False  # intervals are as narrow as levels allow, and true values are in their middles
+    symmetric: bool = False  # a simple guess finds sensitive values, e.g. the middles of published intervals
     secret_limit: bool = False  # the announced limit of changes is larger than the true limit, which is secret
 
     def __repr__(self) -> str:
@@ -194,7 +194,7 @@ def publish_intervals(
     decision = np.where(problem.status == Status.PRIMARY, Decision.PRIMARY, Decision.SECONDARY)
     decision = np.where(suppressed, decision, np.where(exactly, Decision.PUBLISHED, Decision.ADJUSTED)).astype(np.int8)
     for wrong, fault in (
-        ((problem.status == Status.SUPPRESSED) & ~suppressed, "that are already suppressed are published"),
+        ((problem.status == Status.SUPPRESSED) & ~suppressed, "that must be suppressed are published"),
         ((problem.status == Status.PUBLISHED) & suppressed, "that must be published are suppressed"),
         ((problem.status == Status.PUBLISHED) & (published != value), "that must keep their values get other values"),
         (~((lower <= value) & (value <= upper)), "lie outside their published intervals"),

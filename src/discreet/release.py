@@ -216,7 +216,8 @@ def publish(
         raise NotSafeError("Not published: the audit leaves out protected cells or attackers. Audit all of them.")
     if readers_know_integers(problem) and audit.linear is None:
         raise NotSafeError(
-            "Not published: readers know that counts are integers, and the audit does not use it. Audit without whole=False."
+            "Not published: readers know that counts are integers, and the audit does not use it. Audit again without "
+            "the option whole=False."
         )
     if not audit.passed:
         raise NotSafeError(

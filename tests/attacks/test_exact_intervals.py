@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.attacks.planted import SEEDS, safe_table, square_without_a_corner, uneven_table, without_a_secondary
@@ -37,6 +39,22 @@ def test_large_values_with_cents_do_not_contradict_each_other():
     assert np.abs(table.relations @ table.value).max() < 1e-3
     found = suppress(pose(table, {}), rng.random(len(table)) < 0.5)
     assert attacks.score(attacks.exact(attacks.Public.of(found)), attacks.Truth.of(found)).holds.all()
+
+
+def test_an_inaccurate_end_at_the_value_compromises_no_cell_that_needs_no_level_there():
+    """A table of hospital cases was refused: a count of 1 needs no level down, and the computed end was 1.00000015."""
+    table = random_table(np.random.default_rng(1), (4, 5), values="integer")
+    found = suppress(pose(table, {table.label(0): (0.0, 2.0)}), np.ones(len(table), dtype=bool))
+    truth = attacks.Truth.of(found)
+    seen = attacks.exact(attacks.Public.of(found))
+    row = seen.row(table.label(0))
+    for end in (1.5e-7, -1.5e-7):
+        lower, upper = seen.lower.copy(), seen.upper.copy()
+        lower[row], upper[row] = table.value[0] + end, table.value[0] + 5.0
+        score = attacks.score(replace(seen, lower=lower, upper=upper), truth)
+        assert not score.compromised[row]
+    upper[row] = table.value[0] + 1.5
+    assert attacks.score(replace(seen, lower=lower, upper=upper), truth).compromised[row]
 
 
 def test_a_removed_secondary_is_found_every_time():

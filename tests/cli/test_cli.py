@@ -579,7 +579,11 @@ BAD: dict[str, tuple[dict[str, str], str, str]] = {
     # records
     "a code not in the hierarchy": ({"survey.csv": survey(industry=["C9"])}, TABULATE + BUNDLE, "'industry'.*'C9'"),
     "a record coded at a group": ({"survey.csv": survey(industry=["A"])}, TABULATE + BUNDLE, "'industry'.*'A'"),
-    "a missing code": ({"survey.csv": survey(region=[""])}, TABULATE + BUNDLE, "1 records.*'region'"),
+    "a missing code": (
+        {"survey.csv": survey(region=[""])},
+        TABULATE + BUNDLE,
+        r"1 of \d+ records have no code in column 'region' \(line 2\)",
+    ),
     "a text response": ({"survey.csv": survey(turnover=["many"])}, TABULATE + BUNDLE, "text.*'turnover'.*A1 × N1"),
     "decimal commas and points": (
         {"survey.csv": survey(turnover=["71301,5", "2.5"])},

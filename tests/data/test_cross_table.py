@@ -164,7 +164,7 @@ def test_numbers_in_a_title_are_asked_about(file):
 
 def test_more_header_rows_than_are_named(file):
     lines = [INVESTMENT[0], ["", "EUR", "EUR", "EUR", "DKK"], *INVESTMENT[1:]]
-    text = refuse("rows 1–2 look like 2 header rows, and columns names 1", workbook(file, lines))
+    text = refuse("rows 1–2 look like 2 header rows, but the setting columns has 1 entry", workbook(file, lines))
     assert 'columns = ["", "region"]' in text
     assert cells(read(file, columns=["region", ""])) == investment()
 
@@ -236,7 +236,7 @@ def test_dates_are_no_labels(file):
 def test_values_are_no_labels(file):
     lines = [[cell + 0.5 if isinstance(cell, int) else cell for cell in line] for line in INVESTMENT]
     text = refuse("B2 has a number with decimals in place of a label", workbook(file, lines), rows=["activity", "size"])
-    assert "Do rows and columns name all columns of labels" in text
+    assert "they have one entry for each column of labels" in text
 
 
 def test_labels_that_differ_in_their_spelling_only_are_asked_about(file):

@@ -635,7 +635,11 @@ def spoil(frame: pd.DataFrame, **columns: Any) -> pd.DataFrame:
             {},
             "3 records are coded in column 'region' at groups .*'North', 'Total'",
         ),
-        ({"region": ["N1", None, "", "N2", np.nan]}, {}, "3 records have no code in column 'region'"),
+        (
+            {"region": ["N1", None, "", "N2", np.nan]},
+            {},
+            r"3 of 5 records have no code in column 'region' \(records 2, 3, 5\)\. Delete records of totals",
+        ),
         ({"branch": ["01", "Total", "01", "01", "01"]}, {}, "'branch' holds the code 'Total'.*Hierarchy.flat"),
         (
             {"turnover": [SECRET, None, np.nan, 1, 1]},
@@ -661,7 +665,7 @@ def spoil(frame: pd.DataFrame, **columns: Any) -> pd.DataFrame:
         (
             {"firm": ["a", None, "", "b", "c"]},
             {"contributor": "firm"},
-            "2 of 5 records have no contributor in column 'firm'",
+            r"2 of 5 records have no contributor in column 'firm' \(records 2, 3\)\. One is in cell",
         ),
         (
             {"group": ["H", None, "H", "K", "H"]},

@@ -197,6 +197,25 @@ def test_excel_has_a_list_and_a_cross_table(tmp_path, release):
     assert len(rows) == 10
 
 
+def test_a_workbook_can_be_read_and_printed_as_it_is(tmp_path):
+    """Numbers with all decimals that were published and no more, columns as wide as their entries, headers on every page."""
+    codes = {"region": ("Total", "Mecklenburg-Vorpommern", "Berlin"), "sex": ("Total", "f", "m")}
+    write_release(Release(codes, "turnover", np.array([1234567.25, 3.5, np.nan])), tmp_path / "release.xlsx")
+    book = openpyxl.load_workbook(tmp_path / "release.xlsx")
+    assert {cell.number_format for cell in book["cells"]["C"][1:3]} == {"#,##0.00"}
+    assert book["cells"]["C4"].alignment.horizontal == "right"
+    for name in ("table", "cells"):
+        sheet = book[name]
+        assert sheet.column_dimensions["A"].width > len("Mecklenburg-Vorpommern")
+        assert sheet.column_dimensions["C"].width >= 8
+        expected = ("$3:$4", "B5") if name == "table" else ("$1:$1", "A2")
+        assert (sheet.print_title_rows, sheet.freeze_panes) == expected
+        assert sheet.sheet_properties.pageSetUpPr.fitToPage
+    counts = Release({"d": ("Total", "a")}, "count", np.array([1200.0, 7.0]))
+    write_release(counts, tmp_path / "counts.xlsx")
+    assert openpyxl.load_workbook(tmp_path / "counts.xlsx")["cells"]["B2"].number_format == "#,##0"
+
+
 def test_excel_takes_no_code_for_a_formula_or_an_error(tmp_path, release):
     write_release(release, tmp_path / "release.xlsx")
     book = openpyxl.load_workbook(tmp_path / "release.xlsx")

@@ -90,7 +90,7 @@ def test_the_verdict_says_what_was_published_by_decision_everywhere(folder, monk
         main()
     assert not end.value.code
     said = capsys.readouterr().out
-    assert "Safe except for 1 cell published by decision: every other sensitive cell keeps" in said
+    assert "Safe except for 1 cell published by decision: every other sensitive cell is protected" in said
     assert "audited: safe except for 1 cell published by decision" in said
     for name in ("report.json", "audit.json"):
         report = json.loads((folder / "output" / name).read_text(encoding="utf-8"))

@@ -475,9 +475,7 @@ def test_a_program_without_solution_says_what_to_allow(monkeypatch):
         raise Infeasible
 
     monkeypatch.setattr(CompactModel, "solve", without_solution)
-    with pytest.raises(
-        NoSafePatternError, match="Let more cells have intervals, widen the bounds people are said to know"
-    ):
+    with pytest.raises(NoSafePatternError, match="Let more cells have intervals, widen the prior bounds of attackers"):
         protect(draw("2-D", 0), IntervalsFirstModel())
 
 

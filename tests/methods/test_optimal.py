@@ -19,7 +19,7 @@ from discreet.methods.context import Run
 from discreet.methods.core.cuts import Cut
 from discreet.methods.suppress.optimal import master as master_module
 from discreet.methods.suppress.optimal import search
-from discreet.methods.suppress.optimal.cuts import Bridges, capacity_cut, cover_cut
+from discreet.methods.suppress.optimal.cuts import BridgelessInequalities, capacity_cut, cover_cut
 from discreet.methods.suppress.optimal.master import PatternMaster
 from discreet.methods.suppress.optimal.network_kernel import largest_flows
 from discreet.methods.suppress.optimal.optimal import Optimal
@@ -98,11 +98,11 @@ def test_no_cut_cuts_off_a_cheapest_pattern(seed, shape):
 def test_a_bridge_requires_another_cell_in_each_relation_without_forced_ones():
     relations = sparse.csr_array(np.array([[1, 1, -1, 0.0], [0, 1, 1, -1.0]]))
     free, forced = np.array([True, True, True, False]), np.array([False, False, False, True])
-    (cut,) = Bridges(relations, free, forced).cuts(np.array([0.0, 1.0, 0.4, 1.0]))
+    (cut,) = BridgelessInequalities(relations, free, forced).cuts(np.array([0.0, 1.0, 0.4, 1.0]))
     assert cut.columns.tolist() == [0, 1, 2]
     assert cut.weight.tolist() == [1, -1, 1]
     assert cut.shortfall(np.array([0.0, 1.0, 0.4, 1.0])) == pytest.approx(0.6)
-    assert not Bridges(relations, free, forced).cuts(np.array([0.5, 0.5, 0.0, 1.0]))
+    assert not BridgelessInequalities(relations, free, forced).cuts(np.array([0.5, 0.5, 0.0, 1.0]))
 
 
 # -- the master problem -------------------------------------------------------------------------------------------

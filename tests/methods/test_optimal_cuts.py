@@ -136,11 +136,11 @@ def test_one_table_implies_fewer_violations_than_all():
 @pytest.mark.parametrize("seed", [*SEEDS[:3], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[3:])])
 @pytest.mark.parametrize("kind", TABLES)
 def test_a_search_never_cuts_off_a_safe_pattern(kind, seed):
-    """From the first cut to the last, whether learnt from fractions, from patterns or in chains. Bridges are left out: those
-    hold for some cheapest pattern only."""
+    """From the first cut to the last, whether learnt from fractions, from patterns or in chains. Bridgeless
+    inequalities are left out: those hold for some cheapest pattern only."""
     problem, patterns = draw(kind, seed)
     search = PatternSearch(problem, Run(budget=Budget(60.0)))
-    search.bridges.cuts = lambda x: []  # type: ignore[method-assign]
+    search.bridgeless.cuts = lambda x: []  # type: ignore[method-assign]
     search.run()
     assert_pool_holds(search, patterns)
     cost = (patterns @ problem.cost).min()
@@ -155,7 +155,7 @@ def test_chains_of_cuts_hold_wherever_they_begin(kind, seed):
     """Also from patterns that no program would come up with, and from one that suppresses nothing more."""
     problem, patterns = draw(kind, seed)
     search = PatternSearch(problem, Run(budget=Budget(30)))
-    search.bridges.cuts = lambda x: []  # type: ignore[method-assign]
+    search.bridgeless.cuts = lambda x: []  # type: ignore[method-assign]
     rng = np.random.default_rng(seed)
     for share in (0.0, 0.3, 0.7):
         x = np.where(search.free & (rng.random(len(problem)) < share), 1.0, search.forced.astype(float))

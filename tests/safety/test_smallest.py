@@ -57,7 +57,7 @@ def test_the_nine_ones_are_not_suppressed_alone(name):
     records, columns, options = CASES[name]
     problem = assess(tabulate(records, {"r": None, "c": None}, **columns), "FREQ(3)", **options)
     assert len(problem.primaries) == 9
-    assert problem.positive
+    assert problem.readers_exclude_zeros
     alone = suppress(problem, problem.status == 1)
     assert len(audit(problem, alone).exposed) == 9
     found = protect(problem, level="cells")
@@ -69,21 +69,21 @@ def test_the_nine_ones_are_not_suppressed_alone(name):
 
 def test_sums_may_be_zero_unless_the_option_says_otherwise():
     problem = assess(tabulate(ones(), {"r": None, "c": None}, "staff", contributor="firm"), "FREQ(3)")
-    assert not problem.positive
+    assert not problem.readers_exclude_zeros
     assert audit(problem, suppress(problem, problem.status == 1)).passed
 
 
 def test_where_values_may_be_negative_nothing_is_known_of_suppressed_ones():
     records = ones().assign(staff=np.where(np.arange(36) < 35, 1, -1))
     table = tabulate(records, {"r": None, "c": None}, "staff", contributor="firm")
-    assert not assess(table, "FREQ(3)", zeros="published").positive
+    assert not assess(table, "FREQ(3)", zeros="published").readers_exclude_zeros
 
 
 def test_a_zero_that_is_sensitive_leaves_zero_possible():
     records = ones()
     records.loc[0, "staff"] = 0
     table = tabulate(records, {"r": None, "c": None}, "staff", contributor="firm")
-    assert not assess(table, ["FREQ(3)", "ZERO(10)"], zeros="published").positive
+    assert not assess(table, ["FREQ(3)", "ZERO(10)"], zeros="published").readers_exclude_zeros
 
 
 def test_a_total_of_suppressed_counts_is_at_least_as_many_as_it_has_parts():

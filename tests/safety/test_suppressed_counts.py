@@ -54,7 +54,7 @@ def test_zeros_that_may_be_suppressed_leave_zero_possible():
     """With the same pattern a row may then be 0, 0 and 3, as nobody knows which zeros are suppressed."""
     table = tabulate(ones(), {"r": None, "c": None}, store_empty=True)
     problem = assess(table, "FREQ(3)", zeros="suppressible")
-    assert not problem.positive
+    assert not problem.readers_exclude_zeros
     assert (problem.lower[problem.primaries] == 1).all()
     checked = audit(problem, protect(problem))
     assert checked.passed

@@ -35,10 +35,9 @@ def protected_measures(
 ) -> tuple[Measure, ...]:
     """The tables of an output, protected by one pattern: a cell is suppressed in all of them or in none.
 
-    ``earlier`` holds tables of the same records that readers will have too: this output is protected so that it is safe beside
-    them, if that is possible.
-
-    Readers could otherwise relate a sum to a suppressed count of the same cell, for instance if values have known bounds.
+    If a cell were suppressed in one of them only, readers could infer its count from its sum, for instance if values have known
+    bounds. ``earlier`` holds tables of the same records that readers will have, too: this output is protected so that it is safe
+    beside them, if that is possible.
     """
     options.check_method(counts_only=not values)
     tables = _tables(keys, counted, values, respondents, options)

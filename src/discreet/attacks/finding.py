@@ -196,7 +196,10 @@ def score(finding: Finding, truth: Truth) -> Score:
     holds = (lower <= value + tolerance) & (value - tolerance <= upper)
     down, up, slide = levels * (1 - tolerances.LEVEL_TOLERANCE) - np.minimum(audit_error, levels / 1000)
     with np.errstate(invalid="ignore"):  # NaN: no claim
-        short = (value - lower < down - noise) | (upper - value < up - noise) | (upper - lower < slide - noise)
+        reach = np.stack([value - lower, upper - value, upper - lower])
+    # Where no level is required, an interval that ends at the value is wide enough, also if the end is inaccurate.
+    short = ((reach < np.stack([down, up, slide]) - noise) & (levels > 0)).any(axis=0)
+    with np.errstate(invalid="ignore"):
         # A guess compromises a cell only if it rules out everything beyond the levels.
         disclosing = short if finding.certain else (lower > value - down) & (upper < value + up)
         near = sensitive & (estimate - value > -down) & (estimate - value < up)

@@ -23,7 +23,9 @@ def not_tried(report: AttackReport | None) -> str | None:
 def not_finished(report: AttackReport | None) -> str | None:
     """Which attacks were stopped by their time limit."""
     late = _late(report)
-    return f"Attacks not finished in time: {', '.join(late)}." if late else None
+    if not late:
+        return None
+    return f"Attacks not finished in time: {', '.join(late)}. Attacks that are requested by name have no common time limit."
 
 
 def left_out(report: AttackReport | None) -> str | None:

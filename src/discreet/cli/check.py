@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from discreet.cli.common import ExistingFile, console
-from discreet.errors import plural
+from discreet.data.opened_records import MARKS_FOR_CODES
+from discreet.errors import plural, some
 from discreet.jobs.check import check_job
 from discreet.jobs.job_file import Job, is_public
 from discreet.level import level_of
@@ -51,6 +52,9 @@ def described(job: Job, problem: Problem) -> Iterator[str]:
         finest, depth = int(hierarchy.is_leaf.sum()), int(hierarchy.depth.max())
         below = "the total" if depth == 1 else f"{plural(depth - 1, 'level')} and the total"
         yield f"  {name}: {plural(finest, 'code')} below {below}"
+        marks = [code for code in hierarchy.codes if code.strip().casefold() in MARKS_FOR_CODES]
+        if marks:
+            yield f"  ! {name} has the code {some(marks)}, which often means that there is none. It gets cells of its own."
     yield "Rules:"
     for rule in parse_rules(job.rules.sensitive, job.rules.boundary):  # type: ignore[arg-type]  # checked by check_job
         yield f"  {rule}: {in_words(rule)}"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -59,7 +61,8 @@ def init_command(
         raise click.UsageError(
             "Questions are asked in a terminal. Give --yes to accept the guesses, and options instead."
         )
-    profile = profile_records(data, reading)
+    with _options_named():
+        profile = profile_records(data, reading)
     roles = chosen_roles(profile, propose_roles(profile), by, {role: name for role, name in given.items() if name})
     if not yes:
         console.print(_columns(profile, roles))
@@ -78,6 +81,21 @@ def init_command(
         f"Written: {escape(str(out))}. Every guess is in it with its reason: read it and change what is wrong.\n"
     )
     return show_check(out)
+
+
+@contextmanager
+def _options_named() -> Iterator[None]:
+    """Name in messages about entries of a job file, which does not exist yet, the options that do the same."""
+    try:
+        yield
+    except InputError as error:
+        found = re.search(
+            rf"\b({'|'.join(setting.name for setting in fields(Reading))}) = (\"[^\"]*\"|\d+)", str(error)
+        )
+        if found is None:
+            raise
+        option = f"--{found[1].replace('_', '-')} {found[2]}"
+        raise type(error)(f"{error}\nHere this is an option: discreet init DATA {option}", error.offenders) from None
 
 
 def asks() -> bool:

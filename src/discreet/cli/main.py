@@ -7,6 +7,7 @@ import logging
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import BrokenExecutor
+from difflib import get_close_matches
 from importlib import import_module
 from typing import NoReturn
 
@@ -117,10 +118,18 @@ class _Commands(click.Group):
     """The group of commands, each imported when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(COMMANDS)
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         return command(name) if name in COMMANDS else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        similar = get_close_matches(args[0], COMMANDS, n=1)
+        if args[0] not in COMMANDS and similar:
+            raise click.UsageError(f"There is no command {args[0]!r}. Did you mean {similar[0]!r}?", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -82,9 +82,9 @@ def _summary(result: Result) -> None:
     if result.passed:
         which = "every other" if published_by_decision(result.protection) else "every"
         console.print(
-            f"[bold green]{safe(result.protection).capitalize()}[/]: {which} sensitive cell keeps its protection against the "
+            f"[bold green]{safe(result.protection).capitalize()}[/]: {which} sensitive cell is protected from the "
             + escape(listed(result.audit.attackers))
-            + ("." if respondents is None else f", and each of {respondents.targets:,} respondents against all others.")
+            + ("." if respondents is None else f", and each of {respondents.targets:,} respondents from all others.")
         )
     elif not result.audit.passed:
         console.print(f"[bold red]Not published[/]: {len(result.audit.exposed):,} cells are exposed; see audit.json.")

@@ -9,23 +9,18 @@ from datetime import date
 from itertools import pairwise, product
 
 from discreet.data.sheet_grid import SheetGrid, address, as_label, column_letters
+from discreet.data.spelling import TOTAL_WORDS
 from discreet.errors import InputError, plural, some
 
-# Labels of totals in tables of statistical offices and pivot tables, in lower case. Another one is named with total.
-TOTAL_WORDS = frozenset((
-    *("total", "totals", "grand total", "total result", "all", "overall", "sum", "insgesamt", "gesamt", "gesamtsumme"),
-    *("gesamtergebnis", "ergebnis", "summe", "zusammen", "ensemble", "total général", "totaal", "totale", "totaux", "suma"),
-    *("razem", "ogółem", "celkem", "yhteensä", "i alt", "totalt"),
-))  # fmt: skip
 # Marks of footnotes at the end of a label: 1) ¹ [2] * ** † (3)
 FOOTNOTE = re.compile(r"(\s*(\d{1,2}\)|[¹²³⁴-⁹]+\)?|\*+\)?|†+|‡+|\[\d{1,2}\]|\s\(\d{1,2}\))\s*,?)+$")
 FIRST_YEAR, LAST_YEAR = 1800, 2200  # whole numbers between them look like years
-MARK_LETTERS = 4  # a text of at most so many letters in the body stands for a number: "x", "..", "n.a."
+MAX_MARK_LETTERS = 4  # a text of at most so many letters in the body is a mark in place of a number: "x", "..", "n.a."
 
 
 @dataclass(frozen=True)
 class CrossSettings:
-    """What has to be said about a cross-table."""
+    """How a cross-table is to be read."""
 
     rows: tuple[str, ...]  # what the stub columns are, from the left: a dimension, "measures", or "" for none
     columns: tuple[str, ...]  # what the header rows are, from the top
@@ -220,16 +215,17 @@ class _Finder:
             ]
             if adjacent:
                 raise self._error(
-                    f"rows {ranges([*adjacent, *header])} look like {len(adjacent) + n} header rows, and columns names {n}. Name "
-                    'a dimension for each of them, "measures" for the one with kinds of numbers, or "" for one that says '
-                    'nothing about the cells, e.g. columns = ["", "region"].',
+                    f"rows {ranges([*adjacent, *header])} look like {len(adjacent) + n} header rows, but "
+                    f"the setting columns has {plural(n, 'entry', 'entries')}. Write one entry for each header row: a dimension, "
+                    '"measures" for the row with kinds of numbers, or "" for a row that says nothing about the cells, '
+                    'e.g. columns = ["", "region"].',
                     adjacent,
                 )
         if len(header) < n:
             raise self._error(
-                f"there are {plural(len(header), 'header row')} with labels above row {first}, the first one with numbers, and "
-                f'columns names {n}. If the table begins further down, leave this row out: skip = ["{first}"]; otherwise name as '
-                "many as there are.",
+                f"there are {plural(len(header), 'header row')} with labels above row {first}, the first one with numbers, but "
+                f"the setting columns has {plural(n, 'entry', 'entries')}. If the table begins further down, leave this row out: "
+                f'skip = ["{first}"]. Otherwise write one entry for each header row.',
                 [first],
             )
         return header
@@ -267,7 +263,7 @@ class _Finder:
             ):  # or an empty column below a merged label
                 continue
             texts = [self.grid.text(row, column) for row in below]
-            if not numbers and any(len(text) > MARK_LETTERS for text in texts):
+            if not numbers and any(len(text) > MAX_MARK_LETTERS for text in texts):
                 raise self._error(
                     f'column {letters} ({label!r}) has text but no numbers. Leave it out: skip = ["{letters}"].',
                     [letters],
@@ -284,7 +280,7 @@ class _Finder:
             if any((row, column) in self.numbers for column in filled):
                 return True
             single = [column for column in filled if (row, column) not in self.grid.merged]
-            marks = [column for column in single if len(self.grid.text(row, column)) <= MARK_LETTERS]
+            marks = [column for column in single if len(self.grid.text(row, column)) <= MAX_MARK_LETTERS]
             labelled = any(self.grid.text(row, column) for column in stub)
             return labelled and (bool(marks) or 2 * len(single) >= len(values))
 
@@ -299,7 +295,7 @@ class _Finder:
         return body
 
     def _heading_labels(self, stub: Sequence[int], header: Sequence[int], body: Sequence[int]) -> dict[int, str]:
-        """The rows between those of the body with a label and no numbers, unless this is an outer label alone."""
+        """The rows between those of the body with a label and no numbers, except rows that have only an outer label."""
         found = {}
         for row in self.filled:
             if header[-1] < row < body[-1] and row not in body:
@@ -397,8 +393,8 @@ class _Finder:
             )
         if isinstance(content, float) and not content.is_integer():
             raise self._error(
-                f"{where} has a number with decimals in place of a label. Do rows and columns name all columns of labels and all "
-                "header rows, and no others?",
+                f"{where} has a number with decimals in place of a label. Check the settings rows and columns: they have one "
+                "entry for each column of labels and each header row, and no others.",
                 [where],
             )
 

@@ -281,8 +281,8 @@ class _Reader:
     def _describe(self, layout: CrossLayout) -> None:
         rows, columns = layout.rows.positions, layout.columns.positions
         self.understood.append(
-            f"{layout.grid.name}: values in {ranges(columns, column_letters)}, rows {ranges(rows)}; header in row "
-            f"{ranges(layout.header_rows)}"
+            f"{layout.grid.name}: values in {ranges(columns, column_letters)}, rows {ranges(rows)}; header in "
+            f"{'row' if len(layout.header_rows) == 1 else 'rows'} {ranges(layout.header_rows)}"
         )
         if layout.ignored_rows:
             self.understood.append(f"rows that are no part of the table: {ranges(layout.ignored_rows)}")

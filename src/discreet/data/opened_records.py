@@ -58,6 +58,8 @@ USUAL_MARKS = frozenset(
         "#ref!",
     ]
 )
+# Those of them that are hardly codes of a classification.
+MARKS_FOR_CODES = USUAL_MARKS - {"c", "s", "x", "×", "*", "/", ":", "•"}
 CURRENCY = re.compile(r"[€$£¥]|\b(?:EUR|USD|GBP|CHF|JPY|DKK|SEK|NOK|PLN|CZK|HUF|Kč|zł|kr|Fr)\b", re.IGNORECASE)
 
 
@@ -147,6 +149,14 @@ class OpenedRecords:
 
     # -- faults -------------------------------------------------------------------------------------------------
 
+    def without_entry(self, name: str, count: int, records: int, role: str, advice: str) -> InputError:
+        """An error about records whose entry in a column is missing, with their lines."""
+        found = [number for number, _ in self._found([Fault("missing", name, count)])["missing", name]]
+        at = f" ({numbers_of_lines(self.unit, found, count)})" if found else ""
+        return InputError(
+            f"{self.place}: {count:,} of {records:,} records have no {role} in column {name!r}{at}. {advice}", [name]
+        )
+
     def _ask(self, counts: Mapping[str, Sequence[int]], records: int) -> None:
         """Raise for columns that can be read in two ways, and for columns with numbers of both."""
         messages = []
@@ -166,9 +176,9 @@ class OpenedRecords:
         found = next((text for _, text in self._with_evidence(name, ("either",))), ".")
         sign, other = (".", ",") if "." in found else (",", ".")
         return (
-            f"Column {name!r} can be read in two ways: {either:,} of {records:,} records have numbers like 1{sign}234 (made up)"
-            f'{self._lines(name, ("either",), either)}. Add decimal = "{other}" if that means 1234, and decimal = "{sign}" if it '
-            "means a number between 1 and 2."
+            f"Column {name!r} can be read in two ways: {either:,} of {records:,} records have numbers like 1{sign}234 "
+            f'(not from the file){self._lines(name, ("either",), either)}. Add decimal = "{other}" if that means 1234, and '
+            f'decimal = "{sign}" if it means a number between 1 and 2.'
         )
 
     def _with_evidence(self, name: str, kinds: Sequence[str]) -> Iterator[tuple[int, str]]:
@@ -236,6 +246,9 @@ class OpenedRecords:
         return " ".join(hints(texts, self.formats[fault.column])) if fault.column in self.formats else REMEDIES["text"]
 
 
+MISSING_CODE_ADVICE = (
+    "Delete records of totals; give other records a code of their own, such as unknown, or delete them."
+)
 DESCRIPTIONS: dict[str, str] = {
     "text": "text instead of a number",
     "missing": "no number",

@@ -15,6 +15,10 @@ DECIMAL_SEPARATORS = (".", ",")
 # One sign stands for its variants: a space for all spaces within a line, the apostrophe for the typographic one.
 THOUSANDS_SEPARATORS = (".", ",", " ", "'")
 DELIMITERS = (",", ";", "\t", "|")
+# After a message about a title, which finished tables have as well.
+OR_FINISHED = (
+    'If it is a finished table with totals, write a job with [table] and layout = "cross", see "Finished tables".'
+)
 
 
 @dataclass(frozen=True, kw_only=True)

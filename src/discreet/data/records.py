@@ -22,13 +22,13 @@ from discreet.compressed_files import gunzipped
 from discreet.data.code_order import category_order, in_order_of_occurrence
 from discreet.data.columns import Columns
 from discreet.data.numerals import Expr
-from discreet.data.opened_records import OpenedRecords
+from discreet.data.opened_records import MISSING_CODE_ADVICE, OpenedRecords
 from discreet.data.reading import DEFAULT_READING, Reading
 from discreet.data.spelling import AS_WRITTEN, Spelling, check_spellings
 from discreet.data.text_file import MAX_LINE_BYTES, TextFile, text_file
 from discreet.data.workbook import cell_text, read_sheet
 from discreet.drafts import draft_folder
-from discreet.errors import FormatError, InputError, reading, some
+from discreet.errors import FormatError, InputError, reading
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
 PARQUET_SUFFIXES = (".parquet", ".pq")
@@ -313,19 +313,26 @@ def distinct_codes(
     chosen.check()
     with open_records(data, chosen, reading) as source:
         texts = source.rows.select([as_text(source.rows[name]).name(name) for name in columns])
-        codes = texts.distinct().to_pandas()
-        if source.numbered is not None and not codes.isna().any().any():  # records of a database have no order
-            codes = in_order_of_occurrence(texts, codes)
-    if codes.isna().any().any():
-        raise InputError(f"Codes are missing in the columns {some(list(columns))}: fill or drop them first.")
-    codes = codes.map(spelling.spelled).drop_duplicates(ignore_index=True)
-    if isinstance(data, ibis.Table):
-        codes = codes.sort_values(list(columns), ignore_index=True)
+        n = next(
+            n for n in ("records" + "_" * i for i in count()) if n.lower() not in {name.lower() for name in columns}
+        )
+        # The most frequent codes first: their spelling is proposed for the others.
+        codes = texts.group_by(list(columns)).agg(**{n: texts.count()}).to_pandas()
+        codes = codes.sort_values([n, *columns], ascending=[False, *[True for _ in columns]])[list(columns)]
+        gaps = [name for name in columns if codes[name].isna().any()]
+        if gaps:
+            missing, records = int(texts[gaps[0]].isnull().sum().to_pandas()), int(texts.count().to_pandas())
+            raise source.without_entry(gaps[0], missing, records, "code", MISSING_CODE_ADVICE)
+        found = (
+            in_order_of_occurrence(texts, codes) if source.numbered is not None else codes.sort_values(list(columns))
+        )
+    codes = codes.map(spelling.spelled).drop_duplicates()
+    for name in columns:
+        check_spellings(columns[-1], list(codes[name].unique()), spelling, total=total)
+    found = found.map(spelling.spelled).drop_duplicates(ignore_index=True)
     for name in reversed(columns):  # sorts are stable
         order = category_order(data, name)
         if order is not None:
             rank = {code: i for i, code in enumerate(order)}
-            codes = codes.sort_values(name, key=lambda of, rank=rank: of.map(rank), kind="stable", ignore_index=True)
-    for name in columns:
-        check_spellings(columns[-1], sorted(codes[name].unique()), spelling, total=total)
-    return codes
+            found = found.sort_values(name, key=lambda of, rank=rank: of.map(rank), kind="stable", ignore_index=True)
+    return found

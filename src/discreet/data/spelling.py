@@ -1,7 +1,7 @@
 """Spellings of codes: which codes differ in nothing but their spelling, and the settings that say whether they are the same.
 
-Two spellings of one code make two cells of one, and a sensitive cell may not look sensitive in parts. Only users know whether
-``West`` and ``WEST`` are the same, so they are asked.
+Two spellings of one code split its cell in two. Both parts may be suppressed and protect each other, so that readers can compute
+their sum, the sensitive cell. Only users know whether ``West`` and ``WEST`` are the same, so an error asks.
 """
 
 from __future__ import annotations
@@ -15,19 +15,30 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from discreet.data.hierarchy import Hierarchy
-from discreet.errors import InputError
+from discreet.errors import InputError, some
 
-Names = Literal["exact", "merged"]  # whether other blanks, capitals or leading zeros make another respondent
+Names = Literal["exact", "merged"]  # whether blanks, capitals and leading zeros distinguish respondents
 
 MAX_SHOWN = 5  # groups of spellings that a message shows
 MAX_SETTINGS = 50  # codes in the setting that a message proposes; after these the next run asks for more
 
+# Labels of totals in tables of statistical offices and pivot tables, in lower case. Another one is named with total.
+TOTAL_WORDS = frozenset((
+    *("total", "totals", "grand total", "total result", "all", "overall", "sum", "insgesamt", "gesamt", "gesamtsumme"),
+    *("gesamtergebnis", "ergebnis", "summe", "zusammen", "ensemble", "total général", "totaal", "totale", "totaux", "suma"),
+    *("razem", "ogółem", "celkem", "yhteensä", "i alt", "totalt"),
+))  # fmt: skip
 INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"))
 # Cyrillic and Greek letters, dashes and quotes, and the letters that look like digits.
 LOOK_ALIKES = str.maketrans(
     "АВЕЅІЈКМНОРСТУХаеіјорсухѕΑΒΕΖΗΙΚΜΝΟΡΤΥΧον‐‑‒–—−’‘`´“”„OolI|",
     "ABES1JKMH0PCTYXaeij0pcyxsABEZH1KMN0PTYX0v------''''\"\"\"00111",
 )
+MIN_NAME_LETTERS = 4  # of names in which ä, ae and a are compared; in shorter codes they distinguish
+# Letters as they are written without them on the keyboard, and letters that Unicode does not split into a letter and a mark.
+TRANSCRIBED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "æ": "ae", "œ": "oe", "å": "aa"})
+UNMARKED = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ı": "i"})
+COMBINING_MARKS = dict.fromkeys(range(0x300, 0x370))
 WRITTEN_NUMBER = re.compile(r"0*(\d+(?:\.\d*[1-9])?)(?:\.0)?", re.ASCII)  # without leading zeros, and 7 for 7.0
 
 
@@ -48,6 +59,20 @@ def _plain(code: str) -> str:
     return without_stray_blanks(unicodedata.normalize("NFKC", code))
 
 
+def _transcribed(code: str) -> str:
+    """The code with ae for ä, whether in capitals or not."""
+    plain = _plain(code).casefold()
+    return plain if len(plain) < MIN_NAME_LETTERS else plain.translate(TRANSCRIBED)
+
+
+def _unmarked(code: str) -> str:
+    """The code with a for ä, whether in capitals or not."""
+    plain = _plain(code).casefold()
+    if plain.isascii() or len(plain) < MIN_NAME_LETTERS:
+        return plain
+    return unicodedata.normalize("NFD", plain.translate(UNMARKED)).translate(COMBINING_MARKS)
+
+
 def _number(code: str) -> str:
     found = WRITTEN_NUMBER.fullmatch(code)
     return found[1] if found else code
@@ -55,21 +80,25 @@ def _number(code: str) -> str:
 
 # What codes may differ in, in the order in which a question names it.
 DIFFERENCES: Mapping[str, Callable[[str], str]] = {
+    "the way accents are stored": lambda code: unicodedata.normalize("NFC", code),
     "blanks or invisible characters": without_stray_blanks,
     "forms of a character": _plain,
     "capitals": lambda code: _plain(code).casefold(),
+    "umlauts written as two letters": _transcribed,
+    "umlauts or accents": _unmarked,
     "the way a number is written": lambda code: _number(_plain(code)),
     "characters that look alike": lambda code: _plain(code).translate(LOOK_ALIKES),
 }
-STRIPPED_KIND, *_, LAST_KIND = DIFFERENCES
+STORED_KIND, BLANKS_KIND, *_, LAST_KIND = DIFFERENCES
+STRIPPED_KINDS = (STORED_KIND, BLANKS_KIND)  # which strip removes
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """Settings of a column. ``strip`` says whether stray blanks count; ``merge`` gives for codes the code that they are.
+    """Settings of a column: with ``strip``, stray blanks are removed; ``merge`` gives for a code the one that replaces it.
 
-    A code that ``merge`` maps to itself, or to an empty text, is a code of its own. With ``strip`` None, codes that differ in
-    blanks are an error that asks.
+    A code that ``merge`` maps to itself, or to an empty text, is a code of its own. If codes differ in blanks only, ``strip``
+    None is an error that asks for the setting.
     """
 
     strip: bool | None = None
@@ -80,7 +109,8 @@ class Spelling:
         if again:
             into = self.merge[again[0]]
             raise InputError(
-                f"merge replaces {again[0]!r} by {into!r}, which is replaced itself. Name the last one.", again
+                f"merge replaces {again[0]!r} by {into!r}, which is replaced itself. Name the code that replaces both.",
+                again,
             )
 
     def spelled(self, code: str) -> str:
@@ -113,7 +143,11 @@ def spellings(codes: Iterable[str], family: Callable[[str], object] = lambda cod
 
 def _coarse(code: str) -> str:
     """Equal for all codes that differ in nothing but their spelling, and for some others."""
-    return _number(_plain(code).translate(LOOK_ALIKES).casefold().translate(LOOK_ALIKES).replace("i", "1"))
+    alike = _plain(code).translate(LOOK_ALIKES).casefold()
+    if not alike.isascii():
+        alike = unicodedata.normalize("NFD", alike.translate(UNMARKED)).translate(COMBINING_MARKS)
+    alike = alike.translate(LOOK_ALIKES).replace("i", "1")
+    return _number(re.sub("(?<=[a0u])e|(?<=a)a", "", alike))
 
 
 def _kind(code: str, other: str) -> str | None:
@@ -148,11 +182,18 @@ def check_spellings(
 ) -> None:
     """Raise an error that asks about codes that differ in nothing but their spelling from each other or from ``known`` codes.
 
-    The first of such codes is proposed to replace the others, unless one of them is known. Known codes are not compared with each
+    The proposed replacement is the first of such codes, or the known one among them. Known codes are not compared with each
     other. Codes of different ``family`` are different.
     """
     if not codes:
         return
+    if total is not None:
+        taken = {_coarse(code) for code in (total, *known)}
+        named = [
+            code for code in codes if _is_total(code) and not given.is_settled(code) and _coarse(code) not in taken
+        ]
+        if named:
+            raise InputError(_about_totals(column, total, named), named)
     listed = dict.fromkeys([*([] if total is None else [total]), *known])
     questions: list[tuple[str, str, str]] = []
     for group in spellings([*listed, *codes] if listed else codes, family):
@@ -160,7 +201,7 @@ def check_spellings(
         right, *others = sorted(open_, key=lambda code: (code != total, code not in listed)) or [""]
         for code in others:
             kind = _kind(right, code) or _kind(code, right) or LAST_KIND
-            if code not in listed and not (kind == STRIPPED_KIND and given.strip is False):
+            if code not in listed and not (kind in STRIPPED_KINDS and given.strip is False):
                 questions.append((right, code, kind))
     if questions:
         raise InputError(_question(column, questions, total), [code for _, code, _ in questions])
@@ -169,8 +210,10 @@ def check_spellings(
 def _question(column: str, questions: Sequence[tuple[str, str, str]], total: str | None) -> str:
     shown = [f"{_shown(right, kind)} and {_shown(code, kind)} differ only in {kind}" for right, code, kind in questions]
     more = f"; and {len(shown) - MAX_SHOWN:,} more" if len(shown) > MAX_SHOWN else ""
-    stray = [code for _, code, kind in questions if kind == STRIPPED_KIND]
-    merged = {code: right for right, code, kind in questions[:MAX_SETTINGS] if kind != STRIPPED_KIND and right != total}
+    stray = [code for _, code, kind in questions if kind in STRIPPED_KINDS]
+    merged = {
+        code: right for right, code, kind in questions[:MAX_SETTINGS] if kind not in STRIPPED_KINDS and right != total
+    }
     totals = [code for right, code, _ in questions if right == total]
     advice = []
     if stray:
@@ -179,7 +222,7 @@ def _question(column: str, questions: Sequence[tuple[str, str, str]], total: str
         code = next(iter(merged))
         pairs = ", ".join(f"{_toml(code)} = {_toml(right)}" for code, right in merged.items())
         advice.append(
-            f"merge = {{{pairs}}} for those that are the same; for one that differs, {_toml(code)} = {_toml(code)}"
+            f"merge = {{{pairs}}} for those that are the same; for one that is another code, {_toml(code)} = {_toml(code)}"
         )
     words = [f"Column {column!r} has codes that may be the same: {'; '.join(shown[:MAX_SHOWN])}{more}."]
     if advice:
@@ -187,18 +230,31 @@ def _question(column: str, questions: Sequence[tuple[str, str, str]], total: str
             f"Correct the data, or write under [dimensions.{column}] {', and '.join(advice)} (in Python: Spelling)."
         )
     if totals:
-        words.append(
-            f"{total!r} is the total: leave records of totals out. If {_shown(totals[0], LAST_KIND)} is another code, write "
-            f"merge = {{{_toml(totals[0])} = {_toml(totals[0])}}} under [dimensions.{column}]."
-        )
+        words.append(f"{total!r} is the total: leave records of totals out. {_otherwise(column, totals[0])}")
     return " ".join(words)
+
+
+def _is_total(code: str) -> bool:
+    return _plain(code).casefold().rstrip(":") in TOTAL_WORDS
+
+
+def _about_totals(column: str, total: str, codes: Sequence[str]) -> str:
+    return (
+        f"Column {column!r} has {'the code' if len(codes) == 1 else 'the codes'} {some(codes)}, a usual name of totals, which "
+        f"would be added up again. The total {total!r} is computed: delete records of totals. {_otherwise(column, codes[0])}"
+    )
+
+
+def _otherwise(column: str, code: str) -> str:
+    setting = f"merge = {{{_toml(code)} = {_toml(code)}}}"
+    return f"If {_shown(code, LAST_KIND)} is another code, write {setting} under [dimensions.{column}]."
 
 
 def _shown(code: str, kind: str) -> str:
     """The code in quotes, with escapes in place of characters that look like others."""
-    return ascii(code) if kind in (STRIPPED_KIND, LAST_KIND) else repr(code)
+    return ascii(code) if kind in (BLANKS_KIND, LAST_KIND) else repr(code)
 
 
 def _toml(code: str) -> str:
-    """The code as text of a job file, in ASCII if characters in it look like others."""
-    return json.dumps(code, ensure_ascii=_plain(code).translate(LOOK_ALIKES) != code and not code.isascii())
+    """The code as text of a job file, in ASCII if letters of other scripts or signs in it look like others."""
+    return json.dumps(code, ensure_ascii=any(ord(character) in LOOK_ALIKES for character in code if character > "~"))

@@ -25,7 +25,7 @@ from discreet.data.columns import Columns
 from discreet.data.contributions import named
 from discreet.data.hierarchy import LABEL_SEPARATOR, Hierarchy, cell_label
 from discreet.data.numerals import Expr
-from discreet.data.opened_records import Fault, Kind, OpenedRecords
+from discreet.data.opened_records import MISSING_CODE_ADVICE, Fault, Kind, OpenedRecords
 from discreet.data.reading import DEFAULT_READING, Reading
 from discreet.data.records import as_text, is_marked, open_records, recoded
 from discreet.data.respondent_names import with_one_spelling
@@ -84,7 +84,8 @@ def tabulate(
     ``recode`` gives for each column the codes to replace, and their replacements: the first step after ``spelling``.
 
     Codes of a column that differ only in blanks, capitals, leading zeros or characters that look alike are an error, unless its
-    ``spelling`` says whether they are the same. ``names`` says it of contributors and holdings: ``"merged"`` or ``"exact"``.
+    ``spelling`` says whether they are the same. ``names`` says so for contributors and holdings: ``"merged"`` (the same) or
+    ``"exact"`` (different).
 
     ``reading`` states how a file is to be read where that does not follow from the file.
     """
@@ -116,7 +117,7 @@ def tabulate(
             listed = hierarchy if is_listed else Hierarchy.flat([], hierarchy.total)
             check_codes(name, observed, listed, spelling.get(name, AS_WRITTEN), recode.get(name, {}), listed.total)
         read = int(survey.records.sum())
-        survey = _known_codes(survey, dimensions, unknown)
+        survey = _known_codes(survey, dimensions, unknown, opened)
         provenance = {
             "records_left_out": read - int(survey.records.sum()),
             "codes_replaced": sum(map(len, (*respelled.values(), *recode.values()))),
@@ -204,13 +205,15 @@ def _dimensions(
     return dimensions
 
 
-def _known_codes(survey: pd.DataFrame, dimensions: Mapping[str, Hierarchy], unknown: str) -> pd.DataFrame:
+def _known_codes(
+    survey: pd.DataFrame, dimensions: Mapping[str, Hierarchy], unknown: str, opened: OpenedRecords
+) -> pd.DataFrame:
     """The survey without the records to drop; raises for codes that are missing, unknown or not at the finest level."""
     for d, (name, hierarchy) in enumerate(dimensions.items()):
         column = survey[f"d{d}"]
         if column.isna().any():
-            n = int(survey.records[column.isna()].sum())
-            raise InputError(f"{n:,} records have no code in column {name!r}. Fill it in, or leave them out.", [name])
+            n, records = int(survey.records[column.isna()].sum()), int(survey.records.sum())
+            raise opened.without_entry(name, n, records, "code", MISSING_CODE_ADVICE)
         outside = ~column.isin(hierarchy.codes)
         if outside.any() and unknown == "error":
             codes = sorted(column[outside].unique())
@@ -254,11 +257,8 @@ def _check_numbers(survey: pd.DataFrame, columns: Columns, opened: OpenedRecords
     opened.refuse(faults, int(survey.records.sum()))
     if columns.contributor is not None and survey.nameless.any():
         n, cell = n_and_cell("nameless")
-        raise InputError(
-            f"{n:,} of {int(survey.records.sum()):,} records have no contributor in column {columns.contributor!r}, e.g. in cell "
-            f"{cell!r}. Fill it in, or leave these records out.",
-            [cell],
-        )
+        advice = f"One is in cell {cell!r}. Fill it in, or leave these records out."
+        raise opened.without_entry(columns.contributor, n, int(survey.records.sum()), "contributor", advice)
 
 
 # -- aggregation ----------------------------------------------------------------------------------------------
@@ -280,7 +280,7 @@ def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, opened: 
         number, largest = (opened.number(source, name), sizes[name]) if name else (ibis.literal(1.0), 1.0)
         if weight:
             number, largest = number * opened.number(source, weight), largest * sizes[weight]
-        # Nine decimal places, or more, so that the largest number has fifteen digits; but no more than the digits of sums leave.
+        # At least nine decimal places, and fifteen digits of the largest number; fewer if sums need many digits.
         integer_digits = math.ceil(math.log10(largest)) if largest else 0
         sum_digits = max(integer_digits + math.ceil(math.log10(records)), 0)
         available = DECIMAL_DIGITS - 1 - sum_digits

@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from discreet.compressed_files import gunzipped
-from discreet.data.reading import DELIMITERS, Reading, has_columns
+from discreet.data.foreign_files import foreign_kind
+from discreet.data.reading import DELIMITERS, OR_FINISHED, Reading, has_columns
 from discreet.errors import FormatError, numbers_of_lines
 
 MAX_LINE_BYTES = 2_000_000  # DuckDB's own limit; it silently drops a last line that is longer, so this is checked here
@@ -117,6 +119,8 @@ def text_file(path: Path, reading: Reading, used: Sequence[str] = ()) -> TextFil
         at += 1 + _first_with_text(lines[at + 1 :])
     if at >= len(lines):
         raise FormatError(f"{path}: there is no line {at + 1}, which would have the names of the columns (header_row).")
+    if reading.header_row is None and not used:
+        _refuse_title(path, lines, at, reading.delimiter)
     sign = reading.delimiter or (declared and declared[1]) or _delimiter(path, lines[at:], used)
     names = _fields(lines[at:], sign)
     if names is None and re.fullmatch(r'"[^"]*"(?: "[^"]*")+\s*', lines[at]):
@@ -152,6 +156,8 @@ def encoding_of(path: Path, given: str | None) -> str:
             shown = found.removesuffix("-sig").upper()
             raise FormatError(f"{path} begins with the byte order mark of {shown}, not {given}. Leave out encoding.")
         return found or ("utf-8-sig" if name == "utf-8" else given)
+    if found is None and (other := foreign_kind(head)):
+        raise FormatError(f"{path} is not a text file: it is {other}")
     if found is None and b"\0" in head[:1000]:
         guess = "utf-16-le" if head[1:2] == b"\0" else "utf-16-be"
         raise FormatError(f'{path} is not UTF-8 text: it has NUL bytes. If it is UTF-16, add encoding = "{guess}".')
@@ -234,6 +240,33 @@ def _is_even(lines: Sequence[str], sign: str, n: int) -> bool:
     except csv.Error:
         return False
     return all(len(row) == n for row in rows)
+
+
+def _refuse_title(path: Path, lines: Sequence[str], at: int, given: str | None) -> None:
+    """Raise if the first line is a title: it has one entry at most, and the lines below have many.
+
+    This is for files of which no names of columns are known; titles with several entries are then taken for the header.
+    """
+    head = lines[at : at + MAX_HEADER_LINE]
+    by_sign = [[_fields([line], sign) or [] for line in head] for sign in ([given] if given else DELIMITERS)]
+    n, rows = max(((_usual_width(rows), rows) for rows in by_sign), key=lambda found: found[0])
+    entries = [sum(bool(field.strip()) for field in row) for row in rows]
+    if n < 2 or entries[0] > 1 or (n == 2 and len(rows[0]) == n):
+        return
+    # A column of row numbers has no name.
+    header = next((i for i in range(1, len(rows)) if len(rows[i]) == n and entries[i] >= n - 1), None)
+    if header is not None:
+        number = at + 1 + header
+        raise FormatError(
+            f"{path}: line {at + 1} is a title, and line {number} seems to be the header. "
+            f"Add header_row = {number}. {OR_FINISHED}"
+        )
+
+
+def _usual_width(rows: Sequence[Sequence[str]]) -> int:
+    """The number of fields that most lines have; 0 if no number is that of most."""
+    width, count = Counter(map(len, rows[1:])).most_common(1)[0] if len(rows) > 1 else (0, 0)
+    return width if 2 * count > len(rows) - 1 else 0
 
 
 def _ask_for_header(path: Path, lines: Sequence[str], at: int, sign: str, used: Sequence[str]) -> None:

@@ -10,10 +10,12 @@ from typing import Any
 from zipfile import ZipFile
 
 from discreet.compressed_files import check_zip
+from discreet.data.foreign_files import foreign_kind
 from discreet.data.numerals import written_one_way
-from discreet.data.reading import Reading, has_columns
+from discreet.data.reading import OR_FINISHED, Reading, has_columns
 from discreet.errors import DiscreetError, FormatError, numbers_of_lines, plural, some
 
+DAMAGED = "it is damaged or not what its name says. Open it in a spreadsheet and save it again, or ask for it again."
 MAX_HEADER_ROW = 50  # looked at for the names of columns
 Cells = tuple[Any, ...]
 Row = tuple[int, Cells]  # with its number
@@ -61,10 +63,20 @@ def read_sheet(path: Path, reading: Reading, used: Sequence[str] = ()) -> Sheet:
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist.") from None
     except Exception as error:  # errors of the reader of any kind; their messages may quote the contents
-        reason = getattr(error, "strerror", None) or "it is damaged or not what its name says"
-        raise FormatError(f"{path} cannot be read: {reason}.") from None
+        failure = getattr(error, "strerror", None)
+        raise FormatError(f"{path} cannot be read: {f'{failure}.' if failure else _what_it_is(path)}") from None
     _refuse_dates(sheet, used)
     return sheet
+
+
+def _what_it_is(path: Path) -> str:
+    """What a file is that is not a workbook, and what to do."""
+    with path.open("rb") as file:
+        head = file.read(1000)
+    if head.startswith(b"PK"):
+        is_other = b"application/vnd.oasis.opendocument" in head
+        return "it is an OpenDocument file. Open it in a spreadsheet and save it as .xlsx." if is_other else DAMAGED
+    return f"it is {kind}" if (kind := foreign_kind(head)) else DAMAGED
 
 
 def _sheets(path: Path, book: Any, reading: Reading) -> list[str]:
@@ -87,6 +99,8 @@ def _chosen(path: Path, sheets: dict[str, list[Row]], reading: Reading, used: Se
     filled = [name for name, (_number, names) in headers.items() if names]
     if not filled:
         raise FormatError(f"{path} is empty: its first row must name the columns.")
+    if not used and reading.header_row is None:
+        _refuse_title(path, filled[0], sheets[filled[0]])
     suiting = [name for name in filled if has_columns(headers[name][1], used)]
     if len(suiting) > 1:
         raise FormatError(
@@ -103,6 +117,18 @@ def _chosen(path: Path, sheets: dict[str, list[Row]], reading: Reading, used: Se
     title = suiting[0] if suiting else filled[0]
     number, names = headers[title]
     return _below_header(Sheet(path, title, names, sheets[title][number:]), reading.skip_blank)
+
+
+def _refuse_title(path: Path, title: str, rows: list[Row]) -> None:
+    """Raise if the first row with any content is a title: it has one entry, and the rows below have several."""
+    filled = [(number, sum(_is_filled((cell,)) for cell in cells)) for number, cells in rows if _is_filled(cells)]
+    most = max(entries for _number, entries in filled[:MAX_HEADER_ROW])
+    if filled[0][1] == 1 < most:
+        number = next(number for number, entries in filled if entries == most)
+        raise FormatError(
+            f"{path}: row {filled[0][0]} of sheet {title!r} is a title, and row {number} seems to be the header. Add "
+            f"header_row = {number}. {OR_FINISHED}"
+        )
 
 
 def _header(rows: list[Row], reading: Reading) -> tuple[int, list[str]]:

@@ -17,7 +17,7 @@ from discreet.inference.deviations import StartingVertex
 from discreet.inference.integer_system import Correction, IntegerSystem
 from discreet.solvers import Model, Outcome, Solution, new_model
 
-# Unit of the grid, as a share of a typical deviation: so fine that rounding makes few bounds equal.
+# Unit of the grid, as a share of a typical deviation: so fine that few different bounds are rounded to the same multiple.
 UNIT_SHARE = 2.0**-27
 MIN_SOLVER_SECONDS = 2.0  # time limit of the smallest program
 MAX_ROUNDS_WITHOUT_GAIN = 20  # rounds of simplex steps without a better objective after which a search ends

@@ -68,7 +68,10 @@ class _Terms:
 
 
 def _without_pinned(terms: _Terms) -> tuple[_Terms, BoolArray]:
-    """The terms without columns that are alone in a relation, again and again, and these pinned columns."""
+    """The terms of the columns that can deviate, and which columns cannot.
+
+    A column that is alone in a relation cannot deviate. Without it another one may be alone in its relation, and so on.
+    """
     pinned = np.zeros(terms.columns, dtype=bool)
     while True:
         alone = (np.bincount(terms.row, minlength=terms.rows) == 1)[terms.row]
@@ -80,11 +83,12 @@ def _without_pinned(terms: _Terms) -> tuple[_Terms, BoolArray]:
 
 @dataclass(frozen=True, eq=False)
 class _Pieces:
-    """The relations joined into blocks, and each column cut into pieces, one per block in which it has terms.
+    """Blocks of relations, and the pieces of each column: its terms in one block are one piece.
 
-    A piece with two terms is an arc between two relations of its block; one with a single term is an arc between a relation
-    and the ground node of the block. Mostly there is one block. If the total of a group was merged with another cell, that
-    column has pieces in the block of the group and in that of the other relations.
+    A piece with two terms is an arc between two relations of its block. A piece with a single term is an arc between its
+    relation and the ground node, an additional node of the block. Mostly all relations are one block. There are several if the
+    presolve made one column of two cells, such as the total of a subtable and another cell: this column then has a piece in the
+    block of the subtable and a piece in that of the other relations.
     """
 
     column: IntArray  # column of each piece, in order
@@ -97,7 +101,10 @@ class _Pieces:
 
 
 def _pieces(terms: _Terms) -> _Pieces | None:
-    """Join relations by columns with two pieces of a single term, again and again; None if a block is not a network."""
+    """The blocks and pieces of these terms; None if a block is not a network.
+
+    At first every relation is a block. A column with a single term in each of two blocks joins them, until no column does.
+    """
     m = terms.rows
     a = b = np.zeros(0, dtype=np.int64)  # the two terms of each column that joins blocks
     while True:
@@ -127,10 +134,10 @@ def _pieces(terms: _Terms) -> _Pieces | None:
 def _pieces_of_basis(terms: _Terms) -> _Pieces | None:
     """The pieces of a network of relations that imply all others.
 
-    A relation is kept if it contains a column that is in at most two of the remaining relations, and dropped if the kept
-    relations imply it. In a table with one hierarchy this proceeds level by level, because the relations of a group follow
-    from those of its parts. If no such column is left, relations are kept that contain a column with two pieces of a single
-    term, or else a column with one.
+    Relations are kept in rounds, and those that the kept ones imply are dropped. A round keeps the relations with a column that
+    is in at most two of the remaining relations. In a table with one hierarchy this proceeds level by level, because the
+    relations of a group follow from those of its parts. If there is no such column, a round keeps the relations with a column
+    that has two pieces of a single term, or if there is none either, one such piece.
     """
     kept, left = np.zeros(terms.rows, dtype=bool), np.bincount(terms.row, minlength=terms.rows) > 0
     remaining, single = np.ones((2, len(terms.row)), dtype=bool)
@@ -224,21 +231,24 @@ def joined(tail: IntArray, head: IntArray, nodes: int) -> tuple[int, IntArray]:
     return int(count), label.astype(np.int64)
 
 
-def lanes_at_nodes(tail: IntArray, head: IntArray, nodes: int) -> tuple[IntArray, IntArray]:
-    """The lanes in the order of the nodes that they leave, and the place of the first one of each node.
+def residual_edges_by_node(tail: IntArray, head: IntArray, nodes: int) -> tuple[IntArray, IntArray]:
+    """The residual edges in the order of the nodes that they leave, and the position of the first one of each node.
 
-    Each arc has two lanes. Numbered from 0, the first half of all lanes leave the tails of the arcs, the second half the heads.
+    Each of n arcs has two residual edges: number k leaves the tail of arc k, number n + k its head.
     """
     ends = np.concatenate([tail, head])
-    lanes = np.argsort(ends, kind="stable")
-    return lanes, np.searchsorted(ends[lanes], np.arange(nodes + 1))
+    edges = np.argsort(ends, kind="stable")
+    return edges, np.searchsorted(ends[edges], np.arange(nodes + 1))
 
 
 # -- maximum flows --------------------------------------------------------------------------------------------
 
 
 def fits_integers(low: FloatArray, high: FloatArray) -> bool:
-    """Whether bounds can be rounded to integers, which flows add up exactly: they are round, or of similar enough size."""
+    """Whether bounds can be rounded to multiples of a unit, which flows add up exactly.
+
+    They can if they are such multiples, or if the largest is at most ``MAX_BOUND_RATIO`` times the smallest.
+    """
     slack = np.stack([-low, high])
     size = slack[np.isfinite(slack) & (slack > 0)]
     bound, scale = slacks_in_units(slack)
@@ -263,7 +273,7 @@ def search_network(
     intervals: bool,
     certify: bool = True,
 ) -> ComponentFindings:
-    """Deviations of targets as far as their levels require; the farthest with ``intervals``, or if levels are out of reach."""
+    """Deviations by which targets reach their levels; the farthest ones if they cannot, and for all with ``intervals``."""
     slack = np.stack([-low, high])
     slack[:, net.pinned] = 0.0
     bound, scale = slacks_in_units(slack)

@@ -124,7 +124,10 @@ def writing(path: str | Path, *, public: bool = False) -> Iterator[Path]:
             raise FormatError(f"Cannot write {path}: {error.strerror}.") from None
         yield draft
         os.chmod(draft, (0o666 if public else 0o600) & ~_umask())
-        os.replace(draft, path)
+        try:
+            os.replace(draft, path)
+        except PermissionError:  # Windows locks files that other programs have open
+            raise FormatError(f"Cannot write {path}: close it if another program has it open, and run again.") from None
 
 
 def _umask() -> int:

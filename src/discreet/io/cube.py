@@ -175,6 +175,16 @@ def cube_legend(cube: Cube, sign: str) -> list[tuple[str, str]]:
     return found
 
 
+def number_format(release: Release) -> str:
+    """How workbooks show values: with all published decimals, and a sign between thousands; readers see their own signs."""
+    columns = [release.value, *release.ends.values()]
+    numbers = np.concatenate([column[~np.isnan(column)] for column in columns])
+    if release.decimals is None and len(numbers) and digits_of(numbers) is None:
+        return "General"
+    decimals = decimals_of(release)
+    return "#,##0" + ("." + "0" * decimals if decimals else "")
+
+
 def number_text(value: float) -> str:
     """A number in full, without a decimal point if it is an integer and without an exponent."""
     if value == int(value) and abs(value) < 2**53:

@@ -16,13 +16,14 @@ from openpyxl.worksheet.hyperlink import Hyperlink
 from openpyxl.xml.functions import tostring
 
 from discreet.errors import FormatError
-from discreet.io.cube import table_title
+from discreet.io.cube import number_format, table_title
 from discreet.io.table_layout import TableSheet, table_sheets
 from discreet.io.table_sheet import write_table_sheet
 from discreet.io.workbook_cells import put
 from discreet.io.workbook_styles import read_styles, set_page
 from discreet.release import Release
 
+RIGHT = Alignment(horizontal="right")
 MAX_COLUMN_WIDTH = 60  # of the plain sheet, in letters
 MAX_SHEET_ROWS = 1_048_576  # a limit of the format
 PROPERTIES = "docProps/core.xml"
@@ -100,8 +101,13 @@ def _write_cells(sheet: Any, release: Release) -> None:
     frame = release.in_words().frame(symbols=True)
     for cell in _append(sheet, 1, frame.columns):
         cell.font = Font(bold=True)
+    shown_as = number_format(release)
     for number, row in enumerate(frame.itertuples(index=False), start=2):
-        _append(sheet, number, row)
+        for cell in _append(sheet, number, row)[len(release.codes) :]:
+            if isinstance(cell.value, str):
+                cell.alignment = RIGHT
+            else:
+                cell.number_format = shown_as
     for column, name in enumerate(frame.columns, start=1):
         longest = max((len(str(entry)) for entry in frame[name]), default=0)
         width = min(max(longest, len(str(name))) + 3, MAX_COLUMN_WIDTH)

@@ -91,7 +91,7 @@ def write_problem(problem: Problem, path: str | Path) -> None:
             "which keeps them; or write it without them, and give them in a CSV file (--attackers).",
             others,
         )
-    if problem.positive:  # readers know that suppressed counts are not zero
+    if problem.readers_exclude_zeros:  # readers know that suppressed counts are not zero
         known = problem.posed(suppresses=False, lists_zeros=True)
         problem = problem.with_columns(prior_lower=known.prior_lower, lower=known.lower)
     if decided := [*(one.cell for one in problem.overrides), *problem.must_suppress]:

@@ -43,7 +43,7 @@ def read_microdata(path: str | Path, layout: str | Path, reading: Reading = DEFA
             if written is None:
                 raise FormatError(
                     f"{path}: variable {v.name!r} can be read in two ways, or has numbers of two kinds. Add "
-                    'decimal = "," if 1.234 (made up) means 1234, and decimal = "." if it means a number between 1 and 2.'
+                    'decimal = "," if a number like 1.234 means 1234, and decimal = "." if it means a number between 1 and 2.'
                 )
             numbers = pd.to_numeric(column.mask(missing).map(written.number_of, na_action="ignore"))
             bad = numbers.isna() & ~missing

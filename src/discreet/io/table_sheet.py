@@ -10,7 +10,7 @@ from openpyxl.styles import Alignment, Border
 from openpyxl.utils import get_column_letter
 from openpyxl.worksheet.pagebreak import Break
 
-from discreet.io.cube import CubeAxis, decimals_of
+from discreet.io.cube import CubeAxis, decimals_of, number_format
 from discreet.io.table_layout import TableBlock, TableSheet, merged_runs
 from discreet.io.workbook_cells import put
 from discreet.io.workbook_styles import StyleName, Styles, set_page
@@ -220,8 +220,7 @@ def _write_row(
         lines = max(lines, -(-(len(text) + 2 * depth) // int(MAX_LABEL_WIDTH * LABEL_LETTERS)))
     if lines > 1:
         writer.sheet.row_dimensions[writer.row].height = TEXT_HEIGHT * lines
-    columns, decimals = [release.value, *release.ends.values()], decimals_of(release)
-    number_format = "#,##0" + ("." + "0" * decimals if decimals else "")
+    columns, decimals, shown_as = [release.value, *release.ends.values()], decimals_of(release), number_format(release)
     for k, where in enumerate(block.columns):
         i = block.at.get((row, where))
         for m, values in enumerate(columns):
@@ -231,7 +230,7 @@ def _write_row(
             shown = release.symbol if is_symbol and m == 0 else None if is_symbol else value
             cell = put(writer.sheet, writer.row, column, shown)
             style = "symbol" if is_symbol and m == 0 else "number"
-            styles.apply(cell, style, number_format, bold=is_total and not is_symbol)
+            styles.apply(cell, style, shown_as, bold=is_total and not is_symbol)
             if value is not None and not is_symbol:
                 writer.widen(column, min(max(len(f"{value:,.{decimals}f}"), MIN_NUMBER_WIDTH), MAX_NUMBER_WIDTH))
     writer.row += 1

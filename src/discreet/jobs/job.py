@@ -275,7 +275,7 @@ def job_waivers(job: Job) -> list[str | tuple[str, str]]:
 
 
 def read_recodes(job: Job) -> dict[str, dict[str, str]]:
-    """The new code of each replaced code, per dimension with such a file."""
+    """The new code of each replaced code, per dimension with a file of recodes."""
     return {
         name: read_recode(job.resolve(one.recode)) for name, one in job.dimensions.items() if one.recode is not None
     }
@@ -325,7 +325,10 @@ def audit_report(
     respondents: RespondentAudit | None = None,
     attacks: AttackReport | None = None,
 ) -> dict[str, Any]:
-    """The content of ``audit.json``: verdicts and labels, no values; with an audit of respondents also its report."""
+    """The content of ``audit.json``: verdicts and labels without values; with an audit of respondents also its report.
+
+    ``attacks`` only have conditions there: ``safe`` is the verdict of the audits.
+    """
     table = checked.problem.table
     report = {
         "safe": all_passed(checked, respondents),

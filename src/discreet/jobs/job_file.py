@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -124,7 +125,7 @@ class Protect:
     method: str = "kelly"
     level: str | None = None  # "cells" or "contributions"; None: contributions wherever respondents can be covered
     cost: str = "value"
-    seed: int = 0  # public: breaks ties
+    seed: int = 0  # public: of the random choices of a search
     secret: str | None = None  # file with the secret of randomness that protects; None: a new secret
     time_limit: float | None = None
     gap: float = 0.0
@@ -373,6 +374,10 @@ def _toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
+        if path.suffix.lower() in (".csv", ".tsv", ".txt"):
+            raise JobError(
+                f"{path} is no job file. If it has the records, write a job file: discreet init {path}."
+            ) from None
         raise JobError(f"{path} is not a TOML file: {toml_fault(text, error)}") from None
     except ValueError:  # Python reads no integers of thousands of digits
         raise JobError(f"{path} has an integer of thousands of digits. Write a smaller one.") from None
@@ -506,12 +511,19 @@ def _check_files(job: Job) -> Iterator[InputError]:
                 if name.isprintable()
                 else " Write paths in single quotes: in double quotes \\t and \\n are no letters."
             )
+            if "\\" in name and os.sep == "/":
+                path = " A backslash separates no folders on this system: write /."
             yield JobError(f"there is no file {name!r} for {entry}.{path}", [name])
         if job.resolve(name).resolve() in written:
             yield JobError(f"the job would overwrite {name!r}, its {entry}. Choose another output folder.")
     folders = [file.name for file in written if file.is_dir()]
     if folders:
         yield JobError(f"there is a folder {folders[0]!r} in {job.folder} in place of a file.", folders)
+    folder = next(folder for folder in (job.folder.resolve(), *job.folder.resolve().parents) if folder.exists())
+    if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
+        yield JobError(
+            f"the folder {folder} is not yours to write to. Choose another output folder.", [job.output.folder]
+        )
     if job.protect.checkpoint is not None:
         file = job.resolve(job.protect.checkpoint).resolve()
         taken = [job.path, *written, *(job.resolve(name).resolve() for name in job.reads())]

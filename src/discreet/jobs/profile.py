@@ -12,6 +12,7 @@ from typing import Any
 from discreet.data.columns import Columns
 from discreet.data.reading import DEFAULT_READING, Reading
 from discreet.data.records import as_text, column_names, open_records
+from discreet.errors import InputError
 
 # A dimension with more codes is not guessed: its table would be too long to be read, or the column identifies records.
 MAX_CODES = 5_000
@@ -75,6 +76,8 @@ def profile_records(path: Path, reading: Reading = DEFAULT_READING) -> Profile:
             ]
         ).to_pandas()
         counts = {name: int(value) for name, value in counted.iloc[0].items()}
+        if not counts["records"]:
+            raise InputError(f"{path} has no records below the names of its columns.")
         columns = {name: _column(source, name, i, counts) for i, name in enumerate(source.columns)}
         return Profile(path, reading, columns, _determined(source, columns))
 
@@ -83,7 +86,14 @@ def profile_records(path: Path, reading: Reading = DEFAULT_READING) -> Profile:
 def _opened(path: Path, reading: Reading) -> Iterator[Any]:
     """All columns of a file whose names occur once."""
     names = column_names(path, reading)
-    by = tuple(name for name in names if names.count(name) == 1)
+    by = tuple(
+        name for name in names if name.strip() and names.count(name) == 1
+    )  # names of rows have no name themselves
+    repeated = [name for name in names if name.strip() and names.count(name) > 1]
+    if repeated:
+        raise InputError(f"{path} has several columns called {repeated[0]!r}. Rename all but one.", repeated)
+    if not by:
+        raise InputError(f"{path}: no column has a name. Is line 1 the header? If not, add header_row.")
     with open_records(path, Columns(by, None, None, (), None, None, None), reading) as opened:
         yield opened.rows
 
@@ -114,6 +124,7 @@ def _column(source: Any, name: str, i: int, counts: dict[str, int]) -> ColumnPro
         listed = source.select(as_text(source[name]).name("code")).distinct().to_pandas()["code"].dropna()
         codes = tuple(sorted(map(str, listed)))
         found["distinct"] = len(codes)
+    found["distinct"] = min(found["distinct"], found["filled"])  # an estimate may be higher
     return ColumnProfile(name, counts["records"], codes=codes, **found)
 
 

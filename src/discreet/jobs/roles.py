@@ -19,7 +19,7 @@ _WORDS_BY_LINE = """
 contributor: firm enterprise company establishment business respondent unit person patient household id ident identifier key
     entid unitid kvk siren siret ein unternehmen betrieb firma entreprise etablissement empresa establecimiento bedrijf
     onderneming persoon
-holding: holding group parent owner konzern gruppe groupe grupo concern groep entgroup
+holding: holding group parent owner konzern gruppe unternehmensgruppe groupe grupo concern groep entgroup
 weight: weight weights wgt wt gewicht hochrechnung hochrechnungsfaktor poids peso factor ponderacion
 response: turnover revenue revenues sales income wage wages salary value amount output expenditure investment investments
     production exports imports tax assets umsatz einkommen lohn wert betrag ca montant chiffre revenu ventas ingresos importe
@@ -39,6 +39,7 @@ BY_DIGITS = frozenset(
 NO_COLUMN = "-"  # the answer that means no column
 MAX_HIERARCHY_BYTES = 5_000_000  # larger files are data
 MAX_NUMBERS_AS_CODES = 20  # more different numbers are quantities, such as numbers of employees
+MIN_FILLED = 0.95  # of the records; codes that a few lack are a fault to be named, such as a line of sums
 MAX_PROPOSED_DIMENSIONS = 3  # a table by more has few records per cell; users choose from the others
 
 
@@ -203,7 +204,9 @@ def _responses(columns: list[ColumnProfile]) -> list[tuple[ColumnProfile, str]]:
 
 def _with_dimensions(profile: Profile, left: Mapping[str, ColumnProfile], roles: Roles) -> Roles:
     """The roles with dimensions, each with the columns or digits that group its codes."""
-    suitable = [c for c in left.values() if len(c.codes) > 1 and c.filled == c.records and _may_be_codes(c)]
+    suitable = [
+        c for c in left.values() if len(c.codes) > 1 and c.filled >= MIN_FILLED * c.records and _may_be_codes(c)
+    ]
     coarser = {c.name: chain(profile, c.name, [other.name for other in suitable]) for c in suitable}
     inside = {name for names in coarser.values() for name in names}
     finest = [c for c in suitable if c.name not in inside]

@@ -121,8 +121,9 @@ def protect(
     pattern. The ``executor``, one of ``concurrent.futures`` or a compatible one, runs independent pieces of work. Independent
     tables are protected one by one, unless a limit applies to all of them together.
 
-    The ``seed`` is public and only breaks ties. Randomness that protects comes from the ``secret``, by default a new one of the
-    operating system. The confidential report contains it, so that the run can be repeated.
+    The ``seed`` is public: it is that of the random choices of a search, such as between patterns of equal cost. Randomness
+    that protects comes from the ``secret``, by default a new one of the operating system. The confidential report contains it,
+    so that the run can be repeated.
     """
     for name, number in (("time_limit", time_limit), ("gap", gap)):
         if number is not None and not number >= 0:

@@ -26,8 +26,8 @@ class Run:
 
     ``start`` is a starting pattern, which need not be safe. ``keep`` is called with the incumbent from time to time, so that
     another run can start from it. The ``executor`` runs independent pieces of work; without one they run in this process.
-    The ``seed`` is public and breaks ties; randomness that protects comes from the ``secret``. ``hint`` says what Ctrl-C does
-    while a safe pattern is improved; it is empty if that would end the run without a result.
+    The ``seed`` of the random choices of a search is public; randomness that protects comes from the ``secret``. ``hint`` says
+    what Ctrl-C does while a safe pattern is improved; it is empty if that would end the run without a result.
     """
 
     seed: int = 0

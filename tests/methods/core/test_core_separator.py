@@ -105,13 +105,13 @@ def test_a_cell_without_relations_has_its_own_slack_only():
     assert found.pulls[0].limits(slack).tolist() == [5.0]
 
 
-def test_a_part_of_the_level_counts_where_cells_are_partial():
+def test_the_slack_of_capped_cells_counts_up_to_a_share_of_the_level():
     problem = draw(1)
     slack = np.full((2, len(problem)), 1e6)
     (requirement,) = required(problem)[:1]
     separator = Separator(GivenSlack(), 0, problem.table.relations)
     share = np.full(len(problem), 0.25)
-    (found,) = separator.violations(slack, [requirement], partial=(np.array([requirement.cell]), share))
+    (found,) = separator.violations(slack, [requirement], capped=(np.array([requirement.cell]), share))
     assert found.shortfall == pytest.approx(0.75 if len(requirement.sides) == 1 else 0.5)
 
 

@@ -1,4 +1,4 @@
-"""Protection requirements, one for each direction of a cell."""
+"""Protection requirements, one for each level of a cell."""
 
 from __future__ import annotations
 

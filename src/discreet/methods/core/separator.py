@@ -22,7 +22,7 @@ CutOf = TypeVar("CutOf", covariant=True)
 
 SHORTFALL_TOLERANCE = 1e-8  # share of a level that may be missing: solvers are not more exact
 UNLIMITED_SLACK = 1e6  # in levels: more slack than this is as good as unlimited, and is reduced to it
-# Programs are in units of a usual level, or of the level of the requirement if that differs by more than this factor.
+# Programs are in units of the median level, or of the level of the requirement if that differs by more than this factor.
 MAX_LEVEL_RATIO = 1e3
 
 
@@ -66,10 +66,10 @@ class Separator(Generic[Point, AnyCut]):
         point: Point,
         requirements: Sequence[Requirement],
         budget: Budget | None = None,
-        partial: tuple[IntArray, FloatArray] | None = None,
+        capped: tuple[IntArray, FloatArray] | None = None,
     ) -> tuple[list[AnyCut], list[Violation]]:
         """The violated requirements and a cut for each; raises :class:`OutOfTime`."""
-        violations = list(self.violations(point, requirements, budget, partial))
+        violations = list(self.violations(point, requirements, budget, capped))
         return [self.cut(point, violation) for violation in violations], violations
 
     def cut(self, point: Point, violation: Violation) -> AnyCut:
@@ -80,13 +80,13 @@ class Separator(Generic[Point, AnyCut]):
         point: Point,
         requirements: Sequence[Requirement],
         budget: Budget | None = None,
-        partial: tuple[IntArray, FloatArray] | None = None,
+        capped: tuple[IntArray, FloatArray] | None = None,
         min_shortfall: float = SHORTFALL_TOLERANCE,
     ) -> Iterator[Violation]:
-        """The requirements that a point misses by more than the share ``min_shortfall`` of the level; raises :class:`OutOfTime`.
+        """The requirements of which a point lacks more than the share ``min_shortfall`` of the level; raises :class:`OutOfTime`.
 
-        ``partial`` is a list of cells, and a share for every cell of the table. The slack of a listed cell counts only up to its
-        share of the required level, which gives sharper cuts.
+        ``capped`` are cells whose slack counts only up to a share of the level in question: their indices, and an array with
+        the share of every cell. This gives stronger cuts at fractional points.
         """
         if not requirements:
             return
@@ -94,7 +94,7 @@ class Separator(Generic[Point, AnyCut]):
         by_cell: dict[int, list[Requirement]] = {}
         for requirement in requirements:
             by_cell.setdefault(requirement.cell, []).append(requirement)
-        none = np.zeros(0, dtype=np.int64), np.zeros(0)  # no rows with multipliers, or no cells with a share
+        none = np.zeros(0, dtype=np.int64), np.zeros(0)  # as a proof: no multipliers of rows; as ``capped``: no cells
         for requirement in (each for cell in by_cell if self._isolated[cell] for each in by_cell[cell]):
             reach = float(sum(slack[side, requirement.cell] for side in requirement.sides))
             if 1 - reach / requirement.level > min_shortfall:
@@ -106,7 +106,7 @@ class Separator(Generic[Point, AnyCut]):
         required &= ~self._isolated
         for cells, rows in components(self._relations, np.asarray(slack.any(axis=0)), required):
             reach_program = ReachProgram(self._relations, cells, rows)
-            program = _Component(reach_program, slack[:, cells], float(np.median(levels)), partial or none)
+            program = _Component(reach_program, slack[:, cells], float(np.median(levels)), capped or none)
             for cell in cells[required[cells]].tolist():
                 if budget is not None and budget.over:
                     raise OutOfTime
@@ -126,14 +126,14 @@ class Separator(Generic[Point, AnyCut]):
 
 
 class _Component:
-    """The program of cells that relations connect, in units of a level; ``partial`` is as in :meth:`Separator.violations`."""
+    """The program of cells that relations connect, in units of a level; ``capped`` is as in :meth:`Separator.violations`."""
 
     def __init__(
-        self, program: ReachProgram, slack: FloatArray, unit: float, partial: tuple[IntArray, FloatArray]
+        self, program: ReachProgram, slack: FloatArray, unit: float, capped: tuple[IntArray, FloatArray]
     ) -> None:
         self._program, self._slack, self._unit = program, slack, unit
-        self._partial = np.flatnonzero(np.isin(program.cells, partial[0]))
-        self._share = partial[1][program.cells[self._partial]]
+        self._capped = np.flatnonzero(np.isin(program.cells, capped[0]))
+        self._share = capped[1][program.cells[self._capped]]
         program.limit(slack / unit)
 
     def reach(self, requirement: Requirement) -> tuple[float, list[FloatArray]]:
@@ -141,9 +141,9 @@ class _Component:
         if not self._unit / MAX_LEVEL_RATIO <= requirement.level <= self._unit * MAX_LEVEL_RATIO:
             self._unit = requirement.level
             self._program.limit(np.minimum(self._slack / self._unit, UNLIMITED_SLACK))
-        if len(self._partial):
-            most = np.minimum(self._slack[:, self._partial], self._share * requirement.level)
-            self._program.limit(most / self._unit, self._partial)
+        if len(self._capped):
+            most = np.minimum(self._slack[:, self._capped], self._share * requirement.level)
+            self._program.limit(most / self._unit, self._capped)
         reach, multipliers = 0.0, []
         for side in requirement.sides:
             solution = self._program.push(requirement.cell, side)

@@ -100,7 +100,7 @@ class Choices:
             cuts = self._separate(z, x, budget, partial=True)
             done += 1
             self.run.progress.update(done, f"{len(cuts):,} cuts")
-            if not program.add(cuts, solution.primal) + program.bridge(solution.primal):
+            if not program.add(cuts, solution.primal) + program.add_bridgeless(solution.primal):
                 self._offer(x, z)
                 return
         if done:
@@ -131,7 +131,7 @@ class Choices:
             cuts = self._separate(z, x.astype(float), None)
             if program.add(cuts):
                 program.add(self._separate(z, x.astype(float), budget, partial=True), solution.primal)
-            elif not program.bridge(solution.primal):
+            elif not program.add_bridgeless(solution.primal):
                 program.forbid(x)
             self.run.progress.update(self.programs, f"{int(x.sum()):,} chosen")
 

@@ -14,15 +14,16 @@ from discreet.methods.intervals.publication import WidthCut
 from discreet.methods.intervals.setting import IntervalSetting, no_safe_intervals
 from discreet.solvers import Outcome
 
-BRIDGE_TOLERANCE = 1e-6  # in usual levels: bridges violated by less are satisfied, solvers are not more exact
-LEAST_WIDTH = 1e-9  # in usual levels: smaller widths are rounding errors of the solver
+BRIDGELESS_TOLERANCE = 1e-6  # in median levels: inequalities violated by less are satisfied, solvers are not more exact
+LEAST_WIDTH = 1e-9  # in median levels: smaller widths are rounding errors of the solver
 
 
 class WidthMaster(BlockProgram):
     """A linear program whose columns are widths down and up, and how much each relation can deviate down and up.
 
-    A bridge says that an interval is no wider than the others in one of its relations can compensate. Some cheapest intervals
-    satisfy all bridges: a part of an interval that no congruent table reaches costs without protecting anything.
+    A bridgeless inequality says that an interval is no wider than the others in one of its relations can compensate. Some
+    cheapest intervals satisfy all of them: a part of an interval that no congruent table reaches costs something and protects
+    nothing.
     """
 
     def __init__(self, setting: IntervalSetting, least: FloatArray, seed: int) -> None:
@@ -44,7 +45,7 @@ class WidthMaster(BlockProgram):
         self.rows([(0, pads), (c, pads), (2 * c + 2 * m, sparse.eye_array(q))], setting.floor[padded])
         self.load(seed)
         self.cuts: list[WidthCut] = []
-        self.bridged = np.zeros((2, len(self.entries.data)), dtype=bool)  # entries that have a bridge
+        self.has_inequality = np.zeros((2, len(self.entries.data)), dtype=bool)  # by side and entry
         self.bound = setting.constant  # in true units
         self.programs = 0
 
@@ -69,22 +70,22 @@ class WidthMaster(BlockProgram):
         z = solution.primal[: 2 * self.c].reshape(2, -1)
         return np.where(z < LEAST_WIDTH, 0.0, z)
 
-    def bridge(self, z: FloatArray, share: float) -> int:
-        """Add bridges that widths violate by a share of the width; how many."""
+    def add_bridgeless(self, z: FloatArray, share: float) -> int:
+        """Add bridgeless inequalities that widths violate by more than a share of the width. Returns their number."""
         e = self.entries
         both = z.sum(axis=0)[e.col] * np.abs(e.data)
         up, down = z[UP, e.col], z[DOWN, e.col]
         wide = np.stack([np.where(e.data > 0, up, down), np.where(e.data > 0, down, up)])
-        tolerance = np.maximum(share * both, BRIDGE_TOLERANCE)
+        tolerance = np.maximum(share * both, BRIDGELESS_TOLERANCE)
         violated = (both - self.total[:, e.row] > tolerance) & (wide > LEAST_WIDTH)
-        # A cell that violates the bridge of one relation is likely to violate that of another once widths change.
+        # A cell that violates the inequality of one relation is likely to violate that of another once widths change.
         cells = np.zeros(self.c, dtype=bool)
         cells[e.col[violated.any(axis=0)]] = True
         # Widths of settled cells cost nothing.
-        side, at = np.nonzero((cells & ~self.s.settled)[e.col] & ~self.bridged)
+        side, at = np.nonzero((cells & ~self.s.settled)[e.col] & ~self.has_inequality)
         if not violated.any() or not len(at):
             return 0
-        self.bridged[side, at] = True
+        self.has_inequality[side, at] = True
         k, row = len(at), np.arange(len(at))
         width = sparse.csr_array((np.abs(e.data[at]), (row, e.col[at])), shape=(k, self.c))
         total = sparse.csr_array((-np.ones(k), (row, side * self.m + e.row[at])), shape=(k, 2 * self.m))

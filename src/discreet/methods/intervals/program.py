@@ -18,7 +18,7 @@ from discreet.methods.intervals.publication import WidthCut
 from discreet.solvers import Solution
 
 MAX_CHOICE_DEVIATION = 100.0  # levels, if relations are not those of a network; measured, see the first model
-CUT_TOLERANCE = 1e-6  # in usual levels: cuts and bridges violated by less are satisfied, solvers are not more exact
+CUT_TOLERANCE = 1e-6  # in median levels: inequalities violated by less are satisfied, solvers are not more exact
 
 
 class ChoiceProgram(BlockProgram):
@@ -91,8 +91,11 @@ class ChoiceProgram(BlockProgram):
             return Cut(columns, weight, least)
         return Cut(np.r_[columns, required], np.r_[weight, -max(least, 0.0)], 0.0)
 
-    def bridge(self, at: FloatArray) -> int:
-        """Add the inequalities that a solution violates: a cell suppressed alone in a relation can be computed; how many."""
+    def add_bridgeless(self, at: FloatArray) -> int:
+        """Add bridgeless inequalities that a solution violates: a cell suppressed alone in a relation can be computed.
+
+        Returns their number.
+        """
         e, m = self.master.entries, self.master.m
         column = self.column_of[e.col]
         has_choice = column >= 0

@@ -16,9 +16,9 @@ from discreet.progress import Budget, OutOfTime
 
 FIRST_SHARE = 0.1  # of the time for the first widths
 SAMPLED_REQUIREMENTS = 24  # enough to estimate how many are violated
-BRIDGE_SHARE = 1e-3  # of an interval, by which bridges may be violated once there are cuts
+BRIDGELESS_SHARE = 1e-3  # of an interval, by which bridgeless inequalities may be violated once there are cuts
 PROVEN_WIDTH_GAP = 1e-7  # share of the cost that solvers may leave open
-NO_WIDTH = 1e-7  # in usual levels: narrower intervals are published values
+NO_WIDTH = 1e-7  # in median levels: cells with narrower intervals are published exactly
 
 
 class WidthSearch:
@@ -38,7 +38,7 @@ class WidthSearch:
         self._at_optimum = True  # whether the next point is the optimum of the master program
 
     def search(self) -> str:
-        """The status of the best widths."""
+        """Search until the incumbent is proven, or the time is over. Returns the status of the incumbent."""
         z = self._first()
         try:
             while z is not None:
@@ -52,14 +52,14 @@ class WidthSearch:
                 self.run.progress.update(self.rounds, f"{sum(map(len, violated)):,} requirements violated")
                 again = bool(cuts)
                 if self._nearly_proven():
-                    again = self._choose()
+                    again = self._require_conditional()
                     if not again:
                         return self.best.status(self.run.budget, finished=True)
                 elif self.run.budget.over:
                     break
                 if again:
                     self.master.add(cuts)
-                    z = self._bridged(self.run.budget, BRIDGE_SHARE, 1)
+                    z = self._cheapest_widths(self.run.budget, BRIDGELESS_SHARE, 1)
         except OutOfTime:
             pass
         return self.run.budget.ending
@@ -67,16 +67,19 @@ class WidthSearch:
     def work(self) -> dict[str, int]:
         """Counts for the report."""
         return {
-            "demands": sum(map(len, self.requirements)),
+            "requirements": sum(map(len, self.requirements)),
             "cuts": len(self.master.cuts),
             "rounds": self.rounds,
             "programs": self.master.programs,
         }
 
     def _first(self) -> FloatArray | None:
-        """The cheapest widths that satisfy all bridges, or None; if they violate most requirements, an incumbent is made, too."""
+        """The cheapest widths that satisfy all bridgeless inequalities; None if the time limit ended the search.
+
+        If they violate most requirements, an incumbent is made in another way.
+        """
         self.run.progress.stage("intervals", 0)
-        z = self._bridged(self.run.budget.share(FIRST_SHARE), 0.0, None)
+        z = self._cheapest_widths(self.run.budget.share(FIRST_SHARE), 0.0, None)
         if z is not None and self._violates_most(z):
             least = self.master.lower[: z.size].reshape(z.shape)
             renewed = Renewal(self.setting, least, self.wideners, self.requirements).renewed(self.run.budget)
@@ -96,8 +99,11 @@ class WidthSearch:
             sampled += len(sample)
         return 2 * violated > sampled
 
-    def _bridged(self, budget: Budget, share: float, passes: int | None) -> FloatArray | None:
-        """The cheapest widths after so many passes of bridges, or as many as possible in time; None if there are none."""
+    def _cheapest_widths(self, budget: Budget, share: float, passes: int | None) -> FloatArray | None:
+        """The cheapest widths after some ``passes`` in which bridgeless inequalities are added; None: until none is violated.
+
+        Returns None if the time limit ended the search before the first widths.
+        """
         best, done = None, 0
         while not budget.over or best is None:
             z = self.master.solve(budget.left)
@@ -106,7 +112,7 @@ class WidthSearch:
             best, done = z, done + 1
             if not self.chosen.any():
                 self.best.bound = self.master.bound
-            if (passes is not None and done > passes) or not self.master.bridge(z, share):
+            if (passes is not None and done > passes) or not self.master.add_bridgeless(z, share):
                 break
         return best
 
@@ -120,9 +126,9 @@ class WidthSearch:
         return cuts, violated
 
     def _repair(self, z: FloatArray, violated: list[list[Violation]]) -> None:
-        """Widen intervals until they meet all requirements, the largest missing part first; keep the cheapest."""
+        """Widen intervals until they meet all requirements, the largest missing part first. The result may be a new incumbent."""
         if self.best.solution is not None and 2 * sum(map(len, violated)) > sum(map(len, self.requirements)):
-            return  # too many to become cheaper
+            return  # with so many extensions the widths would cost more than the incumbent
         for widener, violations in zip(self.wideners, violated, strict=True):
             for violation in sorted(violations, key=lambda one: -one.missing):
                 wider = None if self.run.budget.over else widener.reach(z, violation.requirement)
@@ -132,12 +138,12 @@ class WidthSearch:
         self.best.offer(z, self.setting.cost(z))
 
     def _nearly_proven(self) -> bool:
-        """Whether no cheaper widths satisfy the cuts; also if no widths could be found that meet all requirements."""
+        """Whether the bound is within the gap of the cost. True as well if no widths are known that meet all requirements."""
         cost = self.best.cost
         return cost - self.master.bound <= max(self.run.budget.gap, PROVEN_WIDTH_GAP) * cost
 
-    def _choose(self) -> bool:
-        """Whether free cells got an interval whose requirements did not count before; from now on they do."""
+    def _require_conditional(self) -> bool:
+        """Add the requirements of free cells that have an interval by now. Returns whether there are new ones."""
         z = self.best.solution
         if z is None or not self.conditional:
             return False

@@ -16,7 +16,7 @@ from discreet.problem import Problem, Status
 
 UNLIMITED_SLACK_LEVELS = 1e3  # slack of this many of the largest level is treated as unlimited
 WEIGHT_RANGE = 1e9  # widths cheaper than the costliest by more than this factor count as if they cost nothing
-MAX_LEAST_WIDTH = 9e14  # in usual levels: the solver takes no larger numbers
+MAX_LEAST_WIDTH = 9e14  # in median levels: the solver takes no larger numbers
 LEAST_SHARE_OF_VALUE = 1e-6  # least width of a primary without levels if values have no last decimal
 
 
@@ -86,7 +86,7 @@ class Placement:
 
 
 class IntervalSetting:
-    """Arrays over the cells that may get an interval: lengths in units of a usual level, costs in units of a usual weight.
+    """Arrays over the cells that may get an interval: lengths in units of the median level, costs in units of the median weight.
 
     Cells that are ``barred`` are published exactly, those ``chosen`` are not; ``width`` is the least width of an interval as a
     share of the value. ``floor`` is the least width of each interval. The slack of ``settled`` cells does not depend on widths:
@@ -205,8 +205,8 @@ class IntervalSetting:
 def no_safe_intervals(setting: IntervalSetting) -> NoSafePatternError:
     """The error if no intervals meet all requirements."""
     return NoSafePatternError(
-        "No intervals protect all cells at once. Let more cells have intervals, widen the bounds people are said to "
-        "know, or lower protection levels, also of cells that need protection only if they get an interval.",
+        "No intervals protect all cells at once. Let more cells have intervals, widen the prior bounds of "
+        "attackers, or lower protection levels, also of cells that need protection only if they get an interval.",
         setting.problem.table.labels(setting.problem.primaries),
     )
 

@@ -334,7 +334,7 @@ class Posed:
         not cancel out, and attackers know no more than the rules assume.
         """
         problem, table = self.original, self.original.table
-        if problem.others or problem.positive or len(parse_rules(problem.rules)) > len(self.measures):
+        if problem.others or problem.readers_exclude_zeros or len(parse_rules(problem.rules)) > len(self.measures):
             return False
         try:
             by_rules = assess(table, problem.rules, boundary=problem.boundary)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ import numpy as np
 from discreet.arrays import FloatArray, IntArray
 from discreet.compiled import compiled
 from discreet.errors import NoSafePatternError, RuleError, some
-from discreet.inference.max_flow import joined, lanes_at_nodes, network
+from discreet.inference.max_flow import joined, network, residual_edges_by_node
 from discreet.methods.context import Run
 from discreet.methods.rounding.grid import RoundingGrid
 from discreet.problem import Status
@@ -45,8 +45,8 @@ def unbiased(grid: RoundingGrid, run: Run) -> FloatArray:
     amount = np.rint(part[moving] * full).astype(np.int64)
     chance = run.random("round", problem).random(len(moving))
     tail, head = node[net.tail[moving]], node[net.head[moving]]
-    lanes, first = lanes_at_nodes(tail, head, int(node.max(initial=-1)) + 1)
-    _walk(tail, head, first, lanes % max(len(tail), 1), amount, full, chance)
+    edges, first = residual_edges_by_node(tail, head, int(node.max(initial=-1)) + 1)
+    _walk(tail, head, first, edges % max(len(tail), 1), amount, full, chance)
     steps = np.zeros(len(part))
     steps[moving] = amount / full
     run.progress.update(1)

@@ -46,7 +46,7 @@ def _improved(problem: Problem, run: Run, found: Protection) -> tuple[Protection
     search = None
     with run.budget.interruptible():
         search = PatternSearch(problem, run)
-        search.settle()
+        search.drop_met_requirements()
         if run.start is not None:
             search.accept(search.forced | (run.start & search.free))
         search.accept(found.suppressed)
@@ -63,7 +63,7 @@ def _improved(problem: Problem, run: Run, found: Protection) -> tuple[Protection
         if search.has_tables and begins("modular"):
             search.grow(table_by_table(problem, run.without_keep(), 1.0).astype(float))
         if begins("guided"):
-            search.follow()
+            search.find_guided_patterns()
         if begins("improve"):
             Neighbourhoods(search).descend()
         if run.budget.seconds is not None and begins("optimal"):

@@ -37,7 +37,7 @@ class Guided:
         search = PatternSearch(problem, run)
         with run.budget.interruptible():
             search.begin(run.start)
-            search.follow()
+            search.find_guided_patterns()
         return search.protection(self.name)
 
 
@@ -58,7 +58,7 @@ class Improve:
         with run.budget.interruptible():
             by_tables = run.start is None and search.has_tables
             search.begin(table_by_table(problem, run, START_TIME_SHARE) if by_tables else run.start)
-            search.follow()
+            search.find_guided_patterns()
             Neighbourhoods(search).descend()
         return search.protection(self.name)
 
@@ -131,6 +131,6 @@ class Neighbourhoods:
         if before is None or search.relaxed is None or search.done():
             return
         search.grow(np.where(region, search.relaxed.x, before), PRICE_NOISE)
-        search.decide(region & search.disputed() if disputed else region)
+        search.search_neighbourhood(region & search.disputed() if disputed else region)
         if search.suppressed is not before:
             self.changed(np.flatnonzero(search.suppressed != before))

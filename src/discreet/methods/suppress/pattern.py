@@ -194,8 +194,8 @@ class Pattern:
         among[self.unprotectable] = True
         defence = next(d for d in self._defences(among) if d.attacker.name == attacker.name)
         found = find_deviations(defence.search, defence.evidence, p) or []
-        moved = {i for deviation in found for i in deviation.cells.tolist()}
-        return [i for i in self.unprotectable if i in moved]
+        deviating = {i for deviation in found for i in deviation.cells.tolist()}
+        return [i for i in self.unprotectable if i in deviating]
 
 
 def completed(problem: Problem, method: str, run: Run, deviations: DeviationsByAttacker = ()) -> Protection:

@@ -56,8 +56,8 @@ def cover_cut(cut: Cut, x: FloatArray) -> Cut | None:
     return best
 
 
-class Bridges:
-    """Bridgeless inequalities (Fischetti & Salazar-González 2000): the cheapest patterns satisfy them, whatever the levels.
+class BridgelessInequalities:
+    """Bridgeless inequalities (Fischetti & Salazar-González 2000): some cheapest patterns satisfy them, whatever the levels.
 
     In each relation of a suppressed cell another one must be suppressed, too; else its suppression has no effect. Relations
     with a cell that must be suppressed anyway need no inequality.

@@ -8,19 +8,19 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.compiled import compiled
-from discreet.inference.max_flow import lanes_at_nodes
+from discreet.inference.max_flow import residual_edges_by_node
 
 MIN_FLOW = 1e-12  # of a level: smaller residual capacities of an arc are rounding errors
 
 
-class ResidualArcs(NamedTuple):
-    """Arcs, and their two lanes, one per direction, in the order of the nodes that they leave."""
+class ResidualGraph(NamedTuple):
+    """The two residual edges of each arc, one per direction, in the order of the nodes that they leave."""
 
-    tail: IntArray
-    head: IntArray
-    first: IntArray  # (nodes + 1): the first lane that leaves each node
-    arc: IntArray
-    up: IntArray  # 1 from tail to head; 0 from head to tail
+    tail: IntArray  # by arc
+    head: IntArray  # by arc
+    first: IntArray  # (nodes + 1): the first edge that leaves each node
+    arc: IntArray  # by edge
+    up: IntArray  # by edge: 1 from tail to head; 0 from head to tail
 
 
 def largest_flows(
@@ -38,16 +38,16 @@ def largest_flows(
     The capacity of an arc is its ``share`` of its slack, down and up, or of the level if that is less: more is never needed in
     a network.
     """
-    order, first = lanes_at_nodes(head, tail, nodes)  # lanes leave an arc's head downwards, its tail upwards
-    lanes = ResidualArcs(tail, head, first, order % max(len(tail), 1), (order >= len(tail)).astype(np.int64))
+    order, first = residual_edges_by_node(head, tail, nodes)  # downwards from the head of an arc, upwards from its tail
+    graph = ResidualGraph(tail, head, first, order % max(len(tail), 1), (order >= len(tail)).astype(np.int64))
     reach, reached = np.zeros(len(arcs)), np.zeros((len(arcs), nodes), dtype=bool)
-    _largest_flows(lanes, slack, share, arcs, side, level, reach, reached)
+    _largest_flows(graph, slack, share, arcs, side, level, reach, reached)
     return reach, reached
 
 
 @compiled
 def _largest_flows(
-    lanes: ResidualArcs,
+    graph: ResidualGraph,
     slack: FloatArray,
     share: FloatArray,
     arcs: IntArray,
@@ -56,7 +56,7 @@ def _largest_flows(
     reach: FloatArray,
     reached: BoolArray,
 ) -> None:
-    nodes = len(lanes.first) - 1
+    nodes = len(graph.first) - 1
     residual = np.zeros(slack.shape)
     distance, queue, at, path = np.zeros((4, nodes), dtype=np.int64)
     for i in range(len(arcs)):
@@ -68,25 +68,25 @@ def _largest_flows(
         residual[0, k] = 0.0
         residual[1, k] = 0.0
         # A circulation through the arc is a flow through the others from its end to its start (Dinic's algorithm).
-        source, sink = (lanes.head[k], lanes.tail[k]) if side[i] == 1 else (lanes.tail[k], lanes.head[k])
+        source, sink = (graph.head[k], graph.tail[k]) if side[i] == 1 else (graph.tail[k], graph.head[k])
         if source == sink:
             reach[i] = largest
         while reach[i] < largest * (1 - 1e-9):
-            if not _distances(lanes, residual, source, sink, distance, queue, 0):
+            if not _distances(graph, residual, source, sink, distance, queue, 0):
                 # The minimum cut next to the source, or the one next to the sink if that has fewer nodes.
                 reached[i] = distance >= 0
-                _distances(lanes, residual, sink, source, distance, queue, 1)
+                _distances(graph, residual, sink, source, distance, queue, 1)
                 if (distance >= 0).sum() < reached[i].sum():
                     reached[i] = distance < 0
                 break
-            reach[i] += _blocking_flow(lanes, residual, source, sink, distance, at, path, largest - reach[i])
+            reach[i] += _blocking_flow(graph, residual, source, sink, distance, at, path, largest - reach[i])
         if reach[i] >= largest * (1 - 1e-9) and largest < share[k] * (1 - 1e-9):
             reached[i] = True  # its own slack limits the deviation
 
 
 @compiled
 def _distances(
-    lanes: ResidualArcs,
+    graph: ResidualGraph,
     residual: FloatArray,
     source: int,
     sink: int,
@@ -102,9 +102,9 @@ def _distances(
     while begin < end:
         node = queue[begin]
         begin += 1
-        for lane in range(lanes.first[node], lanes.first[node + 1]):
-            node_ahead = _end(lanes, lane)
-            if residual[abs(lanes.up[lane] - backwards), lanes.arc[lane]] > 0 and distance[node_ahead] < 0:
+        for edge in range(graph.first[node], graph.first[node + 1]):
+            node_ahead = _end(graph, edge)
+            if residual[abs(graph.up[edge] - backwards), graph.arc[edge]] > 0 and distance[node_ahead] < 0:
                 distance[node_ahead] = distance[node] + 1
                 if node_ahead == sink:
                     return True
@@ -115,7 +115,7 @@ def _distances(
 
 @compiled
 def _blocking_flow(
-    lanes: ResidualArcs,
+    graph: ResidualGraph,
     residual: FloatArray,
     source: int,
     sink: int,
@@ -126,16 +126,16 @@ def _blocking_flow(
 ) -> float:
     """Push along shortest paths until none of that length is residual, or ``largest`` has been pushed; the amount pushed."""
     for node in range(len(at)):
-        at[node] = lanes.first[node]
+        at[node] = graph.first[node]
     pushed, length, node = 0.0, 0, source
     while True:
         if node == sink:
             amount = largest - pushed
             for j in range(length):
-                amount = min(amount, residual[lanes.up[path[j]], lanes.arc[path[j]]])
+                amount = min(amount, residual[graph.up[path[j]], graph.arc[path[j]]])
             back = length
             for j in range(length - 1, -1, -1):
-                w, a = lanes.up[path[j]], lanes.arc[path[j]]
+                w, a = graph.up[path[j]], graph.arc[path[j]]
                 residual[w, a] -= amount
                 residual[1 - w, a] += amount
                 if residual[w, a] < MIN_FLOW:
@@ -145,18 +145,18 @@ def _blocking_flow(
             if pushed >= largest * (1 - 1e-9):
                 return pushed
             length = min(back, length)
-            node = source if length == 0 else _end(lanes, path[length - 1])
-        elif at[node] == lanes.first[node + 1]:
+            node = source if length == 0 else _end(graph, path[length - 1])
+        elif at[node] == graph.first[node + 1]:
             if node == source:
                 return pushed
             length -= 1
-            node = source if length == 0 else _end(lanes, path[length - 1])
+            node = source if length == 0 else _end(graph, path[length - 1])
             at[node] += 1
         else:
-            lane = at[node]
-            node_ahead = _end(lanes, lane)
-            if residual[lanes.up[lane], lanes.arc[lane]] > 0 and distance[node_ahead] == distance[node] + 1:
-                path[length] = lane
+            edge = at[node]
+            node_ahead = _end(graph, edge)
+            if residual[graph.up[edge], graph.arc[edge]] > 0 and distance[node_ahead] == distance[node] + 1:
+                path[length] = edge
                 length += 1
                 node = node_ahead
             else:
@@ -164,6 +164,6 @@ def _blocking_flow(
 
 
 @compiled
-def _end(lanes: ResidualArcs, lane: int) -> int:
-    """The node that a lane leads to."""
-    return int(lanes.head[lanes.arc[lane]] if lanes.up[lane] == 1 else lanes.tail[lanes.arc[lane]])
+def _end(graph: ResidualGraph, edge: int) -> int:
+    """The node that an edge leads to."""
+    return int(graph.head[graph.arc[edge]] if graph.up[edge] == 1 else graph.tail[graph.arc[edge]])

@@ -65,7 +65,7 @@ class Optimal:
             reason = f"No safe pattern suppresses {self.at_most:,} cells or fewer ({forced:,} must be). Allow more."
         else:
             reason = (
-                "No pattern protects all cells at once. Let more cells be suppressed, widen the bounds attackers know, or "
+                "No pattern protects all cells at once. Let more cells be suppressed, widen the prior bounds of attackers, or "
                 "lower protection levels, also of cells that need protection only if suppressed."
             )
         return NoSafePatternError(reason, problem.table.labels(problem.primaries))

@@ -1,4 +1,4 @@
-"""The search for the cheapest safe pattern: linear and integer programs over the cuts, and patterns that follow them."""
+"""The search for the cheapest safe pattern: linear and integer programs over the cuts, and heuristic patterns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.methods.context import Run
 from discreet.methods.core.cuts import Cut
 from discreet.methods.core.cutting_planes import Incumbent
 from discreet.methods.core.requirements import Requirement
-from discreet.methods.suppress.optimal.cuts import Bridges
+from discreet.methods.suppress.optimal.cuts import BridgelessInequalities
 from discreet.methods.suppress.optimal.master import PatternMaster, Relaxed
 from discreet.methods.suppress.optimal.separator import PatternSeparator
 from discreet.methods.suppress.pattern import Pattern
@@ -23,13 +23,15 @@ from discreet.protection import Protection, suppress
 from discreet.solvers import DEFAULT_SOLVER, solver_name
 
 MAX_CELLS_FOR_PATTERNS = 30_000  # in larger tables heuristic patterns take too long, even the first one
-COST_DISCOUNT = 0.999  # of cells in the linear solution, for heuristic patterns; what is left keeps needless ones out
+COST_DISCOUNT = 0.999  # of cells that a solution suppresses, in heuristic patterns: the rest keeps needless cells out
 AGREEMENT = 0.1  # a pattern and the linear solution agree about a cell if its entries differ by no more
-MIN_GAP_PROGRESS = 0.003  # share of the gap that linear programs must close per round, or integer programs follow
-FEW_VIOLATIONS = 5  # if a check of some requirements, or in single tables, finds no more, everything is checked
+MIN_GAP_PROGRESS = 0.003  # share of the gap that a round of cuts must close; else linear programs end
+FEW_VIOLATIONS = (
+    5  # if some requirements, or single tables, give no more cuts, all requirements and relations are checked
+)
 MAX_CELLS_IN_CUTS = 30_000  # cells in all cuts from one pattern: more make integer programs slow
 PRICE_NOISE = 0.2  # relative random change of prices, to find another pattern
-MAX_GUIDED_PATTERNS = 3  # patterns that follow the same linear program: further ones are seldom better
+MAX_GUIDED_PATTERNS = 3  # heuristic patterns from the same solution: further ones are seldom better
 COSTLIEST_CELL = 1e6  # cost of the costliest cell in programs: their tolerances are absolute
 MAX_INTEGRAL_COST = 1e9  # up to this cost of a cell, costs are scaled to integers, so that bounds can be rounded up
 MAX_PROGRAMS_PER_NEIGHBOURHOOD = 10  # integer programs for the same open cells: later ones seldom find more
@@ -75,15 +77,15 @@ class PatternSearch:
         self.cost = _with_ties(problem.cost / self.unit, self.free, self.grain, fewest)
         self.ties = float((self.cost - problem.cost / self.unit)[self.free].sum())  # added to costs to break ties
         self.forced_cost = float(problem.cost[self.forced].sum()) / self.unit
-        self.bridges = Bridges(relations, self.free, self.forced)
+        self.bridgeless = BridgelessInequalities(relations, self.free, self.forced)
         self.solver = solver  # of integer programs
         self.master = PatternMaster(self.cost, self.free, self.forced, self.seed, solver)
         self.at_most = np.inf if at_most is None else at_most - int(self.forced.sum())
         if at_most is not None:
             cells = np.flatnonzero(self.free)
             self.master.add([Cut(cells, np.full(len(cells), -1.0), -float(self.at_most))])
-        # Costs are in these units and without ``forced_cost``. Rounding errors may put the bound below an equal cost, so a cost
-        # counts as proven if it exceeds the bound by at most twice the share that such errors may have.
+        # Costs are in these units and without ``forced_cost``. A bound that equals the cost may be lower by rounding errors of
+        # both, so a cost counts as proven if it exceeds the bound by at most twice their share.
         self.best: Incumbent[BoolArray] = Incumbent(2 * EQUAL_COST_SHARE)
         self.relaxed: Relaxed | None = None
         self.chosen: FloatArray | None = None  # the last solution of the integer program
@@ -159,7 +161,7 @@ class PatternSearch:
         return float(np.ceil(grains - max(1e-4, EQUAL_COST_SHARE * grains)) * self.grain)
 
     def _report(self) -> None:
-        """Without costs, which may be confidential."""
+        """Report progress; without costs, which may be confidential."""
         note = "no safe pattern yet"
         if self.suppressed is not None:
             note = with_hint(f"{int(self.suppressed.sum()):,} suppressed, gap {self.gap:.2%}", self.inner.hint)
@@ -169,21 +171,21 @@ class PatternSearch:
 
     def run(self, first: BoolArray | None = None) -> None:
         """Search until the incumbent is proven or within the gap, or the budget is spent; ``first`` need not be safe."""
-        self.settle()
+        self.drop_met_requirements()
         self.progress.stage("search", 0)
         if self.easy:
             if self.suppressed is None:
                 self.grow(self.forced.astype(float))
             if first is not None:
                 self.grow(first.astype(float))
-        self.follow()
+        self.find_guided_patterns()
         if (
             self.separators[0].net is None
             and self.relaxed is not None
             and self.suppressed is not None
             and not self.done()
         ):
-            self.decide(self.disputed())
+            self.search_neighbourhood(self.disputed())
         self.rounds(20.0 if self.budget.seconds is None else max(min(20.0, self.budget.seconds / 10), 1.0))
 
     def rounds(self, slice_: float) -> None:
@@ -197,7 +199,7 @@ class PatternSearch:
 
     def begin(self, first: BoolArray | None = None) -> None:
         """A first safe pattern: grown from the forced cells, or a starting pattern that is completed and then reduced."""
-        self.settle()
+        self.drop_met_requirements()
         self.progress.stage("search", 0)
         if first is None:
             self.grow(self.forced.astype(float))
@@ -206,14 +208,14 @@ class PatternSearch:
         self.accept(first)
         self.grow(first.astype(float), start=first)
 
-    def follow(self) -> None:
-        """Solve the linear program, and find patterns that follow it."""
+    def find_guided_patterns(self) -> None:
+        """Solve the linear program, and find heuristic patterns that prefer the cells of its solution."""
         self.converge(np.inf)
         for k in range(MAX_GUIDED_PATTERNS):
             if not self.done() and self.suppressed is not None and self.relaxed is not None:
                 self.grow(self.relaxed.x, PRICE_NOISE * (k > 0))
 
-    def settle(self) -> None:
+    def drop_met_requirements(self) -> None:
         """Drop requirements that the forced cells meet alone: suppressing more cells never violates them."""
         settled = safe_cells(self.problem, self.forced)
         self.work["requirements"] = sum(len(separator.requirements) for separator in self.separators)
@@ -253,7 +255,7 @@ class PatternSearch:
                     return
                 before = self.best.bound
             cuts, violated = self._violated(x, required, FEW_VIOLATIONS)
-            if self._add(cuts + self.bridges.cuts(x)):
+            if self._add(cuts + self.bridgeless.cuts(x)):
                 required = everything if sum(map(len, violated)) <= FEW_VIOLATIONS else violated
             elif required is everything:
                 return
@@ -289,8 +291,8 @@ class PatternSearch:
         """Add cuts that an integral pattern violates. Returns whether there are any; if not, a cheaper safe pattern is kept.
 
         If there are cuts, the pattern is enlarged by the cheapest cells that satisfy them, and the cuts that the larger pattern
-        violates are added as well, and so on. The first pattern violates all of them, except perhaps cuts that protect cells
-        only if they are suppressed.
+        violates are added as well, and so on. The first pattern violates all of them, except perhaps cuts about cells that need
+        protection only if they are suppressed.
         """
         more, found, size = x.copy(), False, 0
         everything = [separator.requirements for separator in self.separators]
@@ -299,12 +301,12 @@ class PatternSearch:
             cuts, violated = self._violated(more, required)
             if cuts:
                 found = True
-                self._add(cuts + self.bridges.cuts(x))
+                self._add(cuts + self.bridgeless.cuts(x))
                 size += sum(len(cut.columns) for cut in cuts)
                 before = more.copy()
                 for cut in cuts:
                     _satisfy(cut, more, self.cost)
-                if np.array_equal(more, before):  # nothing protects a cell that was suppressed in addition
+                if np.array_equal(more, before):  # a cell that was suppressed in addition cannot be protected
                     break
                 required = violated
             elif required is everything:
@@ -359,7 +361,10 @@ class PatternSearch:
         self.failed = 0 if self.accept(suppressed) else self.failed + 1
 
     def polish(self, seconds: float) -> None:
-        """Look for cheaper patterns; open are cells with small reduced costs, or where incumbent and programs disagree."""
+        """Look for cheaper patterns that differ from the incumbent in open cells only.
+
+        Open are cells with small reduced costs, and cells on which the incumbent and a solution of the programs disagree.
+        """
         if self.suppressed is None or self.relaxed is None or self.done():
             return
         open_cells = self.disputed() | self.master.cheapest(self.relaxed, MAX_CHEAPEST_CELLS)
@@ -377,8 +382,11 @@ class PatternSearch:
         assert self.relaxed is not None
         return np.asarray(np.abs(self.suppressed - self.relaxed.x) > AGREEMENT)
 
-    def decide(self, open_cells: BoolArray) -> None:
-        """Look for a cheaper pattern that differs from the incumbent in open cells only; end when new cuts become no fewer."""
+    def search_neighbourhood(self, open_cells: BoolArray) -> None:
+        """Look for a cheaper pattern that differs from the incumbent in open cells only.
+
+        The search ends when the number of new cuts no longer falls.
+        """
         assert self.suppressed is not None
         best, before = self.suppressed, MAX_CELLS_IN_CUTS
         for _ in range(MAX_PROGRAMS_PER_NEIGHBOURHOOD):

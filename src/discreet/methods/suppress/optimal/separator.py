@@ -9,7 +9,7 @@ from scipy import sparse
 
 from discreet.arrays import DOWN, SIGN, UP, BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
-from discreet.inference.max_flow import Network, lanes_at_nodes, network
+from discreet.inference.max_flow import Network, network, residual_edges_by_node
 from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.core.cuts import Cut
 from discreet.methods.core.deviations import NEGLIGIBLE, Pulls, PullsOf, ReachProgram, limits_by_cell
@@ -51,8 +51,8 @@ class PatternSeparator:
         self._pulls = PullsOf(self.relations)
         self.net = network(self.relations)
         if self.net is not None:
-            lanes, self._first = lanes_at_nodes(self.net.tail, self.net.head, self.net.nodes)
-            self._arcs = lanes % len(self.cells)
+            edges, self._first = residual_edges_by_node(self.net.tail, self.net.head, self.net.nodes)
+            self._arcs = edges % len(self.cells)
         self._program: ReachProgram | None = None
         self._found: dict[tuple[int, int], tuple[IntArray, FloatArray]] = {}  # deviations that met a requirement
 
