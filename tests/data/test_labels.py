@@ -1,4 +1,4 @@
-"""Labels and order of codes: of code lists, of hierarchies in CSV, of category types and of files, never of the alphabet."""
+"""Labels and order of codes: of code lists, of hierarchies in CSV, of category types and of finished tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 from discreet import read_table, tabulate
-from discreet.data import code_order
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.labels import CodeList, merged_labels
 from discreet.errors import FormatError, HierarchyError
@@ -65,15 +64,19 @@ def test_labels_stay_with_linked_and_stored_tables(tmp_path):
     assert bundle.read_table(tmp_path / "t.discreet").dimensions["d"].labels == one.labels
 
 
-@pytest.mark.parametrize("first", [1, 200_000], ids=["all records", "the first records"])
-def test_codes_of_records_are_in_the_order_of_the_records(tmp_path, monkeypatch, first):
-    monkeypatch.setattr(code_order, "FIRST_RECORDS", first)
+def test_the_order_of_records_does_not_show_in_that_of_codes(tmp_path):
+    """In records sorted by size, the first code would be that of the largest contributor."""
     frame = pd.DataFrame({"size": SIZES * 3, "v": np.arange(12.0)})
     frame.to_csv(tmp_path / "r.csv", index=False)
-    frame.to_parquet(tmp_path / "r.parquet", index=False)
-    for source in (frame, tmp_path / "r.csv", tmp_path / "r.parquet", pa.table(frame)):
-        assert tabulate(source, "size", "v").dimensions["size"].codes == ("Total", *SIZES)
-    assert tabulate(ibis.memtable(frame), "size", "v").dimensions["size"].codes == ("Total", *sorted(SIZES)), "no order"
+    for source in (frame, frame[::-1], tmp_path / "r.csv", pa.table(frame), ibis.memtable(frame)):
+        assert tabulate(source, "size", "v").dimensions["size"].codes == ("Total", *sorted(SIZES))
+
+
+def test_codes_of_a_finished_table_are_in_the_order_of_the_file(tmp_path):
+    cells = pd.DataFrame({"size": [*SIZES, "Total"], "v": [1.0, 1, 1, 1, 4]})
+    cells.to_csv(tmp_path / "t.csv", index=False)
+    for source in (cells, tmp_path / "t.csv"):
+        assert read_table(source, ["size"], "v").dimensions["size"].codes == ("Total", *SIZES)
 
 
 def test_codes_of_a_category_are_in_its_order(tmp_path):

@@ -1,4 +1,8 @@
-"""The order of codes: that of a category type, or that in which they occur first in the file."""
+"""The order of codes without a hierarchy or a code list: that of a category type.
+
+Codes of records have no order otherwise. That of the records is not used: in a file that is sorted by size, it would tell readers
+which codes have the largest contributors.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import ibis
 import pandas as pd
 import pyarrow as pa
-from ibis import _
 from pyarrow import parquet
-
-from discreet.data.numerals import Expr
-
-FIRST_RECORDS = 200_000  # in which codes are looked for first: all of them occur there, unless some are rare
-
-
-def in_order_of_occurrence(source: Expr, codes: pd.DataFrame) -> pd.DataFrame:
-    """Distinct combinations of codes, columns of a source of records, in the order in which the records have them first."""
-    names = list(codes.columns)
-    for limit in (FIRST_RECORDS, None):
-        rows = source.select(names) if limit is None else source.select(names).limit(limit)
-        numbered = rows.mutate(place_of_record=ibis.row_number())
-        found = numbered.group_by(names).agg(place_of_record=_.place_of_record.min()).to_pandas()
-        if len(found) >= len(codes):
-            break
-    order = found.sort_values("place_of_record", ignore_index=True)[names]
-    return order.merge(codes, on=names)[names]
 
 
 def category_order(data: Any, column: str) -> list[str] | None:

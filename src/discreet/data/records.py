@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.compressed_files import gunzipped
-from discreet.data.code_order import category_order, in_order_of_occurrence
+from discreet.data.code_order import category_order
 from discreet.data.columns import Columns
 from discreet.data.numerals import Expr
 from discreet.data.opened_records import MISSING_CODE_ADVICE, OpenedRecords
@@ -306,8 +306,7 @@ def distinct_codes(
 ) -> pd.DataFrame:
     """The distinct combinations of codes in some columns, as text; raises if codes of a column differ in spelling only.
 
-    They are in the order of the category types of the columns, the first column first, otherwise in that of the records, and for
-    records in a database in that of the codes.
+    They are in the order of the category types of the columns, the first column first, otherwise in that of the codes.
     """
     chosen = Columns(tuple(columns), None, None, (), None, None, None)
     chosen.check()
@@ -323,13 +322,10 @@ def distinct_codes(
         if gaps:
             missing, records = int(texts[gaps[0]].isnull().sum().to_pandas()), int(texts.count().to_pandas())
             raise source.without_entry(gaps[0], missing, records, "code", MISSING_CODE_ADVICE)
-        found = (
-            in_order_of_occurrence(texts, codes) if source.numbered is not None else codes.sort_values(list(columns))
-        )
     codes = codes.map(spelling.spelled).drop_duplicates()
     for name in columns:
         check_spellings(columns[-1], list(codes[name].unique()), spelling, total=total)
-    found = found.map(spelling.spelled).drop_duplicates(ignore_index=True)
+    found = codes.sort_values(list(columns), ignore_index=True)
     for name in reversed(columns):  # sorts are stable
         order = category_order(data, name)
         if order is not None:

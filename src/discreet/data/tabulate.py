@@ -6,9 +6,8 @@ Ibis expressions read and check the records, in DuckDB or in the backend of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from functools import partial
 from typing import Any, TypeAlias, get_args
 
 import ibis
@@ -20,7 +19,7 @@ from discreet.data.aggregate import AggregationPlan, Ancestry, CellSums, Records
 from discreet.data.aggregate_engine import EngineRecords
 from discreet.data.aggregate_memory import MAX_RECORDS_IN_MEMORY, MAX_SUM_DIGITS, MemoryRecords
 from discreet.data.cell_names import MAX_SIMILAR_SOUGHT
-from discreet.data.code_order import by_category, category_order, in_order_of_occurrence
+from discreet.data.code_order import by_category, category_order
 from discreet.data.columns import Columns
 from discreet.data.contributions import named
 from discreet.data.hierarchy import LABEL_SEPARATOR, Hierarchy, cell_label
@@ -109,7 +108,8 @@ def tabulate(
         respelled = _respelled(opened.rows, spelling)
         source = recoded(recoded(opened.rows, respelled), recode)
         survey = _survey(source, columns, opened)
-        dimensions = _dimensions(by, columns, survey, partial(_in_order, data, opened, source))
+        orders = {name: category_order(data, name) for name in columns.by}
+        dimensions = _dimensions(by, columns, survey, orders)
         for d, (name, hierarchy) in enumerate(dimensions.items()):
             # The most frequent spelling is proposed for the others.
             observed = survey.groupby(f"d{d}").records.sum().sort_values(ascending=False, kind="stable").index.tolist()
@@ -178,23 +178,14 @@ def _respelled(source: Expr, spelling: Mapping[str, Spelling]) -> dict[str, dict
     return respelled
 
 
-def _in_order(data: Any, opened: OpenedRecords, source: Expr, name: str, codes: list[str]) -> list[str]:
-    """Codes of a column in the order of its category type, or of the records; of records in a database as they are."""
-    order = category_order(data, name)
-    if order is not None or opened.numbered is None or isinstance(data, ibis.Table):
-        return by_category(codes, order)
-    found = in_order_of_occurrence(source.select(code=as_text(source[name])), pd.DataFrame({"code": codes}))
-    return [str(code) for code in found.code]
-
-
 def _dimensions(
-    by: By, columns: Columns, survey: pd.DataFrame, in_order: Callable[[str, list[str]], list[str]]
+    by: By, columns: Columns, survey: pd.DataFrame, orders: Mapping[str, Sequence[str] | None]
 ) -> dict[str, Hierarchy]:
     dimensions = {}
     for d, name in enumerate(columns.by):
         hierarchy = by[name] if isinstance(by, Mapping) else None
         if hierarchy is None:
-            codes = in_order(name, sorted(survey[f"d{d}"].dropna().unique()))
+            codes = by_category(sorted(survey[f"d{d}"].dropna().unique()), orders[name])
             if "Total" in codes:
                 advice = "Leave totals out of the records; if it is not a total, pass Hierarchy.flat(codes, total=...)."
                 raise HierarchyError(f"Column {name!r} holds the code 'Total'. {advice}", ["Total"])

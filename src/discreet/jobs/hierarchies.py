@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from discreet.data.code_order import category_order
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.labels import CodeList
 from discreet.data.records import distinct_codes
@@ -29,6 +30,19 @@ def _hierarchy_of_file(job: Job, dimension: Dimension) -> Hierarchy | None:
     files = [dimension.hierarchy, *dimension.also]
     trees = [hierarchy_file(job.resolve(file), dimension.total, dimension.codelist) for file in files]
     return trees[0] if len(trees) == 1 else Hierarchy.join(*trees)
+
+
+def unordered_dimensions(job: Job) -> list[str]:
+    """The dimensions of records whose codes are in the order of their characters: nothing gives another one."""
+    data = job.data
+    if data is None:
+        return []
+    file = job.resolve(data.file)
+    return [
+        name
+        for name, one in job.dimensions.items()
+        if one.hierarchy is None and one.codes is None and one.levels is None and category_order(file, name) is None
+    ]
 
 
 def hierarchy_of(job: Job, name: str, dimension: Dimension, source: Any) -> Hierarchy:

@@ -37,7 +37,7 @@ from discreet.io.workbook_styles import read_styles
 from discreet.jobs.attacks import try_attacks
 from discreet.jobs.checkpoint import Checkpoint
 from discreet.jobs.finished import finished_table, preview_cross_table
-from discreet.jobs.hierarchies import finished_hierarchy, hierarchy_of
+from discreet.jobs.hierarchies import finished_hierarchy, hierarchy_of, unordered_dimensions
 from discreet.jobs.job_file import CROSS_TABLE_PREVIEW, SHAREABLE, Job, is_public
 from discreet.jobs.job_file import read_job as read_job
 from discreet.jobs.presented import presentation_of, release_names, transmission_names
@@ -91,6 +91,8 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
     table = make_table(job, show=partial(preview_cross_table, job, say))
     empty = f", {table.n_empty:,} more are empty" if table.n_empty else ""
     say(f"tabulated {table.response} by {' × '.join(table.dimensions)}: {table.n_listed:,} cells{empty}")
+    for name in unordered_dimensions(job):
+        say(f"the codes of {name} are in the order of their characters; a code list (codes) gives them another")
     if table.behind is not None:
         say(f"the linked tables form a cycle: {len(table) - table.n_listed:,} cells behind them are taken into account")
     if table.behind_left_out:
