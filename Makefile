@@ -22,7 +22,7 @@ $(VENV)/bench.stamp: pyproject.toml
 
 $(VENV)/slow.stamp: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,dask]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,dask,tauargus]'
 	@touch $@ $(VENV)/dev.stamp $(VENV)/run.stamp
 
 $(VENV)/docs.stamp: pyproject.toml

@@ -38,6 +38,9 @@ def table() -> Table:
         ("boxcox(1)", MAGNITUDE),
         ("boxcox(0.5)", (np.sqrt(1 + MAGNITUDE) - 1) / 0.5),
         (" BoxCox ( 0.5 ) ", (np.sqrt(1 + MAGNITUDE) - 1) / 0.5),
+        ("power(0)", np.log1p(MAGNITUDE)),
+        ("power(1)", MAGNITUDE),
+        ("power(0.5)", np.sqrt(MAGNITUDE)),
         ("boxcox(1e-9)", np.log1p(MAGNITUDE)),
         ("column(jobs)", [0, 2, 3, 4]),
         ([1, 2, 3, 4], [1, 2, 3, 4]),
@@ -56,7 +59,7 @@ def test_costs(table, spec, expected):
 @pytest.mark.parametrize("name", COSTS)
 def test_every_cost_is_documented_nonnegative_and_grows_with_the_cell(table, name):
     assert COSTS[name].__doc__
-    costs = cost_of(table, {"boxcox": "boxcox(0.3)", "column": "column(jobs)"}.get(name, name))
+    costs = cost_of(table, {"boxcox": "boxcox(0.3)", "power": "power(0.3)", "column": "column(jobs)"}.get(name, name))
     assert costs.shape == (4,)
     assert (np.diff(costs) >= 0).all()
 
@@ -65,12 +68,16 @@ def test_every_cost_is_documented_nonnegative_and_grows_with_the_cell(table, nam
     ("spec", "message"),
     [
         ("valu", "Did you mean 'value'"),
-        ("zzz", r"There is no cost 'zzz'\. The costs are unit, value, count, log, boxcox\(power\), column\(name\)"),
+        (
+            "zzz",
+            r"There is no cost 'zzz'\. The costs are unit, value, count, log, boxcox\(power\), power\(exponent\), column\(name\)",
+        ),
         ("", "There is no cost"),
         ("value(3)", "should be written value"),
         ("boxcox", r"should be written boxcox\(power\)"),
         ("boxcox(x)", "power from 0 to 1"),
         ("boxcox(2)", "power from 0 to 1"),
+        ("power(2)", "power from 0 to 1"),
         ("boxcox(nan)", "power from 0 to 1"),
         ("column(job)", "no further column 'job' .* it has 'jobs'"),
         ("column(net (EUR))", "negative or not a number in 2 cells, e.g. 'b', 'd'. A cost is zero or more"),

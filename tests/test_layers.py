@@ -31,6 +31,7 @@ ROOMS = (
         "report",
         "compare",
         "jobs",
+        "argus",
         "analysis",
         "cli",
     ),

@@ -40,15 +40,27 @@ def log(table: Table) -> FloatArray:
 
 def boxcox(table: Table, power: str) -> FloatArray:
     """((1 + magnitude)^λ − 1) / λ, λ from 0 (the logarithm) to 1 (the value)."""
-    try:
-        exponent = float(power)
-    except ValueError:
-        exponent = np.nan
-    if not 0 <= exponent <= 1:
-        raise RuleError(f"The cost boxcox takes a power from 0 to 1, e.g. boxcox(0.5), not {power!r}.")
+    exponent = _exponent("boxcox", power)
     if exponent == 1:
         return value(table)
     return log(table) if exponent == 0 else np.expm1(exponent * log(table)) / exponent
+
+
+def power(table: Table, exponent: str) -> FloatArray:
+    """magnitude^λ, λ from 0 (log(1 + magnitude)) to 1 (the value), as in τ-ARGUS."""
+    given = _exponent("power", exponent)
+    return log(table) if given == 0 else np.asarray(table.magnitude**given)
+
+
+def _exponent(cost: str, text: str) -> float:
+    """The exponent of a cost, from 0 to 1."""
+    try:
+        exponent = float(text)
+    except ValueError:
+        exponent = np.nan
+    if not 0 <= exponent <= 1:
+        raise RuleError(f"The cost {cost} takes a power from 0 to 1, e.g. {cost}(0.5), not {text!r}.")
+    return exponent
 
 
 def column(table: Table, name: str) -> FloatArray:
@@ -65,6 +77,7 @@ COSTS: dict[str, Callable[..., FloatArray]] = {
     "count": count,
     "log": log,
     "boxcox": boxcox,
+    "power": power,
     "column": column,
 }
 

@@ -212,7 +212,7 @@ def test_the_report_of_an_unsafe_pattern_is_written_but_not_to_share(call, here)
 
 def test_the_commands_are_those_of_the_contract():
     steps = "keys edit advise compare tabulate assess protect audit verify publish attack view convert rules methods"
-    steps += " report calibrate secret"
+    steps += " report calibrate secret argus"
     assert set(COMMANDS) == {"init", "check", "demo", "run", *steps.split()}
 
 

@@ -143,12 +143,31 @@ def test_options_in_small_letters(read):
         ("year -1 2\n", "line 1: a variable reads"),
         ("year 1 ²\n", "line 1: a variable reads"),
         ("year 1 2\nsize 4 2\nyear 7 2\n", "line 3: variable 'year' occurs a second time"),
-        ('<SEPARATOR> ","\nyear 99\n', "line 1: .*separators.*CSV"),
+        ('year 1 2\n<SEPARATOR> ","\n', "line 2: <SEPARATOR> comes before the first variable"),
+        ("year 1 2\n<NUMERICAL>\n", "line 2: there is no keyword <NUMERICAL>. Did you mean <NUMERIC>"),
+        ("<SPSS>\nyear 1 2\n", "line 1: system files of SPSS are not read"),
     ],
 )
 def test_layouts_that_are_none(read, layout, says):
     with pytest.raises(FormatError, match=rf"survey\.rda.*{says}"):
         read(layout=layout)
+
+
+def test_files_with_separators(read):
+    frame = read('1;"A;1";2.5\n2; B ;3\n', '<SEPARATOR> ";"\nid 3\ncode 5\n<RECODEABLE>\nx 8\n<NUMERIC>\n')
+    assert frame.id.tolist() == ["1", "2"]
+    assert frame.code.tolist() == ["A;1", "B"]
+    assert frame.x.tolist() == [2.5, 3.0]
+
+
+def test_files_with_separators_have_all_fields(read):
+    with pytest.raises(FormatError, match=r"survey\.asc, line 2: expected 2 fields, found 3"):
+        read("1,2\n1,2,3\n", '<SEPARATOR> ","\nid 3\nx 8\n<NUMERIC>\n')
+
+
+def test_codes_that_differ_in_blanks_alone(read):
+    with pytest.raises(FormatError, match=r"codes of variable 'code' differ in nothing but blanks.*'1'"):
+        read(" 1 5\n1  6\n", "code 1 2\n<RECODEABLE>\nx 4 1\n<NUMERIC>\n")
 
 
 def test_text_where_a_number_should_be_is_placed_and_not_repeated(read):

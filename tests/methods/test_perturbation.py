@@ -218,6 +218,29 @@ def test_floors_and_ceilings_that_leave_the_truth_out():
         protect(problem, Perturbation(floor=value, ceiling=value + 9))
 
 
+def test_a_solver_that_fails_is_not_called_a_time_limit(monkeypatch):
+    """Values from 0.0002 to 180,000,000: the solver failed in 5 of 12 runs, and the message spoke of the time limit."""
+    problem = random_problem(np.random.default_rng(4), random_table(np.random.default_rng(4), (4, 4)), must_publish=0.0)
+    failed = Solution(Outcome.FAILED, np.nan, np.zeros(0), np.zeros(0), np.nan, None, 0)
+    monkeypatch.setattr(HighsModel, "solve", lambda *given, **more: failed)
+    with pytest.raises(NoSafePatternError, match="The solver failed on this table"):
+        protect(problem, "perturb")
+
+
+def test_weights_of_the_first_table_are_of_similar_size(monkeypatch):
+    table = cross_table("ab", "xy", [[0.0002, 3.0], [180_000_000.0, 7.0]])
+    problem, seen = pose(table, {"a × y": 1.0}), []
+    begin = TableMaster.__init__
+
+    def noted(self, windows, weight, *given, **more):
+        seen.append(weight[problem.status == Status.FREE])
+        begin(self, windows, weight, *given, **more)
+
+    monkeypatch.setattr(TableMaster, "__init__", noted)
+    protect(problem, Perturbation(at_most=9))
+    assert seen[0].max() < 0.5  # a share of its own value, which is twice the unit of the table
+
+
 @pytest.mark.parametrize(
     ("patched", "message"),
     [

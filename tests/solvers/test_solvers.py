@@ -292,6 +292,26 @@ def test_columns_without_rows(model):
     assert solution.primal == pytest.approx([-2, 3])
 
 
+@pytest.mark.parametrize("simplex", ["primal", "dual"])
+def test_where_both_simplex_methods_fail_the_interior_point_method_solves(simplex, monkeypatch):
+    """Costs from 5e-13 to 100 in a program of `perturb`."""
+    model = new_model(simplex, solver="highs")
+    model.load(
+        np.ones(2), np.zeros(2), np.full(2, 5.0), sparse.csr_array([[1.0, 1.0]]), np.array([3.0]), np.array([9.0])
+    )
+    run, runs = type(model)._run, []
+
+    def fails_twice(self):
+        runs.append(self._highs.getOptionValue("solver")[1])
+        return (Outcome.FAILED, None) if len(runs) <= 2 else run(self)
+
+    monkeypatch.setattr(type(model), "_run", fails_twice)
+    assert model.solve().objective == pytest.approx(3.0)
+    assert runs[2] == "ipm"
+    assert model.solve().objective == pytest.approx(3.0)
+    assert runs[3] == "choose"
+
+
 def test_the_time_limit_is_for_one_solve(model):
     """A clock that ran on through earlier solves would stop this one."""
     one_row(model, [1.0, 2.0], 0.0, 4.0, 3.0)

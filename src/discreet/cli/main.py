@@ -44,6 +44,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "advise": ("advise", "Advise which categories to combine, so that fewer cells of a job's table are sensitive."),
     "compare": ("compare", "Compare methods on the table of a JOB (.toml) or on a problem (.discreet, .jj)."),
     "calibrate": ("calibrate", "Compare rules P, PQ, NK(1,k) and NK(2,k)."),
+    "argus": ("argus", "Run a job of τ-ARGUS (.arb) and audit it, convert it into a job file, or compare results."),
     "report": ("publish", "Audit a pattern and write the report."),
 }
 

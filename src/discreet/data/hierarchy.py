@@ -295,6 +295,7 @@ class Hierarchy:
             raise HierarchyError("leader= is the sign that marks a level, such as '@': it cannot be empty.")
         pairs: list[tuple[str, str | None]] = []
         above: list[str] = []
+        line_of: dict[str, int] = {}
         leading = re.compile(rf"(?:{re.escape(leader)}\s*)*")
         for number, line in enumerate(side_text(path).splitlines(), start=1):
             text = line.strip()
@@ -306,6 +307,13 @@ class Hierarchy:
                 raise HierarchyError(
                     f"{path}, line {number}: {text!r} is {level} levels down but the line before allows {len(above)}."
                 )
+            if text in line_of:
+                raise HierarchyError(
+                    f"{path}, line {number}: code {text!r} occurs a second time, first in line {line_of[text]}. "
+                    "A code has one parent in a tree; use Hierarchy.join for groupings that do not nest.",
+                    [text],
+                )
+            line_of[text] = number
             pairs.append((text, above[level - 1] if level else None))
             above[level:] = [text]
         if not pairs:

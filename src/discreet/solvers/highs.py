@@ -138,6 +138,12 @@ class HighsModel(Model):
             )
             outcome, ray = self._run()
             self._highs.setOptionValue("simplex_strategy", _STRATEGY[self._settings.simplex])
+            if outcome is Outcome.FAILED and not self._is_mip and not self._settings.interior:
+                # Costs of very different size: both simplex methods may fail where the interior-point method does not.
+                self._highs.clearSolver()
+                self._highs.setOptionValue("solver", "ipm")
+                outcome, ray = self._run()
+                self._highs.setOptionValue("solver", "choose")
             if outcome is Outcome.UNBOUNDED and ray is None:
                 outcome = Outcome.FAILED
         solution, info = self._highs.getSolution(), self._highs.getInfo()

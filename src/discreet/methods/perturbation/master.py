@@ -172,6 +172,8 @@ class TableMaster(BlockProgram):
         solution = self.model.solve(budget.left, gap=budget.gap)
         if solution.outcome is Outcome.INFEASIBLE:
             raise Infeasible
+        if solution.outcome is Outcome.FAILED:
+            raise ArithmeticError("The solver failed.")
         found = len(solution.primal) == self.width and solution.outcome in (Outcome.OPTIMAL, Outcome.STOPPED)
         if not found or not np.isfinite(solution.objective):
             raise NoSafePatternError("The time limit ended before there was a table to publish. Allow more time.")

@@ -21,6 +21,9 @@ from discreet.methods.perturbation.windows import WINDOW_TOLERANCE, Windows
 from discreet.problem import Problem
 from discreet.protection import Protection
 
+MAX_WEIGHT_RATIO = (
+    1e4  # of a cell in the first table, to the median: the solver fails on weights of very different size
+)
 SENSITIVE_CHANGE_WEIGHT = 100.0  # factor on the cost of sensitive cells in the first table, near the drawn values
 
 
@@ -95,6 +98,7 @@ class Perturbation:
         if drawn is not None and np.array_equal(drawn[cells], wanted[cells]) and search.is_safe(drawn):
             return FoundTable(drawn, windows.cost(drawn), 0.0, False)
         weight = np.where(windows.weight > 0, windows.unit / np.maximum(np.abs(problem.table.value), windows.unit), 0)
+        weight = np.minimum(weight, MAX_WEIGHT_RATIO * np.median(weight[weight > 0])) if weight.any() else weight
         weight[cells] *= SENSITIVE_CHANGE_WEIGHT
         master = TableMaster(windows, weight, reference=wanted, at_most=self.at_most, seed=search.run.seed)
         found = search.safe(master)

@@ -1,0 +1,175 @@
+"""The methods of this package for the methods of ``<SUPPRESS>``, and what their parameters become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.argus.cell_key import CellKeyByFile, read_probabilities
+from discreet.argus.commands import Suppress
+from discreet.argus.microdata import holds_contributions_of
+from discreet.argus.paths import Paths
+from discreet.argus.work import Work
+from discreet.errors import InputError
+from discreet.inference.max_flow import network
+from discreet.level import Level
+from discreet.methods.method import Method
+from discreet.methods.perturbation.adjustment import Adjustment
+from discreet.methods.rounding.controlled import ControlledRounding
+from discreet.methods.suppress.hypercube import Hypercube
+from discreet.methods.suppress.kelly import Kelly
+from discreet.methods.suppress.modular import Modular
+from discreet.methods.suppress.optimal.optimal import Optimal
+
+SECONDS = 60.0  # in a minute: limits are in minutes
+SINGLETON_OPTIONS = ("single_single", "single_multiple", "singleton")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The method that a ``<SUPPRESS>`` stands for, and the conditions under which it works."""
+
+    method: Method
+    level: Level | None = None
+    time_limit: float | None = None
+    gap: float = 0.0
+    prior: float | None = None
+    sentences: tuple[str, ...] = ()
+
+
+def plan_of(command: Suppress, work: Work, paths: Paths) -> Plan:
+    """The method of this package for a ``<SUPPRESS>``."""
+    return PLANS[command.method](command, work, paths)
+
+
+def _modular(command: Suppress, work: Work, paths: Paths) -> Plan:
+    given = command.arguments
+    level, sentences = _singletons(command, work, default=False)
+    if "minutes" in given:
+        sentences.append(
+            "the limit per subtable is not used: modular stops after some programs per subtable, however fast they are"
+        )
+    if given.get("min_frequency"):
+        sentences.append(
+            "the option on the minimum frequency of rows has no equivalent: the audit says whether values are protected"
+        )
+    unused = [name for name in ("max_cost", "lower_margin", "upper_margin") if name in given]
+    if unused:
+        sentences.append(f"{' and '.join(unused)} concern the scaling of the program of τ-ARGUS, and are not used")
+    return Plan(Modular(), level, sentences=tuple(sentences))
+
+
+def _optimal(command: Suppress, work: Work, paths: Paths) -> Plan:
+    minutes = command.arguments.get("minutes")
+    sentence = "OPT has no singleton options: the level is that of cells"
+    return Plan(Optimal(), "cells", None if minutes is None else minutes * SECONDS, sentences=(sentence,))
+
+
+def _hypercube(command: Suppress, work: Work, paths: Paths) -> Plan:
+    percent, size = command.arguments.get("percent", 100.0), command.arguments.get("size")
+    level, sentences = _singletons(command, work, default=work.views.table.count is not None)
+    prior = percent if 0 < percent < 100 else None
+    if prior is not None:
+        sentences.append("readers are taken to know each value as closely as the a priori percentage of GH says")
+    if size is not None:
+        sentences.append("the size of the model is not used: hypercube takes tables of any size")
+    return Plan(Hypercube(), level, prior=prior, sentences=tuple(sentences))
+
+
+def _network(command: Suppress, work: Work, paths: Paths) -> Plan:
+    is_network = network(work.views.table.relations) is not None
+    sentence = "" if is_network else "the table is no network: kelly solves linear programs instead of flows"
+    return Plan(Kelly(), "cells", sentences=(sentence,) if sentence else ())
+
+
+def _round(command: Suppress, work: Work, paths: Paths) -> Plan:
+    given = command.arguments
+    sentences = []
+    if given.get("partitions"):
+        sentences.append("partitions are not needed: independent parts of a table are found and rounded in any case")
+    if given.get("unit_cost") == 0:
+        sentences.append("costs by cell are not used: the sum of all changes is made least")
+    gap = 0.0 if given.get("stop", 3) == 3 else 1.0
+    if gap:
+        sentences.append("the rounding ends with the first that is safe (stop rule)")
+    limit = given["minutes"] * SECONDS if "minutes" in given else None
+    return Plan(
+        ControlledRounding(given["base"], steps=int(given.get("steps", 0)) + 1),
+        None,
+        limit,
+        gap,
+        sentences=tuple(sentences),
+    )
+
+
+def _adjust(command: Suppress, work: Work, paths: Paths) -> Plan:
+    return Plan(Adjustment())
+
+
+def _cell_key(command: Suppress, work: Work, paths: Paths) -> Plan:
+    if not work.request.specify.counts:
+        raise InputError(
+            "CKM of magnitudes is not available here: it is for tables of counts (<FREQ>). See the methods adjust and perturb."
+        )
+    if work.views.weighted:
+        raise InputError("CKM of weighted counts is not available here: leave out WGT.")
+    if work.views.keys is None:
+        raise InputError("CKM needs a variable with <RECORDKEY>, and a key in every record.")
+    names = [name for name in (*command.files, work.probabilities) if name]
+    if not names:
+        raise InputError("CKM needs a probability table: name its file after CKM(…), or with <PFILE> in the metadata.")
+    keys, digits = work.views.keys
+    return Plan(
+        CellKeyByFile(read_probabilities(paths.existing(names[0])), np.asarray(keys, dtype=np.float64) / 10**digits)
+    )
+
+
+def _singletons(command: Suppress, work: Work, *, default: bool) -> tuple[Level | None, list[str]]:
+    """The level of safety that singleton options stand for, and what is said about it."""
+    given = [bool(command.arguments[name]) for name in SINGLETON_OPTIONS if name in command.arguments]
+    if not (any(given) if given else default):
+        return "cells", [
+            "no singleton option: the level is that of cells, which does not cover respondents who use their own figures"
+        ]
+    obstacle = obstacle_to_contributions(work)
+    if obstacle:
+        return "cells", [f"singleton options stand for the level of contributions, which is not possible: {obstacle}"]
+    return None, [
+        "singleton options: the level is that of contributions, which protects every respondent from all others"
+    ]
+
+
+def obstacle_to_contributions(work: Work) -> str:
+    """Why respondents cannot be protected from each other; empty if they can."""
+    whose = holds_contributions_of(work.request)
+    if whose == "none":
+        return "no rule P or NK"
+    if whose == "both":
+        return "rules P or NK for records and for holdings"
+    if work.request.weighted:
+        return "weights"
+    if work.views.shadowed:
+        return "rules judge by another variable"
+    return "" if work.views.table.contributions is not None else "the contributions of records are not known"
+
+
+PLANS: Mapping[str, Callable[[Suppress, Work, Paths], Plan]] = {
+    "MOD": _modular,
+    "OPT": _optimal,
+    "GH": _hypercube,
+    "NET": _network,
+    "RND": _round,
+    "CTA": _adjust,
+    "CKM": _cell_key,
+}
+METHOD_NAMES = {
+    "MOD": "modular",
+    "OPT": "optimal",
+    "GH": "hypercube",
+    "NET": "kelly",
+    "RND": "round",
+    "CTA": "adjust",
+    "CKM": "cell-key",
+}

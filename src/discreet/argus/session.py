@@ -1,0 +1,384 @@
+"""Runs the commands of a batch file of τ-ARGUS: from its data to its outputs, with an audit of every table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from discreet import __version__
+from discreet.argus.classification import Classification, closed_at, recoded
+from discreet.argus.commands import (
+    Apriori,
+    Clear,
+    Command,
+    Logbook,
+    OpenData,
+    OpenMetadata,
+    ReadMicrodata,
+    ReadTable,
+    Recode,
+    SafetyRule,
+    Skipped,
+    SpecifyTable,
+    Suppress,
+    VersionInfo,
+    WriteTable,
+)
+from discreet.argus.decisions import Decisions, decided
+from discreet.argus.linked import linked, split
+from discreet.argus.microdata import ArgusRequest, Microdata
+from discreet.argus.paths import Paths, Say
+from discreet.argus.plans import METHOD_NAMES, SINGLETON_OPTIONS, plan_of
+from discreet.argus.primary import primaries
+from discreet.argus.protecting import audit_work, run_plan
+from discreet.argus.tabular import Tabular
+from discreet.argus.together import exposed_together
+from discreet.argus.work import Work, problem_of
+from discreet.argus.writing import OutputFile, outputs, text_file
+from discreet.audit import audit
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.table import Table
+from discreet.errors import InputError, placing, plural
+from discreet.io.argus.metadata import Metadata, read_metadata
+from discreet.io.argus.recode import read_recode
+from discreet.io.argus.statuses import ArgusStatus
+from discreet.jobs.job import write_together
+from discreet.progress import Progress
+
+
+@dataclass
+class ArgusSession:
+    """The state of a job between its commands."""
+
+    path: Path
+    paths: Paths
+    say: Say
+    progress: Progress
+    data: list[OpenData] = field(default_factory=list)
+    metadata: list[Metadata] = field(default_factory=list)
+    requests: list[tuple[SpecifyTable, SafetyRule | None, int]] = field(
+        default_factory=list
+    )  # with the number of their data
+    microdata: Microdata | None = None
+    works: list[Work] = field(default_factory=list)
+    finished: list[Work] = field(default_factory=list)  # of sessions that <CLEAR> ended
+    files: list[OutputFile] = field(default_factory=list)
+    logbook: Path | None = None
+    refused: bool = False  # a table could not be published
+    exposed_together: bool = False
+    lines: list[str] = field(default_factory=list)
+    contributions: bool = False  # those of all respondents are stored in any case
+
+    def run(self, commands: Sequence[Command], *, writes: bool = True) -> None:
+        for k, command in enumerate(commands):
+            with placing(f"{self.path}, line {command.line}"):
+                self._do(command, commands[k + 1 :], writes)
+        self._check_together()
+
+    def _do(self, command: Command, later: Sequence[Command], writes: bool) -> None:
+        match command:
+            case OpenData():
+                self.data.append(command)
+            case OpenMetadata(_, file):
+                kind = "table" if self.data[-1].tabulated else "records"
+                found = read_metadata(self.paths.existing(file), kind)  # type: ignore[arg-type]  # one of two texts
+                self.metadata.append(found)
+                self._say_unused(found)
+            case SpecifyTable():
+                self.requests.append((command, None, len(self.metadata) - 1))
+            case SafetyRule():
+                specify, _, number = self.requests[-1]
+                self.requests[-1] = (specify, command, number)
+            case ReadMicrodata():
+                self._read_records(later)
+            case ReadTable():
+                self._read_tables(command, later)
+            case Apriori():
+                self._apply(command)
+            case Recode():
+                self._recode(command)
+            case Suppress(_, _, 0):
+                self._suppress_linked(command)
+            case Suppress():
+                self._suppress(command)
+            case WriteTable():
+                if writes:
+                    self._write(command)
+            case Logbook(_, file):
+                self.logbook = self.paths.output(file)
+            case VersionInfo(_, file):
+                self.files.append(text_file(self.paths.output(file), f"discreet {__version__}\n", public=True))
+            case Clear():
+                self._check_together()
+                if any(work.protection is not None for work in self.works):
+                    self.say("tables before <CLEAR> are not audited together with those after it")
+                self.finished += self.works
+                self.files = [replace(file, of=0) for file in self.files]  # numbers begin again
+                self.data, self.metadata, self.requests, self.works, self.microdata = [], [], [], [], None
+            case Skipped(_, keyword, sentence):
+                if sentence:
+                    self.say(f"line {command.line}: <{keyword}> skipped: {sentence}")
+
+    def _say_unused(self, metadata: Metadata) -> None:
+        for variable in metadata.variables:
+            for line, keyword in variable.noted:
+                self.say(f"{metadata.path.name}, line {line}: {keyword} of {variable.name} is not used")
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def _request(self, number: int, later: Iterable[Command]) -> ArgusRequest:
+        specify, rules, _ = self.requests[number]
+        rules = rules or SafetyRule(specify.line, ())
+        wanted = self.contributions or any(_asks_for_contributions(command, number + 1) for command in later)
+        request = ArgusRequest(specify, rules, wanted)
+        self._say_rules(number + 1, request)
+        return request
+
+    def _say_rules(self, number: int, request: ArgusRequest) -> None:
+        named = " | ".join(call.name for call in request.rules.rules) or "statuses of the file"
+        spec = request.specify
+        self.say(f"table {number}: {spec.response} by {' × '.join(spec.by)}; rules: {named}")
+        if spec.shadow and spec.shadow.upper() != spec.response.upper():
+            self.say(
+                f"table {number}: rules judge by {spec.shadow}; their levels are the same percentage of {spec.response}"
+            )
+
+    def _read_records(self, later: Sequence[Command]) -> None:
+        requests = [self._request(k, later) for k in range(len(self.requests))]
+        file = self.paths.existing(self.data[-1].file)
+        self.microdata = Microdata.of(file, self.metadata[-1], self.paths, requests)
+        self.works = []
+        for number, request in enumerate(requests, start=1):
+            with placing(f"line {request.rules.line}"):
+                self.works.append(self._tabulated(number, request))
+
+    def _tabulated(self, number: int, request: ArgusRequest) -> Work:
+        assert self.microdata is not None
+        self.progress.stage("tabulate", 0)
+        views = self.microdata.views(request)
+        key = self.microdata.metadata.single("record_key")
+        work = Work(number, request, views, primaries(request, views), dict(self.microdata.classifications))
+        work.probabilities = key.probabilities if key is not None else ""
+        self._say_primaries(work)
+        return work
+
+    def _read_tables(self, how: ReadTable, later: Sequence[Command]) -> None:
+        done = len(self.works)
+        for number in range(done, len(self.requests)):
+            request, source = self._request(number, later), self.requests[number][2]
+            tabular = Tabular(self.paths.existing(self.data[source].file), self.metadata[source], self.paths)
+            views = tabular.views(request, how)
+            if views.given is not None and request.rules.rules and not _only_margin(request):
+                self.say(f"table {number + 1}: statuses in {tabular.file.name} are not used, because rules are given")
+            work = Work(number + 1, request, views, primaries(request, views))
+            self._say_primaries(work)
+            self.works.append(work)
+
+    def _say_primaries(self, work: Work) -> None:
+        table, status = work.views.table, work.found.status
+        n = int(sum(ArgusStatus(one).is_primary for one in status.tolist()))
+        empty = f", {table.n_empty:,} more are empty" if table.n_empty else ""
+        self.say(
+            f"{work.label}: {table.n_listed:,} cells{empty}; {plural(n, 'cell')} primary by rules or given statuses"
+        )
+        if work.found.raised:
+            self.say(
+                f"{work.label}: {plural(work.found.raised, 'cell')} violate a later rule with a larger level, too; as in τ-ARGUS "
+                "the level is that of the first rule"
+            )
+        if work.request.calls("MIS") == [(1.0,)]:
+            self.say(f"{work.label}: MIS(1): cells with a missing code are not primary, whatever the rules say")
+
+    # -- decisions -----------------------------------------------------------------------------------------------
+
+    def _apply(self, command: Apriori) -> None:
+        work = self._work(command.table)
+        path = self.paths.existing(command.file)
+        before = work.decisions
+        work.decisions, skipped = decided(
+            before,
+            path,
+            work.views.table,
+            work.by_rules,
+            command.separator,
+            ignore=command.ignore_errors,
+            expand=command.expand_trivial,
+        )
+        changed = (len(work.decisions.status), len(work.decisions.cost), len(work.decisions.levels))
+        self.say(
+            f"{work.label}: {path.name}: statuses of {changed[0]:,} cells, costs of {changed[1]:,} and levels of {changed[2]:,} "
+            "by hand"
+        )
+        for sentence in skipped:
+            self.say(f"{work.label}: {path.name}, {sentence} Left out.")
+        _forget_protection(work)
+
+    def _recode(self, command: Recode) -> None:
+        if self.microdata is None:
+            raise InputError("tables that are read as tables cannot be recoded.")
+        work = self._work(command.table)
+        name = self.microdata.spanning(command.variable).name
+        if name not in work.views.table.dimensions:
+            raise InputError(f"variable {command.variable!r} does not span table {command.table}.", [command.variable])
+        concerned = [one for one in self.works if name in one.views.table.dimensions]
+        for one in concerned:
+            if one.protection is not None or one.decisions != Decisions():
+                raise InputError(f"{one.label} is protected or has decisions of an a priori file: recode it before.")
+        old = self.microdata.classifications[name]
+        new = self._recoded(old, command)
+        self.microdata = _with_classification(self.microdata, name, new)
+        self.say(f"{name} recoded: {len(old.hierarchy) - 1:,} codes become {len(new.hierarchy) - 1:,}")
+        for one in concerned:
+            if one.number != command.table:
+                self.say(f"{one.label}: spanned by {name}, too, and recoded with it")
+            self.works[one.number - 1] = self._tabulated(one.number, one.request)
+
+    def _recoded(self, old: Classification, command: Recode) -> Classification:
+        if command.level:
+            return closed_at(old, command.level)
+        return recoded(old, read_recode(self.paths.existing(command.file)))
+
+    def _work(self, number: int) -> Work:
+        return self.works[number - 1]
+
+    # -- protection ------------------------------------------------------------------------------------------------
+
+    def _suppress(self, command: Suppress) -> None:
+        work = self._work(command.table)
+        _forget_protection(work)
+        plan = plan_of(command, work, self.paths)
+        self.say(f"{work.label}: {command.method} → {METHOD_NAMES[command.method]}")
+        for sentence in plan.sentences:
+            self.say(f"{work.label}: {sentence}")
+        work.command, work.problem = command, problem_of(work, plan.prior)
+        self.progress.stage("protect", 0)
+        work.protection = run_plan(work.problem, plan, self.progress)
+        audit_work(work, plan.level, self.say, self.progress)
+
+    def _suppress_linked(self, command: Suppress) -> None:
+        works = self.works
+        for work in works:
+            _forget_protection(work)
+        plan = plan_of(command, works[0], self.paths)
+        self.say(f"all tables together: {command.method} → {METHOD_NAMES[command.method]}")
+        for sentence in plan.sentences:
+            self.say(f"all tables: {sentence}")
+        problems = [problem_of(work, plan.prior) for work in works]
+        whole = linked(works, problems, self._behind(works[0]))
+        level = plan.level
+        if level is None and not whole.problem.table.base_is_free:
+            self.say("all tables: no table is finer than all others, so that the level is that of cells")
+            level = "cells"
+        self.progress.stage("protect", 0)
+        found = run_plan(whole.problem, plan, self.progress)
+        joint = Work(0, works[0].request, works[0].views, works[0].found, problem=whole.problem, protection=found)
+        audit_work(joint, level, self._of_all(self.say), self.progress)
+        for work, problem, place in zip(works, problems, whole.places, strict=True):
+            work.command = command
+            work.protection = split(problem, place, found.suppressed, found)
+            work.problem = work.protection.problem
+            # What readers infer from one table they infer from all: the verdict is that of all together.
+            work.checked = audit(work.problem, work.protection, progress=self.progress)
+            work.level, work.joint = joint.level, joint
+            n = work.protection.report.n_secondary
+            self.say(f"{work.label}: {plural(n, 'secondary cell')}")
+
+    @staticmethod
+    def _of_all(say: Say) -> Say:
+        return lambda line: say(line.replace("table 0:", "all tables:", 1))
+
+    def _behind(self, work: Work) -> Any:
+        """How to tabulate the cells behind linked tables of the response of this one."""
+        if self.microdata is None:
+            return True
+        microdata, request = self.microdata, work.request
+
+        def tabulated(by: dict[str, Hierarchy]) -> Table:
+            return microdata.behind(request, by)
+
+        return tabulated
+
+    def _check_together(self) -> None:
+        """Audit tables that were protected one by one together, and leave out files to publish if they are exposed."""
+        exposed = exposed_together(self.works, self._behind, self.say, self.progress)
+        self.exposed_together |= bool(exposed)
+        self._withdraw(exposed)
+        for work in self.works if len(self.works) > 1 else []:
+            now = "" if work.protection is None else work.protection.digest
+            for file in self.files:
+                if file.public and file.of == work.number and file.protection != now:
+                    self.say(
+                        f"{file.path.name} shows a protection of {work.label} that a later command replaced: it is not audited "
+                        "together with other tables"
+                    )
+
+    def _withdraw(self, works: Sequence[Work]) -> None:
+        """Leave out the publishable files of tables that are exposed together."""
+        public = [file for file in self.files if file.public and file.of in {work.number for work in works}]
+        for file in public:
+            self.say(f"{file.path.name} is not written: the tables are exposed together")
+        self.files = [file for file in self.files if file not in public]
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def _write(self, command: WriteTable) -> None:
+        work = self._work(command.table)
+        made = outputs(command, work, self.paths.output(command.file), self.say)
+        for file in made:
+            self.paths.check_output(file.path)
+            if any(file.path == other.path for other in self.files):
+                self.say(f"{file.path.name} is written a second time: the later output replaces the earlier one")
+                self.files = [other for other in self.files if other.path != file.path]
+        self.refused |= not made
+        self._say_other_pattern(work, made)
+        digest = "" if work.protection is None else work.protection.digest
+        self.files += [replace(file, of=work.number, protection=digest) for file in made]
+
+    def _say_other_pattern(self, work: Work, made: Sequence[OutputFile]) -> None:
+        """Say that two files to publish show the same table protected in two ways: readers of both see more than was audited."""
+        if not any(file.public for file in made) or work.protection is None:
+            return
+        digest = work.protection.digest
+        for file in self.files:
+            if file.public and file.of == work.number and file.protection != digest:
+                self.say(
+                    f"{work.label}: {made[0].path.name} and {file.path.name} show it protected in two ways: readers of both see "
+                    "more than was audited. Publish one of them"
+                )
+
+    def write(self) -> list[Path]:
+        """Write all files of the job together, and its logbook."""
+        listed: dict[Path | None, Callable[[Path], None]] = {}
+        for file in self.files:
+            listed[file.path] = file.write
+        if self.logbook is not None:
+            old = self.logbook.read_text(encoding="utf-8", errors="replace") if self.logbook.exists() else ""
+            listed[self.logbook] = text_file(self.logbook, old + "".join(line + "\n" for line in self.lines)).write
+        public = [file.path for file in self.files if file.public]
+        return write_together(listed, public=public)
+
+
+def _only_margin(request: ArgusRequest) -> bool:
+    return {call.name for call in request.rules.rules} <= {"MAN", "MIS", "WGT"}
+
+
+def _asks_for_contributions(command: Command, table: int) -> bool:
+    """Whether a command protects this table with a singleton option; GH does unless it says no."""
+    if not isinstance(command, Suppress) or command.table not in (0, table):
+        return False
+    given = [bool(command.arguments[name]) for name in SINGLETON_OPTIONS if name in command.arguments]
+    return any(given) if given else command.method == "GH"
+
+
+def _with_classification(microdata: Microdata, name: str, new: Classification) -> Microdata:
+    changed = Microdata(
+        microdata.file, microdata.metadata, microdata.paths, microdata.used, {**microdata.classifications, name: new}
+    )
+    changed.__dict__["frame"] = microdata.frame  # the records are the same
+    return changed
+
+
+def _forget_protection(work: Work) -> None:
+    work.problem = work.protection = work.checked = work.respondents = work.level = work.command = work.joint = None

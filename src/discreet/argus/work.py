@@ -1,0 +1,122 @@
+"""A table of a job: what has been asked for, what is known of it, and its problem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from discreet.argus.classification import Classification
+from discreet.argus.commands import Suppress
+from discreet.argus.costs import costs
+from discreet.argus.decisions import Decisions
+from discreet.argus.microdata import ArgusRequest
+from discreet.argus.primary import Primaries
+from discreet.argus.views import Views
+from discreet.arrays import IntArray
+from discreet.assess import assess
+from discreet.audit import Audit
+from discreet.audit.respondents import RespondentAudit
+from discreet.io.argus.statuses import ArgusStatus
+from discreet.jobs.job import all_passed
+from discreet.level import LevelInForce
+from discreet.problem import Problem
+from discreet.protection import Decision, Protection
+
+MISSING_REASON = "a spanning variable has a missing code: MIS(1)"
+
+
+@dataclass
+class Work:
+    """A table of a session, and what has been done with it."""
+
+    number: int
+    request: ArgusRequest
+    views: Views
+    found: Primaries
+    listed: Mapping[str, Classification] = field(default_factory=dict)
+    probabilities: str = ""  # file with the perturbation table that the metadata name
+    decisions: Decisions = field(default_factory=Decisions)
+    problem: Problem | None = None
+    protection: Protection | None = None
+    checked: Audit | None = None
+    respondents: RespondentAudit | None = None
+    level: LevelInForce | None = None
+    command: Suppress | None = None
+    joint: Work | None = None  # all tables, if they were protected together
+
+    @property
+    def label(self) -> str:
+        return f"table {self.number}"
+
+    @property
+    def passed(self) -> bool:
+        return all_passed(self.checked, self.respondents) and (self.joint is None or self.joint.passed)
+
+    @property
+    def by_rules(self) -> IntArray:
+        """The status of each cell by rules, with those of a missing code."""
+        return self.found.status
+
+
+def problem_of(work: Work, prior: float | None = None) -> Problem:
+    """The problem of a table: primaries by rules, decisions of a priori files, and costs."""
+    table, found = work.views.table, work.found
+    statuses: dict[str, tuple[str, str]] = {}
+    for i, status in enumerate(found.status.tolist()):
+        if status == ArgusStatus.PROTECTED:
+            statuses[table.label(i)] = ("published", "protected in the file of the table")
+        elif ArgusStatus(status).is_secondary:
+            statuses[table.label(i)] = ("suppressed", "suppressed in the file of the table")
+    primary = np.array([ArgusStatus(status).is_primary for status in found.status.tolist()], dtype=bool)
+    if work.request.calls("MIS") == [(1.0,)] and work.views.missing is not None:
+        for i in np.flatnonzero(primary & work.views.missing).tolist():
+            statuses[table.label(i)] = ("free", MISSING_REASON)
+            primary[i] = False
+    for i, (status, reason) in work.decisions.status.items():
+        word = _word(status)
+        primary[i] = status.is_primary
+        if word is None or (status.is_primary and ArgusStatus(int(found.status[i])).is_primary):
+            statuses.pop(table.label(i), None)
+        else:
+            statuses[table.label(i)] = (word, reason)
+    cost = costs(work.request.specify, work.views, primary, dict(work.listed))
+    for i, given in work.decisions.cost.items():
+        cost[i] = given
+    if np.any(cost > 0):
+        cost = np.where(cost == 0, cost[cost > 0].min(), cost)  # suppressing a zero is not free
+    problem = assess(table, found.rules, cost=cost, statuses=statuses, margin=found.margin, prior=prior)
+    lower, upper = problem.lower.copy(), problem.upper.copy()
+    unit = 10.0**-work.views.decimals
+    for i, (status, _) in work.decisions.status.items():
+        if status is ArgusStatus.UNSAFE_MANUAL and table.value[i] != 0:  # no level is below a unit, as with rules
+            lower[i] = min(max(lower[i], unit), table.value[i] - problem.prior_lower[i])
+            upper[i] = min(max(upper[i], unit), problem.prior_upper[i] - table.value[i])
+    for i, (low, high) in work.decisions.levels.items():
+        lower[i] = min(low, table.value[i] - problem.prior_lower[i])
+        upper[i] = min(high, problem.prior_upper[i] - table.value[i])
+    return problem.with_columns(lower=lower, upper=upper)
+
+
+def _word(status: ArgusStatus) -> str | None:
+    """The status by hand in the words of ``assess``; None for a cell that is safe by rules, too."""
+    if status.is_primary:
+        return "primary"
+    words = {ArgusStatus.SAFE_MANUAL: "free", ArgusStatus.PROTECTED: "published"}
+    return "suppressed" if status.is_secondary else words.get(status)
+
+
+def final_statuses(work: Work) -> IntArray:
+    """The status of each cell after protection."""
+    status = work.found.status.copy()
+    if work.request.calls("MIS") == [(1.0,)] and work.views.missing is not None:
+        primary = (status >= ArgusStatus.UNSAFE_RULE) & (status <= ArgusStatus.UNSAFE_MANUAL)
+        status[primary & work.views.missing] = ArgusStatus.SAFE
+    for i, (decided, _) in work.decisions.status.items():
+        status[i] = decided
+    if work.protection is not None and work.protection.only_suppresses:
+        secondary = work.protection.decision[: len(status)] == Decision.SECONDARY
+        by_hand = np.isin(status, (ArgusStatus.SECONDARY, ArgusStatus.SECONDARY_MANUAL))
+        status[secondary & ~by_hand] = ArgusStatus.SECONDARY
+    return status

@@ -1,0 +1,1 @@
+"""The files of τ-ARGUS, one kind per module: metadata, records, code lists, recodes, a priori files and tables."""

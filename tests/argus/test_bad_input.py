@@ -1,0 +1,280 @@
+"""What is wrong with a job is said with the file, the line and the nearest known word; nothing is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.helpers.argus_survey import survey
+
+from discreet.argus.parser import read_batch
+from discreet.argus.run import run_batch
+from discreet.errors import InputError
+
+OPEN = '<OPENMICRODATA> "survey.asc"\n<OPENMETADATA> "survey.rda"\n'
+TABLE = '<SPECIFYTABLE> "Size""Region"|"Turnover"\n<SAFETYRULE> P(20)\n'
+JOB = f"{OPEN}{TABLE}<READMICRODATA>\n"  # five lines
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    survey(tmp_path)
+    return tmp_path
+
+
+def refused(folder: Path, text: str | bytes, says: str) -> None:
+    """The job is refused with this message, and no file is written or changed."""
+    path = folder / "job.arb"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    before = {file: file.read_bytes() for file in folder.iterdir()}
+    with pytest.raises(InputError, match=says) as caught:
+        run_batch(path)
+    assert caught.value.exit_code == 2
+    assert {file: file.read_bytes() for file in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "has no commands"),
+        ("// nothing\n", "has no commands"),
+        ("SUPPRESS MOD(1)\n", "line 1: a command begins with a keyword such as <SUPPRESS>"),
+        ("<SUPRESS> MOD(1)\n", "line 1: there is no command <SUPRESS>. Did you mean <SUPPRESS>"),
+        ("<OPENMICRODATA>\n", "line 1: the name of a file is missing"),
+        (f"{OPEN}<SPECIFYTABLE> Size\n", "line 3: expected .*response"),
+        (f'{OPEN}<SPECIFYTABLE> "Size""SIZE"|"Turnover"\n', "line 3: variable 'Size' spans the table twice"),
+        (f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"|||2\n', "line 3: lambda is a number from 0 to 1"),
+        (f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"|||x\n', "line 3: lambda is a number, not 'x'"),
+        (f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"|||1|1\n', "line 3: expected no more than"),
+        (f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"\n<SAFETYRULE> Q(3)\n', "line 4: there is no rule Q"),
+        (f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"\n<SAFETYRULE> FREK(3,1)\n', "Did you mean FREQ"),
+        (
+            f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"\n<SAFETYRULE> NK(3)\n',
+            r"line 4: NK takes NK\(n,k\), and was given 1",
+        ),
+        (f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"\n<SAFETYRULE> P(1,2,3,4)\n', r"P takes P\(p\[,q\]\[,n\]\)"),
+        (f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"\n<SAFETYRULE> P(-1)\n', "P takes numbers of 0 or more"),
+        (f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"\n<SAFETYRULE> P(ten)\n', "a parameter of P is a number, not 'ten'"),
+        (f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"\n<SAFETYRULE> WGT(2)\n', "WGT takes 0 or 1"),
+        (f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"\n<SAFETYRULE> ZERO(1)|ZERO(2)\n', "ZERO stands 1 times at most"),
+        (f'{OPEN}<SPECIFYTABLE> "Size"|"Turnover"\n<SAFETYRULE> P 20\n', "expected a name and parameters in brackets"),
+        (f"{JOB}<SUPPRESS> MODULAR(1)\n", "line 6: there is no method MODULAR. Did you mean MOD"),
+        (f"{JOB}<SUPPRESS> MOD()\n", "line 6: MOD needs the number of a table"),
+        (f"{JOB}<SUPPRESS> OPT(0)\n", "line 6: the number of a table is 1 or more"),
+        (f"{JOB}<SUPPRESS> OPT(1,5,6)\n", r"line 6: OPT takes OPT\(table\[,minutes\]\), and was given 3"),
+        (f"{JOB}<SUPPRESS> RND(1)\n", r"line 6: RND takes RND\(table,base"),
+        (f"{JOB}<SUPPRESS> RND(1,0)\n", "base of RND is a number above 0"),
+        (f"{JOB}<SUPPRESS> RND(1,5,0,10,0,4)\n", "stop of RND is 1 or 2 or 3, not 4"),
+        (f"{JOB}<SUPPRESS> MOD(1,5,2)\n", "single_single of MOD is 0 or 1, not 2"),
+        (f"{JOB}<SUPPRESS> MOD(1) and more\n", "nothing is expected after the command"),
+        (f"{JOB}<SUPPRESS> MOD(2)\n", "line 6: there is no table 2: 1 are specified and read"),
+        (f'{JOB}<WRITETABLE> (1,8,,"a.csv")\n', "line 6: types of output are 1 to 7, not '8'"),
+        (f'{JOB}<WRITETABLE> (1,3,3,"a.csv")\n', "line 6: there is no option 3"),
+        (f'{JOB}<WRITETABLE> (1,3,AZ+,"a.csv")\n', "there is no option AZ. Did you mean A"),
+        (f'{JOB}<WRITETABLE> (1,3,AS,"a.csv")\n', r"option AS is followed by \+ or -"),
+        (f'{JOB}<WRITETABLE> 1,3,AS+,"a.csv"\n', "line 6: <WRITETABLE> takes"),
+        (f'{JOB}<WRITETABLE> (1,3,AS+,"")\n', "the name of a file is missing"),
+        (f'{JOB}<APRIORI> "a.hst",1\n', "line 6: <APRIORI> takes"),
+        (f'{JOB}<APRIORI> "a.hst",1,";",2\n', "ignore errors is 0 or 1, not '2'"),
+        (f'{JOB}<APRIORI> "a.hst",0,";"\n', "the number of a table is 1 or more"),
+        (f"{JOB}<RECODE> 1,Size\n", "line 6: <RECODE> takes"),
+        (f"{JOB}<SOLVER> CPLX\n", "line 6: there is no solver 'CPLX'. Did you mean CPLEX"),
+        (f"{JOB}<READTABLE> 1\n", "line 6: the data are records: use <READMICRODATA>"),
+        (f"{OPEN}{TABLE}<READTABLE> 3\n", "line 5: <READTABLE> takes 0, 1, 1T or 2"),
+        ("<OPENMETADATA> a.rda\n", "line 1: <OPENMICRODATA> or <OPENTABLEDATA> comes first"),
+        (f"{OPEN}<READMICRODATA>\n", "line 3: <SPECIFYTABLE> and <SAFETYRULE> come first"),
+        (f"{OPEN}<SAFETYRULE> P(1)\n", "line 3: <SPECIFYTABLE> comes first"),
+        (f"{OPEN}{TABLE}<SUPPRESS> MOD(1)\n", "line 5: <READMICRODATA> or <READTABLE> comes first"),
+        (f"{OPEN}{OPEN}", "line 3: data are open: <CLEAR> comes first"),
+    ],
+)
+def test_commands(folder: Path, text: str, says: str) -> None:
+    refused(folder, text, says)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            JOB.replace("survey.asc", "surwey.asc"),
+            r"job\.arb, line 1: file surwey.asc does not exist. Did you mean survey.asc|line 5",
+        ),
+        (JOB.replace("survey.rda", "none.rda"), r"job\.arb, line 2: file none.rda does not exist"),
+        (JOB.replace('"Size"', '"Sise"'), "line 5: survey.rda has no variable 'Sise'. Did you mean Size"),
+        (JOB.replace('"Size"', '"Staff"'), "variable 'Staff' cannot span a table"),
+        (JOB.replace('"Turnover"', '"Size"'), "variable 'Size' is not <NUMERIC>"),
+        (
+            JOB.replace("P(20)", "P(20)|FREQ(2,10)").replace('"Turnover"', "<FREQ>"),
+            "P does not apply to a table of counts",
+        ),
+        (f"{JOB}<SUPPRESS> CKM(1)\n", "line 6: CKM of magnitudes is not available"),
+        (f'{JOB}<WRITETABLE> (1,7,,"a.txt")\n', r"line 6: type 7 \(cell key\) is not for this kind of protection"),
+        (f'{JOB}<SUPPRESS> CTA(1)\n<WRITETABLE> (1,4,,"a.txt")\n', r"line 7: type 4 \(SBS\) is not for this kind"),
+        (f'{JOB}<WRITETABLE> (1,5,,"survey.asc")\n', "line 6: survey.asc is a file that the job reads"),
+        (f'{JOB}<WRITETABLE> (1,5,,"survey.tab")\n', "line 6: survey.rda is a file that the job reads"),
+        (f'<LOGBOOK> "job.arb"\n{JOB}', "line 1: job.arb is a file that the job reads"),
+        (f"{JOB}<RECODE> 1,Region,2\n<RECODE> 1,Size,1\n", "line 7: variable 'Size' is not hierarchical"),
+        (f"{JOB}<RECODE> 1,Year,1\n", "line 6: survey.rda has no variable|does not span table 1"),
+    ],
+)
+def test_what_commands_name(folder: Path, text: str, says: str) -> None:
+    refused(folder, text, says)
+
+
+def test_duplicated_codes_in_a_hierarchy(folder: Path) -> None:
+    with (folder / "region.hrc").open("a") as file:
+        file.write("--N1\n")
+    refused(folder, JOB, r"job\.arb, line 5: .*region\.hrc, line 10: code 'N1' occurs a second time, first in line 2")
+
+
+def test_codes_that_are_not_in_the_hierarchy(folder: Path) -> None:
+    text = (folder / "region.hrc").read_text().replace("--S3\n", "")
+    (folder / "region.hrc").write_text(text)
+    refused(folder, JOB, r"1 codes of variable 'Region' are not in region\.hrc: 'S3'. Did you mean 'S")
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ("5;N1;U\n", r"hand\.hst, line 1: variable 'Size' has no code '5'"),
+        ("1;N11;U\n", r"hand\.hst, line 1: variable 'Region' has no code 'N11'. Did you mean 'N1'"),
+        ("Total;All;U\n1;N1;SV\n", r"hand\.hst, line 2: 'SV' is none of S, U, P"),
+        ("Total;All\n", r"hand\.hst, line 1: expected 2 codes and what changes, found 2 fields"),
+        ("Total,All,U\n", r"hand\.hst, line 1: the separator ';' does not occur"),
+        ("Total;All;C\n", r"hand\.hst, line 1: C has 1 numbers after it, found 0"),
+        ("Total;All;C;-5\n", r"hand\.hst, line 1: C takes numbers of 0 or more"),
+        ("Total;All;PL;1;2\n", r"hand\.hst, line 1: the cell is safe: protection levels are for unsafe cells"),
+        ("Total;All;U\nTotal;All;P\n", r"hand\.hst, line 2: the cell is unsafe by hand: it cannot become protected"),
+        ("Total;All;AB;1;2\n", r"hand\.hst, line 1: prior bounds \(AB\) cannot be set"),
+    ],
+)
+def test_decisions_that_cannot_be_applied(folder: Path, lines: str, says: str) -> None:
+    """Statuses for cells that do not exist, unknown words, wrong numbers: an error unless the job ignores them."""
+    (folder / "hand.hst").write_text(lines)
+    refused(folder, f'{JOB}<APRIORI> "hand.hst",1,";",0\n', f"line 6: .*{says}")
+
+
+def test_statuses_for_cells_without_records(folder: Path) -> None:
+    survey(folder, n=6)
+    (folder / "hand.hst").write_text("4;W1;U\n")
+    refused(
+        folder,
+        f'{JOB}<APRIORI> "hand.hst",1,";",0\n',
+        r"line 1: cell '4 × W1' does not exist: no record has all its codes",
+    )
+
+
+def test_decisions_that_are_ignored_are_said(folder: Path) -> None:
+    (folder / "hand.hst").write_text("Total;All;U\n1;nowhere;U\n1;N1;PLX;3\n")
+    (folder / "job.arb").write_text(f'{JOB}<APRIORY> "hand.hst",1,";"\n')
+    log = run_batch(folder / "job.arb").log
+    assert any("hand.hst, line 2: variable 'Region' has no code 'nowhere'. Left out." in line for line in log)
+    assert any("hand.hst, line 3: 'PLX' is none of" in line for line in log)
+
+
+def test_records_without_a_key_matter_to_the_cell_key_method_only(folder: Path) -> None:
+    text = (folder / "survey.asc").read_text().splitlines()
+    (folder / "survey.asc").write_text("\n".join([text[0][:36], *text[1:]]))
+    counts = JOB.replace('"Turnover"', "<FREQ>").replace("P(20)", "FREQ(2,10)")
+    (folder / "job.arb").write_text(counts)
+    assert run_batch(folder / "job.arb").passed
+    refused(folder, f"{counts}<SUPPRESS> CKM(1)\n", "CKM needs a variable with <RECORDKEY>, and a key in every record")
+
+
+def test_records_that_do_not_fit_the_metadata(folder: Path) -> None:
+    text = (folder / "survey.asc").read_text().splitlines()
+    (folder / "survey.asc").write_text("\n".join([*text[:3], text[3][:22] + "  many  " + text[3][30:], *text[4:]]))
+    refused(folder, JOB, r"survey\.asc, line 4: variable 'Turnover' is not a number")
+
+
+# -- files from other systems ----------------------------------------------------------------------------------------------
+
+
+def test_windows_paths_line_ends_capitals_and_latin_1(folder: Path) -> None:
+    job = JOB.replace("survey.asc", "C:\\Data\\Überblick\\SURVEY.ASC").replace("survey.rda", "..\\x\\Survey.RDA")
+    job += '<SUPPRESS> MOD(1)\n<WRITETABLE> (1,1,,"D:\\Results\\release.csv")\n'
+    (folder / "job.arb").write_bytes(job.replace("\n", "\r\n").encode("latin-1"))
+    result = run_batch(folder / "job.arb")
+    assert [file.name for file in result.files] == ["release.csv"]
+    assert any(
+        "C:\\Data\\Überblick\\SURVEY.ASC: there is no such path here; survey.asc beside the job" in line
+        for line in result.log
+    )
+    assert any(
+        "D:\\Results\\release.csv" in line and "release.csv beside the other results" in line for line in result.log
+    )
+
+
+def test_results_in_another_folder(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    other = tmp_path_factory.mktemp("results")
+    (folder / "job.arb").write_text(f'{JOB}<SUPPRESS> MOD(1)\n<WRITETABLE> (1,1,,"release.csv")\n')
+    before = set(folder.iterdir())
+    run_batch(folder / "job.arb", out=other)
+    assert {file.name for file in other.iterdir()} == {"release.csv"}
+    assert set(folder.iterdir()) == before
+
+
+def test_comments_and_the_older_spelling(folder: Path) -> None:
+    text = f'//{JOB.splitlines()[0]}\n{JOB}<SUPPRESS> MOD(1) // modular\n\\\\ old comment\n<WRITETABLE> (1,1,,"a//b.csv")\n'
+    (folder / "job.arb").write_text(text)
+    commands = read_batch(folder / "job.arb")
+    assert commands[-1].file == "a//b.csv"
+    assert [command.line for command in commands] == [2, 3, 4, 5, 6, 7, 9]
+
+
+# -- tables in files ---------------------------------------------------------------------------------------------------------
+
+TABLE_META = """\
+<SEPARATOR> ";"
+A
+  <RECODEABLE>
+  <TOTCODE> T
+B
+  <RECODEABLE>
+X
+  <NUMERIC>
+N
+  <FREQUENCY>
+S
+  <STATUS>
+"""
+TABLE_JOB = '<OPENTABLEDATA> "t.tab"\n<OPENMETADATA> "t.rda"\n<SPECIFYTABLE> "A""B"|"X"\n<SAFETYRULE>\n'
+CELLS = ["T;Total;10;5;S", "T;b;10;5;S", "a;Total;4;2;U", "a;b;4;2;U", "c;Total;6;3;S", "c;b;6;3;s"]
+
+
+@pytest.mark.parametrize(
+    ("change", "how", "says"),
+    [
+        (("a;b;4;2;U", "a;b;5;2;U"), "", r"<READTABLE> 1 computes totals, and <READTABLE> 2 takes them"),
+        (("a;Total;4;2;U", "a;b;4;2;U"), "", r"t\.tab, line 4: cell 'a × b' occurs a second time, first in line 3"),
+        (("c;b;6;3;s", "c;b;6;3;X"), "", r"t\.tab, line 6: there is no status 'X'. Statuses are"),
+        (("c;b;6;3;s", "c;b;six;3;S"), "", r"t\.tab, line 6: variable 'X' is not a number"),
+        (("c;b;6;3;s", "c;b;6;3"), "", r"t\.tab, line 6: expected 5 fields, found 4"),
+        (("c;b;6;3;s", "c;b;;3;s"), "", r"t\.tab, line 6: variable 'X' has no number"),
+        (("c;b;6;3;s", "c;b;6;3.5;s"), "", r"variable 'N' counts contributors"),
+        (("a;Total;4;2;U\n", ""), "", r"1 totals are missing"),
+    ],
+)
+def test_tables_that_are_none(tmp_path: Path, change: tuple[str, str], how: str, says: str) -> None:
+    (tmp_path / "t.rda").write_text(TABLE_META)
+    text = "\n".join(CELLS) + "\n"
+    assert change[0] in text
+    (tmp_path / "t.tab").write_text(text.replace(*change))
+    refused(tmp_path, f"{TABLE_JOB}<READTABLE> {how}\n", f"job.arb, line 5: .*{says}")
+
+
+def test_totals_that_differ_from_their_parts(tmp_path: Path) -> None:
+    """1 computes totals, 1T keeps their statuses, 2 takes them as they are."""
+    (tmp_path / "t.rda").write_text(TABLE_META)
+    (tmp_path / "t.tab").write_text("\n".join(CELLS).replace("a;b;4;2;U", "a;b;5;2;U"))
+    found = {}
+    for how in ("1", "1T", "2"):
+        (tmp_path / "job.arb").write_text(f"{TABLE_JOB}<READTABLE> {how}\n")
+        result = run_batch(tmp_path / "job.arb")
+        work = result.works[0]
+        found[how] = (
+            work.views.table.value[work.views.table.index("T × Total")],
+            work.found.status[work.views.table.index("a × Total")],
+        )
+        assert any("total" in line and ("replaced" in line or "differ" in line) for line in result.log)
+    assert found == {"1": (11, 1), "1T": (11, 9), "2": (10, 9)}
