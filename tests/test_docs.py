@@ -140,7 +140,7 @@ def test_every_file_suffix_is_described(suffix: str) -> None:
         ("[rules]", job_file.Rules),
         ("[protect]", job_file.Protect),
         ("[output]", job_file.Output),
-        ("[metadata]", job_file.Metadata),
+        ("[metadata]", job_file.ReleaseMetadata),
         ("[workbook]", job_file.Layout),
         ("[sdmx]", job_file.Sdmx),
     ],

@@ -25,7 +25,7 @@ MAX_FLAG = 20  # letters of a flag; longer ones are sentences, which belong into
 
 
 @dataclass(frozen=True)
-class Metadata:
+class ReleaseMetadata:
     """What readers learn about a table. All texts are in the language of the release."""
 
     title: str = ""  # "": the response and the dimensions
@@ -111,7 +111,7 @@ class Sdmx:
 class Presentation:
     """How a release is presented, in the formats that have place for it. Nothing in it depends on why a cell is suppressed."""
 
-    metadata: Metadata = field(default_factory=Metadata)
+    metadata: ReleaseMetadata = field(default_factory=ReleaseMetadata)
     layout: Layout = field(default_factory=Layout)
     sdmx: Sdmx = field(default_factory=Sdmx)
     ids: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # column → code, or "" for the column → SDMX id

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from discreet import Layout, Metadata, Presentation, Sdmx, assess, audit, protect, publish, tabulate
+from discreet import Layout, Presentation, ReleaseMetadata, Sdmx, assess, audit, protect, publish, tabulate
 from discreet.data.hierarchy import Hierarchy
 from discreet.problem import Problem
 from discreet.protection import Protection
@@ -17,7 +17,7 @@ BRANCHES = Hierarchy.from_pairs([("I", ""), ("S", ""), ("10", "I"), ("20", "I"),
     {"": {"I": "Industry", "S": "Services", "10": "Food", "20": "Chemicals"}, "de": {"I": "Industrie", "10": "Nahrung"}}
 )
 SIZES = Hierarchy.flat(["0-9", "10+"]).with_labels({"": {"0-9": "Up to 9", "10+": "10 and more"}})
-TOLD = Metadata(
+TOLD = ReleaseMetadata(
     title="Turnover of enterprises",
     subtitle="2025",
     unit="1 000 EUR",

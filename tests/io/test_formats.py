@@ -31,7 +31,7 @@ from discreet.data.tabulate import tabulate
 from discreet.errors import FormatError
 from discreet.io import FORMATS, bundle, excel, read_problem, table_layout, write_problem, write_release, writing
 from discreet.io.release_check import READERS
-from discreet.presentation import Metadata, Presentation
+from discreet.presentation import Presentation, ReleaseMetadata
 from discreet.problem import Problem
 from discreet.release import Release, publish
 from discreet.testing import (
@@ -109,7 +109,7 @@ def release() -> Release:
     problem = pose(table.check_additive(), {"=1+1 × 007": 1000.0})
     protection = suppressing(problem, *(f"{r} × {c}" for r in ("=1+1", "#N/A") for c in ("007", "NA")))
     ids = {"row": {"=1+1": "ROW1", "#N/A": "ROW2"}}
-    told = Presentation(Metadata(agency="XX", dataflow="TURNOVER", updated="2026-03-31"), ids=ids)
+    told = Presentation(ReleaseMetadata(agency="XX", dataflow="TURNOVER", updated="2026-03-31"), ids=ids)
     return publish(problem, protection, audit(problem, protection), presentation=told)
 
 
@@ -274,7 +274,7 @@ def test_large_values_and_decimals_are_written_in_full(tmp_path, suffix):
     values = [123456789012345.25, 0.125, -17.0, 1e-9]
     codes = {"d": ("Total", "a", "b", "c")}
     path = tmp_path / f"release{suffix}"
-    told = Presentation(Metadata(agency="XX", dataflow="VALUES"))
+    told = Presentation(ReleaseMetadata(agency="XX", dataflow="VALUES"))
     write_release(Release(codes, "value", np.array(values), presentation=told), path)
     if suffix not in WITHOUT_VALUES:
         assert numbers_in(path, suffix) == pytest.approx(values, rel=1e-15)
@@ -296,7 +296,7 @@ def numbers_in(path: Path, suffix: str) -> list[float]:
 @pytest.mark.parametrize("suffix", RELEASES)
 def test_another_symbol(tmp_path, suffix):
     path = tmp_path / f"release{suffix}"
-    told = Presentation(Metadata(agency="XX", dataflow="VALUES"))
+    told = Presentation(ReleaseMetadata(agency="XX", dataflow="VALUES"))
     values = np.array([1.0, np.nan])
     write_release(Release({"d": ("Total", "a")}, "value", values, symbol="(s)", presentation=told), path)
     flags = (".parquet", ".sdmx.csv", ".sdmx1.csv", ".sdmx.xml", ".sdmx-structure.xml")  # in place of symbols

@@ -11,7 +11,7 @@ from pyaxis import pyaxis
 from pyjstat import pyjstat
 from tests.helpers.published import TOLD, cells, released
 
-from discreet import Metadata, Presentation, write_release
+from discreet import Presentation, ReleaseMetadata, write_release
 from discreet.errors import FormatError, NotSafeError
 from discreet.io import jsonstat, pcaxis
 from discreet.io.pcaxis import read_px
@@ -173,7 +173,7 @@ def test_a_file_with_another_number_is_refused(tmp_path, monkeypatch, suffix, mo
 
 
 def test_wrong_metadata_is_named():
-    problem = Presentation(Metadata(updated="31.3.2026", agency="1", version="x"))
+    problem = Presentation(ReleaseMetadata(updated="31.3.2026", agency="1", version="x"))
     with pytest.raises(
         Exception, match=r"\[metadata\] updated is a date.*\[metadata\] agency is an identifier.*version"
     ):

@@ -10,7 +10,7 @@ import pytest
 from pysdmx.io import get_datasets, read_sdmx
 from tests.helpers.published import cells, released, results
 
-from discreet import Metadata, Presentation, Sdmx, assess, audit, protect, read_table, tabulate, write_release
+from discreet import Presentation, ReleaseMetadata, Sdmx, assess, audit, protect, read_table, tabulate, write_release
 from discreet.data.hierarchy import Hierarchy
 from discreet.errors import FormatError, InputError, NotSafeError
 from discreet.io import write_transmission
@@ -60,7 +60,7 @@ def test_structures_have_labels_in_all_languages_and_levels(tmp_path):
 
 
 def test_what_cannot_be_an_identifier_is_refused_with_advice(tmp_path):
-    told = Presentation(Metadata(agency="XX", dataflow="D"))
+    told = Presentation(ReleaseMetadata(agency="XX", dataflow="D"))
 
     def release(codes: dict[str, tuple[str, ...]], presentation: Presentation = told) -> Release:
         return Release(codes, "v", np.ones(2), presentation=presentation)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet import Layout, Metadata, Presentation, audit, publish, write_release
+from discreet import Layout, Presentation, ReleaseMetadata, audit, publish, write_release
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.table import Table
 from discreet.io import FORMATS, write_transmission
@@ -17,7 +17,7 @@ from discreet.testing import pose, suppressing
 
 RELEASES = [suffix for suffix, module in FORMATS.items() if hasattr(module, "write_release")]
 TOLD = Presentation(
-    Metadata(
+    ReleaseMetadata(
         title="Turnover",
         unit="EUR",
         source="Survey",

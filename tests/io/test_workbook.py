@@ -11,7 +11,7 @@ import pytest
 from openpyxl.styles import Font, PatternFill
 from tests.helpers.published import released
 
-from discreet import Layout, Metadata, Presentation, write_release
+from discreet import Layout, Presentation, ReleaseMetadata, write_release
 from discreet.errors import FormatError, NotSafeError
 from discreet.io.release_check import check_written
 from discreet.io.table_layout import table_sheets
@@ -179,7 +179,7 @@ def test_names_of_sheets_are_those_that_workbooks_accept():
 def test_unknown_dimensions_in_the_layout_are_named(tmp_path):
     both = Layout(rows=("size",), columns=("size",))
     for layout, says in ((Layout(rows=("brunch",)), "no dimension 'brunch'"), (both, "both")):
-        release = Release({"size": ("Total",)}, "v", np.ones(1), presentation=Presentation(Metadata(), layout))
+        release = Release({"size": ("Total",)}, "v", np.ones(1), presentation=Presentation(ReleaseMetadata(), layout))
         with pytest.raises(FormatError, match=says):
             write_release(release, tmp_path / "r.xlsx")
     assert list(tmp_path.iterdir()) == []

@@ -31,7 +31,7 @@ from discreet.languages import LANGUAGES, Lang
 from discreet.level import SAFETY_LEVELS, Level
 from discreet.methods import METHODS, SUPPRESSION, with_options
 from discreet.methods.method import Method
-from discreet.presentation import Layout, Metadata, Presentation, Sdmx
+from discreet.presentation import Layout, Presentation, ReleaseMetadata, Sdmx
 from discreet.rules import Boundary, Rule, Zero, parse_rules
 
 SHAREABLE = "report-shareable.html"  # besides the release, the only file of a job that may be published
@@ -162,7 +162,7 @@ class Job:
     tables: list[list[str]] | None = None  # dimensions of each of several linked tables
     protect: Protect = field(default_factory=Protect)
     output: Output = field(default_factory=Output)
-    metadata: Metadata = field(default_factory=Metadata)
+    metadata: ReleaseMetadata = field(default_factory=ReleaseMetadata)
     workbook: Layout = field(default_factory=Layout)
     sdmx: Sdmx = field(default_factory=Sdmx)
 

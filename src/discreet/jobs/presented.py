@@ -10,12 +10,16 @@ from typing import Any, TypeAlias, get_args
 from discreet.errors import InputError, JobError, some
 from discreet.io import NEEDS_SDMX_IDS, ONE_TABLE, RELEASE_FORMATS
 from discreet.io.sdmx.observations import read_ids
-from discreet.presentation import GivenSecondaries, Layout, Metadata, Presentation, Sdmx
+from discreet.presentation import GivenSecondaries, Layout, Presentation, ReleaseMetadata, Sdmx
 from discreet.rules import RULES
 
 Job: TypeAlias = Any  # of job_file, which imports this module
 TRANSMISSION_FORMATS = ("sdmx-csv", "sdmx-csv-1", "sdmx-ml")
-PRESENTED: Mapping[str, type[Any]] = {"metadata": Metadata, "workbook": Layout, "sdmx": Sdmx}  # sections of a job
+PRESENTED: Mapping[str, type[Any]] = {
+    "metadata": ReleaseMetadata,
+    "workbook": Layout,
+    "sdmx": Sdmx,
+}  # sections of a job
 
 
 def presentation_of(job: Job) -> Presentation:
@@ -23,7 +27,7 @@ def presentation_of(job: Job) -> Presentation:
     return presentation_in(job.path.parent, job.metadata, job.workbook, job.sdmx)
 
 
-def presentation_in(folder: Path, metadata: Metadata, layout: Layout, sdmx: Sdmx) -> Presentation:
+def presentation_in(folder: Path, metadata: ReleaseMetadata, layout: Layout, sdmx: Sdmx) -> Presentation:
     """The presentation that these sections describe, whose files are relative to a folder."""
     template = None if layout.template is None else str(folder / layout.template)
     ids = {} if sdmx.ids is None else read_ids(folder / sdmx.ids)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from discreet.io.sdmx.observations import dataflow, observations
-from discreet.presentation import Metadata
+from discreet.presentation import ReleaseMetadata
 from discreet.release import Release
 
 
@@ -16,7 +16,7 @@ def write_release(release: Release, path: str | Path) -> None:
     write_observations(observations(release), release.presentation.metadata, path)
 
 
-def write_observations(frame: pd.DataFrame, about: Metadata, path: str | Path) -> None:
+def write_observations(frame: pd.DataFrame, about: ReleaseMetadata, path: str | Path) -> None:
     """Observations below a header that names the dataflow; the action is information."""
     frame = frame.copy()
     for place, (name, entry) in enumerate(

@@ -18,7 +18,7 @@ from discreet.io.sdmx.observations import (
     dataflow,
     observations,
 )
-from discreet.presentation import Metadata
+from discreet.presentation import ReleaseMetadata
 from discreet.release import Release
 
 ATTRIBUTES = (OBS_STATUS, CONF_STATUS, OBS_LOWER, OBS_UPPER)
@@ -29,7 +29,7 @@ def write_release(release: Release, path: str | Path) -> None:
     write_observations(observations(release), release.presentation.metadata, path)
 
 
-def write_observations(frame: pd.DataFrame, about: Metadata, path: str | Path) -> None:
+def write_observations(frame: pd.DataFrame, about: ReleaseMetadata, path: str | Path) -> None:
     """A data message of these observations. Identifier and time of the message follow from the metadata."""
     flow, sdmx = dataflow(about), _pysdmx()
     names = list(frame.columns)

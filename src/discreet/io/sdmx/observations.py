@@ -12,7 +12,7 @@ import pandas as pd
 from discreet.data.side_files import read_side_file
 from discreet.errors import FormatError, some
 from discreet.io.cube import number_text
-from discreet.presentation import IDENTIFIER, Metadata
+from discreet.presentation import IDENTIFIER, ReleaseMetadata
 from discreet.release import TOTAL, Release
 
 OBS_VALUE, OBS_STATUS, CONF_STATUS = "OBS_VALUE", "OBS_STATUS", "CONF_STATUS"
@@ -104,13 +104,13 @@ def _check_distinct(what: str, ids: Mapping[str, str]) -> None:
         raise FormatError(f"{what} have the same identifier in SDMX: {some(twice)}. {IDS_ADVICE}", twice)
 
 
-def dataflow(about: Metadata) -> str:
+def dataflow(about: ReleaseMetadata) -> str:
     """The dataflow as ``AGENCY:ID(1.0)``."""
     missing = [name for name in ("agency", "dataflow") if not getattr(about, name)]
     if missing:
         raise FormatError(
             f"SDMX needs the {' and the '.join(missing)}: state {' and '.join(missing)} in [metadata], in Python in "
-            "Metadata(agency=…, dataflow=…).",
+            "ReleaseMetadata(agency=…, dataflow=…).",
             missing,
         )
     return f"{about.agency}:{about.dataflow}({about.version})"

@@ -13,13 +13,13 @@ from discreet.errors import FormatError, InputError, RuleError, some
 from discreet.io.cube import number_text
 from discreet.io.sdmx import csv1, csv2, ml
 from discreet.io.sdmx.observations import frame_of
-from discreet.presentation import Metadata, Sdmx
+from discreet.presentation import ReleaseMetadata, Sdmx
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection
 from discreet.release import Release
 from discreet.rules import RULES, Dominance, Rule, parse_rules
 
-TRANSMISSION_WRITERS: Mapping[str, Callable[[pd.DataFrame, Metadata, str | Path], None]] = {
+TRANSMISSION_WRITERS: Mapping[str, Callable[[pd.DataFrame, ReleaseMetadata, str | Path], None]] = {
     ".sdmx.csv": csv2.write_observations,
     ".sdmx1.csv": csv1.write_observations,
     ".sdmx.xml": ml.write_observations,
