@@ -140,6 +140,9 @@ def test_every_file_suffix_is_described(suffix: str) -> None:
         ("[rules]", job_file.Rules),
         ("[protect]", job_file.Protect),
         ("[output]", job_file.Output),
+        ("[metadata]", job_file.ReleaseMetadata),
+        ("[workbook]", job_file.Layout),
+        ("[sdmx]", job_file.Sdmx),
     ],
 )
 def test_every_entry_of_a_job_file_is_described(heading: str, kind: type) -> None:
@@ -157,11 +160,13 @@ def test_every_part_of_a_job_file_is_described() -> None:
 def test_the_job_with_everything_is_valid_and_has_every_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (block,) = (block for block in blocks(REFERENCE / "job-file.md") if block.language == "toml")
     (tmp_path / "job.toml").write_text(block.text, encoding="utf-8")
-    for file in re.findall(r'"([^"]+\.(?:parquet|hrc|csv|txt))"', block.text):
+    for file in re.findall(r'"([^"]+\.(?:parquet|hrc|csv|txt|xlsx))"', block.text):
         (tmp_path / file).touch()
     read = job_file.read_job(tmp_path / "job.toml")
-    for part in (read.data, *read.dimensions.values(), read.rules, read.protect, read.output):
-        every = {field.name for field in fields(part)} - {"layout", "hierarchy", "also", "levels", "columns", "total"}
+    presented = (read.metadata, read.workbook, read.sdmx)
+    for part in (read.data, *read.dimensions.values(), read.rules, read.protect, read.output, *presented):
+        optional = {"layout", "hierarchy", "also", "levels", "columns", "total", "codelist", "codes"}
+        every = {field.name for field in fields(part)} - optional
         assert not [name for name in every if f"{name} = " not in block.text]
 
 

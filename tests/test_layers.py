@@ -18,6 +18,7 @@ ROOMS = (
     *("arrays", "errors", "printable", "display", "progress", "executors", "secret"),
     *("compiled", "compressed_files", "drafts", "languages", "solvers"),
     *("data", "rules", "costs", "attackers", "problem", "assess", "protection", "inference", "level", "guesses"),
+    "presentation",
     *(
         "audit",
         "methods",

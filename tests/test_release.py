@@ -232,10 +232,10 @@ def test_no_hidden_value_anywhere_in_random_tables(seed):
 
 
 def test_a_release_has_no_way_back(problem, safe):
-    """Only codes, names, published numbers, a symbol and a language: no table, no protection, no view of their arrays."""
+    """Only codes, names, published numbers, a symbol, a language and a presentation: no table, no protection, no view."""
     release = publish(problem, safe, audit(problem, safe))
     names = {"codes", "response", "value", "symbol", "complete", "lower", "upper"}
-    names |= {"lang", "default_totals", "default_names", "sides"}
+    names |= {"lang", "default_totals", "default_names", "sides", "hierarchies", "tables", "decimals", "presentation"}
     assert {field.name for field in fields(release)} == set(vars(release)) == names
     assert release.value.base is None
     for array in (problem.table.value, safe.published):

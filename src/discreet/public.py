@@ -16,8 +16,9 @@ from discreet.data.spelling import Spelling
 from discreet.data.table import Table
 from discreet.data.tabulate import tabulate
 from discreet.errors import DiscreetError, InputError, NoSafePatternError, NotSafeError
-from discreet.io import read_problem, write_problem, write_release
+from discreet.io import read_problem, write_problem, write_release, write_transmission
 from discreet.methods import METHODS, protect
+from discreet.presentation import Layout, Presentation, ReleaseMetadata, Sdmx
 from discreet.problem import Problem, Status
 from discreet.protection import Decision, Protection, SolveReport, suppress
 from discreet.release import Release, publish

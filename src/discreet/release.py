@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,8 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.audit import Audit
 from discreet.audit.integer_audit import readers_know_integers
 from discreet.audit.respondents import RespondentAudit
+from discreet.data.hierarchy import Hierarchy
+from discreet.data.link import RESPONSES
 from discreet.data.table import Table, digits_of
 from discreet.display import crossed, html_table
 from discreet.errors import InputError, NotSafeError, some
@@ -19,6 +21,7 @@ from discreet.guesses import cells_off_by_their_levels, cells_with_central_value
 from discreet.inference.requirements import other_suppressed_cells
 from discreet.languages import LANGUAGES, Lang, Language, language
 from discreet.level import Level, level_of
+from discreet.presentation import Presentation
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection
 
@@ -46,6 +49,10 @@ class Release:
     default_totals: tuple[str, ...] = ()  # dimensions whose total has the default name
     default_names: tuple[str, ...] = ()  # columns that the program named
     sides: tuple[str, str] = ("lower", "upper")  # in the names of columns with ends of intervals
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)  # of the codes, with their labels
+    tables: tuple[tuple[str, ...], ...] = ()  # dimensions of each of several linked tables
+    decimals: int | None = None  # of published values; None: as they are
+    presentation: Presentation = field(default_factory=Presentation)
 
     def __len__(self) -> int:
         return len(self.value)
@@ -100,8 +107,40 @@ class Release:
             sides=(say("lower"), say("upper")),
         )
 
-    def legend(self) -> list[tuple[str, str]]:
-        """What readers need to know about symbols and names, in their language."""
+    def label(self, column: str, code: str) -> str:
+        """What readers see for a code: its label in their language, the default total in this language, or the code."""
+        hierarchy = self.hierarchies.get(column)
+        found = code if hierarchy is None else hierarchy.label(code, self.lang)
+        return self.language.say(TOTAL) if found == TOTAL and column in self.default_totals else found
+
+    def title(self, column: str) -> str:
+        """The name of a column for readers."""
+        given = self.presentation.metadata.name(column)
+        return self.language.say(column) if given == column and column in self.default_names else given
+
+    def part(self, number: int) -> Release:
+        """One of several linked tables, counted from 1: its dimensions, and the cells at the totals of all others."""
+        names = self.tables[number - 1]
+        others = {name: h.total for name, h in self.hierarchies.items() if name not in names and h.total != RESPONSES}
+        chosen = np.ones(len(self), dtype=bool)
+        for name, total in others.items():
+            chosen &= np.array([code == total for code in self.codes[name]], dtype=bool)
+        cells = np.flatnonzero(chosen)
+        return replace(
+            self,
+            codes={
+                name: tuple(codes[i] for i in cells.tolist())
+                for name, codes in self.codes.items()
+                if name not in others
+            },
+            value=self.value[cells],
+            lower=None if self.lower is None else self.lower[cells],
+            upper=None if self.upper is None else self.upper[cells],
+            tables=(),
+        )
+
+    def legend(self, codes: bool = True) -> list[tuple[str, str]]:
+        """What readers need to know about symbols and names, in their language; without ``codes`` not about those in CSV."""
         shown, say = self.in_words(), self.language.say
         rows = []
         if self.suppressed.any():
@@ -112,7 +151,7 @@ class Release:
             same = [name for name, codes in shown.codes.items() if self.symbol in codes]
             meaning += [say("In the column {column} the same text is a code.", column=name) for name in same]
             rows.append((self.symbol, " ".join(meaning)))
-        if shown.default_totals and say(TOTAL) != TOTAL:
+        if codes and shown.default_totals and say(TOTAL) != TOTAL:
             rows.append((say(TOTAL), say("The code of this total in the CSV and Parquet files is {code}.", code=TOTAL)))
         meanings = (
             say("Lower end of the interval that contains the true value; empty if none is published."),
@@ -145,14 +184,24 @@ def publish(
     level: Level | None = None,
     accept_symmetric: bool = False,
     lang: Lang = "en",
+    tables: Sequence[Sequence[str]] = (),
+    presentation: Presentation | None = None,
 ) -> Release:
     """The release. Raises an error unless the audits are about this protection, complete and passed.
 
     At the level of contributions, the default if respondents can be covered (:func:`~discreet.level.level_of`), the audit of
     ``respondents`` is required. Published values and intervals from which a simple guess finds sensitive values are refused
     unless ``accept_symmetric`` is set: for instance intervals as narrow as levels allow, or with true values in their middles.
-    ``symbol`` is by default that of the language of readers, ``lang``.
+    ``symbol`` is by default that of the language of readers, ``lang``. ``tables`` names the dimensions of each of several linked
+    tables, so that formats can show them one by one; ``presentation`` says how they do.
     """
+    presentation = presentation or Presentation()
+    presentation.check()
+    unknown = [name for by in tables for name in by if name not in problem.table.dimensions]
+    if unknown:
+        raise InputError(
+            f"tables= names {some(unknown)}; the table has {some(list(problem.table.dimensions), 12)}.", unknown
+        )
     if lang not in LANGUAGES:
         raise InputError(f"lang is {' or '.join(map(repr, LANGUAGES))}, not {lang!r}.")
     symbol = language(lang).symbol if symbol is None else symbol
@@ -213,6 +262,10 @@ def publish(
         lang=lang,
         default_totals=_default_totals(table, language(lang)),
         default_names=_default_names(table, language(lang)),
+        hierarchies=dict(table.dimensions),
+        tables=tuple(map(tuple, tables)),
+        decimals=decimals,
+        presentation=presentation,
     )
     _check_release(problem, protection, cells, release)
     return release

@@ -167,7 +167,7 @@ def test_records_with_spellings(wrap):
     with pytest.raises(InputError, match=r"'West' and 'WEST' differ only in capitals.*strip = true"):
         tabulate(wrap(RECORDS), "region", "turnover")
     table = tabulate(wrap(RECORDS), "region", "turnover", contributor="firm", **ANSWERS)
-    assert table.dimensions["region"].codes == ("Total", "Ost", "West")
+    assert set(table.dimensions["region"].codes) == {"Total", "Ost", "West"}
     assert table.value[table.index("West")] == 10
     assert table.count[table.index("West")] == 2
     assert table.contributors == ("ACME", "Bell", "Cork")

@@ -36,8 +36,9 @@ def release_of(cells: str, unpublished: bool):
 
 def sheet_of(release, path):
     write_release(release, path)
-    rows = openpyxl.load_workbook(path)["table"].values
-    header, *rows = [list(row) for row in rows]
+    rows = [list(row)[:4] for row in openpyxl.load_workbook(path)["table"].values]
+    start = next(i for i, row in enumerate(rows) if row[0] == "row")  # below the title
+    header, *rows = [[entry for entry in row if entry is not None or row[0]] for row in rows[start : start + 4]]
     return {(row[0], column): value for row in rows for column, value in zip(header[1:], row[1:], strict=True)}
 
 

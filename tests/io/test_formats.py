@@ -18,6 +18,9 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyaxis import pyaxis
+from pyjstat import pyjstat
+from pysdmx.io import read_sdmx
 
 from discreet.assess import assess
 from discreet.audit import audit
@@ -26,8 +29,9 @@ from discreet.data.relations import from_equations
 from discreet.data.table import Table
 from discreet.data.tabulate import tabulate
 from discreet.errors import FormatError
-from discreet.io import FORMATS, bundle, excel, read_problem, write_problem, write_release, writing
+from discreet.io import FORMATS, bundle, excel, read_problem, table_layout, write_problem, write_release, writing
 from discreet.io.release_check import READERS
+from discreet.presentation import Presentation, ReleaseMetadata
 from discreet.problem import Problem
 from discreet.release import Release, publish
 from discreet.testing import (
@@ -42,6 +46,7 @@ from discreet.testing import (
 
 TASKS = ("read_problem", "write_problem", "read_table", "write_table", "write_release", "read_records")
 BUNDLES = [suffix for suffix, module in FORMATS.items() if hasattr(module, "write_problem")]
+WITHOUT_VALUES = (".csv-metadata.json", ".sdmx-structure.xml")  # they describe other files
 RELEASES = [suffix for suffix, module in FORMATS.items() if hasattr(module, "write_release")]
 
 
@@ -103,7 +108,9 @@ def release() -> Release:
     table = Table.from_cells({"row": down, "column": across}, codes, np.ravel(VALUES), response="turnover")
     problem = pose(table.check_additive(), {"=1+1 × 007": 1000.0})
     protection = suppressing(problem, *(f"{r} × {c}" for r in ("=1+1", "#N/A") for c in ("007", "NA")))
-    return publish(problem, protection, audit(problem, protection))
+    ids = {"row": {"=1+1": "ROW1", "#N/A": "ROW2"}}
+    told = Presentation(ReleaseMetadata(agency="XX", dataflow="TURNOVER", updated="2026-03-31"), ids=ids)
+    return publish(problem, protection, audit(problem, protection), presentation=told)
 
 
 def everything_in(path: Path) -> bytes:
@@ -125,7 +132,7 @@ def test_no_file_holds_a_hidden_value(tmp_path, release, suffix):
     for digits in SUPPRESSED:
         assert digits.split(".")[0].encode() not in content
         assert struct.pack("<d", float(digits)) not in content
-    for digits in SHOWN:
+    for digits in [] if suffix in WITHOUT_VALUES else SHOWN:
         assert digits.encode() in content, "the search finds values"
 
 
@@ -133,7 +140,7 @@ def test_no_file_holds_a_hidden_value(tmp_path, release, suffix):
 def test_no_file_says_why_a_cell_is_hidden(tmp_path, release, suffix):
     path = tmp_path / f"release{suffix}"
     write_release(release, path)
-    content = everything_in(path).lower()
+    content = everything_in(path).lower().replace(b"primarymeasure", b"")  # what SDMX calls the value
     assert b"primary" not in content
     assert b"secondary" not in content
 
@@ -175,7 +182,10 @@ def test_excel_has_a_list_and_a_cross_table(tmp_path, release):
     write_release(release, tmp_path / "release.xlsx")
     book = openpyxl.load_workbook(tmp_path / "release.xlsx")
     assert book.sheetnames == ["table", "cells", "legend"]
-    assert [[cell.value for cell in row] for row in book["table"].rows] == [
+    assert [[cell.value for cell in row[:4]] for row in book["table"].rows][:7] == [
+        ["turnover by row, column", None, None, None],
+        [None, None, None, None],
+        [None, "column", None, None],
         ["row", "Total", "007", "NA"],
         ["Total", 987651.5, 314159.25, 673492.25],
         ["=1+1", 432198.75, "×", "×"],
@@ -198,9 +208,9 @@ def test_a_workbook_can_be_read_and_printed_as_it_is(tmp_path):
         sheet = book[name]
         assert sheet.column_dimensions["A"].width > len("Mecklenburg-Vorpommern")
         assert sheet.column_dimensions["C"].width >= 8
-        assert (sheet.print_title_rows, sheet.freeze_panes) == ("$1:$1", "B2" if name == "table" else "A2")
+        expected = ("$3:$4", "B5") if name == "table" else ("$1:$1", "A2")
+        assert (sheet.print_title_rows, sheet.freeze_panes) == expected
         assert sheet.sheet_properties.pageSetUpPr.fitToPage
-    assert len(list(book["table"].rows)) == 4
     counts = Release({"d": ("Total", "a")}, "count", np.array([1200.0, 7.0]))
     write_release(counts, tmp_path / "counts.xlsx")
     assert openpyxl.load_workbook(tmp_path / "counts.xlsx")["cells"]["B2"].number_format == "#,##0"
@@ -222,15 +232,15 @@ def test_in_a_cross_table_cells_that_are_not_stored_are_zero(tmp_path):
     some_cells = Release({**codes, "column": ("Total", "Total", "x", "y")}, "value", np.array([1.0, 1.0, np.nan, 1.0]))
     write_release(some_cells, tmp_path / "release.xlsx")
     sheet = openpyxl.load_workbook(tmp_path / "release.xlsx")["table"]
-    assert [[cell.value for cell in row] for row in sheet.rows][1:] == [["Total", 1, "×", 0], ["a", 1, 0, 1]]
+    assert [[cell.value for cell in row[:4]] for row in sheet.rows][4:6] == [["Total", 1, "×", 0], ["a", 1, 0, 1]]
 
 
-@pytest.mark.parametrize("dimensions", [1, 3])
-def test_excel_lists_other_tables_only(tmp_path, dimensions):
+@pytest.mark.parametrize(("dimensions", "sheets"), [(1, ["table"]), (3, ["contents", "Total", "a"])])
+def test_excel_shows_tables_of_any_number_of_dimensions(tmp_path, dimensions, sheets):
     codes = {f"d{i}": ("Total", "a") for i in range(dimensions)}
     write_release(Release(codes, "value", np.array([1.5, np.nan]), symbol="="), tmp_path / "release.xlsx")
     book = openpyxl.load_workbook(tmp_path / "release.xlsx")
-    assert book.sheetnames == ["cells", "legend"]
+    assert book.sheetnames == [*sheets, "cells", "legend"]
     last = list(book["cells"].rows)[-1]
     assert [cell.value for cell in last] == ["a"] * dimensions + ["="]
 
@@ -244,10 +254,12 @@ def test_excel_refuses_what_a_sheet_cannot_hold(tmp_path, monkeypatch):
 
 
 def test_excel_leaves_out_a_cross_table_that_is_too_wide(tmp_path, monkeypatch):
-    monkeypatch.setattr(excel, "MAX_SHEET_COLUMNS", 2)
+    monkeypatch.setattr(table_layout, "MAX_TABLE_COLUMNS", 1)
     codes = {"row": ("Total", "Total"), "column": ("Total", "a")}
     write_release(Release(codes, "value", np.array([1.0, 1.0])), tmp_path / "release.xlsx")
-    assert openpyxl.load_workbook(tmp_path / "release.xlsx").sheetnames == ["cells"]
+    book = openpyxl.load_workbook(tmp_path / "release.xlsx")
+    assert book.sheetnames == ["cells", "legend"]
+    assert book["legend"]["B1"].value == "The tables are too large to be shown in rows and columns."
 
 
 def test_a_long_list_is_written_to_excel_in_one_go(tmp_path):
@@ -262,16 +274,33 @@ def test_large_values_and_decimals_are_written_in_full(tmp_path, suffix):
     values = [123456789012345.25, 0.125, -17.0, 1e-9]
     codes = {"d": ("Total", "a", "b", "c")}
     path = tmp_path / f"release{suffix}"
-    write_release(Release(codes, "value", np.array(values)), path)
-    read = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".xlsx": pd.read_excel}[suffix]
-    assert read(path)["value"].tolist() == pytest.approx(values, rel=1e-15)
+    told = Presentation(ReleaseMetadata(agency="XX", dataflow="VALUES"))
+    write_release(Release(codes, "value", np.array(values), presentation=told), path)
+    if suffix not in WITHOUT_VALUES:
+        assert numbers_in(path, suffix) == pytest.approx(values, rel=1e-15)
+
+
+def numbers_in(path: Path, suffix: str) -> list[float]:
+    """The values of a release in a file, as other programs read them."""
+    if suffix == ".px":
+        return pyaxis.parse(str(path), encoding="windows-1252")["DATA"]["DATA"].astype(float).tolist()
+    if suffix == ".json":
+        return pyjstat.Dataset.read(path.read_text(encoding="utf-8")).write("dataframe")["value"].tolist()
+    if suffix in (".sdmx.csv", ".sdmx1.csv", ".sdmx.xml"):
+        return read_sdmx(path).data[0].data["OBS_VALUE"].astype(float).tolist()
+    if suffix == ".xlsx":
+        return pd.read_excel(path, sheet_name="cells")["value"].tolist()
+    return {".csv": pd.read_csv, ".parquet": pd.read_parquet}[suffix](path)["value"].tolist()
 
 
 @pytest.mark.parametrize("suffix", RELEASES)
 def test_another_symbol(tmp_path, suffix):
     path = tmp_path / f"release{suffix}"
-    write_release(Release({"d": ("Total", "a")}, "value", np.array([1.0, np.nan]), symbol="(s)"), path)
-    assert (b"(s)" in everything_in(path)) == (suffix != ".parquet")
+    told = Presentation(ReleaseMetadata(agency="XX", dataflow="VALUES"))
+    values = np.array([1.0, np.nan])
+    write_release(Release({"d": ("Total", "a")}, "value", values, symbol="(s)", presentation=told), path)
+    flags = (".parquet", ".sdmx.csv", ".sdmx1.csv", ".sdmx.xml", ".sdmx-structure.xml")  # in place of symbols
+    assert (b"(s)" in everything_in(path)) == (suffix not in flags)
 
 
 @pytest.mark.parametrize("name", ["release.jj", "release.discreet", "release.txt", "release"])

@@ -25,8 +25,10 @@ from discreet.io.decisions import read_statuses, read_waivers
 from discreet.jobs import attacks as job_attacks
 from discreet.jobs.checkpoint import Checkpoint
 from discreet.jobs.demo import write_demo
-from discreet.jobs.job import Result, hierarchy_file, run_job, write_together
+from discreet.jobs.hierarchies import hierarchy_file
+from discreet.jobs.job import Result, run_job, write_together
 from discreet.jobs.job_file import Job, examine_job, read_job
+from discreet.jobs.presented import PRESENTED
 from discreet.problem import Status
 from discreet.protection import suppress
 
@@ -202,7 +204,7 @@ def test_a_job_goes_on_from_its_checkpoint(run, folder, name):
     Checkpoint(folder / name, problem).keep(result.protection.suppressed)
     run_job(job, say=said.append)
     suppressed = int(result.protection.suppressed.sum())
-    assert said[2] == f"continuing from {folder.resolve() / name}, which suppresses {suppressed} cells"
+    assert said[3] == f"continuing from {folder.resolve() / name}, which suppresses {suppressed} cells"
     assert not (folder / name).exists()
     assert contents(folder / "output")["release.csv"] == first["release.csv"]
     run_job(job)
@@ -229,6 +231,7 @@ def test_what_happens_is_said_in_counts(folder):
     primaries, secondaries = result.protection.report.n_primary, result.protection.report.n_secondary
     assert said == [
         f"tabulated turnover by industry × region: {len(result.problem)} cells, 1 more are empty",
+        "the codes of region are in the order of their characters; a code list (codes) gives them another",
         f"assessed: {primaries} cells are sensitive",
         f"protected: {secondaries} further cells are suppressed",
         "audited: safe",
@@ -628,7 +631,7 @@ WRONG: dict[str, tuple[str, str]] = {
         "'region' of a finished table",
     ),
     "an unknown method": (DATA + REST + '[protect]\nmethod = "magic"\n', "no method 'magic'.*'kelly'"),
-    "an unknown format": (DATA + REST + '[output]\nformats = ["pdf"]\n', "'pdf'. Choose from 'csv', 'parquet', 'xlsx'"),
+    "an unknown format": (DATA + REST + '[output]\nformats = ["pdf"]\n', "'pdf'. Choose from 'csv', 'xlsx', 'parquet'"),
     "an unknown attack": (
         DATA + REST + '[output]\nattacks = ["magic"]\n',
         "no attack 'magic'. Choose from 'quick', 'all', 'none', 'exact'",
@@ -731,7 +734,7 @@ def test_other_ways_not_to_be_a_job(folder):
         (('"turnover"', '"turnovr"'), "'turnover'"),
         (("[dimensions.region]", "[dimensions.regions]"), "'regions'.*'region'"),
         (('"industry.hrc"', '"statuses.csv"'), "statuses.csv.*'code', 'parent'"),
-        (('"industry.hrc"', '"job.toml"'), "ends in .hrc or .csv"),
+        (('"industry.hrc"', '"job.toml"'), "ends in .hrc, .csv or .xml"),
         (('hierarchy = "industry.hrc"', "levels = [1]"), "'A1'"),
         (('hierarchy = "industry.hrc"', "levels = [0]"), "widths"),
         (('hierarchy = "industry.hrc"', 'columns = ["region", "industry"]'), "do not nest"),
@@ -753,7 +756,7 @@ def test_entries_that_do_not_fit_the_data(run, folder, change, says):
 def test_every_section_of_a_job_is_checked_and_described():
     """What is not read from the file is worked out from it."""
     sections = {field.name for field in fields(Job)} - {"path"}
-    assert sections == {"title", "data", "table", "dimensions", "tables", "rules", "protect", "output"}
+    assert sections == {"title", "data", "table", "dimensions", "tables", "rules", "protect", "output", *PRESENTED}
 
 
 # -- the level of contributions ------------------------------------------------------------------------------------------

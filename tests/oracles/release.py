@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -67,16 +68,32 @@ def differs_from_workbook(release: Release, survey: Survey, path: Path) -> str |
     for place, values in told.items():
         if not all(map(_same, values, seen[place])):
             return f"the sheet 'cells' says something else about {' × '.join(place)} than the CSV file"
-    if "table" in book.sheetnames:
-        (_, *columns), *rows = book["table"].iter_rows(values_only=True)
-        for code, *values in rows:
-            for column, v in zip(columns, values, strict=True):
-                line = release.lines.get((str(code), str(column)))
-                if line is None:
-                    if v not in (0, None) and not isinstance(v, str):
-                        return f"the sheet 'table' shows {v} for ({code}, {column}), which is not listed"
-                elif not _same(line.value, None if v == symbol else v):
-                    return f"the sheet 'table' shows {v} for ({code}, {column})"
+    if "table" in book.sheetnames and n <= 2:
+        return _differs_from_table(
+            release, survey, list(book["table"].iter_rows(values_only=True)), len(header) - n, symbol
+        )
+    return None
+
+
+def _differs_from_table(release: Release, survey: Survey, rows: list[tuple], measures: int, symbol: str) -> str | None:
+    """What the sheet in rows and columns says that the CSV file does not. A column has one number, or three with intervals."""
+    start = next(i for i, row in enumerate(rows) if row[0] == next(iter(survey.trees)))  # below the title
+    codes = (
+        [()] if len(survey.trees) == 1 else [(code,) for code in rows[start - (measures > 1)][1:] if code is not None]
+    )
+    for row in itertools.takewhile(lambda row: row[0] is not None, rows[start + 1 :]):
+        for k, column in enumerate(codes):
+            place = (str(row[0]), *map(str, column))
+            shown = row[1 + k * measures : 1 + (k + 1) * measures]
+            line = release.lines.get(place)
+            if line is None:
+                if any(v not in (0, None) and not isinstance(v, str) for v in shown):
+                    return f"the sheet 'table' shows {shown} for {place}, which is not listed"
+            elif not all(
+                _same(number, None if v == symbol else v)
+                for number, v in zip((line.value, line.lower, line.upper), shown, strict=False)
+            ):
+                return f"the sheet 'table' shows {shown} for {place}"
     return None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import click
 from discreet.cli.attack import method_option, run_quick_attacks
 from discreet.cli.common import (
     RELEASE_SUFFIXES,
+    ExistingFile,
     NewFile,
     accept_symmetric_option,
     attackers_option,
@@ -24,16 +27,20 @@ from discreet.cli.common import (
     verdict,
 )
 from discreet.errors import InputError
-from discreet.io import write_release, writing
+from discreet.io import write_release, write_transmission, writing
 from discreet.io.pattern import read_pattern
-from discreet.jobs.job import all_passed, audited
-from discreet.jobs.job_file import MAX_DECIMALS
+from discreet.io.sdmx.transmission import TRANSMISSION_WRITERS
+from discreet.jobs.job import all_passed, audited, write_together
+from discreet.jobs.job_file import MAX_DECIMALS, read_presentation
 from discreet.languages import LANGUAGES
 from discreet.level import Level
+from discreet.presentation import Presentation
 from discreet.progress import Budget, on_terminal
 from discreet.promise import conditions, safe
 from discreet.release import publish
 from discreet.report import REPORT_TITLE, write_report, write_shareable
+
+TRANSMISSION_SUFFIXES = tuple(TRANSMISSION_WRITERS)
 
 symbol_option = click.option("--symbol", help="Symbol in suppressed cells; the default depends on the language.")
 decimals_option = click.option(
@@ -55,7 +62,24 @@ lang_option = click.option(
 @method_option
 @click.option("--no-attacks", is_flag=True, help="Run no attacks before; the output says so.")
 @accept_symmetric_option
-@click.option("--out", type=NewFile(*RELEASE_SUFFIXES), required=True, help="Release to write (.csv, .parquet, .xlsx).")
+@click.option(
+    "--presentation",
+    type=ExistingFile,
+    help="TOML file with the sections [metadata], [workbook] and [sdmx] of a job file.",
+)
+@click.option(
+    "--transmission",
+    type=NewFile(*TRANSMISSION_SUFFIXES),
+    help="Transmission edition to write, with reason codes (.sdmx.csv, .sdmx1.csv, .sdmx.xml). Confidential.",
+)
+@click.option(
+    "--out",
+    "outs",
+    type=NewFile(*RELEASE_SUFFIXES),
+    required=True,
+    multiple=True,
+    help="Release to write, in the format of its suffix; repeat for more.",
+)
 @quiet_option
 def publish_command(
     problem: Path,
@@ -65,22 +89,37 @@ def publish_command(
     method: str | None,
     no_attacks: bool,
     accept_symmetric: bool,
-    out: Path,
+    presentation: Path | None,
+    transmission: Path | None,
+    outs: tuple[Path, ...],
     quiet: bool,
     **appearance: Any,
 ) -> None:
     """Write the release, if the pattern passes the audit and withstands the quick attacks."""
     started = Budget()
-    check_distinct(problem, pattern, attackers, out)
+    check_distinct(problem, pattern, attackers, presentation, transmission, *outs)
+    presented = Presentation() if presentation is None else read_presentation(presentation)
     given = problem_with_attackers(problem, attackers)
     found = read_pattern(given, pattern)
     with on_terminal(quiet) as progress:
         checked, in_force, respondents = audited(given, found, level, intervals=False, progress=progress)
         release = publish(
-            given, found, checked, respondents, level=level, accept_symmetric=accept_symmetric, **appearance
+            given,
+            found,
+            checked,
+            respondents,
+            level=level,
+            accept_symmetric=accept_symmetric,
+            presentation=presented,
+            **appearance,
         )
         report = None if no_attacks else run_quick_attacks(found, method, accept_symmetric, started.spent, progress)
-    write_release(release, out)
+    files: dict[Path | None, Callable[[Path], None]] = {
+        out: partial(write_release, release, name=out.name) for out in outs
+    }
+    if transmission is not None:
+        files[transmission] = partial(write_transmission, given, found, release, name=transmission.name)
+    write_together(files, public=outs)
     console.print(f"{release!r}, {safe(found)}", markup=False)
     show_conditions(conditions(found, respondents, in_force, audit=checked, attacks=report))
 

@@ -21,15 +21,16 @@ from discreet.cli.common import (
     write_new_problem,
 )
 from discreet.data.hierarchy import Hierarchy
+from discreet.data.labels import CodeList
 from discreet.data.reading import Reading
 from discreet.data.records import distinct_codes
 from discreet.data.spelling import Names, Spelling
 from discreet.data.table import Weights
 from discreet.data.tabulate import tabulate
-from discreet.errors import InputError, some
+from discreet.errors import InputError, placing, some
 from discreet.io import bundle, writing
 from discreet.io.decisions import read_statuses, read_waivers
-from discreet.jobs.job import hierarchy_file
+from discreet.jobs.hierarchies import hierarchy_file
 from discreet.promise import conditions
 
 
@@ -42,6 +43,12 @@ from discreet.promise import conditions
     required=True,
     metavar="COLUMN[=HIERARCHY]",
     help="A dimension, with a .hrc or .csv file or digits:3,1,1; repeat for more.",
+)
+@click.option(
+    "--codes",
+    multiple=True,
+    metavar="COLUMN=FILE",
+    help="Code list of a dimension, which orders and names its codes: CSV code,label,label:de …; repeat for more.",
 )
 @click.option("--response", help="Column to add up; leave out to count.")
 @click.option("--contributor", help="Column with the contributor of each record.")
@@ -89,6 +96,7 @@ from discreet.promise import conditions
 def tabulate_command(
     data: Path,
     dimensions: tuple[str, ...],
+    codes: tuple[str, ...],
     extra: tuple[str, ...],
     ignore_zeros: bool,
     strip: tuple[str, ...],
@@ -103,9 +111,11 @@ def tabulate_command(
     if twice:
         raise InputError(f"--by names column {twice[0]!r} twice. Leave one out.", twice)
     spelling = _spelling(columns, strip, merge)
+    hierarchies = dict(_dimension(data, text, reading, spelling) for text in dimensions)
+    _name_codes(data, hierarchies, codes, reading, spelling)
     table = tabulate(
         data,
-        dict(_dimension(data, text, reading, spelling) for text in dimensions),
+        hierarchies,
         extra=list(extra),
         count_zeros=not ignore_zeros,
         reading=reading,
@@ -131,6 +141,26 @@ def _spelling(columns: Sequence[str], strip: Sequence[str], merge: Sequence[str]
     if unknown:
         raise InputError(f"--strip {unknown[0]}: --by names no such column. Name one of {some(columns)}.", unknown)
     return {column: Spelling(True if column in strip else None, into) for column, into in merged.items()}
+
+
+def _name_codes(
+    data: Path,
+    hierarchies: dict[str, Hierarchy | None],
+    codes: Sequence[str],
+    reading: Reading,
+    spelling: Mapping[str, Spelling],
+) -> None:
+    """Give the hierarchies the order and the labels of code lists, the values of --codes."""
+    for text in codes:
+        column, equals, file = text.partition("=")
+        if column not in hierarchies or not equals:
+            raise InputError(f"--codes {text}: write COLUMN=FILE, with a column that --by names.", [text])
+        hierarchy = hierarchies[column]
+        if hierarchy is None:
+            found = distinct_codes(data, [column], reading, spelling[column], "Total")[column]
+            hierarchy = Hierarchy.flat(found)
+        with placing(f"--codes {text}"):
+            hierarchies[column] = hierarchy.with_code_list(CodeList.from_csv(file))
 
 
 def _dimension(

@@ -78,7 +78,7 @@ def coarsened(hierarchy: Hierarchy, into: Mapping[str, str]) -> Hierarchy:
         tree[at[inside]] = up[inside]
         if not any(np.array_equal(tree, other) for other in trees):
             trees.append(tree)
-    return Hierarchy(codes, np.array(trees))
+    return Hierarchy(codes, np.array(trees)).with_labels(hierarchy.labels)
 
 
 def with_merged(hierarchy: Hierarchy, sets: list[tuple[int, ...]]) -> Hierarchy:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from discreet.data.code_order import by_category, category_order
 from discreet.data.columns import Columns
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.opened_records import Fault, Kind
@@ -63,7 +64,9 @@ def read_table(
         frame[name] = frame[name].map(given.spelled, na_action="ignore")
         observed = frame[name].dropna().value_counts().index.tolist()
         check_codes(name, observed, h or Hierarchy.flat([], total), given)
-    dimensions = {name: h or _flat(name, frame[name], total) for name, h in hierarchies.items()}
+    dimensions = {
+        name: h or _flat(name, frame[name], category_order(source, name), total) for name, h in hierarchies.items()
+    }
     codes = np.array([_coded(name, h, frame[name]) for name, h in dimensions.items()], dtype=np.int32)
     order = np.lexsort(codes[::-1])
     codes, frame = codes[:, order], frame.iloc[order].reset_index(drop=True)
@@ -130,8 +133,9 @@ def _frame(source: Any, columns: Columns, reading: Reading) -> tuple[pd.DataFram
     return frame, opened.left_out, opened.zeros
 
 
-def _flat(name: str, codes: pd.Series, total: str) -> Hierarchy:
-    found = sorted(set(codes.dropna()))
+def _flat(name: str, codes: pd.Series, order: list[str] | None, total: str) -> Hierarchy:
+    """The flat hierarchy of codes in the order of a category type, or of the file."""
+    found = by_category(codes.dropna().unique().tolist(), order)
     if total not in found:
         raise TableError(
             f"Column {name!r} has no code {total!r} for its total. Name the total with total=, or give the column a hierarchy."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.data.side_files import read_side_file, side_text
-from discreet.errors import HierarchyError, placing, some
+from discreet.data.labels import CodeList, Labels, code_list_rows, merged_labels
+from discreet.data.side_files import side_text
+from discreet.errors import HierarchyError, placing, plural, some
 
 ROOT = -1  # parent of the total
 ABSENT = -2  # parent of a code that does not occur in the tree
@@ -33,11 +34,13 @@ class Hierarchy:
     """Codes and, for each tree, the index of the parent of every code. Code 0 is the total, the root of every tree.
 
     Usually there is one tree. Several trees are groupings of the same leaves that do not nest, such as two sets of size
-    classes. A code that does not occur in a tree has the parent ``ABSENT`` there.
+    classes. A code that does not occur in a tree has the parent ``ABSENT`` there. ``labels`` names codes for readers, by
+    language; hierarchies that differ in nothing else are equal.
     """
 
     codes: tuple[str, ...]
     parents: IntArray
+    labels: Labels = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         parents = np.atleast_2d(np.asarray(self.parents, dtype=np.int64))
@@ -108,6 +111,44 @@ class Hierarchy:
 
     def __contains__(self, code: object) -> bool:
         return code in self._index
+
+    def label(self, code: str, lang: str = "") -> str:
+        """What readers see for a code: its label in a language or, without one, in no particular language; else the code."""
+        return next((self.labels[kind][code] for kind in (lang, "") if code in self.labels.get(kind, ())), code)
+
+    def name(self, i: int, lang: str = "") -> str:
+        """A code with its label after it, as reports show it; the code alone if it has no label."""
+        code = self.codes[i]
+        label = self.label(code, lang)
+        return code if label == code else f"{code} {label}"
+
+    def with_labels(self, labels: Labels) -> Hierarchy:
+        """The hierarchy with these labels besides its own; codes that it does not have are left out."""
+        known = {lang: {code: text for code, text in of.items() if code in self} for lang, of in labels.items()}
+        return replace(self, labels=merged_labels(self.labels, known))
+
+    def with_code_list(self, listed: CodeList) -> Hierarchy:
+        """The hierarchy with the order and the labels of a code list, which names all codes but the total."""
+        known = set(listed.codes)
+        missing = [code for code in self.codes[1:] if code not in known]
+        if missing:
+            fault = f"{plural(len(missing), 'code')} not in the code list, e.g. {some(missing)}. Add them to it."
+            raise HierarchyError(fault, missing)
+        return self.in_order(listed.codes).with_labels(listed.labels)
+
+    def in_order(self, codes: Sequence[str]) -> Hierarchy:
+        """The hierarchy with its codes in the order of a list; codes that are not listed come last, and the total first."""
+        rank = {code: i for i, code in enumerate(codes)}
+        order = sorted(range(1, len(self)), key=lambda i: rank.get(self.codes[i], len(rank)))
+        order = [0, *order]
+        place = np.empty(len(self), dtype=np.int64)
+        place[order] = np.arange(len(self))
+        parents = self.parents[:, order]
+        return replace(
+            self,
+            codes=tuple(self.codes[i] for i in order),
+            parents=np.where(parents >= 0, place[parents], parents),
+        )
 
     @cached_property
     def is_leaf(self) -> BoolArray:
@@ -237,12 +278,15 @@ class Hierarchy:
 
     @classmethod
     def from_csv(cls, path: str | Path, total: str = "Total") -> Hierarchy:
-        """From a CSV file with the columns ``code`` and ``parent``; the total's parent is empty."""
-        rows = read_side_file(path, ["code", "parent"], others=True)
+        """From a CSV file with the columns ``code`` and ``parent``, and ``label`` or ``label:de`` if codes have names.
+
+        The total's parent is empty.
+        """
+        rows, labels = code_list_rows(path, ["code", "parent"])
         if not rows:
             raise HierarchyError(f"{path} holds no codes.")
         with placing(path):
-            return cls.from_pairs([(row["code"], row["parent"]) for _, row in rows], total)
+            return cls.from_pairs([(row["code"], row["parent"]) for row in rows], total).with_labels(labels)
 
     @classmethod
     def from_hrc(cls, path: str | Path, total: str = "Total", leader: str = "@") -> Hierarchy:
@@ -329,7 +373,8 @@ class Hierarchy:
                         [code],
                     )
                 above = code
-        return cls.from_pairs(parent.items(), total)
+        found = cls.from_pairs(parent.items(), total)
+        return found.in_order([found.codes[i] for i in found.order()])
 
     @classmethod
     def join(cls, *hierarchies: Hierarchy) -> Hierarchy:
@@ -356,7 +401,7 @@ class Hierarchy:
                 tree[at] = np.where(parent >= 0, at[parent], parent)
                 if not any(np.array_equal(tree, other) for other in trees):
                     trees.append(tree)
-        return cls(codes, np.array(trees))
+        return cls(codes, np.array(trees), merged_labels(*(h.labels for h in reversed(hierarchies))))
 
 
 def _repeated(codes: Iterable[str]) -> list[str]:

@@ -19,6 +19,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from discreet.compressed_files import gunzipped
+from discreet.data.code_order import category_order
 from discreet.data.columns import Columns
 from discreet.data.numerals import Expr
 from discreet.data.opened_records import MISSING_CODE_ADVICE, OpenedRecords
@@ -303,7 +304,10 @@ def distinct_codes(
     spelling: Spelling = AS_WRITTEN,
     total: str | None = None,
 ) -> pd.DataFrame:
-    """The distinct combinations of codes in some columns, as text; raises if codes of a column differ in spelling only."""
+    """The distinct combinations of codes in some columns, as text; raises if codes of a column differ in spelling only.
+
+    They are in the order of the category types of the columns, the first column first, otherwise in that of the codes.
+    """
     chosen = Columns(tuple(columns), None, None, (), None, None, None)
     chosen.check()
     with open_records(data, chosen, reading) as source:
@@ -321,4 +325,10 @@ def distinct_codes(
     codes = codes.map(spelling.spelled).drop_duplicates()
     for name in columns:
         check_spellings(columns[-1], list(codes[name].unique()), spelling, total=total)
-    return codes
+    found = codes.sort_values(list(columns), ignore_index=True)
+    for name in reversed(columns):  # sorts are stable
+        order = category_order(data, name)
+        if order is not None:
+            rank = {code: i for i, code in enumerate(order)}
+            found = found.sort_values(name, key=lambda of, rank=rank: of.map(rank), kind="stable", ignore_index=True)
+    return found

@@ -19,6 +19,7 @@ from discreet.data.aggregate import AggregationPlan, Ancestry, CellSums, Records
 from discreet.data.aggregate_engine import EngineRecords
 from discreet.data.aggregate_memory import MAX_RECORDS_IN_MEMORY, MAX_SUM_DIGITS, MemoryRecords
 from discreet.data.cell_names import MAX_SIMILAR_SOUGHT
+from discreet.data.code_order import by_category, category_order
 from discreet.data.columns import Columns
 from discreet.data.contributions import named
 from discreet.data.hierarchy import LABEL_SEPARATOR, Hierarchy, cell_label
@@ -107,7 +108,8 @@ def tabulate(
         respelled = _respelled(opened.rows, spelling)
         source = recoded(recoded(opened.rows, respelled), recode)
         survey = _survey(source, columns, opened)
-        dimensions = _dimensions(by, columns, survey)
+        orders = {name: category_order(data, name) for name in columns.by}
+        dimensions = _dimensions(by, columns, survey, orders)
         for d, (name, hierarchy) in enumerate(dimensions.items()):
             # The most frequent spelling is proposed for the others.
             observed = survey.groupby(f"d{d}").records.sum().sort_values(ascending=False, kind="stable").index.tolist()
@@ -176,12 +178,14 @@ def _respelled(source: Expr, spelling: Mapping[str, Spelling]) -> dict[str, dict
     return respelled
 
 
-def _dimensions(by: By, columns: Columns, survey: pd.DataFrame) -> dict[str, Hierarchy]:
+def _dimensions(
+    by: By, columns: Columns, survey: pd.DataFrame, orders: Mapping[str, Sequence[str] | None]
+) -> dict[str, Hierarchy]:
     dimensions = {}
     for d, name in enumerate(columns.by):
         hierarchy = by[name] if isinstance(by, Mapping) else None
         if hierarchy is None:
-            codes = sorted(survey[f"d{d}"].dropna().unique())
+            codes = by_category(sorted(survey[f"d{d}"].dropna().unique()), orders[name])
             if "Total" in codes:
                 advice = "Leave totals out of the records; if it is not a total, pass Hierarchy.flat(codes, total=...)."
                 raise HierarchyError(f"Column {name!r} holds the code 'Total'. {advice}", ["Total"])

@@ -10,19 +10,50 @@ from types import ModuleType
 
 from discreet.drafts import draft_file, is_draft
 from discreet.errors import FormatError, some
-from discreet.io import bundle, csv, excel, jj, parquet
+from discreet.io import bundle, csv, csvw, excel, jj, jsonstat, parquet, pcaxis
 from discreet.io.release_check import check_written
+from discreet.io.sdmx import csv1, csv2, ml, structure
+from discreet.io.sdmx.transmission import write_transmission as write_transmission_edition
 from discreet.problem import Problem
+from discreet.protection import Protection
 from discreet.release import Release
 
 FORMATS: Mapping[str, ModuleType] = {
     ".csv": csv,
     ".parquet": parquet,
     ".xlsx": excel,
+    ".px": pcaxis,
+    ".json": jsonstat,
+    ".csv-metadata.json": csvw,
+    ".sdmx.csv": csv2,
+    ".sdmx1.csv": csv1,
+    ".sdmx.xml": ml,
+    ".sdmx-structure.xml": structure,
     ".jj": jj,
     ".jj.gz": jj,
     ".discreet": bundle,
 }
+
+# The formats of releases as a job names them.
+RELEASE_FORMATS: Mapping[str, str] = {
+    "csv": ".csv",
+    "xlsx": ".xlsx",
+    "parquet": ".parquet",
+    "px": ".px",
+    "json-stat": ".json",
+    "csvw": ".csv-metadata.json",
+    "sdmx-csv": ".sdmx.csv",
+    "sdmx-csv-1": ".sdmx1.csv",
+    "sdmx-ml": ".sdmx.xml",
+    "sdmx-structure": ".sdmx-structure.xml",
+}
+ONE_TABLE = ("px",)  # formats that hold one table: linked tables have a file each
+NEEDS_SDMX_IDS = (
+    "sdmx-csv",
+    "sdmx-csv-1",
+    "sdmx-ml",
+    "sdmx-structure",
+)  # formats that name the agency and the dataflow
 
 
 def read_problem(path: str | Path) -> Problem:
@@ -36,11 +67,26 @@ def write_problem(problem: Problem, path: str | Path) -> None:
         _format(path, "write_problem").write_problem(problem, draft)
 
 
-def write_release(release: Release, path: str | Path) -> None:
-    """Write a release to CSV, Parquet or Excel."""
+def write_release(release: Release, path: str | Path, *, name: str = "") -> None:
+    """Write a release in the format of the file name. What was written is read again before it replaces another file.
+
+    ``name`` is the name that the file will have if ``path`` is a draft.
+    """
+    module = _format(path, "write_release")
     with writing(path, public=True) as draft:
-        _format(path, "write_release").write_release(release, draft)
+        if module is csvw:  # it names the CSV file beside it
+            csvw.write_release(release, draft, name or Path(path).name)
+        else:
+            module.write_release(release, draft)
         check_written(release, draft)
+
+
+def write_transmission(
+    problem: Problem, protection: Protection, release: Release, path: str | Path, *, name: str = ""
+) -> None:
+    """Write the transmission edition of a release: SDMX with the reason why each cell is suppressed. Confidential."""
+    with writing(path) as draft:
+        write_transmission_edition(problem, protection, release, draft, (name or Path(path).name).lower())
 
 
 def _format(path: str | Path, task: str) -> ModuleType:

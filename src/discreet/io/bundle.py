@@ -21,6 +21,7 @@ from discreet.attackers import Attacker
 from discreet.compressed_files import check_zip
 from discreet.data.contributions import Contributions
 from discreet.data.hierarchy import Hierarchy
+from discreet.data.labels import Labels
 from discreet.data.table import Table
 from discreet.drafts import create_private
 from discreet.errors import FormatError, reading
@@ -106,7 +107,8 @@ def write_table(table: Table, path: str | Path, problem: Problem | None = None) 
         "confidential": "This file holds unprotected values.",
         **{name: getattr(table, name) for name in (*_TABLE_FACTS, *_LATER_TABLE_FACTS)},
         "dimensions": {
-            name: {"codes": list(h.codes), "parents": h.parents.tolist()} for name, h in table.dimensions.items()
+            name: {"codes": list(h.codes), "parents": h.parents.tolist(), "labels": h.labels}
+            for name, h in table.dimensions.items()
         },
         "provenance": dict(table.provenance),
         "contributors": list(table.contributors),
@@ -216,6 +218,11 @@ def _reading(path: str | Path) -> AbstractContextManager[None]:
     return reading(path, f"{path} is not a .discreet bundle, or damaged. Make it again.", Exception)
 
 
+def _labels(stored: dict[str, dict[str, str]]) -> Labels:
+    """Labels by language and code; older bundles have none."""
+    return {str(lang): {str(code): str(label) for code, label in of.items()} for lang, of in stored.items()}
+
+
 def _table(
     cells: pd.DataFrame,
     meta: dict[str, Any],
@@ -223,7 +230,10 @@ def _table(
     rhs: np.ndarray,
     contributions: Contributions | None,
 ) -> Table:
-    dimensions = {name: Hierarchy(tuple(h["codes"]), np.array(h["parents"])) for name, h in meta["dimensions"].items()}
+    dimensions = {
+        name: Hierarchy(tuple(h["codes"]), np.array(h["parents"])).with_labels(_labels(h.get("labels", {})))
+        for name, h in meta["dimensions"].items()
+    }
 
     def matrix(name: str) -> Any:
         columns = [column for column in cells if column.startswith(f"{name}:")]

@@ -1,137 +1,134 @@
-"""Excel workbooks."""
+"""Excel workbooks to publish: tables in rows and columns, the cells for programs, and a legend."""
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
 from openpyxl import Workbook
-from openpyxl.cell import Cell
-from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
-from openpyxl.styles import Alignment, Font, PatternFill
+from openpyxl.styles import Alignment, Font
 from openpyxl.utils import get_column_letter
-from openpyxl.worksheet.properties import PageSetupProperties
+from openpyxl.worksheet.hyperlink import Hyperlink
+from openpyxl.xml.functions import tostring
 
-from discreet.data.table import digits_of
 from discreet.errors import FormatError
-from discreet.io.csv import FORMULA_STARTS
+from discreet.io.cube import number_format, table_title
+from discreet.io.table_layout import TableSheet, table_sheets
+from discreet.io.table_sheet import write_table_sheet
+from discreet.io.workbook_cells import put
+from discreet.io.workbook_styles import read_styles, set_page
 from discreet.release import Release
 
-MAX_MEASURED_ROWS = (
-    10_000  # of which the widths of columns follow: measuring longer lists would take longer than writing them
-)
-MIN_WIDTH, MAX_WIDTH = 8, 40  # of columns, in letters
 RIGHT = Alignment(horizontal="right")
-MAX_SHEET_ROWS, MAX_SHEET_COLUMNS = 1_048_576, 16_384  # limits of the format
+MAX_COLUMN_WIDTH = 60  # of the plain sheet, in letters
+MAX_SHEET_ROWS = 1_048_576  # a limit of the format
+PROPERTIES = "docProps/core.xml"
 
 
 def write_release(release: Release, path: str | Path) -> None:
-    """A sheet ``cells`` with one row per cell, for two dimensions a sheet ``table``, and a ``legend`` if it is needed.
+    """Sheets with the tables in rows and columns, ``cells`` with one row per cell, and a ``legend`` if it is needed.
 
-    All names that the program chose are in the language of the release.
+    All names that the program chose are in the language of the release. The properties of the document name no person, and the
+    file depends on nothing but the release and its presentation.
     """
     if len(release) + 1 > MAX_SHEET_ROWS:
         raise FormatError(
             f"A sheet holds {MAX_SHEET_ROWS:,} rows, the release has {len(release):,} cells: write CSV or Parquet instead."
         )
-    book = Workbook()
-    cells = book.active
-    say, legend, release = release.language.say, release.legend(), release.in_words()
-    book.properties.language = release.lang
-    cells.title = say("cells")
-    frame = release.frame(symbols=True)
-    _append(cells, frame.columns)
-    shown_as = _number_format(release)
-    for row in frame.itertuples(index=False):
-        _show(_append(cells, row)[len(release.codes) :], shown_as)
-    _lay_out(cells, len(release.codes))
-    cells.freeze_panes = "A2"
-    if len(release.codes) == 2:
-        _cross_table(book, release)
+    book, about, say = Workbook(), release.presentation.metadata, release.language.say
+    book.remove(book.active)
+    legend, names = workbook_legend(release), plain_names(release)
+    styles = read_styles(release.presentation.layout.template)
+    sheets = table_sheets(release, names) or []
+    if len(sheets) > 1:
+        _write_contents(book.create_sheet(say("contents")), release, sheets)
+    for one in sheets:
+        write_table_sheet(book.create_sheet(one.name), one, styles)
+    _write_cells(book.create_sheet(say("cells")), release)
     if legend:
         sheet = book.create_sheet(say("legend"))
-        for row in legend:
-            _append(sheet, row)[1].alignment = Alignment(wrap_text=True)
+        for row, entries in enumerate(legend, start=1):
+            _append(sheet, row, entries)[1].alignment = Alignment(wrap_text=True)
         sheet.column_dimensions["A"].width, sheet.column_dimensions["B"].width = 30, 90
-        _fit_to_page(sheet)
-    book.save(path)
+    properties = book.properties
+    properties.creator, properties.lastModifiedBy = None, None
+    properties.title, properties.language = table_title(release), release.lang
+    properties.created = properties.modified = datetime.fromisoformat(about.date)
+    _save(book, path)
 
 
-def _cross_table(book: Workbook, release: Release) -> None:
-    (row_name, rows), (_, columns) = release.codes.items()
-    row_codes, column_codes = list(dict.fromkeys(rows)), list(dict.fromkeys(columns))
-    if len(column_codes) + 1 > MAX_SHEET_COLUMNS:
-        return
-    sheet = book.create_sheet(release.language.say("table"), 0)
-    _append(sheet, [row_name, *column_codes])
-    at = dict(zip(zip(rows, columns, strict=True), release.value, strict=True))
-    missing = 0.0 if release.complete else None  # cells that linked tables do not have are not zero
-    grey, shown_as = PatternFill("solid", fgColor="DDDDDD"), _number_format(release)
-    for code in row_codes:
-        values = [at.get((code, column), missing) for column in column_codes]
-        row = _append(sheet, [code, *(release.symbol if value != value else value for value in values)])[1:]
-        _show(row, shown_as)
-        for cell in row:
-            if cell.value == release.symbol:
-                cell.fill = grey
-    _lay_out(sheet, 1)
-    sheet.freeze_panes = "B2"
+def plain_names(release: Release) -> list[str]:
+    """The names of the sheets besides those of tables."""
+    return [release.language.say(name) for name in ("cells", "legend", "contents")]
 
 
-def _append(sheet: Any, row: Iterable[Any]) -> list[Cell]:
-    entries = [None if entry is pd.NA else entry for entry in row]  # suppressed cells may have no interval
-    cells = [Cell(sheet, value=ILLEGAL_CHARACTERS_RE.sub("", v) if isinstance(v, str) else v) for v in entries]
-    for cell in cells:
-        if cell.data_type in "fe":  # codes such as "=1+1" or "#N/A" are text, not formulas or errors
-            cell.data_type = "s"
-        if isinstance(cell.value, str) and cell.value.startswith(FORMULA_STARTS):
-            cell.quotePrefix = True  # it remains text if the cell is edited
-    sheet.append(cells)
-    return cells
+def workbook_legend(release: Release) -> list[tuple[str, str]]:
+    """The legend of the release; it also says if tables are not shown in rows and columns."""
+    found, say = release.legend(), release.language.say
+    if table_sheets(release, plain_names(release)) is None:
+        found = [*found, (say("table"), say("The tables are too large to be shown in rows and columns."))]
+    return found
 
 
-def _number_format(release: Release) -> str:
-    """A format with as many decimals as the published values have, and a sign between thousands; readers see their own signs."""
-    published = np.concatenate([release.value, *release.ends.values()])
-    digits = digits_of(published[np.isfinite(published)])
-    return "General" if digits is None else f"#,##0.{'0' * digits}".rstrip(".")
+def contents(release: Release, sheets: Iterable[TableSheet]) -> list[tuple[str, str]]:
+    """The name of each sheet with a table, and what it shows."""
+    found = []
+    for sheet in sheets:
+        words = sheet.words(sheet.blocks[0]) if len(sheet.blocks) == 1 else ""
+        found.append((sheet.name, f"{sheet.title}, {words}" if words else sheet.title))
+    return found
 
 
-def _show(cells: Iterable[Cell], number_format: str) -> None:
-    """Format values and symbols."""
-    for cell in cells:
-        if isinstance(cell.value, str):
-            cell.alignment = RIGHT
-        else:
-            cell.number_format = number_format
+def _write_contents(sheet: Any, release: Release, sheets: Iterable[TableSheet]) -> None:
+    put(sheet, 1, 1, table_title(release)).font = Font(bold=True, size=14)
+    for row, (name, words) in enumerate(contents(release, sheets), start=3):
+        cell = put(sheet, row, 1, name)
+        quoted = name.replace("'", "''")
+        cell.hyperlink = Hyperlink(ref=cell.coordinate, location=f"'{quoted}'!A1")
+        cell.font = Font(color="0563C1", underline="single")
+        put(sheet, row, 2, words)
+    sheet.column_dimensions["A"].width, sheet.column_dimensions["B"].width = 34, 100
+    sheet.sheet_view.showGridLines = False
+    set_page(sheet, read_styles(None), 2)
 
 
-def _lay_out(sheet: Any, n_codes: int) -> None:
-    """Columns as wide as their entries, a bold header that is repeated on each page, and pages as wide as the sheet."""
-    for at, column in enumerate(sheet.iter_cols(max_row=min(sheet.max_row, MAX_MEASURED_ROWS)), start=1):
-        width = max(len(_as_shown(cell)) for cell in column) + 2
-        sheet.column_dimensions[get_column_letter(at)].width = min(max(width, MIN_WIDTH), MAX_WIDTH)
-        column[0].font = Font(bold=True)
-        column[0].alignment = Alignment(
-            horizontal="left" if at <= n_codes else "right", vertical="bottom", wrap_text=width > MAX_WIDTH
-        )
+def _write_cells(sheet: Any, release: Release) -> None:
+    """The plain sheet that programs read: the names of columns, then one row per cell."""
+    frame = release.in_words().frame(symbols=True)
+    for cell in _append(sheet, 1, frame.columns):
+        cell.font = Font(bold=True)
+    shown_as = number_format(release)
+    for number, row in enumerate(frame.itertuples(index=False), start=2):
+        for cell in _append(sheet, number, row)[len(release.codes) :]:
+            if isinstance(cell.value, str):
+                cell.alignment = RIGHT
+            else:
+                cell.number_format = shown_as
+    for column, name in enumerate(frame.columns, start=1):
+        longest = max((len(str(entry)) for entry in frame[name]), default=0)
+        width = min(max(longest, len(str(name))) + 3, MAX_COLUMN_WIDTH)
+        sheet.column_dimensions[get_column_letter(column)].width = width
+    set_page(sheet, read_styles(None), len(frame.columns))
     sheet.print_title_rows = "1:1"
-    _fit_to_page(sheet)
+    sheet.freeze_panes = "A2"
+    sheet.auto_filter.ref = f"A1:{get_column_letter(len(frame.columns))}{len(frame) + 1}"
 
 
-def _as_shown(cell: Cell) -> str:
-    """About what a cell shows."""
-    if isinstance(cell.value, str) or cell.value is None:
-        return cell.value or ""
-    digits = len(cell.number_format.partition(".")[2])
-    return f"{cell.value:,}" if cell.number_format == "General" else f"{cell.value:,.{digits}f}"
+def _append(sheet: Any, row: int, entries: Iterable[Any]) -> list[Any]:
+    return [put(sheet, row, column, entry) for column, entry in enumerate(entries, start=1)]
 
 
-def _fit_to_page(sheet: Any) -> None:
-    sheet.page_setup.orientation = "landscape"
-    sheet.page_setup.paperSize = sheet.PAPERSIZE_A4
-    sheet.page_setup.fitToHeight = 0  # as many pages as needed
-    sheet.sheet_properties.pageSetUpPr = PageSetupProperties(fitToPage=True)
+def _save(book: Workbook, path: str | Path) -> None:
+    """Save without the time, which is in every part of a zip file and in the properties."""
+    buffer = io.BytesIO()
+    book.save(buffer)
+    book.properties.modified = book.properties.created
+    properties = tostring(book.properties.to_tree())
+    with zipfile.ZipFile(buffer) as made, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part in made.infolist():
+            content = properties if part.filename == PROPERTIES else made.read(part)
+            archive.writestr(zipfile.ZipInfo(part.filename), content, zipfile.ZIP_DEFLATED)

@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from openpyxl import load_workbook
-from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
 from discreet.data.hierarchy import LABEL_SEPARATOR
-from discreet.errors import NotSafeError, some
 from discreet.io import csv
+from discreet.io.cube_check import check_csvw, check_jsonstat, check_px
+from discreet.io.refusal import WRITTEN_TOLERANCE, refuse
+from discreet.io.sdmx.check import check_csv, check_ml, check_structure
+from discreet.io.workbook_check import check_sheets, legal
 from discreet.release import Release
-
-WRITTEN_TOLERANCE = 1e-15  # relative: workbooks have sixteen digits
 
 
 def check_written(release: Release, path: Path) -> None:
     """Raise an error if a file has other cells than the release, or other values."""
-    READERS[path.suffix.lower()](release, path)
+    name = path.name.lower()
+    READERS[max((suffix for suffix in READERS if name.endswith(suffix)), key=len)](release, path)
 
 
 def _check_csv(release: Release, path: Path) -> None:
@@ -33,69 +33,45 @@ def _check_parquet(release: Release, path: Path) -> None:
     frame = pd.read_parquet(path)
     marked = frame.pop("suppressed")
     if not np.array_equal(marked.to_numpy(bool), release.suppressed):
-        _refuse(path.suffix, ["suppressed"])
+        refuse(path.suffix, ["suppressed"])
     _check_rows(release, list(frame.columns), frame.itertuples(index=False, name=None))
 
 
 def _check_workbook(release: Release, path: Path) -> None:
-    legend = [tuple(map(_legal, row)) for row in release.legend()]
-    release = release.in_words()
-    table, cells, notes = (release.language.say(name) for name in ("table", "cells", "legend"))
-    book = load_workbook(path, read_only=True)
-    try:
-        others = [name for name in book.sheetnames if name not in (table, cells, notes)]
-        if others:
-            _refuse("sheets", others)
-        rows = book[cells].iter_rows(values_only=True)
-        _check_rows(release, list(next(rows)), rows)
-        if table in book.sheetnames:
-            _check_cross_table(release, list(book[table].iter_rows(values_only=True)))
-        if (list(book[notes].iter_rows(values_only=True)) if notes in book.sheetnames else []) != legend:
-            _refuse("sheets", [notes])
-    finally:
-        book.close()
+    rows = check_sheets(release, path)
+    _check_rows(release.in_words(), rows[0], rows[1:])
 
 
 READERS: dict[str, Callable[[Release, Path], None]] = {
     ".csv": _check_csv,
     ".parquet": _check_parquet,
     ".xlsx": _check_workbook,
+    ".px": check_px,
+    ".json": check_jsonstat,
+    ".csv-metadata.json": check_csvw,
+    ".sdmx.csv": check_csv,
+    ".sdmx1.csv": check_csv,
+    ".sdmx.xml": check_ml,
+    ".sdmx-structure.xml": check_structure,
 }
 
 
 def _check_rows(release: Release, header: Sequence[Any], rows: Any) -> None:
     """Raise unless there is one row per cell with its codes, its value and the ends of its interval, if it has one."""
     names = [*release.codes, release.response]
-    if [_legal(str(name)) for name in header] != [_legal(name) for name in (*names, *release.ends)]:
-        _refuse("columns", header)
+    if [legal(str(name)) for name in header] != [legal(name) for name in (*names, *release.ends)]:
+        refuse("columns", header)
     columns = list(zip(*rows, strict=True)) or [()] * len(header)
-    codes = [[_legal(str(code)) for code in column] for column in columns[: len(release.codes)]]
-    expected = [[_legal(code) for code in column] for column in release.codes.values()]
+    codes = [[legal(str(code)) for code in column] for column in columns[: len(release.codes)]]
+    expected = [[legal(code) for code in column] for column in release.codes.values()]
     if codes != expected:
-        _refuse("cells", [LABEL_SEPARATOR.join(where) for where in zip(*codes, strict=True)][:3])
+        refuse("cells", [LABEL_SEPARATOR.join(where) for where in zip(*codes, strict=True)][:3])
     published = [release.value, *release.ends.values()]
     for entries, value in zip(columns[len(release.codes) :], published, strict=True):
         found = np.array([_number(entry, release.symbol) for entry in entries], dtype=np.float64)
         wrong = np.flatnonzero(~_same(found, value))
         if len(wrong):
-            _refuse("cells", [LABEL_SEPARATOR.join(column[i] for column in expected) for i in wrong.tolist()])
-
-
-def _check_cross_table(release: Release, rows: Sequence[Sequence[Any]]) -> None:
-    """Raise unless the cross table shows listed cells as in the release, and for others zero or, if unknown, nothing."""
-    down, across = ([_legal(code) for code in column] for column in release.codes.values())
-    at = dict(zip(zip(down, across, strict=True), release.value.tolist(), strict=True))
-    codes = [str(code) for code in rows[0][1:]]
-    wrong = []
-    for name, *entries in rows[1:]:
-        for code, entry in zip(codes, entries, strict=True):
-            found, listed = _number(entry, release.symbol), (str(name), code) in at
-            value = at.get((str(name), code), 0.0 if release.complete else np.nan)
-            symbol = entry == release.symbol
-            if not _same(found, value) or symbol != (listed and np.isnan(value)):
-                wrong.append(f"{name}{LABEL_SEPARATOR}{code}")
-    if wrong:
-        _refuse("cells", wrong)
+            refuse("cells", [LABEL_SEPARATOR.join(column[i] for column in expected) for i in wrong.tolist()])
 
 
 def _same(found: Any, value: Any) -> Any:
@@ -106,15 +82,3 @@ def _same(found: Any, value: Any) -> Any:
 def _number(entry: Any, symbol: str) -> float:
     """A published value as it was read; NaN for a missing entry and for the symbol of suppressed cells."""
     return np.nan if pd.isna(entry) or entry in ("", symbol, csv.unguarded(symbol)) else float(entry)
-
-
-def _legal(text: str) -> str:
-    """Without characters that workbooks cannot hold."""
-    return str(ILLEGAL_CHARACTERS_RE.sub("", text))
-
-
-def _refuse(what: str, which: Sequence[Any]) -> None:
-    raise NotSafeError(
-        f"Not published: as written the release has other {what} than were audited, e.g. {some([str(one) for one in which])}.",
-        list(which),
-    )

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import DiscreetError, plural
+from discreet.jobs.hierarchies import hierarchy_of
 from discreet.jobs.job import (
-    hierarchy_of,
     job_statuses,
     job_waivers,
     make_problem,

@@ -19,27 +19,31 @@ from discreet.audit.respondents import RespondentAudit, audit_respondents
 from discreet.data.cross_table import CrossTable
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.link import link
-from discreet.data.records import distinct_codes
 from discreet.data.separate import separate
 from discreet.data.table import Table
 from discreet.data.tabulate import tabulate
 from discreet.drafts import sweep
-from discreet.errors import FormatError, some
+from discreet.errors import some
 from discreet.executors import signals_ignored, spread
 from discreet.inference.exact_numbers import format_number
 from discreet.inference.respondents.exposure_search import RespondentExposure
-from discreet.io import write_release, writing
+from discreet.io import write_release, write_transmission, writing
 from discreet.io.attackers import with_attackers
 from discreet.io.decisions import read_recode, read_statuses, read_waivers
 from discreet.io.pattern import write_pattern
 from discreet.io.rda import read_microdata
+from discreet.io.sdmx.flags import read_flags
+from discreet.io.workbook_styles import read_styles
 from discreet.jobs.attacks import try_attacks
 from discreet.jobs.checkpoint import Checkpoint
 from discreet.jobs.finished import finished_table, preview_cross_table
-from discreet.jobs.job_file import CROSS_TABLE_PREVIEW, SHAREABLE, Dimension, Job, is_public
+from discreet.jobs.hierarchies import finished_hierarchy, hierarchy_of, unordered_dimensions
+from discreet.jobs.job_file import CROSS_TABLE_PREVIEW, SHAREABLE, Job, is_public
 from discreet.jobs.job_file import read_job as read_job
+from discreet.jobs.presented import presentation_of, release_names, transmission_names
 from discreet.level import Level, LevelInForce, level_of
 from discreet.methods import protect
+from discreet.presentation import GivenSecondaries
 from discreet.problem import Problem
 from discreet.progress import Budget, Progress, Silent, StageTime, Stopwatch
 from discreet.promise import conditions, published_by_decision, safe
@@ -81,10 +85,14 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
     """Tabulate, assess, protect, audit, attack, publish; write all results into the output folder of the job."""
     sweep(job.folder)
     started, progress = Budget(), Stopwatch(progress or Silent())
+    presentation = presentation_of(job)  # its files are read before any work is done
+    read_styles(presentation.layout.template)
     progress.stage("tabulate", 0)
     table = make_table(job, show=partial(preview_cross_table, job, say))
     empty = f", {table.n_empty:,} more are empty" if table.n_empty else ""
     say(f"tabulated {table.response} by {' × '.join(table.dimensions)}: {table.n_listed:,} cells{empty}")
+    for name in unordered_dimensions(job):
+        say(f"the codes of {name} are in the order of their characters; a code list (codes) gives them another")
     if table.behind is not None:
         say(f"the linked tables form a cycle: {len(table) - table.n_listed:,} cells behind them are taken into account")
     if table.behind_left_out:
@@ -102,7 +110,8 @@ def run_job(job: Job, *, progress: Progress | None = None, say: Callable[[str], 
         progress.stage("publish", 0)
         release = None
         if all_passed(checked, respondents, attacks):
-            release = publish(problem, protection, checked, respondents, **_release_options(job))
+            options = _release_options(job) | {"tables": job.tables or (), "presentation": presentation}
+            release = publish(problem, protection, checked, respondents, **options)
         level = level_of(problem, protection.only_suppresses, job.level)
         times = progress.times()
         result = _write(job, Result(problem, protection, checked, release, (), level, respondents, attacks, times))
@@ -179,7 +188,9 @@ def make_table(
     understood of a cross-table before it is used.
     """
     if job.table is not None:
-        return finished_table(job, {name: _hierarchy_of_file(job, each) for name, each in job.dimensions.items()}, show)
+        return finished_table(
+            job, {name: finished_hierarchy(job, name, one) for name, one in job.dimensions.items()}, show
+        )
     data = job.data
     assert data is not None
     source = read_source(job) if source is None else source
@@ -251,42 +262,18 @@ def make_problem(job: Job, table: Table) -> Problem:
 
 def job_statuses(job: Job) -> dict[str, tuple[str, str]]:
     """The statuses by hand of a job; none if it names no file."""
-    file = job.rules.statuses
-    return read_statuses(job.resolve(file), job.label_dimensions) if file else {}
+    file, table = job.rules.statuses, job.table
+    given = read_statuses(job.resolve(file), job.label_dimensions) if file else {}
+    if table is None or table.flags is None:
+        return given
+    secondary: GivenSecondaries = "free" if table.secondary == "free" else "suppressed"
+    return read_flags(job.resolve(table.file), job.label_dimensions, table.flags, secondary) | given
 
 
 def job_waivers(job: Job) -> list[str | tuple[str, str]]:
     """The waivers of a job; none if it names no file."""
     file = job.rules.waivers
     return read_waivers(job.resolve(file), job.label_dimensions) if file else []
-
-
-def hierarchy_file(path: Path, total: str = "Total") -> Hierarchy:
-    """A hierarchy from a ``.hrc`` file, or from a ``.csv`` file with the columns code and parent."""
-    suffix = path.suffix.lower()
-    if suffix not in (".hrc", ".csv"):
-        raise FormatError(f"{path}: a hierarchy file ends in .hrc or .csv.")
-    return Hierarchy.from_hrc(path, total) if suffix == ".hrc" else Hierarchy.from_csv(path, total)
-
-
-def _hierarchy_of_file(job: Job, dimension: Dimension) -> Hierarchy | None:
-    if dimension.hierarchy is None:
-        return None
-    files = [dimension.hierarchy, *dimension.also]
-    trees = [hierarchy_file(job.resolve(file), dimension.total) for file in files]
-    return trees[0] if len(trees) == 1 else Hierarchy.join(*trees)
-
-
-def hierarchy_of(job: Job, name: str, dimension: Dimension, source: Any) -> Hierarchy:
-    """The hierarchy of a dimension from its file, from the digits of its codes, or from coarser columns of the records."""
-    from_file = _hierarchy_of_file(job, dimension)
-    if from_file is not None:
-        return from_file
-    columns = [*(column for column in dimension.columns or [] if column != name), name]
-    codes = distinct_codes(source, columns, job.source, dimension.spelling, dimension.total)
-    if dimension.levels is not None:
-        return Hierarchy.from_levels(sorted(codes[name]), dimension.levels, dimension.total)
-    return Hierarchy.from_columns(codes.sort_values(columns), columns, dimension.total)
 
 
 def read_recodes(job: Job) -> dict[str, dict[str, str]]:
@@ -406,6 +393,7 @@ def _release_options(job: Job) -> dict[str, Any]:
         "level": job.level,
         "accept_symmetric": job.output.accept_symmetric,
         "lang": job.lang,
+        "presentation": presentation_of(job),
     }
 
 
@@ -426,6 +414,11 @@ def write_together(files: Mapping[Path | None, Callable[[Path], None]], public: 
         with signals_ignored():
             drafts.close()
     return list(requested)
+
+
+def _write_release(release: Release, number: int, name: str, draft: Path) -> None:
+    """Write the release, or one of its linked tables, into a draft of the file with this name."""
+    write_release(release.part(number) if number else release, draft, name=name)
 
 
 def _write(job: Job, result: Result) -> Result:
@@ -455,8 +448,10 @@ def _write(job: Job, result: Result) -> Result:
         writers[SHAREABLE] = lambda draft: write_shareable(
             draft, problem, protection, checked, result.respondents, title=job.title, **_release_options(job)
         )
-        releases = [name for name in job.writes() if is_public(Path(name)) and name not in writers]
-        writers |= {name: lambda draft: write_release(release, draft) for name in releases}
+        for name, number in release_names(job).items():
+            writers[name] = partial(_write_release, release, number, name)
+        for name in transmission_names(job):
+            writers[name] = partial(write_transmission, problem, protection, release, name=name)
     files: dict[Path | None, Callable[[Path], None]] = {
         job.folder / name: writers[name] for name in job.writes() if name in writers
     }

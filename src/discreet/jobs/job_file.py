@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 from typing import Any, get_args
@@ -17,13 +17,21 @@ from discreet.data.spelling import Names, Spelling
 from discreet.data.table import Weights
 from discreet.errors import InputError, JobError, RuleError, placing, some
 from discreet.inference.respondents.sensitivity import contribution_measures, measures_of_rules
-from discreet.io import FORMATS
 from discreet.jobs.entries import build, section, typed, unknown_keys
+from discreet.jobs.presented import (
+    PRESENTED,
+    check_outputs,
+    check_presentation,
+    presentation_in,
+    release_names,
+    transmission_names,
+)
 from discreet.jobs.toml_faults import toml_fault
 from discreet.languages import LANGUAGES, Lang
 from discreet.level import SAFETY_LEVELS, Level
 from discreet.methods import METHODS, SUPPRESSION, with_options
 from discreet.methods.method import Method
+from discreet.presentation import Layout, Presentation, ReleaseMetadata, Sdmx
 from discreet.rules import Boundary, Rule, Zero, parse_rules
 
 SHAREABLE = "report-shareable.html"  # besides the release, the only file of a job that may be published
@@ -65,6 +73,8 @@ class Finished(Reading):
     tolerance: float = 1e-9
     unpublished_totals: bool = False
     names: str | None = None
+    flags: str | None = None  # column with CONF_STATUS: which cells are confidential
+    secondary: str = "suppressed"  # or "free": cells that the flags call secondary
     layout: str | None = None  # "cross": a cross-table, which has the following entries
     rows: list[str] = field(default_factory=list)  # what the columns with labels of rows are, from the left
     columns: list[str] = field(default_factory=list)  # what the header rows are, from the top
@@ -77,7 +87,9 @@ class Finished(Reading):
 class Dimension:
     """The hierarchy of the codes of a column. Without any entry it has a single level below the total."""
 
-    hierarchy: str | None = None  # a .hrc file, or .csv with code,parent
+    hierarchy: str | None = None  # a .hrc file, .csv with code,parent, or .xml with an SDMX structure
+    codelist: str | None = None  # the code list or hierarchy in an SDMX structure
+    codes: str | None = None  # CSV code,label,label:de …: the order of the codes and their names
     also: list[str] = field(default_factory=list)  # files of further hierarchies of the same codes
     levels: list[int] | None = None  # widths of digit-prefix levels
     columns: list[str] | None = None  # coarser columns that nest, coarsest first
@@ -134,6 +146,7 @@ class Output:
     share: bool = False  # also write the shareable report
     accept_symmetric: bool = False  # publish also if values are in the middle of the narrowest intervals
     attacks: list[str] = field(default_factory=lambda: ["quick"])  # names of attacks, or one of ATTACK_SETS
+    transmission: str | None = None  # format of the transmission edition: "sdmx-csv", "sdmx-csv-1" or "sdmx-ml"
 
 
 @dataclass(frozen=True)
@@ -149,6 +162,9 @@ class Job:
     tables: list[list[str]] | None = None  # dimensions of each of several linked tables
     protect: Protect = field(default_factory=Protect)
     output: Output = field(default_factory=Output)
+    metadata: ReleaseMetadata = field(default_factory=ReleaseMetadata)
+    workbook: Layout = field(default_factory=Layout)
+    sdmx: Sdmx = field(default_factory=Sdmx)
 
     def resolve(self, name: str) -> Path:
         return self.path.parent / name
@@ -211,18 +227,20 @@ class Job:
             named.append((f"dimensions.{name}.hierarchy", dimension.hierarchy))
             named += [(f"dimensions.{name}.also", file) for file in dimension.also]
             named.append((f"dimensions.{name}.recode", dimension.recode))
+            named.append((f"dimensions.{name}.codes", dimension.codes))
         named += [(f"rules.{name}", getattr(self.rules, name)) for name in ("waivers", "statuses", "attackers")]
         named.append(("protect.secret", self.protect.secret))
+        named += [("workbook.template", self.workbook.template), ("sdmx.ids", self.sdmx.ids)]
         return {file: entry for entry, file in named if file is not None}
 
     def writes(self) -> list[str]:
         """The names of the files that the job writes into its output folder."""
-        releases = [f"release.{kind}" for kind in dict.fromkeys(self.output.formats)]
         shared = [SHAREABLE] if self.output.share else []
         previews = [CROSS_TABLE_PREVIEW] if self.table and self.table.layout else []
         return [
-            *releases,
+            *release_names(self),
             *shared,
+            *transmission_names(self),
             *previews,
             "pattern.csv",
             "intervals.csv",
@@ -281,7 +299,7 @@ def _named(path: Path, error: InputError) -> JobError:
 
 
 def _job(path: Path, raw: Mapping[str, Any]) -> tuple[Job | None, list[JobError]]:
-    known = ["title", "data", "table", "dimensions", "tables", "rules", "protect", "output"]
+    known = ["title", "data", "table", "dimensions", "tables", "rules", "protect", "output", *PRESENTED]
     errors = list(unknown_keys("the file", raw, known))
     if ("data" in raw) == ("table" in raw):
         errors.append(JobError("give either [data] (records to tabulate) or [table] (a finished table)."))
@@ -301,7 +319,7 @@ def _job(path: Path, raw: Mapping[str, Any]) -> tuple[Job | None, list[JobError]
             errors.append(error)
             return default
 
-    title = entry("title", str, path.stem)
+    given_title = entry("title", str, "")
     by = {
         name: build(f"dimensions.{name}", listed, Dimension, errors)
         for name, listed in dimensions.items()
@@ -311,9 +329,36 @@ def _job(path: Path, raw: Mapping[str, Any]) -> tuple[Job | None, list[JobError]
     data, table = (built(name, cls) if name in raw else None for name, cls in (("data", Data), ("table", Finished)))
     tables = entry("tables", list[list[str]], None)
     protect, output = built("protect", Protect), built("output", Output)
+    presented = {name: built(name, cls) for name, cls in PRESENTED.items()}
+    presented["metadata"] = replace(presented["metadata"], title=presented["metadata"].title or given_title)
     if not by or rules is None or (data is None) == (table is None):
         return None, errors
-    return Job(path.resolve(), title, by, rules, data, table, tables, protect, output), errors
+    return Job(
+        path.resolve(),
+        given_title or path.stem,
+        by,
+        rules,
+        data,
+        table,
+        tables,
+        protect,
+        output,
+        **presented,
+    ), errors
+
+
+def read_presentation(path: str | Path) -> Presentation:
+    """How a release is presented, from a TOML file with the sections [metadata], [workbook] and [sdmx] of a job file."""
+    path = Path(path)
+    raw = _toml(path)
+    errors = list(unknown_keys("the file", raw, list(PRESENTED)))
+    found = {name: build(name, section(raw, name, errors), cls, errors) for name, cls in PRESENTED.items()}
+    if errors:
+        raise _named(path, errors[0])
+    with placing(path):
+        presented = presentation_in(path.parent, found["metadata"], found["workbook"], found["sdmx"])
+        presented.check()
+    return presented
 
 
 def _toml(path: Path) -> dict[str, Any]:
@@ -350,6 +395,9 @@ def _check_dimensions(job: Job) -> Iterator[InputError]:
                 _ = dimension.spelling  # refuses codes that are replaced by replaced ones
         else:
             yield JobError(f'dimension {name!r}: \'merge\' has codes in quotes on both sides: {{"WEST" = "West"}}.')
+        is_sdmx = dimension.hierarchy is not None and dimension.hierarchy.lower().endswith(".xml")
+        if dimension.codelist is not None and not is_sdmx:
+            yield JobError(f"dimension {name!r}: 'codelist' goes with an SDMX structure (.xml) as hierarchy.")
         if dimension.also and not dimension.hierarchy:
             yield JobError(f"dimension {name!r} has further groupings (also) but no hierarchy.")
         if job.table is not None and (dimension.levels or dimension.columns):
@@ -368,7 +416,8 @@ def _check_dimensions(job: Job) -> Iterator[InputError]:
 
 
 def _check_rules(job: Job) -> Iterator[InputError]:
-    if not job.rules.sensitive and not job.rules.statuses:
+    flagged = job.table is not None and job.table.flags is not None
+    if not job.rules.sensitive and not job.rules.statuses and not flagged:
         yield JobError("nothing would be protected. List rules under 'sensitive', or statuses of single cells.")
     rules: list[Rule] = []
     for text in job.rules.sensitive:
@@ -438,11 +487,7 @@ def _check_reading(job: Job) -> Iterator[InputError]:
         yield JobError(f"[{'data' if job.table is None else 'table'}] {fault}")
 
 
-def _check_outputs(job: Job) -> Iterator[InputError]:
-    writable = [suffix[1:] for suffix, module in FORMATS.items() if hasattr(module, "write_release")]
-    unknown = [name for name in job.output.formats if name not in writable]
-    if unknown:
-        yield JobError(f"cannot write releases as {some(unknown)}. Choose from {some(writable, 9)}.", unknown)
+def _check_attacks(job: Job) -> Iterator[InputError]:
     attacks, known = job.output.attacks, [*ATTACK_SETS, *ATTACKS]
     unknown = [name for name in attacks if name not in known]
     if unknown:
@@ -523,7 +568,9 @@ CHECKS: tuple[Check, ...] = (
     _check_reading,
     _check_rules,
     _check_protection,
-    _check_outputs,
+    check_outputs,
+    _check_attacks,
+    check_presentation,
     _check_numbers,
     _check_files,
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet.errors import InputError, some
-from discreet.jobs.job import hierarchy_file
+from discreet.jobs.hierarchies import hierarchy_file
 from discreet.jobs.profile import ColumnProfile, Profile, determines, digit_levels
 
 # Words in names of columns, in English, German, French, Spanish and Dutch.

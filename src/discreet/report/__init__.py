@@ -15,6 +15,7 @@ from discreet.drafts import create_private
 from discreet.errors import TableError
 from discreet.languages import Lang, language
 from discreet.level import Level, level_of
+from discreet.presentation import Presentation
 from discreet.problem import Problem
 from discreet.progress import StageTime
 from discreet.promise import conditions, published_by_decision, shareable_promise
@@ -98,6 +99,7 @@ def render_shareable(
     level: Level | None = None,
     accept_symmetric: bool = False,
     lang: Lang = "en",
+    presentation: Presentation | None = None,
 ) -> str:
     """The shareable report as HTML, in the language ``lang``. Raises NotSafeError unless the release may be published.
 
@@ -115,6 +117,7 @@ def render_shareable(
         level=level,
         accept_symmetric=accept_symmetric,
         lang=lang,
+        presentation=presentation,
     )
     say = language(lang).say
     method = protection.report.method

@@ -51,7 +51,7 @@ def maps(
             left += 1
             continue
         cells = np.flatnonzero((codes[others] == np.array(picked, dtype=int)[:, None]).all(axis=0))
-        title = ", ".join(f"{names[d]} {trees[d].codes[c]}" for d, c in zip(others, picked, strict=True))
+        title = ", ".join(f"{names[d]} {trees[d].name(c, said_in.code)}" for d, c in zip(others, picked, strict=True))
         drawn = _grid([trees[d] for d in axes], codes[axes][:, cells], cells, describe, suppressed, empty, said_in)
         squares += len(drawn["columns"]) * sum(len(group["rows"]) for group in drawn["groups"])
         slices.append({"title": title, "cells": len(cells), "suppressed": int(suppressed[cells].sum()), **drawn})
@@ -103,11 +103,12 @@ def _grid(
             groups.append({"rows": [], "suppressed": 0})
         squares = [square(row, column) for column in columns]
         groups[-1]["suppressed"] += sum(bool(suppressed[at[row, c]]) for c in columns if (row, c) in at)
-        groups[-1]["rows"].append((down.codes[row], int(down.depth[row]), not down.is_leaf[row], squares))
+        name = down.name(row, said_in.code)
+        groups[-1]["rows"].append((name, int(down.depth[row]), not down.is_leaf[row], squares))
     return {
-        "columns": [(across.codes[c], not across.is_leaf[c]) for c in columns],
+        "columns": [(across.name(c, said_in.code), not across.is_leaf[c]) for c in columns],
         "groups": groups,
         "open": len(rows) <= MAX_OPEN_ROWS,
-        "head": min(30, max(len(down.codes[r]) + 2 * int(down.depth[r]) for r in rows) + 4),  # characters
+        "head": min(30, max(len(down.name(r, said_in.code)) + 2 * int(down.depth[r]) for r in rows) + 4),  # characters
         "notes": notes,
     }

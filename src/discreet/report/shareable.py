@@ -72,7 +72,10 @@ def shareable_content(
         response=shown.response,
         said_in=said_in,
     )
-    losses = [suppressed_by_code(name, tree, codes[d], suppressed) for d, (name, tree) in enumerate(trees.items())]
+    losses = [
+        suppressed_by_code(name, tree, codes[d], suppressed, lang=release.lang)
+        for d, (name, tree) in enumerate(trees.items())
+    ]
     return {
         "response": shown.response,
         "dimensions": list(trees),

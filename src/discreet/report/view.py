@@ -16,6 +16,7 @@ from discreet.audit.respondents import RespondentAudit
 from discreet.data.hierarchy import Hierarchy
 from discreet.errors import some
 from discreet.inference.requirements import cells_to_protect
+from discreet.languages import Lang
 from discreet.problem import Problem, Status
 from discreet.promise import published_by_decision, safe
 from discreet.protection import Decision, Protection
@@ -157,6 +158,7 @@ def suppressed_by_code(
     codes: NDArray[np.integer],
     suppressed: BoolArray,
     value: FloatArray | None = None,
+    lang: Lang = "en",
 ) -> Row:
     """For each code right below the total the numbers of cells and of suppressed cells, and the suppressed share of value."""
     rows: dict[int, Row] = {}
@@ -176,7 +178,7 @@ def suppressed_by_code(
         n_suppressed, lost = (sums(inside & suppressed, weight) for weight in weights)
         for c in np.flatnonzero(n_cells).tolist():
             row = {
-                "code": hierarchy.codes[c],
+                "code": hierarchy.name(c, lang),
                 "cells": int(n_cells[c]),
                 "suppressed": int(n_suppressed[c]),
                 "share": n_suppressed[c] / n_cells[c],
