@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.helpers.argus_survey import survey
 
@@ -187,7 +188,45 @@ def test_records_that_do_not_fit_the_metadata(folder: Path) -> None:
     refused(folder, JOB, r"survey\.asc, line 4: variable 'Turnover' is not a number")
 
 
+@pytest.mark.parametrize(
+    ("at", "says"),
+    [
+        (slice(9, 11), r"survey\.asc, line 5: variable 'Region' has no code \(1 record in all\)"),
+        (slice(22, 30), r"survey\.asc, line 5: variable 'Turnover' has no number, or one that is listed as missing"),
+    ],
+)
+def test_records_without_a_code_or_a_number(folder: Path, at: slice, says: str) -> None:
+    """Lines of the file are named, blank ones counted."""
+    text = (folder / "survey.asc").read_text().splitlines()
+    width = at.stop - at.start
+    text[3] = text[3][: at.start] + " " * width + text[3][at.stop :]
+    (folder / "survey.asc").write_text("\n".join(["", *text]))
+    refused(folder, JOB, says)
+
+
+def test_names_of_variables_do_not_clash_with_those_of_the_program(folder: Path) -> None:
+    """A holding named `record` made every record a holding of its own, and cells of few holdings safe."""
+    job = JOB.replace("P(20)", "FREQ(0,0)|FREQ(4,20)|REQ(10,10,3,10)").replace('"Region"', '"Size"', 0)
+    (folder / "job.arb").write_text(job)
+    before = run_batch(folder / "job.arb").works[0].found
+    meta = (folder / "survey.rda").read_text()
+    for name in ("record", "requests it", "number of requests", "key high"):
+        (folder / "survey.rda").write_text(meta.replace("\nGroup ", f'\n"{name}" '))
+        assert np.array_equal(run_batch(folder / "job.arb").works[0].found.status, before.status)
+        (folder / "survey.rda").write_text(meta.replace("\nSize ", f'\n"{name}" '))
+        (folder / "job.arb").write_text(job.replace('"Size"', f'"{name}"'))
+        assert np.array_equal(run_batch(folder / "job.arb").works[0].found.status, before.status)
+        (folder / "job.arb").write_text(job)
+
+
 # -- files from other systems ----------------------------------------------------------------------------------------------
+
+
+def test_the_sign_with_which_dos_ends_files(folder: Path) -> None:
+    (folder / "job.arb").write_text(JOB)
+    expected = run_batch(folder / "job.arb").works[0].views.table.value
+    (folder / "survey.asc").write_text((folder / "survey.asc").read_text() + "\x1a")
+    assert np.array_equal(run_batch(folder / "job.arb").works[0].views.table.value, expected)
 
 
 def test_windows_paths_line_ends_capitals_and_latin_1(folder: Path) -> None:
@@ -278,3 +317,61 @@ def test_totals_that_differ_from_their_parts(tmp_path: Path) -> None:
         )
         assert any("total" in line and ("replaced" in line or "differ" in line) for line in result.log)
     assert found == {"1": (11, 1), "1T": (11, 9), "2": (10, 9)}
+
+
+def test_rules_that_a_table_in_a_file_cannot_follow(tmp_path: Path) -> None:
+    """REQ and WGT were ignored without a word."""
+    (tmp_path / "t.rda").write_text(TABLE_META)
+    (tmp_path / "t.tab").write_text("\n".join(CELLS))
+    for rules, says in (
+        ("REQ(10,10,3,10)", "does not say who requested protection"),
+        ("FREQ(3,10)|WGT(1)", "has no weights"),
+        ("NK(3,70)", r"the 3 largest contributions .*<MAXSCORE>\. t\.rda has none"),
+    ):
+        job = TABLE_JOB.replace("<SAFETYRULE>", f"<SAFETYRULE> {rules}")
+        refused(tmp_path, f"{job}<READTABLE> 0\n", f"job.arb, line 5: .*{says}")
+
+
+def test_largest_contributions_that_are_not_in_order(tmp_path: Path) -> None:
+    """The p% rule took the first for the largest, and called a cell with one dominant contributor safe."""
+    (tmp_path / "t.rda").write_text(TABLE_META.replace("S\n", "M1\n  <MAXSCORE>\nM2\n  <MAXSCORE>\nS\n"))
+    cells = [f"{one[:-1]}1;3;S" if one.startswith("a") else f"{one[:-1]}3;2;S" for one in CELLS]
+    (tmp_path / "t.tab").write_text("\n".join(cells))
+    job = TABLE_JOB.replace("<SAFETYRULE>", "<SAFETYRULE> P(20)")
+    refused(tmp_path, f"{job}<READTABLE> 0\n", r"t\.tab, line 3: variable 'M2' is larger than the one before it")
+
+
+def test_totals_without_cells_at_the_finest_level(tmp_path: Path) -> None:
+    """Computed totals left such cells out without a word."""
+    (tmp_path / "t.rda").write_text(TABLE_META)
+    (tmp_path / "t.tab").write_text("\n".join([*CELLS, "d;Total;500;9;S"]))
+    refused(
+        tmp_path,
+        f"{TABLE_JOB}<READTABLE> 1\n",
+        r"t\.tab, line 7: cell 'd × Total' has a value, and no cell at the finest",
+    )
+    (tmp_path / "t.tab").write_text("\n".join([*CELLS, "d;Total;0;0;E"]))
+    (tmp_path / "job.arb").write_text(f"{TABLE_JOB}<READTABLE> 1\n")
+    assert run_batch(tmp_path / "job.arb").passed
+
+
+def test_given_levels_are_at_least_one_unit(tmp_path: Path) -> None:
+    (tmp_path / "t.rda").write_text(f"{TABLE_META}L\n  <LOWERPL>\nU\n  <UPPERPL>\n")
+    (tmp_path / "t.tab").write_text("\n".join(f"{one};0;0" for one in CELLS))
+    (tmp_path / "job.arb").write_text(f"{TABLE_JOB}<READTABLE> 0\n")
+    found = run_batch(tmp_path / "job.arb").works[0].found
+    assert sorted(found.lower.tolist()) == sorted(found.upper.tolist()) == [0, 0, 0, 0, 1, 1]
+
+
+def test_levels_of_contributions_that_cancel_out(tmp_path: Path) -> None:
+    """100 − 100: the level was a share of the value, which is 0."""
+    meta = "A 1 1\n  <RECODEABLE>\nX 3 6\n  <NUMERIC>\n"
+    rows = [("a", 100), ("a", -100), *(("b", 50 + k) for k in range(4)), *(("c", 40 + k) for k in range(4))]
+    (tmp_path / "s.rda").write_text(meta)
+    (tmp_path / "s.asc").write_text("".join(f"{code} {value:6}\n" for code, value in rows))
+    (tmp_path / "job.arb").write_text(
+        '<OPENMICRODATA> "s.asc"\n<OPENMETADATA> "s.rda"\n<SPECIFYTABLE> "A"|"X"\n<SAFETYRULE> P(20)\n<READMICRODATA>\n'
+    )
+    work = run_batch(tmp_path / "job.arb").works[0]
+    i = work.views.table.index("a")
+    assert (work.found.lower[i], work.found.upper[i]) == (20, 20)  # 20 percent of 100, and the remainder is 0

@@ -12,9 +12,10 @@ import pytest
 from tests.helpers.argus_survey import survey
 
 from discreet.argus.run import ArgusResult, run_batch
-from discreet.errors import NoSafePatternError
+from discreet.errors import InputError, NoSafePatternError
 from discreet.io import read_problem
 from discreet.io.argus.results import read_result
+from discreet.io.argus.statuses import ArgusStatus
 from discreet.protection import suppress
 
 OPEN = '<OPENMICRODATA> "survey.asc"\n<OPENMETADATA> "survey.rda"\n'
@@ -132,16 +133,106 @@ def test_two_patterns_of_a_table_are_not_both_to_publish(run: Callable[..., Argu
         f'{JOB}<SUPPRESS> MOD(1)\n<WRITETABLE> (1,1,,"a.csv")\n<WRITETABLE> (1,2,,"b.csv")\n<SUPPRESS> RND(1,1000)\n'
         '<WRITETABLE> (1,1,,"c.csv")\n'
     )
-    assert said(result, "c.csv and a.csv show it protected in two ways", "Publish one of them")
-    assert not said(result, "b.csv and a.csv")
+    assert said(result, "table 1 in a.csv and table 1 in c.csv are the same table in two ways", "Write one of them")
+    assert not result.passed
+    assert result.files == ()
 
 
-def test_a_file_of_a_replaced_protection_is_not_audited_with_others(run: Callable[..., ArgusResult]) -> None:
+def test_two_suppressions_of_a_table_are_audited_together(run: Callable[..., ArgusResult], tmp_path: Path) -> None:
+    """The value of a cell that one file suppresses stands in the other."""
+    (tmp_path / "one.hst").write_text("1;N1;U\n")
+    (tmp_path / "other.hst").write_text("1;N1;C;900000\n1;All;C;1\n1;N;C;900000\n2;N1;C;900000\n3;N1;C;900000\n")
+    job = JOB.replace("P(20)", "FREQ(1,20)")
+    one = f'{job}<APRIORI> "one.hst",1,";"\n<SUPPRESS> OPT(1)\n<WRITETABLE> (1,1,,"a.csv")\n'
+    for again in (one, f"{one}<CLEAR>\n{job}"):
+        result = run(
+            f'{again}<APRIORI> "other.hst",1,";"\n<APRIORI> "one.hst",1,";"\n<SUPPRESS> OPT(1)\n<WRITETABLE> (1,1,,"b.csv")\n'
+        )
+        assert not result.passed
+        assert said(result, "table 1 in a.csv and table 1 in b.csv together", "exposed", "write one of them")
+        assert result.files == ()
+
+
+def test_the_same_table_suppressed_and_rounded_is_not_published(run: Callable[..., ArgusResult]) -> None:
+    turned = TABLE.replace('"Size""Region"', '"Region""Size"')
+    result = run(
+        f"{OPEN}{TABLE}{turned}<READMICRODATA>\n<SUPPRESS> MOD(1)\n<SUPPRESS> RND(2,1000)\n"
+        '<WRITETABLE> (1,1,,"a.csv")\n<WRITETABLE> (2,1,,"b.csv")\n'
+    )
+    assert not result.passed
+    assert result.files == ()
+
+
+def test_tables_protected_together_and_one_of_them_again_are_audited_together(run: Callable[..., ArgusResult]) -> None:
+    second = TABLE.replace('"Region"', '"Year"').replace("P(20)", "P(1)")
+    result = run(f"{OPEN}{TABLE}{second}<READMICRODATA>\n<SUPPRESS> MOD(0)\n<SUPPRESS> OPT(1)\n")
+    assert said(result, "table 1 and table 2 together: audit of cells")
+
+
+def test_respondents_who_combine_tables(run: Callable[..., ArgusResult]) -> None:
+    for second, words in (('"Size"', "audit of respondents"), ('"Size""Year"', "who combine them are not audited")):
+        tables = f"{TABLE}{TABLE.replace(chr(34) + 'Size' + chr(34) * 2 + 'Region' + chr(34), second)}".replace(
+            "P(20)", "P(1)"
+        )
+        result = run(f"{OPEN}{tables}<READMICRODATA>\n<SUPPRESS> MOD(1,5,1,1)\n<SUPPRESS> MOD(2,5,1,1)\n")
+        assert said(result, "table 1 and table 2 together: ", words)
+
+
+@pytest.mark.parametrize(
+    ("method", "kind", "response"),
+    [("CTA(1)", 1, '"Turnover"'), ("CTA(1)", 3, '"Turnover"'), ("CKM(1)", 7, "<FREQ>")],
+)
+def test_cells_suppressed_by_hand_stay_suppressed_among_other_values(
+    run: Callable[..., ArgusResult], tmp_path: Path, method: str, kind: int, response: str
+) -> None:
+    """The true value of such a cell stood in the file to publish."""
+    job = JOB.replace('"Turnover"', response).replace("P(20)", "FREQ(2,20)" if kind == 7 else "P(10)")
+    (tmp_path / "ptable.txt").write_text(
+        "i;j;p;v;p_int_ub\n0;0;1;0;1\n1;0;0.5;1;0.5\n1;2;0.5;1;1\n2;1;0.3;1;0.3\n2;2;0.4;0;0.7\n2;3;0.3;1;1\n"
+    )
+    work = run(job).works[0]
+    safe = np.flatnonzero((work.found.status == ArgusStatus.SAFE) & work.views.table.is_base)
+    size, region = work.views.table.label(int(safe[0])).split(" × ")
+    (tmp_path / "hide.hst").write_text(f"{size};{region};M\n")
+    result = run(f'{job}<APRIORI> "hide.hst",1,";"\n<SUPPRESS> {method}\n<WRITETABLE> (1,{kind},QU-,"a.csv")\n')
+    assert result.passed
+    lines = (tmp_path / "a.csv").read_text().splitlines()
+    if kind == 1:
+        row = next(line for line in lines if line.startswith(f"{size},"))
+        shown = dict(zip(lines[0].split(","), row.split(","), strict=True))[region]
+    else:
+        found = next(line for line in lines if line.replace(";", ",").startswith(f"{size},{region},"))
+        shown = found.replace(";", ",").split(",")[2]
+    assert shown == "x"
+
+
+def test_levels_by_hand_below_those_of_the_rules_are_said(run: Callable[..., ArgusResult], tmp_path: Path) -> None:
+    job = JOB.replace("P(20)", "P(90)")
+    at = np.flatnonzero(run(f"{job}<SUPPRESS> MOD(1)\n").works[0].found.lower > 0)[0]
+    table = run(f"{job}<SUPPRESS> MOD(1)\n").works[0].views.table
+    (tmp_path / "low.hst").write_text(f"{table.label(at).replace(' × ', ';')};PL;0.1;0.1\n")
+    assert said(
+        run(f'{job}<APRIORI> "low.hst",1,";"\n<SUPPRESS> MOD(1)\n'), "levels of 1 cell are below those of the rules"
+    )
+
+
+def test_a_job_does_not_read_what_it_writes(run: Callable[..., ArgusResult], tmp_path: Path) -> None:
+    """Outputs are written at the end: until then the file has the results of an earlier run, or does not exist."""
+    (tmp_path / "a.tab").write_text("old")
+    with pytest.raises(InputError, match=r"line 9: a\.tab is an output of this job.*a job of its own"):
+        run(
+            f'{JOB}<SUPPRESS> MOD(1)\n<WRITETABLE> (1,5,,"a.tab")\n<CLEAR>\n<OPENTABLEDATA> "C:\\A.TAB"\n<OPENMETADATA> "a.rda"\n'
+            '<SPECIFYTABLE> "Size""Region"|"Turnover"\n<READTABLE> 0\n<SUPPRESS> MOD(1)\n'
+        )
+    assert (tmp_path / "a.tab").read_text() == "old"
+
+
+def test_a_file_of_a_replaced_protection_is_audited_with_others(run: Callable[..., ArgusResult]) -> None:
     result = run(
         f'{OPEN}{TABLE}{TABLE.replace("Region", "Year")}<READMICRODATA>\n<SUPPRESS> MOD(1)\n<WRITETABLE> (1,1,,"a.csv")\n'
         "<SUPPRESS> MOD(1,5,1,1)\n<SUPPRESS> MOD(2)\n<CLEAR>\n"
     )
-    assert said(result, "a.csv shows a protection of table 1 that a later command replaced")
+    assert said(result, "table 1 in a.csv and table 2 together: audit of cells")
 
 
 def test_tables_of_two_sessions_do_not_affect_each_other(run: Callable[..., ArgusResult]) -> None:
@@ -160,7 +251,7 @@ def test_what_is_not_audited_together_is_said(run: Callable[..., ArgusResult]) -
     )
     assert said(result, "tables of different responses are not audited together")
     assert said(result, "rounded or perturbed are not audited together")
-    assert said(result, "tables before <CLEAR> are not audited together")
+    assert said(result, "tables before <CLEAR> are audited together with those after it only where", "same file")
 
 
 def test_linked_tables_from_files(run: Callable[..., ArgusResult], tmp_path: Path) -> None:

@@ -20,12 +20,20 @@ from discreet.data.hierarchy import Hierarchy
 from discreet.data.spelling import Spelling
 from discreet.data.table import Table
 from discreet.data.tabulate import tabulate
-from discreet.errors import InputError
+from discreet.errors import FormatError, InputError, plural
 from discreet.io.argus.metadata import Metadata, Variable
 from discreet.io.argus.records import read_records
 from discreet.io.argus.text import nearest
 
 KEY_DIGITS = 8  # of the two parts in which record keys are added up: sums of either are exact in double precision
+# Names of further columns have a double quote, which names of variables in metadata cannot have.
+RECORD, REQUESTS_IT, NUMBER_OF_REQUESTS, KEY_HIGH, KEY_LOW = (
+    '"record',
+    '"requests',
+    '"requests counted',
+    '"key high',
+    '"key low',
+)
 FIXED_COSTS = ("", COST_BY_FREQUENCY, COST_UNITY, COST_DISTANCE)
 
 
@@ -55,12 +63,16 @@ class ArgusRequest:
         return any(any(any(numbers) for numbers in self.calls(name)[n:]) for name, n in later.items())
 
     @property
+    def needs_largest(self) -> int:
+        """The number of largest contributions that P and NK need."""
+        coalitions = [int(n[2] if len(n) > 2 else n[1] if len(n) > 1 else 1) for n in self.calls("P") if n[0]]
+        return max([0, *(1 + n for n in coalitions), *(int(n) for n, k in self.calls("NK") if k)])
+
+    @property
     def depth(self) -> int:
         """The number of largest contributions that rules and SBS files need."""
-        coalitions = [int(n[2] if len(n) > 2 else n[1] if len(n) > 1 else 1) for n in self.calls("P")]
         shares = [share for numbers in self.calls("REQ") for share in numbers[:2] if share]
-        needed = [1 + n for n in coalitions] + [int(n) for n, _ in self.calls("NK")]
-        return max([2, *needed, *(max(1, ceil(100 / share) - 1) for share in shares)])
+        return max([2, self.needs_largest, *(max(1, ceil(100 / share) - 1) for share in shares)])
 
 
 @dataclass(frozen=True)
@@ -71,6 +83,7 @@ class Microdata:
     metadata: Metadata
     paths: Paths
     used: frozenset[str]
+    needed: frozenset[str]  # of these, those that every record must have
     classifications: Mapping[str, Classification]
 
     @classmethod
@@ -79,7 +92,7 @@ class Microdata:
         names: set[str] = {
             one.name for one in metadata.variables if one.weight or one.holding or one.request or one.record_key
         }
-        found = cls(file, metadata, paths, frozenset(names), {})
+        found, roles = cls(file, metadata, paths, frozenset(names), frozenset(), {}), frozenset(names)
         for request in requests:
             spec = request.specify
             names |= {found.spanning(name).name for name in spec.by}
@@ -89,7 +102,7 @@ class Microdata:
                 *([] if spec.cost in FIXED_COSTS else [spec.cost]),
             ]
             names |= {found.number(name).name for name in numbers if name}
-        found = replace(found, used=frozenset(names))
+        found = replace(found, used=frozenset(names), needed=frozenset(names) - roles)
         spanning = {
             found.spanning(name).name: found.spanning(name) for request in requests for name in request.specify.by
         }
@@ -121,11 +134,28 @@ class Microdata:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """The records. Confidential."""
-        frame = read_records(self.file, self.metadata, point=True, only=self.used).reset_index(drop=True)
+        frame = read_records(self.file, self.metadata, point=True, only=self.used)
+        self._refuse_gaps(frame)
+        frame = frame.reset_index(drop=True)
         key = self.metadata.single("record_key")
         if key is not None and not frame[key.name].isna().any():
             _split_keys(frame, frame[key.name].to_numpy(float), key.decimals)
         return frame
+
+    def _refuse_gaps(self, frame: pd.DataFrame) -> None:
+        """Raise at the first record without a code or a number that its tables need."""
+        for name in frame:
+            variable = self._variable(str(name))
+            if variable.name not in self.needed:
+                continue
+            gaps = frame[name].isna() if variable.numeric and not variable.categorical else frame[name] == ""
+            if gaps.any():
+                what = "number" if variable.numeric and not variable.categorical else "code"
+                raise FormatError(
+                    f"{self.file}, line {frame.index[gaps.argmax()]}: variable {variable.name!r} has no {what}"
+                    f"{', or one that is listed as missing' if what == 'number' else ''} "
+                    f"({plural(int(gaps.sum()), 'record')} in all). Correct or delete them."
+                )
 
     def views(self, request: ArgusRequest) -> Views:
         """The table of a request, and those that its rules look at."""
@@ -141,12 +171,12 @@ class Microdata:
         extra = [] if spec.cost in FIXED_COSTS else [self.number(spec.cost).name]
         extra = [name for name in extra if name != response]
         key = self.metadata.single("record_key")
-        has_keys = key is not None and not request.weighted and "key high" in self.frame
-        keys = ["key high", "key low"] if has_keys else []
+        has_keys = key is not None and not request.weighted and KEY_HIGH in self.frame
+        keys = [KEY_HIGH, KEY_LOW] if has_keys else []
         whose = holds_contributions_of(request) if request.contributions and response is not None else "none"
         by_holding = holding is not None and whose == "holdings"
         common: dict[str, Any] = {"weight": weight, "top": depth}
-        named = self.frame.assign(record=[f"record {i + 1}" for i in range(len(self.frame))])
+        named = self.frame.assign(**{RECORD: [f"record {i + 1}" for i in range(len(self.frame))]})
         table = self.tabulated(
             spec.by,
             response,
@@ -154,13 +184,13 @@ class Microdata:
             frame=named,
             extra=[*extra, *keys],
             contributions=whose in ("records", "holdings"),
-            contributor="record" if whose == "records" else None,
+            contributor=RECORD if whose == "records" else None,
             holding=holding if by_holding else None,
         )
         records = table
         if judged != response or weight is not None or by_holding:
             by_record = weight is not None and judged is not None
-            unit = "record" if by_record else None
+            unit = RECORD if by_record else None
             records = self.tabulated(spec.by, judged, **common, frame=named, contributor=unit, contributions=False)
             if by_record:
                 records = with_unit_weights(records, self.frame[weight].to_numpy(float), depth)
@@ -198,15 +228,15 @@ class Microdata:
         assert variable is not None
         found = {}
         for number, code in enumerate(variable.request):
-            frame = self.frame.assign(**{"requests it": (self.frame[variable.name] == code).astype(int)})
+            frame = self.frame.assign(**{REQUESTS_IT: (self.frame[variable.name] == code).astype(int)})
             for held in (False, True) if holding is not None else (False,):
                 found[held, number] = self.tabulated(
                     request.specify.by,
                     judged,
                     **common,
                     frame=frame,
-                    request="requests it",
-                    extra=["number of requests"],
+                    request=REQUESTS_IT,
+                    extra=[NUMBER_OF_REQUESTS],
                     holding=holding if held else None,
                     contributions=False,
                 )
@@ -231,7 +261,7 @@ class Microdata:
             by = {name: self.classifications[name].hierarchy for name in names}
         frame = self.frame if frame is None else frame
         if options.get("request"):
-            frame = frame.assign(**{"number of requests": frame[options["request"]]})
+            frame = frame.assign(**{NUMBER_OF_REQUESTS: frame[options["request"]]})
         listed = {name: self.classifications[name] for name in by}
         return tabulate(
             frame,
@@ -260,12 +290,12 @@ def _split_keys(frame: pd.DataFrame, key: np.ndarray, decimals: int) -> None:
     digits = max(decimals, 1)
     whole = np.round((key % 1.0) * 10.0 ** min(digits, 15)).astype(np.int64)
     low = 10 ** max(min(digits, 15) - KEY_DIGITS, 0)
-    frame["key high"], frame["key low"] = whole // low, whole % low
+    frame[KEY_HIGH], frame[KEY_LOW] = whole // low, whole % low
 
 
 def _keys_of(table: Table, decimals: int) -> tuple[np.ndarray, int]:
     """The key of each cell: the sum of record keys without its integer part, as an integer with this number of digits."""
     digits = min(max(decimals, 1), 15)
     low = 10 ** max(digits - KEY_DIGITS, 0)
-    high_sum, low_sum = (table.extra[name].astype(np.int64) for name in ("key high", "key low"))
+    high_sum, low_sum = (table.extra[name].astype(np.int64) for name in (KEY_HIGH, KEY_LOW))
     return (high_sum * low + low_sum) % 10**digits, digits

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.argus.microdata import ArgusRequest
+from discreet.argus.microdata import NUMBER_OF_REQUESTS, ArgusRequest
 from discreet.argus.views import Views
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.data.table import Table
@@ -54,11 +54,12 @@ class Primaries:
 
 @dataclass(frozen=True)
 class _Found:
-    """Which cells a rule calls unsafe, and its level as a share of the value by which it judges."""
+    """Which cells a rule calls unsafe, its level as a share of the value by which it judges, and the smallest level."""
 
     text: str
     unsafe: BoolArray
     share: FloatArray
+    least: FloatArray | float = 0.0
 
 
 def primaries(request: ArgusRequest, views: Views) -> Primaries:
@@ -73,7 +74,7 @@ def primaries(request: ArgusRequest, views: Views) -> Primaries:
         (ArgusStatus.UNSAFE_REQUEST, _request_rules(request, views)),
         (ArgusStatus.UNSAFE_FREQUENCY, _frequency_rules(request, views)),
     ]
-    value, n = np.abs(views.table.value), len(views.table)
+    value, n, not_zero = np.abs(views.table.value), len(views.table), views.table.magnitude > 0
     unit, of_zero = 10.0**-views.decimals, max((width for (width,) in request.calls("ZERO")), default=0.0)
     status = np.where(_stored(views), ArgusStatus.SAFE, ArgusStatus.EMPTY).astype(np.int64)
     lower, upper, later = np.zeros(n), np.zeros(n), np.zeros(n)
@@ -82,13 +83,14 @@ def primaries(request: ArgusRequest, views: Views) -> Primaries:
         fresh = status == ArgusStatus.SAFE
         for rule in rules:
             mine = fresh & rule.unsafe
-            # A percentage of zero is zero: then the range for zeros applies, and nothing lies below.
-            level = np.where(mine, np.where(value > 0, np.maximum(rule.share * value, unit), of_zero), 0.0)
-            down = np.where(value > 0, level, 0.0)
+            # Where all contributions are zero, the range for zeros applies, and nothing lies below.
+            wanted = np.maximum(np.maximum(rule.share * value, rule.least), unit)
+            level = np.where(mine, np.where(not_zero, wanted, of_zero), 0.0)
+            down = np.where(not_zero, level, 0.0)
             verdicts.append(_verdict(rule.text, mine, down, level))
             lower, upper = np.maximum(lower, down), np.maximum(upper, level)
             status[mine] = kind
-            later = np.maximum(later, np.where(rule.unsafe, rule.share * value, 0.0))
+            later = np.maximum(later, np.where(rule.unsafe, np.maximum(rule.share * value, rule.least), 0.0))
     for (width,) in request.calls("ZERO"):
         zero = (status == ArgusStatus.SAFE) & (views.table.magnitude == 0)
         status[zero] = ArgusStatus.UNSAFE_ZERO
@@ -121,6 +123,14 @@ def _share(level: FloatArray, cells: Table) -> FloatArray:
     return np.divide(level, cells.magnitude, out=np.zeros(len(cells)), where=cells.magnitude > 0)
 
 
+def _least(verdict: Sensitivity, views: Views) -> FloatArray | float:
+    """The level in units of the response, unless rules judge by another variable.
+
+    Where contributions are negative the value is smaller than what they amount to, and a share of it is too small a level.
+    """
+    return 0.0 if views.shadowed else verdict.upper
+
+
 def _at(number: int, several: int = 2) -> bool:
     """Whether the rule of this place is one of holdings."""
     return number >= several
@@ -135,7 +145,7 @@ def _percent_rules(request: ArgusRequest, views: Views) -> list[_Found]:
         rule = Percent(p, coalition) if q == 100 else PriorPosterior(p, q, coalition)
         cells = views.unit(_at(number))
         verdict = rule(cells)
-        found.append(_Found(str(rule), verdict.sensitive, _share(verdict.upper, cells)))
+        found.append(_Found(str(rule), verdict.sensitive, _share(verdict.upper, cells), _least(verdict, views)))
     return found
 
 
@@ -153,7 +163,9 @@ def _dominance_rules(request: ArgusRequest, views: Views) -> list[_Found]:
             continue
         cells = views.unit(_at(number))
         verdict = Dominance(int(n), k)(cells)
-        found.append(_Found(f"NK({n:g},{k:g})", verdict.sensitive, _share(verdict.upper, cells)))
+        found.append(
+            _Found(f"NK({n:g},{k:g})", verdict.sensitive, _share(verdict.upper, cells), _least(verdict, views))
+        )
     return found
 
 
@@ -176,7 +188,7 @@ def _request_rules(request: ArgusRequest, views: Views) -> list[_Found]:
             if percent:
                 found.append(_Found(f"REQ({percent:g})", Request(percent)(cells).sensitive, share))
             if minimum:
-                few = (cells.count < minimum) & (cells.extra["number of requests"] > 0)
+                few = (cells.count < minimum) & (cells.extra[NUMBER_OF_REQUESTS] > 0)
                 found.append(_Found(f"FREQ({minimum:g})", few, share))
     return found
 
@@ -206,6 +218,10 @@ def _given(views: Views, margin: float) -> Primaries:
     status = np.where(given.status == ArgusStatus.EMPTY, status, given.status)
     unsafe = status == ArgusStatus.UNSAFE_MANUAL
     by_margin = margin / 100 * np.abs(views.table.value)
-    lower = np.where(unsafe, np.where(np.isnan(given.lower), by_margin, given.lower), 0.0)
-    upper = np.where(unsafe, np.where(np.isnan(given.upper), by_margin, given.upper), 0.0)
+    # No level is below one unit; nothing lies below a zero.
+    unit = np.where(views.table.magnitude > 0, 10.0**-views.decimals, 0.0)
+    lower, upper = (
+        np.where(unsafe, np.maximum(np.where(np.isnan(level), by_margin, level), unit), 0.0)
+        for level in (given.lower, given.upper)
+    )
     return Primaries(status, lower, upper, (_verdict("given statuses", unsafe, lower, upper),), margin)

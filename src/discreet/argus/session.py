@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from discreet import __version__
@@ -34,7 +34,7 @@ from discreet.argus.plans import METHOD_NAMES, SINGLETON_OPTIONS, plan_of
 from discreet.argus.primary import primaries
 from discreet.argus.protecting import audit_work, run_plan
 from discreet.argus.tabular import Tabular
-from discreet.argus.together import exposed_together
+from discreet.argus.together import exposed_together, exposed_with_earlier
 from discreet.argus.work import Work, problem_of
 from discreet.argus.writing import OutputFile, outputs, text_file
 from discreet.audit import audit
@@ -77,11 +77,24 @@ class ArgusSession:
                 self._do(command, commands[k + 1 :], writes)
         self._check_together()
 
+    def _refuse_outputs(self, command: OpenData | OpenMetadata) -> None:
+        """Raise if a file to read is an output of the job: outputs are written at the end."""
+        name = PureWindowsPath(command.file).name.lower()
+        written = [file.path.name for file in self.files if file.path.name.lower() == name]
+        if written:
+            raise InputError(
+                f"{written[0]} is an output of this job, and outputs are written at its end. Put what follows <CLEAR> into a "
+                "job of its own, and run it afterwards.",
+                written,
+            )
+
     def _do(self, command: Command, later: Sequence[Command], writes: bool) -> None:
         match command:
             case OpenData():
+                self._refuse_outputs(command)
                 self.data.append(command)
             case OpenMetadata(_, file):
+                self._refuse_outputs(command)
                 kind = "table" if self.data[-1].tabulated else "records"
                 found = read_metadata(self.paths.existing(file), kind)  # type: ignore[arg-type]  # one of two texts
                 self.metadata.append(found)
@@ -113,9 +126,11 @@ class ArgusSession:
             case Clear():
                 self._check_together()
                 if any(work.protection is not None for work in self.works):
-                    self.say("tables before <CLEAR> are not audited together with those after it")
+                    self.say(
+                        "tables before <CLEAR> are audited together with those after it only where both publish the same "
+                        "response of the same file"
+                    )
                 self.finished += self.works
-                self.files = [replace(file, of=0) for file in self.files]  # numbers begin again
                 self.data, self.metadata, self.requests, self.works, self.microdata = [], [], [], [], None
             case Skipped(_, keyword, sentence):
                 if sentence:
@@ -151,7 +166,7 @@ class ArgusSession:
         self.microdata = Microdata.of(file, self.metadata[-1], self.paths, requests)
         self.works = []
         for number, request in enumerate(requests, start=1):
-            with placing(f"line {request.rules.line}"):
+            with placing(f"table {number}"):
                 self.works.append(self._tabulated(number, request))
 
     def _tabulated(self, number: int, request: ArgusRequest) -> Work:
@@ -159,7 +174,14 @@ class ArgusSession:
         self.progress.stage("tabulate", 0)
         views = self.microdata.views(request)
         key = self.microdata.metadata.single("record_key")
-        work = Work(number, request, views, primaries(request, views), dict(self.microdata.classifications))
+        work = Work(
+            number,
+            request,
+            views,
+            primaries(request, views),
+            dict(self.microdata.classifications),
+            source=self.microdata.file.resolve(),
+        )
         work.probabilities = key.probabilities if key is not None else ""
         self._say_primaries(work)
         return work
@@ -172,7 +194,7 @@ class ArgusSession:
             views = tabular.views(request, how)
             if views.given is not None and request.rules.rules and not _only_margin(request):
                 self.say(f"table {number + 1}: statuses in {tabular.file.name} are not used, because rules are given")
-            work = Work(number + 1, request, views, primaries(request, views))
+            work = Work(number + 1, request, views, primaries(request, views), source=tabular.file.resolve())
             self._say_primaries(work)
             self.works.append(work)
 
@@ -211,6 +233,16 @@ class ArgusSession:
             f"{work.label}: {path.name}: statuses of {changed[0]:,} cells, costs of {changed[1]:,} and levels of {changed[2]:,} "
             "by hand"
         )
+        lowered = [
+            i
+            for i, (lower, upper) in work.decisions.levels.items()
+            if lower < work.found.lower[i] or upper < work.found.upper[i]
+        ]
+        if lowered:
+            self.say(
+                f"{work.label}: {path.name}: the levels of {plural(len(lowered), 'cell')} are below those of the rules; the "
+                "audit is by the lower ones"
+            )
         for sentence in skipped:
             self.say(f"{work.label}: {path.name}, {sentence} Left out.")
         _forget_protection(work)
@@ -301,22 +333,20 @@ class ArgusSession:
         return tabulated
 
     def _check_together(self) -> None:
-        """Audit tables that were protected one by one together, and leave out files to publish if they are exposed."""
+        """Audit together what readers have together, and leave out files to publish if something is exposed."""
         exposed = exposed_together(self.works, self._behind, self.say, self.progress)
+        shown = [(file.path.name, file.shows) for file in self.files if file.public and file.shows is not None]
+        exposed += exposed_with_earlier(shown, self.works, self._behind, self.say, self.progress)
         self.exposed_together |= bool(exposed)
         self._withdraw(exposed)
-        for work in self.works if len(self.works) > 1 else []:
-            now = "" if work.protection is None else work.protection.digest
-            for file in self.files:
-                if file.public and file.of == work.number and file.protection != now:
-                    self.say(
-                        f"{file.path.name} shows a protection of {work.label} that a later command replaced: it is not audited "
-                        "together with other tables"
-                    )
 
     def _withdraw(self, works: Sequence[Work]) -> None:
         """Leave out the publishable files of tables that are exposed together."""
-        public = [file for file in self.files if file.public and file.of in {work.number for work in works}]
+        public = [
+            file
+            for file in self.files
+            if file.public and file.shows is not None and any(file.shows.shows_the_same_as(one) for one in works)
+        ]
         for file in public:
             self.say(f"{file.path.name} is not written: the tables are exposed together")
         self.files = [file for file in self.files if file not in public]
@@ -332,21 +362,8 @@ class ArgusSession:
                 self.say(f"{file.path.name} is written a second time: the later output replaces the earlier one")
                 self.files = [other for other in self.files if other.path != file.path]
         self.refused |= not made
-        self._say_other_pattern(work, made)
-        digest = "" if work.protection is None else work.protection.digest
-        self.files += [replace(file, of=work.number, protection=digest) for file in made]
-
-    def _say_other_pattern(self, work: Work, made: Sequence[OutputFile]) -> None:
-        """Say that two files to publish show the same table protected in two ways: readers of both see more than was audited."""
-        if not any(file.public for file in made) or work.protection is None:
-            return
-        digest = work.protection.digest
-        for file in self.files:
-            if file.public and file.of == work.number and file.protection != digest:
-                self.say(
-                    f"{work.label}: {made[0].path.name} and {file.path.name} show it protected in two ways: readers of both see "
-                    "more than was audited. Publish one of them"
-                )
+        shown = None if work.protection is None else replace(work)  # later commands change the work
+        self.files += [replace(file, shows=shown) for file in made]
 
     def write(self) -> list[Path]:
         """Write all files of the job together, and its logbook."""
@@ -373,9 +390,7 @@ def _asks_for_contributions(command: Command, table: int) -> bool:
 
 
 def _with_classification(microdata: Microdata, name: str, new: Classification) -> Microdata:
-    changed = Microdata(
-        microdata.file, microdata.metadata, microdata.paths, microdata.used, {**microdata.classifications, name: new}
-    )
+    changed = replace(microdata, classifications={**microdata.classifications, name: new})
     changed.__dict__["frame"] = microdata.frame  # the records are the same
     return changed
 

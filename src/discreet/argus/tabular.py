@@ -35,6 +35,19 @@ class Tabular:
         """The table of a request, and that by which its rules judge."""
         if request.applies_to_holdings():
             raise InputError("a table in a file has no holdings: leave out the rules of holdings.")
+        if request.calls("REQ"):
+            raise InputError(
+                "a table in a file does not say who requested protection: "
+                "leave out REQ, and give such cells the status U."
+            )
+        if request.weighted:
+            raise InputError("a table in a file has no weights: leave out WGT.")
+        known = len(self.metadata.with_role("largest"))
+        if request.needs_largest > known:
+            raise InputError(
+                f"the rules P and NK need the {request.needs_largest} largest contributions to each cell: as many variables with "
+                f"<MAXSCORE>. {self.metadata.path.name} has {known or 'none'}."
+            )
         frame = read_records(self.file, self.metadata, point=True)
         spec = request.specify
         spanning = [self._spanning(name) for name in spec.by]
@@ -112,6 +125,11 @@ class Tabular:
             columns[side] = frame[roles[side].name] if side in roles else np.nan
         for k, one in enumerate(self.metadata.with_role("largest")):
             columns[f"top{k}"] = frame[one.name].fillna(0.0)
+            if k and (more := columns[f"top{k}"].abs() > columns[f"top{k - 1}"].abs()).any():
+                raise FormatError(
+                    f"{self.file}, line {frame.index[more.argmax()]}: variable {one.name!r} is larger than the one before it: "
+                    "variables with <MAXSCORE> are the largest contributions, the largest first."
+                )
         columns["status"] = self._statuses(frame, roles["status"]) if "status" in roles else int(ArgusStatus.SAFE)
         return columns
 
@@ -176,6 +194,7 @@ class Tabular:
             sums = sums.merge(ranked[ranked["rank"] == k][[*names, "x"]].rename(columns={"x": name}), on=names)
         given = columns.assign(**{f"d{d}": row for d, row in enumerate(codes)})
         both = sums.merge(given, on=names, how="left", suffixes=("", " given"))
+        self._refuse_totals_of_nothing(given, sums, names, hierarchies)
         stated = both["value given"].notna() & ~np.isclose(both["value given"], both.value, rtol=1e-9, atol=1e-9)
         if stated.any():
             self.paths.say(f"{plural(int(stated.sum()), 'total')} in {self.file.name} replaced by the sum of the parts")
@@ -187,6 +206,21 @@ class Tabular:
         for side in ("lower", "upper"):
             both[side] = both[side].where(keeps)
         return both[names].to_numpy().T, both[["value", "shadow", "cost", "count", "lower", "upper", *tops, "status"]]
+
+    def _refuse_totals_of_nothing(
+        self, given: pd.DataFrame, sums: pd.DataFrame, names: Sequence[str], hierarchies: Sequence[Hierarchy]
+    ) -> None:
+        """Raise if a cell of the file has a value, and none of the finest cells below it is in the file."""
+        known = pd.MultiIndex.from_frame(sums[[*names]])
+        lost = ~pd.MultiIndex.from_frame(given[[*names]]).isin(known) & (given.value != 0).to_numpy()
+        if lost.any():
+            first = given[lost].iloc[0]
+            label = " × ".join(h.codes[int(first[name])] for h, name in zip(hierarchies, names, strict=True))
+            raise TableError(
+                f"{self.file}, line {given.index[lost.argmax()]}: cell {label!r} has a value, and no cell at the finest level "
+                "below it is in the file, so that totals cannot be computed.",
+                [label],
+            )
 
     # -- the table -------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -45,6 +46,7 @@ class Work:
     level: LevelInForce | None = None
     command: Suppress | None = None
     joint: Work | None = None  # all tables, if they were protected together
+    source: Path | None = None  # the file of its data
 
     @property
     def label(self) -> str:
@@ -53,6 +55,13 @@ class Work:
     @property
     def passed(self) -> bool:
         return all_passed(self.checked, self.respondents) and (self.joint is None or self.joint.passed)
+
+    def shows_the_same_as(self, other: Work) -> bool:
+        """Whether both are the same table with the same protection."""
+        mine, theirs = self.protection, other.protection
+        if mine is None or theirs is None:
+            return False
+        return self.views is other.views and mine.digest == theirs.digest
 
     @property
     def by_rules(self) -> IntArray:

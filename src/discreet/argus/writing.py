@@ -33,8 +33,7 @@ class OutputFile:
     path: Path
     write: Callable[[Path], None]
     public: bool = False
-    of: int = 0  # number of its table
-    protection: str = ""  # digest of what it shows
+    shows: Work | None = None  # its table, protected as it was when the file was asked for
 
 
 def text_file(path: Path, text: str, *, public: bool = False) -> OutputFile:
@@ -145,7 +144,7 @@ def argus_table(work: Work, treatment: str = "") -> ArgusTable:
         lower[i], upper[i] = levels
     published = None
     if protection is not None and treatment:
-        published = np.where(np.isnan(protection.published), table.value, protection.published)
+        published = protection.published[: len(table)]  # NaN where a decision suppresses a cell
     largest = np.zeros((len(table), 0)) if views.records.top is None else views.records.top
     holdings = views.holdings
     return ArgusTable(

@@ -63,7 +63,7 @@ class ArgusTable:
     largest: FloatArray  # (cell, rank)
     is_count: bool = False
     treatment: str = ""  # "Round", "CTA" or "CKM": values are published instead of symbols
-    published: FloatArray | None = None
+    published: FloatArray | None = None  # NaN: suppressed
     audit: tuple[FloatArray, FloatArray] | None = None  # lower and upper ends of audit intervals
     holding_count: IntArray | None = None
     holding_largest: FloatArray | None = None
@@ -112,7 +112,7 @@ class ArgusTable:
         if status is ArgusStatus.EMPTY:
             return self.number(self.value, -1) if self.zeros_for_empty else SYMBOL_OF_EMPTY
         if self.published is not None:
-            return self.number(self.published, i)
+            return SYMBOL_OF_SUPPRESSED if np.isnan(self.published[i]) else self.number(self.published, i)
         return SYMBOL_OF_SUPPRESSED if status.is_suppressed and not full else self.number(self.value, i)
 
 
@@ -225,7 +225,9 @@ def intermediate_text(table: ArgusTable, options: WriteOptions) -> str:
     holdings = options.HI and table.holding_count is not None
     count = table.holding_count if holdings and table.holding_count is not None else table.count
     top = table.holding_largest if holdings and table.holding_largest is not None else table.largest
-    shown = table.value if table.treatment != "Round" or table.published is None else table.published
+    shown = table.value
+    if table.treatment == "Round" and table.published is not None:
+        shown = np.where(np.isnan(table.published), table.value, table.published)
     for codes, i in table.cells(empty=not options.SE):
         row = [*_codes(table, codes, options), table.number(shown, i)]
         if not table.is_count:
@@ -264,9 +266,10 @@ def cell_key_text(table: ArgusTable, options: WriteOptions) -> str:
     published = table.value if table.published is None else table.published
     lines = []
     for codes, i in table.cells(empty=not options.SE):
-        row = [*_codes(table, codes, options), table.number(published, i)]
+        suppressed = i >= 0 and np.isnan(published[i])
+        row = [*_codes(table, codes, options), SYMBOL_OF_SUPPRESSED if suppressed else table.number(published, i)]
         row += [table.number(table.value, i)] if options.AO else []
-        row += [table.number(published - table.value, i)] if options.AD else []
+        row += [SYMBOL_OF_SUPPRESSED if suppressed else table.number(published - table.value, i)] if options.AD else []
         if options.AC and table.keys is not None:
             row.append(decimal_text(0.0 if i < 0 else float(table.keys[i]), table.key_decimals))
         lines.append(";".join(row))

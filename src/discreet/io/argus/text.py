@@ -33,6 +33,7 @@ def data_lines(path: Path, encoding: str | None = None) -> list[str]:
         if encoding is not None:
             raise FormatError(f"{path} cannot be read as {encoding}. Is this its encoding?") from None
         text = raw.decode("latin-1")
+    text = text.rstrip("\n\r").removesuffix("\x1a")  # DOS ends files with this sign
     # Not splitlines(), which ends lines at some letters of Windows code pages.
     return [line.rstrip("\r") for line in text.split("\n")]
 
