@@ -189,6 +189,24 @@ def test_records_that_do_not_fit_the_metadata(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (JOB.replace("P(20)", "P(20,2.5)"), "line 4: n of P is an integer, not 2.5"),
+        (JOB.replace("P(20)", "NK(2.5,80)"), "line 4: n of NK is an integer, not 2.5"),
+        (f"{JOB}<SUPPRESS> MOD({'9' * 5000})\n", "line 6: the number of a table"),
+        (f'{JOB}<SUPPRESS> MOD(1)\n<WRITETABLE> (1,1,,"a\0b")\n', "line 7: the name of a file has a character"),
+        (f'{JOB}<WRITETABLE> (1,5,,"x.rda")\n', r"line 6: x\.rda is the name of its metadata, too"),
+        (
+            f'{JOB}<LOGBOOK> "a.csv"\n<SUPPRESS> MOD(1)\n<WRITETABLE> (1,1,,"a.csv")\n',
+            r"a\.csv is the logbook and a table",
+        ),
+    ],
+)
+def test_numbers_and_names_that_cannot_be_used(folder: Path, text: str, says: str) -> None:
+    refused(folder, text, says)
+
+
+@pytest.mark.parametrize(
     ("at", "says"),
     [
         (slice(9, 11), r"survey\.asc, line 5: variable 'Region' has no code \(1 record in all\)"),

@@ -186,9 +186,9 @@ def test_cells_suppressed_by_hand_stay_suppressed_among_other_values(
     run: Callable[..., ArgusResult], tmp_path: Path, method: str, kind: int, response: str
 ) -> None:
     """The true value of such a cell stood in the file to publish."""
-    job = JOB.replace('"Turnover"', response).replace("P(20)", "FREQ(2,20)" if kind == 7 else "P(10)")
+    job = JOB.replace('"Turnover"', response).replace("P(20)", "FREQ(1,20)" if kind == 7 else "P(10)")
     (tmp_path / "ptable.txt").write_text(
-        "i;j;p;v;p_int_ub\n0;0;1;0;1\n1;0;0.5;1;0.5\n1;2;0.5;1;1\n2;1;0.3;1;0.3\n2;2;0.4;0;0.7\n2;3;0.3;1;1\n"
+        "i;j;p;v;p_int_ub\n0;0;1;0;1\n1;0;0.3;1;0.3\n1;1;0.4;0;0.7\n1;2;0.3;1;1\n2;1;0.3;1;0.3\n2;2;0.4;0;0.7\n2;3;0.3;1;1\n"
     )
     work = run(job).works[0]
     safe = np.flatnonzero((work.found.status == ArgusStatus.SAFE) & work.views.table.is_base)

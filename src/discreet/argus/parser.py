@@ -108,6 +108,8 @@ def _file(text: str) -> str:
     name = text.strip().strip('"').strip()
     if not name:
         raise FormatError("the name of a file is missing.")
+    if "\0" in name:
+        raise FormatError("the name of a file has a character that names cannot have.")
     return name
 
 
@@ -127,7 +129,7 @@ def _number(text: str, what: str) -> float:
 
 
 def _table(text: str, *, linked: bool = False) -> int:
-    if not text.strip().isdecimal() or (int(text) == 0 and not linked):
+    if not re.fullmatch(r"\s*\d{1,9}\s*", text, re.ASCII) or (int(text) == 0 and not linked):
         raise FormatError(f"the number of a table is 1 or more, not {text.strip()!r}.", [text])
     return int(text)
 
@@ -201,6 +203,11 @@ def _rules(line: int, rest: str) -> Command:
         numbers = tuple(_number(number, f"a parameter of {name}") for number in given)
         if any(number < 0 for number in numbers) or (name in SWITCHES and numbers[0] not in (0, 1)):
             raise FormatError(f"{name} takes {'0 or 1' if name in SWITCHES else 'numbers of 0 or more'}.", [name])
+        whole = {"P": 2 if len(numbers) == 3 else 1, "NK": 0}.get(
+            name, len(numbers)
+        )  # place of a number of contributors
+        if any(number != int(number) for number in numbers[whole : whole + 1]):
+            raise FormatError(f"n of {name} is an integer, not {numbers[whole]:g}.", [name])
         calls.append(RuleCall(name, numbers))
     for name in BATCH_RULES:
         most = MAX_CALLS.get(name, 1)

@@ -356,6 +356,10 @@ class ArgusSession:
     def _write(self, command: WriteTable) -> None:
         work = self._work(command.table)
         made = outputs(command, work, self.paths.output(command.file), self.say)
+        if len({file.path for file in made}) < len(made):
+            raise InputError(
+                f"{made[0].path.name} is the name of its metadata, too: give the table another name, such as .tab."
+            )
         for file in made:
             self.paths.check_output(file.path)
             if any(file.path == other.path for other in self.files):
@@ -371,6 +375,8 @@ class ArgusSession:
         for file in self.files:
             listed[file.path] = file.write
         if self.logbook is not None:
+            if self.logbook in listed:
+                raise InputError(f"{self.logbook.name} is the logbook and a table: give one of them another name.")
             old = self.logbook.read_text(encoding="utf-8", errors="replace") if self.logbook.exists() else ""
             listed[self.logbook] = text_file(self.logbook, old + "".join(line + "\n" for line in self.lines)).write
         public = [file.path for file in self.files if file.public]

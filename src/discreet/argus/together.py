@@ -14,7 +14,7 @@ from discreet.jobs.job import audited
 from discreet.level import Level
 from discreet.progress import Progress
 
-T = TypeVar("T")
+Item = TypeVar("Item")
 Named = tuple[str, Work]  # what a table is called in sentences, and the table
 Behind = Callable[[Work], BehindSource]
 
@@ -70,8 +70,8 @@ def _only_suppresses(work: Work) -> bool:
     return work.protection is not None and work.protection.only_suppresses
 
 
-def _grouped(items: Iterable[T], key: Callable[[T], Hashable]) -> list[list[T]]:
-    groups: dict[Hashable, list[T]] = {}
+def _grouped(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:
+    groups: dict[Hashable, list[Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
     return list(groups.values())

@@ -126,7 +126,7 @@ def _variable(draft: _Draft, found: list[str]) -> None:
     n_numbers = 0 if draft.kind == "table" else 1 if "separator" in draft.facts else 2
     shape = ("name start width", "name width", "name")[2 - n_numbers]
     numbers = rest[:n_numbers]
-    if len(numbers) < n_numbers or not all(word.isdecimal() and int(word) for word in numbers):
+    if len(numbers) < n_numbers or not all(len(word) < 10 and word.isdecimal() and int(word) for word in numbers):
         raise draft.fault(f"a variable reads '{shape} [missing codes]'.")
     if name.upper() in (one.name.upper() for one in draft.variables):
         raise draft.fault(f"variable {name!r} occurs a second time.", name)
@@ -178,7 +178,7 @@ def _one(draft: _Draft, given: list[str]) -> str:
 
 
 def _integers(draft: _Draft, given: list[str]) -> tuple[int, ...]:
-    if not given or not all(word.isdecimal() for word in given):
+    if not given or not all(len(word) < 10 and word.isdecimal() for word in given):
         raise draft.fault("integers are expected here.")
     return tuple(map(int, given))
 
