@@ -20,8 +20,7 @@ from discreet.solvers import Outcome, new_model, solver_name
 
 MAX_SLACK_IN_LEVELS = 1e6  # more slack is treated as unlimited, to keep the numbers of the program small
 CHANGE_IGNORED = 1e-8  # share of the level: smaller changes are numerical noise
-# Simplex steps, then the program is solved with the next surcharge: the fewer of a number and one per relation.
-MAX_SIMPLEX_STEPS = 3_000
+MAX_SIMPLEX_STEPS = 2_000  # then the program is solved with the next surcharge
 SURCHARGES = (0.0, 0.03, 0.3, 3.0, 30.0, 300.0)  # in typical costs of a cell
 MIN_PRICED_SLACK = 1e-3  # share of the level: cells with less slack are priced as if they had this much
 MIN_CELLS_FOR_NEIGHBOURHOODS = 100_000  # from this size on smaller programs around the cell are tried first
@@ -143,7 +142,6 @@ class _Program:
         self.both = sparse.csr_array(sparse.hstack([self.relations, -self.relations], format="csr"))
         self.columns = np.arange(2 * len(self.price))
         zero, none = np.zeros(len(self.columns)), np.zeros(self.relations.shape[0])
-        self.steps = min(MAX_SIMPLEX_STEPS, self.relations.shape[0])
         self.model = new_model("dual", seed=self.seed)
         self.model.load(zero, zero, np.ones(len(zero)), self.both, none, none)
 
@@ -161,14 +159,14 @@ class _Program:
         self.model.set_bounds(self.columns, lower, np.concatenate([slack[UP], slack[DOWN]]))
         again, self.last = self.last == (at, side, level), (at, side, level)
         if again:  # with other cells fixed than before: the last solution is a good start
-            solution = self.model.solve(budget.left, steps=self.steps)
+            solution = self.model.solve(budget.left, steps=MAX_SIMPLEX_STEPS)
             if solution.outcome is not Outcome.STOPPED:
                 return self._net(solution.primal, level) if solution.optimal else None
         for number, surcharge in enumerate(self.surcharges[self.first :], start=self.first):
             self.model.set_cost(self.columns, _slopes(self.price + surcharge * self.typical, slack))
             self.model.restart()  # the basis of slack variables is dual feasible and closer than the last basis
             is_last = surcharge == self.surcharges[-1]
-            solution = self.model.solve(budget.left, steps=None if is_last else self.steps)
+            solution = self.model.solve(budget.left, steps=None if is_last else MAX_SIMPLEX_STEPS)
             if solution.outcome is not Outcome.STOPPED:
                 self.first = max(number - 1, 0)
                 break
