@@ -522,10 +522,9 @@ def test_a_pattern_that_publishes_a_primary_never_passes(call, here):
     [
         (jj("zzzzuzzzz"), [], "'4'"),
         (jj("zzzzuzzzz").replace("4 71301 71301 u 0 1e30", "4 71301 71301 u 71300 71302"), [], "'4'"),
-        (jj(), ["--time-limit", 0], "Allow more time"),
         (jj(level=10**9), [], "'4'"),
     ],
-    ids=["all others must be published", "everybody knows it", "no time", "beyond all bounds"],
+    ids=["all others must be published", "everybody knows it", "beyond all bounds"],
 )
 def test_no_safe_pattern(call, here, text, options, says):
     Path("p.jj").write_text(text)
@@ -538,6 +537,14 @@ def test_no_safe_pattern(call, here, text, options, says):
     assert says in told.err
     assert not leaked(told.err)
     assert contents(here) == before
+
+
+def test_without_any_time_there_is_a_safe_pattern_all_the_same(call, here):
+    Path("p.jj").write_text(jj())
+    told = call("protect", "p.jj", "--time-limit", 0, "--out", "f.csv", "--report", "f.json")
+    assert told.code == 0
+    report = json.loads(Path("f.json").read_text())
+    assert (report["status"], report["safe"]) == ("time_limit", True)
 
 
 def test_a_pattern_that_fails_its_audit_is_said_to(call, here, monkeypatch):

@@ -493,9 +493,8 @@ def test_what_is_not_safe_is_not_released(folder, monkeypatch, capsys):
     ("text", "statuses"),
     [
         (FINISHED, "a × x,primary\na × y,published\na × Total,published\n"),
-        (FINISHED + "[protect]\ntime_limit = 0\n", "a × x,primary\n"),
     ],
-    ids=["protected: there is no safe pattern yet", "no time"],
+    ids=["protected: there is no safe pattern yet"],
 )
 def test_without_a_safe_pattern_nothing_is_written_over(folder, text, statuses, monkeypatch, capsys):
     (folder / "job.toml").write_text(text)

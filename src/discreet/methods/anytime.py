@@ -19,8 +19,8 @@ MIN_CELLS = 500  # without a time limit: smaller tables are protected within a s
 class Anytime:
     """A suppression method that has a safe pattern from the first seconds on.
 
-    Each sensitive cell gets the first box or the first deviation found. If the time limit or Ctrl-C ends the method before it has
-    a pattern of its own, cells that are not protected yet are protected in this way.
+    Each sensitive cell gets the first box or the first deviation found. If the time limit ends the method before it has a pattern
+    of its own, cells that are not protected yet are protected in this way.
     """
 
     method: Method
@@ -34,10 +34,8 @@ class Anytime:
         run.keep(first.suppressed)
         try:
             return self.method.protect(problem, replace(run, first=first))
-        except (NoSafePatternError, KeyboardInterrupt) as error:
-            if isinstance(error, KeyboardInterrupt):
-                run.budget.cancel()
-            elif not run.budget.over:
+        except NoSafePatternError:
+            if not run.budget.over:
                 raise
         return suppress(problem, first.suppressed, **run.report(name_of(self.method), run.budget.ending))
 
@@ -46,6 +44,6 @@ def first_pattern(problem: Problem, run: Run) -> FirstPattern | None:
     """A safe pattern that is found quickly, even if the time limit is over before; None if there is none."""
     pattern = Pattern(problem, run.seed, start=run.start, quick=True)
     with ignored(NoSafePatternError):  # the method says why there is none
-        pattern.grow(replace(run, budget=run.budget.without_limit(), keep=lambda _: None))
+        pattern.grow(replace(run, budget=run.budget.without_limit()))
         return FirstPattern(pattern.suppressed, pattern.deviations(pattern.suppressed))
     return None

@@ -144,7 +144,7 @@ class PatternSearch:
 
     def protection(self, method: str) -> Protection:
         """The protection by the best pattern, with its bound and status."""
-        if self.suppressed is None and self.inner.first is not None:
+        if self.suppressed is None and self.inner.first is not None and not self.budget.cancelled:
             first = self.inner.first.suppressed
             self.best.offer(first, self._costs(first.astype(float)))
         if self.suppressed is None:
