@@ -19,6 +19,7 @@ from discreet.audit.respondents import audit_respondents
 from discreet.data.table import Table
 from discreet.data.tabulate import tabulate
 from discreet.errors import InputError, NotSafeError, TableError
+from discreet.io import write_release
 from discreet.methods import protect
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection, publish_intervals
@@ -270,6 +271,13 @@ def test_frames_rounding_and_symbols(problem, safe):
     assert plain["e", "d"] == 624.2
 
 
+def test_values_rounded_to_zero_have_no_sign(tmp_path):
+    table = cross_table("ab", "cd", [[-0.04, 6.2], [8.3, 7.1]])
+    found = suppressing(pose(table, {}, lower=-np.inf))
+    write_release(publish(found.problem, found, audit(found.problem, found), decimals=1), tmp_path / "r.csv")
+    assert "a,c,0.0\n" in (tmp_path / "r.csv").read_text()
+
+
 def test_tables_without_dimensions_are_released_by_cell_name():
     table = Table(
         {}, np.zeros((0, 3)), np.array([9.0, 4, 5]), sparse.csr_array(np.array([[-1.0, 1, 1]])), names=("t", "p", "q")
@@ -294,7 +302,7 @@ def test_a_dimension_called_like_an_end_of_intervals_is_refused():
         release.frame()
 
 
-@pytest.mark.parametrize("symbol", ["", " ", "7"])
+@pytest.mark.parametrize("symbol", ["", " ", "7", "\x01", "a\nb"])
 def test_a_symbol_that_looks_like_nothing_or_a_number_is_refused(problem, safe, symbol):
     with pytest.raises(InputError, match="suppression symbol must be visible and must not look like a number"):
         publish(problem, safe, audit(problem, safe), symbol=symbol)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from discreet.errors import InputError, some
+from discreet.printable import FORBIDDEN
 
 LabelStyle = Literal["beside", "instead", "codes"]
 TotalPlace = Literal["first", "last"]
@@ -21,6 +22,7 @@ GivenSecondaries = Literal["suppressed", "free"]
 AGENCY = re.compile(r"[A-Za-z][A-Za-z0-9_-]*(\.[A-Za-z][A-Za-z0-9_-]*)*")
 IDENTIFIER = re.compile(r"[A-Za-z0-9_@$-]+")
 VERSION = re.compile(r"[0-9]+(\.[0-9]+)+")
+ENTRIES_OF_TEXT = ("title", "subtitle", "unit", "source", "contact", "subject")
 MAX_FLAG = 20  # letters of a flag; longer ones are sentences, which belong into notes
 
 
@@ -53,6 +55,12 @@ class ReleaseMetadata:
         """What is wrong with the entries, in words."""
         if self.updated and not _is_date(self.updated):
             yield f'updated is a date such as "2026-03-31", not {self.updated!r}.'
+        texts = {entry: getattr(self, entry) for entry in ENTRIES_OF_TEXT}
+        texts |= dict.fromkeys(["notes"], "".join(self.notes)) | dict.fromkeys(
+            ["names"], "".join(map(str, self.names.values()))
+        )
+        for entry in (name for name, text in texts.items() if FORBIDDEN.search(text)):
+            yield f"{entry} has control characters, which files cannot hold. Remove them."
         wrong = [name for name, text in self.names.items() if not isinstance(text, str) or not text.strip()]
         if wrong:
             yield f"names has a text in quotes for each column; {some(wrong)} has none."

@@ -51,7 +51,7 @@ class Release:
     sides: tuple[str, str] = ("lower", "upper")  # in the names of columns with ends of intervals
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)  # of the codes, with their labels
     tables: tuple[tuple[str, ...], ...] = ()  # dimensions of each of several linked tables
-    decimals: int | None = None  # of published values; None: as they are
+    decimals: int | None = None  # of published values, as stated; None: those that they have
     presentation: Presentation = field(default_factory=Presentation)
 
     def __len__(self) -> int:
@@ -205,7 +205,7 @@ def publish(
     if lang not in LANGUAGES:
         raise InputError(f"lang is {' or '.join(map(repr, LANGUAGES))}, not {lang!r}.")
     symbol = language(lang).symbol if symbol is None else symbol
-    if not symbol.strip() or _is_number(symbol):
+    if not symbol.strip() or not symbol.isprintable() or _is_number(symbol):
         raise InputError(
             "The suppression symbol must be visible and must not look like a number. Choose another, e.g. × or c."
         )
@@ -239,16 +239,16 @@ def publish(
     codes: dict[str, tuple[str, ...]] = {} if table.names is None else {"cell": tuple(table.labels(cells))}
     for d, (name, hierarchy) in enumerate(table.dimensions.items()):
         codes[name] = tuple(hierarchy.codes[c] for c in table.codes[d, cells])
-    decimals = digits_of(table.value) if decimals is None else decimals
+    digits = digits_of(table.value) if decimals is None else decimals
     value = protection.published
     ends: dict[str, FloatArray] = {}
     if not protection.only_suppresses:
         ends = {"lower": protection.lower, "upper": protection.upper}
         ends = {side: np.where(np.isfinite(end), end, np.nan) for side, end in ends.items()}
-    if decimals is not None:
-        value = np.round(value, decimals)
+    if digits is not None:
+        value = np.round(value, digits) + 0.0  # no negative zero
         # Wider intervals reveal less, so they are safe as well.
-        ends = {side: _outwards(end, decimals, -1 if side == "lower" else 1) for side, end in ends.items()}
+        ends = {side: _outwards(end, digits, -1 if side == "lower" else 1) for side, end in ends.items()}
     value = np.where(protection.suppressed, np.nan, value)[cells]
     ends = {side: end[cells] for side, end in ends.items()}
     release = Release(

@@ -79,6 +79,34 @@ def test_codes_of_a_finished_table_are_in_the_order_of_the_file(tmp_path):
         assert read_table(source, ["size"], "v").dimensions["size"].codes == ("Total", *SIZES)
 
 
+@pytest.mark.parametrize("by", ["v", "n"])
+@pytest.mark.parametrize("falling", [True, False])
+@pytest.mark.parametrize("totals_first", [True, False])
+def test_a_finished_table_sorted_by_size_does_not_show_it(by, falling, totals_first):
+    """The place of a suppressed cell would say between which values it lies."""
+    inner = {"C": (310, 30), "A": (180, 40), "D": (70, 1), "B": (40, 9)}
+    frame = pd.DataFrame({"d": list(inner), "v": [v for v, _ in inner.values()], "n": [n for _, n in inner.values()]})
+    frame = frame.sort_values(by, ascending=not falling)
+    regions = [frame.assign(r=code, v=frame.v * times) for code, times in (("Total", 3), ("S", 2), ("N", 1))]
+    regions = regions if totals_first else regions[::-1]
+    sums = [part.groupby("r").sum(numeric_only=True).reset_index().assign(d="Total") for part in regions]
+    cells = pd.concat([*regions, *sums] if falling else [*sums, *regions])
+    assert read_table(cells, ["r", "d"], "v", count="n" if by == "n" else None, tolerance=2.0).dimensions[
+        "d"
+    ].codes == (*("Total", "A", "B", "C", "D"),)
+
+
+def test_categories_in_the_order_of_the_records_are_not_used():
+    """Programs that make categories as they meet them keep the order of a file that is sorted by size."""
+    codes = ["c", "a", "b", "a"]
+    met = pd.DataFrame({"d": pd.Categorical(codes, ["c", "a", "b", "unused"]), "v": 1.0})
+    arrow = pa.table({"d": pa.array(codes).dictionary_encode(), "v": [1.0] * 4})
+    for source in (met, arrow):
+        assert tabulate(source, "d", "v").dimensions["d"].codes == ("Total", "a", "b", "c")
+    stated = met.assign(d=met.d.cat.as_ordered())
+    assert tabulate(stated, "d", "v").dimensions["d"].codes == ("Total", "c", "a", "b")
+
+
 def test_codes_of_a_category_are_in_its_order(tmp_path):
     ordered = ["0-9", "10-49", "50-249", "250+"]
     frame = pd.DataFrame({"size": pd.Categorical(SIZES, ordered), "v": 1.0})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import csvw
 import numpy as np
@@ -126,6 +127,27 @@ def test_combinations_that_no_table_has_are_not_zero(tmp_path):
     assert found["value"] == [1, None, None, 3]
     assert found["status"] == {"1": "×", "2": ":"}
     assert found["extension"]["status"]["label"][":"] == "The table has no figure here."
+
+
+def test_no_figure_is_not_shown_by_the_suppression_symbol(tmp_path):
+    """In German the symbol is a dot, which otherwise stands for no figure."""
+    release = Release(
+        {"a": ("x", "x", "y"), "b": ("1", "2", "2")}, "v", np.array([1.0, np.nan, 3.0]), symbol=".", complete=False
+    )
+    write_release(release, tmp_path / "r.px")
+    px = read_px(tmp_path / "r.px")
+    assert px.data == ["1", "..", ".", "3"]
+    assert [px.texts("DATASYMBOL1"), px.texts("DATASYMBOL2")] == [["x"], ["."]]
+    assert "#x: The table has no figure here." in px.texts("NOTE")[0]
+    write_release(released(lang="de", symbol="."), tmp_path / "all.px")
+    assert read_px(tmp_path / "all.px").texts("DATASYMBOL1") == []
+    write_release(replace(release, symbol=":"), tmp_path / "r.json")
+    assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["status"] == {"1": ":", "2": ".."}
+
+
+def test_px_refuses_codes_with_line_breaks(tmp_path):
+    with pytest.raises(FormatError, match="cannot have line breaks in codes"):
+        write_release(Release({"a": ("x\ny",)}, "v", np.ones(1)), tmp_path / "r.px")
 
 
 def test_csvw_reads_the_csv_by_its_metadata(tmp_path):

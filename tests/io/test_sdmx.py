@@ -59,6 +59,16 @@ def test_structures_have_labels_in_all_languages_and_levels(tmp_path):
     assert [one.id for one in dataset.structure.components.dimensions] == ["branch", "size"]
 
 
+def test_structures_leave_out_what_xml_cannot_hold(tmp_path):
+    labels = Hierarchy.flat("a").with_labels({"": {"a": "x\x0b<&\x00y"}})
+    told = Presentation(ReleaseMetadata(agency="XX", dataflow="D"))
+    write_release(
+        Release({"d": ("a",)}, "v", np.ones(1), hierarchies={"d": labels}, presentation=told),
+        tmp_path / "r.sdmx-structure.xml",
+    )
+    assert read_hierarchy(tmp_path / "r.sdmx-structure.xml", "CL_d").label("a") == "x<&y"
+
+
 def test_what_cannot_be_an_identifier_is_refused_with_advice(tmp_path):
     told = Presentation(ReleaseMetadata(agency="XX", dataflow="D"))
 

@@ -12,7 +12,7 @@ from discreet.data.hierarchy import Hierarchy
 from discreet.data.table import Table
 from discreet.io import FORMATS, write_transmission
 from discreet.problem import Problem
-from discreet.protection import Protection
+from discreet.protection import Protection, publish_intervals
 from discreet.testing import pose, suppressing
 
 RELEASES = [suffix for suffix, module in FORMATS.items() if hasattr(module, "write_release")]
@@ -30,11 +30,16 @@ TOLD = Presentation(
 SQUARES = [("a", "c"), ("a", "d"), ("b", "c"), ("b", "d")]
 
 
-def table() -> Table:
-    """Two dimensions with labels and levels, or three: the values of the suppressed cells differ."""
+def table(shift: float = 0.0) -> Table:
+    """Two dimensions with labels and levels: the values of the suppressed cells differ.
+
+    ``shift`` moves them against each other without a change of any other cell.
+    """
     down = Hierarchy.from_pairs([("ab", ""), ("e", ""), ("a", "ab"), ("b", "ab")]).with_labels({"": {"a": "Alpha"}})
     across = Hierarchy.flat("cdf").with_labels({"": {"c": "Gamma"}, "de": {"c": "Gamma-de"}})
     base = {(row, column): 100.0 + 17 * i for i, (row, column) in enumerate((r, c) for r in "abe" for c in "cdf")}
+    for cell, sign in zip(SQUARES, (1, -1, -1, 1), strict=True):
+        base[cell] += sign * shift
     below = {"Total": "abe", "ab": "ab"} | {code: code for code in "abe"}
     beside = {"Total": "cdf"} | {code: code for code in "cdf"}
     codes = [(i, j) for i in range(len(down)) for j in range(len(across))]
@@ -64,6 +69,37 @@ def test_files_do_not_depend_on_which_cells_are_sensitive(tmp_path, suffix):
     contents = [written(primary, tmp_path / name / f"release{suffix}") for primary, name in ((one, "1"), (other, "2"))]
     assert contents[0] == contents[1]
     assert len(contents[0]) > 100
+
+
+@pytest.mark.parametrize("suffix", RELEASES)
+@pytest.mark.parametrize("shift", [0.5, 1 / 3, 9.0])
+def test_files_do_not_depend_on_suppressed_values(tmp_path, suffix, shift):
+    """Not even their number of decimals."""
+    contents = []
+    for moved in (0.0, shift):
+        problem = pose(table(moved), {" × ".join(SQUARES[0]): 5.0})
+        protection = suppressing(problem, *(" × ".join(cell) for cell in SQUARES))
+        write_release(
+            publish(problem, protection, audit(problem, protection), presentation=TOLD), tmp_path / f"release{suffix}"
+        )
+        contents.append((tmp_path / f"release{suffix}").read_bytes())
+    assert contents[0] == contents[1]
+
+
+@pytest.mark.parametrize("suffix", RELEASES)
+@pytest.mark.parametrize("lang", ["en", "de"])
+def test_files_with_intervals_do_not_depend_on_which_cells_are_sensitive(tmp_path, suffix, lang):
+    contents = []
+    for primary in (SQUARES[::3], SQUARES[1:3]):
+        problem, pattern = roles(primary)
+        value, place = problem.table.value, np.arange(len(problem))
+        lower, upper = (np.where(pattern.suppressed, value + end, value) for end in (-31 - place % 7, 23 + place % 5))
+        published = np.where(pattern.suppressed, np.nan, value)
+        protection = publish_intervals(problem, published, lower, upper, cost=0.0)
+        release = publish(problem, protection, audit(problem, protection), presentation=TOLD, lang=lang)
+        write_release(release, tmp_path / f"release{suffix}")
+        contents.append((tmp_path / f"release{suffix}").read_bytes())
+    assert contents[0] == contents[1]
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,11 @@ from openpyxl.styles import Font, PatternFill
 from tests.helpers.published import released
 
 from discreet import Layout, Presentation, ReleaseMetadata, write_release
+from discreet.data.hierarchy import Hierarchy
 from discreet.errors import FormatError, NotSafeError
 from discreet.io.release_check import check_written
 from discreet.io.table_layout import table_sheets
+from discreet.io.table_sheet import TEXT_HEIGHT
 from discreet.release import Release
 
 
@@ -174,6 +176,24 @@ def test_names_of_sheets_are_those_that_workbooks_accept():
     frame = {"d": tuple("Total" for _ in codes), "e": tuple("Total" for _ in codes), "f": codes}
     names = [sheet.name for sheet in table_sheets(Release(frame, "v", np.ones(6)), ["cells"]) or []]
     assert names == ["Total", "a b c", "A b c (2)", "x" * 31, "x" * 27 + " (2)", "cells (2)"]
+
+
+def test_headings_of_several_lines_are_seen_in_full(tmp_path):
+    """Not every program adapts the height of rows."""
+    hierarchy = Hierarchy.flat("ab").with_labels({"": {"a": "10 to 49 persons employed", "b": "Short"}})
+    codes = {"r": ("Total",) * 3, "d": ("Total", "a", "b")}
+    release = Release(codes, "v", np.ones(3), hierarchies={"d": hierarchy}, presentation=Presentation())
+    sheet = sheet_of(release, tmp_path / "r.xlsx")
+    row = next(cell.row for line in sheet.rows for cell in line if cell.value == "10 to 49 persons employed")
+    assert sheet.row_dimensions[row].height >= 2 * TEXT_HEIGHT
+    assert sheet.row_dimensions[row + 1].height is None
+
+
+def test_texts_that_a_cell_cannot_hold(tmp_path):
+    with pytest.raises(FormatError, match="A cell of a workbook holds 32,767 letters"):
+        write_release(Release({"d": ("x" * 32_768,)}, "v", np.ones(1)), tmp_path / "r.xlsx")
+    write_release(Release({"d\x01": ("a\x02b",)}, "v", np.ones(1)), tmp_path / "r.xlsx")
+    assert openpyxl.load_workbook(tmp_path / "r.xlsx")["cells"]["A2"].value == "ab"
 
 
 def test_unknown_dimensions_in_the_layout_are_named(tmp_path):

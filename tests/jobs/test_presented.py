@@ -11,7 +11,7 @@ import pytest
 from tests.helpers.published import records
 
 from discreet.cli.main import cli
-from discreet.errors import DiscreetError, JobError
+from discreet.errors import DiscreetError, InputError, JobError
 from discreet.io.pcaxis import read_px
 from discreet.jobs.job import run_job
 from discreet.jobs.job_file import is_public, read_job, read_presentation
@@ -111,6 +111,11 @@ def test_linked_tables_have_a_px_file_each(folder):
     [
         (('agency = "XX"\n', ""), r"the format 'sdmx-csv' needs agency in \[metadata\]"),
         (('updated = "2026-03-31"', 'updated = "31.3.26"'), r"\[metadata\] updated is a date"),
+        (('unit = "EUR"', 'unit = "EUR\\u0000"'), r"\[metadata\] unit has control characters"),
+        (
+            ("names = {branch", 'notes = ["a", "\\u0007"]\nnames = {branch'),
+            r"\[metadata\] notes has control characters",
+        ),
         (("names = {branch", "names = {brunch"), r"\[metadata\] names has 'brunch', which is no column"),
         (
             ('labels = "instead"', 'labels = "under"'),
@@ -206,6 +211,9 @@ def test_publish_takes_the_sections_and_writes_several_formats(folder, monkeypat
     assert read_px(folder / "r.px").texts("CODES", "size") == ["Total", "10+", "0-9"]
     assert (folder / "r.sdmx.csv").stat().st_mode & 0o044
     assert (folder / "t.sdmx.csv").stat().st_mode & 0o777 == 0o600
+    with pytest.raises(InputError, match="is the name of a public file"):
+        cli.main([*line.split()[:-4], "--transmission", "release.sdmx.csv", "--out", "r.px"], standalone_mode=False)
+    assert not (folder / "release.sdmx.csv").exists()
     (folder / "p.toml").write_text('[metadata]\nagency = "1"\n')
     with pytest.raises(DiscreetError, match=r"p.toml: \[metadata\] agency is an identifier in SDMX"):
         read_presentation(folder / "p.toml")

@@ -31,7 +31,7 @@ from discreet.io import write_release, write_transmission, writing
 from discreet.io.pattern import read_pattern
 from discreet.io.sdmx.transmission import TRANSMISSION_WRITERS
 from discreet.jobs.job import all_passed, audited, write_together
-from discreet.jobs.job_file import MAX_DECIMALS, read_presentation
+from discreet.jobs.job_file import MAX_DECIMALS, is_public, read_presentation
 from discreet.languages import LANGUAGES
 from discreet.level import Level
 from discreet.presentation import Presentation
@@ -97,6 +97,10 @@ def publish_command(
 ) -> None:
     """Write the release, if the pattern passes the audit and withstands the quick attacks."""
     started = Budget()
+    if transmission is not None and is_public(transmission):
+        raise InputError(
+            f"{transmission} is the name of a public file: give the transmission edition, which is confidential, another."
+        )
     check_distinct(problem, pattern, attackers, presentation, transmission, *outs)
     presented = Presentation() if presentation is None else read_presentation(presentation)
     given = problem_with_attackers(problem, attackers)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from discreet.data.code_order import by_category, category_order
+from discreet.data.code_order import by_category, category_order, is_by_size
 from discreet.data.columns import Columns
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.opened_records import Fault, Kind
@@ -65,7 +65,8 @@ def read_table(
         observed = frame[name].dropna().value_counts().index.tolist()
         check_codes(name, observed, h or Hierarchy.flat([], total), given)
     dimensions = {
-        name: h or _flat(name, frame[name], category_order(source, name), total) for name, h in hierarchies.items()
+        name: h or _flat(name, frame, category_order(source, name), total, [value, *sums])
+        for name, h in hierarchies.items()
     }
     codes = np.array([_coded(name, h, frame[name]) for name, h in dimensions.items()], dtype=np.int32)
     order = np.lexsort(codes[::-1])
@@ -133,9 +134,12 @@ def _frame(source: Any, columns: Columns, reading: Reading) -> tuple[pd.DataFram
     return frame, opened.left_out, opened.zeros
 
 
-def _flat(name: str, codes: pd.Series, order: list[str] | None, total: str) -> Hierarchy:
-    """The flat hierarchy of codes in the order of a category type, or of the file."""
-    found = by_category(codes.dropna().unique().tolist(), order)
+def _flat(name: str, frame: pd.DataFrame, order: list[str] | None, total: str, numbers: Sequence[str]) -> Hierarchy:
+    """The flat hierarchy of codes in the order of a category type, or of the file unless that is one of ``numbers``."""
+    rows = frame[frame[name].notna() & (frame[name] != total)]
+    if order is None and is_by_size(rows, name, numbers):
+        frame = frame.sort_values(name, kind="stable")
+    found = by_category(frame[name].dropna().unique().tolist(), order)
     if total not in found:
         raise TableError(
             f"Column {name!r} has no code {total!r} for its total. Name the total with total=, or give the column a hierarchy."

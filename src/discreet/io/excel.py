@@ -21,6 +21,7 @@ from discreet.io.table_layout import TableSheet, table_sheets
 from discreet.io.table_sheet import write_table_sheet
 from discreet.io.workbook_cells import put
 from discreet.io.workbook_styles import read_styles, set_page
+from discreet.printable import FORBIDDEN
 from discreet.release import Release
 
 RIGHT = Alignment(horizontal="right")
@@ -56,7 +57,7 @@ def write_release(release: Release, path: str | Path) -> None:
         sheet.column_dimensions["A"].width, sheet.column_dimensions["B"].width = 30, 90
     properties = book.properties
     properties.creator, properties.lastModifiedBy = None, None
-    properties.title, properties.language = table_title(release), release.lang
+    properties.title, properties.language = FORBIDDEN.sub("", table_title(release)), release.lang
     properties.created = properties.modified = datetime.fromisoformat(about.date)
     _save(book, path)
 

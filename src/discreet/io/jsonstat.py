@@ -15,7 +15,7 @@ from discreet.errors import reading
 from discreet.io.cube import SUPPRESSED, Cube, CubeAxis, cube_legend, table_title, unused
 from discreet.release import Release
 
-NO_FIGURE_STATUS = ":"  # of entries without a figure that are not suppressed
+NO_FIGURE_STATUS, OTHER_STATUS = ":", ".."  # of entries without a figure that are not suppressed; if ":" is the symbol
 
 
 def write_release(release: Release, path: str | Path) -> None:
@@ -51,8 +51,9 @@ def dataset(release: Release) -> dict[str, Any]:
     ]
     kinds = np.repeat(cube.kinds, len(cube.measures)).tolist()
     signs = {SUPPRESSED: release.symbol}
-    status = {str(i): signs.get(kinds[i], NO_FIGURE_STATUS) for i, number in enumerate(numbers) if number is None}
-    legend = {mark: meaning for mark, meaning in cube_legend(cube, NO_FIGURE_STATUS) if mark in status.values()}
+    no_figure = OTHER_STATUS if release.symbol == NO_FIGURE_STATUS else NO_FIGURE_STATUS
+    status = {str(i): signs.get(kinds[i], no_figure) for i, number in enumerate(numbers) if number is None}
+    legend = {mark: meaning for mark, meaning in cube_legend(cube, no_figure) if mark in status.values()}
     found: dict[str, Any] = {
         "version": "2.0",
         "class": "dataset",

@@ -16,7 +16,8 @@ from discreet.errors import FormatError, reading, some
 from discreet.io.cube import SUPPRESSED, Cube, cube_legend, number_text, table_title, unused
 from discreet.release import Release
 
-NO_FIGURE_SIGN, SUPPRESSED_SIGN = ".", ".."  # the signs that DATASYMBOL1 and DATASYMBOL2 explain
+NO_FIGURE_SIGN, SUPPRESSED_SIGN = ".", ".."  # in the data; DATASYMBOL1 and DATASYMBOL2 say how they are shown
+OTHER_SIGN = "x"  # shown for no figure if the suppression symbol is a dot, as in German
 MAX_LINE = 220  # letters of a text on one line; readers accept up to 256
 ANSI, UNICODE = "windows-1252", "utf-8"
 
@@ -70,6 +71,9 @@ def px_text(release: Release) -> str:
     for name, labels in zip(variables, values, strict=True):
         lines.append(_list("VALUES", labels, name))
     for name, listed in zip(variables, codes, strict=True):
+        broken = [code for code in listed if _one_line(code) != code]
+        if broken:
+            raise FormatError(f"A .px file cannot have line breaks in codes: {some(broken)}. Rename it.", broken)
         lines.append(_list("CODES", listed, name))
     for axis, name in zip(axes, variables, strict=False):
         if axis.total is not None:
@@ -81,9 +85,10 @@ def px_text(release: Release) -> str:
         lines += [_entry("LAST-UPDATED", f"{about.date.replace('-', '')} 00:00", label) for label in values[-1]]
     else:
         lines.append(_entry("LAST-UPDATED", f"{about.date.replace('-', '')} 00:00"))
-    legend = cube_legend(cube, NO_FIGURE_SIGN)
-    if NO_FIGURE_SIGN in dict(legend):
-        lines.append(_entry("DATASYMBOL1", NO_FIGURE_SIGN))
+    no_figure = OTHER_SIGN if release.symbol == NO_FIGURE_SIGN else NO_FIGURE_SIGN
+    legend = cube_legend(cube, no_figure)
+    if no_figure in dict(legend):
+        lines.append(_entry("DATASYMBOL1", no_figure))
     if release.suppressed.any():
         lines.append(_entry("DATASYMBOL2", release.symbol))
     lines += [

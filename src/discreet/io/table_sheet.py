@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from textwrap import wrap
 from typing import Any
 
 from openpyxl.styles import Alignment, Border
@@ -33,6 +34,7 @@ class SheetWriter:
     row: int = 1
     page: int = 1  # the first row of the current page
     widths: dict[int, int] = field(default_factory=dict)
+    headings: list[tuple[int, int, int, str]] = field(default_factory=list)  # row, first column, columns, text
 
     @property
     def release(self) -> Release:
@@ -56,6 +58,7 @@ def write_table_sheet(sheet: Any, table: TableSheet, styles: Styles) -> None:
     for number, block in enumerate(table.blocks):
         _write_block(writer, block, heads, number, len(table.blocks))
     _write_notes(writer, len(heads) + _n_columns(table))
+    _set_heading_heights(writer)
     for column, letters in writer.widths.items():
         sheet.column_dimensions[get_column_letter(column)].width = letters + 2
     set_page(sheet, styles, len(heads) + _n_columns(table))
@@ -195,6 +198,7 @@ def _across(writer: SheetWriter, column: int, width: int, text: str, **alignment
     for k in range(width):
         writer.styles.apply(writer.sheet.cell(writer.row, column + k), "heading")
     writer.text(column, text, "heading", **alignment)
+    writer.headings.append((writer.row, column, width, text))
     if width > 1:
         writer.sheet.merge_cells(
             start_row=writer.row, end_row=writer.row, start_column=column, end_column=column + width - 1
@@ -202,6 +206,17 @@ def _across(writer: SheetWriter, column: int, width: int, text: str, **alignment
     else:
         longest = max(map(len, text.split()), default=0)  # words are not broken
         writer.widen(column, min(max(len(text) // 2, longest, MIN_NUMBER_WIDTH), MAX_NUMBER_WIDTH))
+
+
+def _set_heading_heights(writer: SheetWriter) -> None:
+    """Rows of headings are as high as their texts need: not every program adapts them."""
+    lines: dict[int, int] = {}
+    for row, column, width, text in writer.headings:
+        letters = sum(writer.widths.get(column + k, MIN_NUMBER_WIDTH) + 2 for k in range(width))
+        lines[row] = max(lines.get(row, 1), len(wrap(text, letters - 1)))  # bold letters are wider
+    for row, n in lines.items():
+        if n > 1:
+            writer.sheet.row_dimensions[row].height = TEXT_HEIGHT * n
 
 
 def _write_row(

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from openpyxl import load_workbook
-from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
 from discreet.io.cube import table_title
 from discreet.io.excel import contents, plain_names, workbook_legend
 from discreet.io.refusal import WRITTEN_TOLERANCE, refuse
 from discreet.io.table_layout import TableBlock, TableSheet, table_sheets
 from discreet.io.table_sheet import note_lines, shown_kinds, shown_text
+from discreet.printable import FORBIDDEN
 from discreet.release import Release
 
 
@@ -158,4 +158,4 @@ def _text(entry: Any) -> str:
 
 def legal(text: str) -> str:
     """Without characters that workbooks cannot hold."""
-    return str(ILLEGAL_CHARACTERS_RE.sub("", text))
+    return FORBIDDEN.sub("", text)

@@ -18,6 +18,7 @@ from discreet.io.sdmx.observations import (
     dataflow,
     identifiers,
 )
+from discreet.printable import FORBIDDEN
 from discreet.release import Release
 
 BASE = "http://www.sdmx.org/resources/sdmxml/schemas/v2_1"
@@ -183,7 +184,7 @@ def _named(
     for lang, text in names.items():
         label = _add(found, COMMON, "Name")
         label.set(XML_LANG, lang)
-        label.text = text
+        label.text = FORBIDDEN.sub("", text)
     return found
 
 
