@@ -554,8 +554,16 @@ def test_lines_that_can_be_split_in_two_ways(tmp_path):
         ({"rows": ["region"], "columns": ["region"]}, "'region' is named in several of rows, columns and headings"),
         ({"by": {"activity": None}}, "The dimensions are 'activity', but rows and columns of the cross-table name"),
         ({"columns": ["measures", "measures", "region"]}, "'measures' stands once in rows or columns"),
-        ({"count": "investment"}, "names of their own"),
-        ({"value": "region"}, "names of their own"),
+        (
+            {"count": "investment"},
+            "value and count are both called 'investment'. value may be any name, such as value =",
+        ),
+        ({"value": "region"}, "a dimension and value are both called 'region'. value may be any name"),
+        ({"count": "Investment"}, "value is called 'investment' and count 'Investment': .*capitals. value may be any"),
+        ({"count": "REGION"}, "a dimension is called 'region' and count 'REGION': .*capitals. Rename one of them"),
+        ({"count": "firms", "extra": ["Firms"]}, "count is called 'firms' and extra 'Firms'"),
+        ({"extra": ["pay", "pay"]}, "'pay' stands twice in an entry"),
+        ({"columns": ["region", "measures"], "count": "Investment"}, "capitals. Rename one of them, in the sheet"),
     ],
 )
 def test_settings_that_contradict_each_other(file, options, message):

@@ -236,6 +236,26 @@ def test_the_first_cell_of_a_file_without_a_header_is_not_repeated(tmp_path):
     refuse(InputError, "no column 'region'", tmp_path / "t.csv")
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.xlsx", "t.parquet", ""])
+@pytest.mark.parametrize(
+    ("renamed", "options", "message"),
+    [
+        (
+            "Turnover",
+            {"count": "Turnover"},
+            "value is called 'turnover' and count 'Turnover': names must differ in more",
+        ),
+        ("Region", {"extra": ["Region"]}, "a dimension is called 'region' and extra 'Region'.*Rename one of the two"),
+    ],
+)
+def test_names_that_differ_only_in_capitals_are_refused(tmp_path, name, renamed, options, message):
+    frame = pd.DataFrame(COLUMNS).rename(columns={"firms": renamed})
+    source: Any = tmp_path / name if name else frame
+    if name:
+        {"t.csv": frame.to_csv, "t.xlsx": frame.to_excel}.get(name, frame.to_parquet)(source, index=False)
+    refuse(InputError, message, source, **options)
+
+
 def test_at_least_one_dimension():
     refuse(InputError, "at least one dimension", COLUMNS, by=[])
 

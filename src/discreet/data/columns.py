@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -63,3 +63,16 @@ class Columns:
             hint = f"Did you mean {' or '.join(map(repr, similar))}?" if similar else f"It has {some(words, 8)}."
             raise InputError(f"{place} has no column {some(missing)}. {hint}", missing)
         return used
+
+
+def same_names(named: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
+    """A name that two entries share but for capitals, and what is wrong, from pairs of an entry and its name."""
+    seen: dict[str, tuple[str, str]] = {}
+    for entry, name in named:
+        other, before = seen.setdefault(name.lower(), (entry, name))
+        if (other, before) == (entry, name):
+            continue
+        if before == name:
+            return name, f"{other} and {entry} are both called {name!r}."
+        return name, f"{other} is called {before!r} and {entry} {name!r}: names must differ in more than capitals."
+    return None

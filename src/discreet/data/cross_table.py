@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
+from discreet.data.columns import same_names
 from discreet.data.cross_layout import AxisLabels, CrossLayout, CrossSettings, cleaned_label, find_layout, ranges
 from discreet.data.cross_numbers import CellNumbers, Place, looks_like_number
 from discreet.data.dimension_paths import DimensionPaths, LabelPath
@@ -155,12 +156,26 @@ class _Reader:
                 raise InputError(f"{name!r} is named in several of rows, columns and headings: name it in one.", [name])
         if levels.count(MEASURES) > 1:
             raise InputError(f"{MEASURES!r} stands once in rows or columns.")
-        if len({*self.measures, *found}) < len(self.measures) + len(found):
-            raise InputError(
-                "Dimensions, value, count, top, who and extra each have names of their own.", self.measures
-            )
+        self._check_names(found)
         if self.settings.subtotals not in ("above", "below"):
             raise InputError('subtotals is "above" or "below", where subtotals stand.')
+
+    def _check_names(self, found: Sequence[str]) -> None:
+        """Refuse entries with the same name; capitals do not count, as the engine that reads the cells ignores them."""
+        entries = [(entry, given) for entry, given in self.columns.items() if given]
+        named = [(entry, name) for entry, given in entries for name in ([given] if isinstance(given, str) else given)]
+        same = same_names([*(("a dimension", name) for name in found), *named])
+        if same is None:
+            repeated = [name for name in self.measures if self.measures.count(name) > 1]
+            if repeated:
+                raise InputError(f"{repeated[0]!r} stands twice in an entry: name it once.", repeated)
+            return
+        name, fault = same
+        if name.lower() == self.value.lower() and not self.has_measures:
+            advice = 'value may be any name, such as value = "number".'
+        else:
+            advice = "Rename one of them, in the sheet as well if it stands there."
+        raise InputError(f"{fault} {advice}", [name])
 
     def read(self) -> CrossTable:
         grid = sheet_of_file(self.path, self.reading.sheet, self.reading)

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import sparse
 
 from discreet.data.code_order import by_category, category_order, is_by_size
-from discreet.data.columns import Columns
+from discreet.data.columns import Columns, same_names
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.opened_records import Fault, Kind
 from discreet.data.reading import DEFAULT_READING, Reading
@@ -56,6 +56,8 @@ def read_table(
         raise InputError(f"who= names {len(who)} columns and top= {len(top)}: they belong together.")
     sums = (*([count] if count else []), *extra)
     roles = Columns((*hierarchies, *who), value, None, sums, None, None, None, top=tuple(top))
+    named = {"value": [value], "count": [count] if count else [], "top": top, "who": who, "extra": extra}
+    _check_names(hierarchies, named)
     frame, left_out, zeros = _frame(source, roles, reading)
     if frame.empty:
         raise TableError("The table has no cells.")
@@ -94,6 +96,17 @@ def read_table(
         columns["provenance"]["totals_unpublished"] = missing
         table = Table(dimensions, codes, values, relations, complete=not missing, **columns)
     return table.check_additive(tolerance)
+
+
+def _check_names(by: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -> None:
+    """Refuse columns whose names are the same but for capitals: the engine that reads them ignores capitals."""
+    entry_of: dict[str, str] = dict.fromkeys(by, "a dimension")
+    for entry, names in columns.items():
+        for name in names:
+            entry_of.setdefault(name, entry)  # one column may be both value and count
+    same = same_names((entry, name) for name, entry in entry_of.items())
+    if same is not None:
+        raise InputError(f"{same[1]} Rename one of the two columns.", [same[0]])
 
 
 def _relations(dimensions: Mapping[str, Hierarchy], codes: np.ndarray) -> tuple[sparse.csr_array, int]:
