@@ -60,6 +60,21 @@ def test_answers_replace_guesses_and_faulty_ones_are_asked_again(data, monkeypat
     assert "Did you mean 'region'?" in found.output
 
 
+def test_widths_that_do_not_add_up_are_asked_again_and_groups_are_shown(tmp_path, monkeypatch):
+    monkeypatch.setattr("discreet.cli.init.asks", lambda: True)
+    codes = ["0111", "0113", "0150", "0210", "0322", "1011", "1052", "1105", "1320", "2015"]
+    pd.DataFrame({"nace": codes * 4, "sales": range(100, 140)}).to_csv(tmp_path / "d.csv", index=False)
+    answers = ["sales", "", "", "", "nace", "digits 2,4", "digits 2,2", ""]
+    found = discreet("init", tmp_path / "d.csv", answers="\n".join(answers) + "\n")
+    assert found.return_value == 0, found.output
+    assert "add up to 6, but the code '0111' has 4 characters. For example, digits 2,2 reads 0111" in found.output
+    assert "the number of characters of each level" in " ".join(found.output.split())
+    assert (
+        "10 codes below 1 level and the total, in 7 groups: 01 (0111, 0113, 0150), 02 (0210), 03 (0322), 10 (1011, 1052), …"
+        in " ".join(found.output.split())
+    )
+
+
 def test_names_of_columns_may_have_any_sign(tmp_path):
     frame = pd.DataFrame(
         {'Größe "x"': ["a"] * 20 + ["b"] * 20, "a.b": ["u", "v", "w", "z"] * 10, "Wert [€]": range(1, 41)}

@@ -13,6 +13,8 @@ from discreet.jobs.roles import Grouping, chosen_roles, propose_roles, words_of
 
 NACE = ["0111", "0112", "0121", "0122", "2011", "2012", "2021", "2022"]
 
+NUMBERED = ["0111", "0113", "0210", "0322", "1011", "1052", "1105", "1320", "2015", "2229", "2511"]
+
 
 @pytest.fixture
 def profiled(tmp_path):
@@ -104,7 +106,7 @@ def test_faulty_choices_are_explained(profiled, by, given, message):
         chosen_roles(profile, propose_roles(profile), by, given)
 
 
-@pytest.mark.parametrize("answer", ["-", "digits 2,1,1", "columns part"])
+@pytest.mark.parametrize("answer", ["-", "digits 1,1", "columns part"])
 def test_groupings_are_written_as_they_are_answered(profiled, answer):
     assert (Grouping.of(profiled(survey()), "region", answer).answer or "-") == answer
 
@@ -125,10 +127,20 @@ def test_faulty_groupings_are_explained(profiled, answer, message):
         (["011", "022", "133", "244"], None),  # nothing is shared
         (["1", "22", "333", "444"], None),
         (["A1", "A2"], None),
+        (NUMBERED, None),  # first digits alone are no evidence
     ],
 )
 def test_levels_are_beginnings_that_several_codes_share(codes, levels):
     assert digit_levels(codes) == levels
+
+
+@pytest.mark.parametrize("answer", ["digits 2,4", "digits 2,1", "digits 4,4", "digits 2,0", "digits"])
+def test_widths_add_up_to_the_length_of_the_codes(profiled, answer):
+    """Otherwise the groups are others than meant, or the fault shows only when all questions are answered."""
+    profile = profiled(pd.DataFrame({"nace": NUMBERED, "n": range(len(NUMBERED))}))
+    with pytest.raises(InputError, match="digits 2,2 reads 0111 as 01 > 0111"):
+        Grouping.of(profile, "nace", answer)
+    assert Grouping.of(profile, "nace", "digits 2,2").levels == (2, 2)
 
 
 def test_words_in_names():

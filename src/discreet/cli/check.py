@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from discreet.cli.common import ExistingFile, console
+from discreet.data.hierarchy import Hierarchy
 from discreet.data.opened_records import MARKS_FOR_CODES
 from discreet.errors import plural, some
 from discreet.jobs.check import check_job
@@ -17,6 +18,8 @@ from discreet.methods import METHODS
 from discreet.methods.method import traits_of
 from discreet.problem import Problem
 from discreet.rules import in_words, parse_rules
+
+MAX_SHOWN_GROUPS, MAX_SHOWN_CODES = 4, 3
 
 
 @click.command("check")
@@ -51,7 +54,7 @@ def described(job: Job, problem: Problem) -> Iterator[str]:
     for name, hierarchy in table.dimensions.items():
         finest, depth = int(hierarchy.is_leaf.sum()), int(hierarchy.depth.max())
         below = "the total" if depth == 1 else f"{plural(depth - 1, 'level')} and the total"
-        yield f"  {name}: {plural(finest, 'code')} below {below}"
+        yield f"  {name}: {plural(finest, 'code')} below {below}{_groups(hierarchy) if depth > 1 else ''}"
         marks = [code for code in hierarchy.codes if code.strip().casefold() in MARKS_FOR_CODES]
         if marks:
             yield f"  ! {name} has the code {some(marks)}, which often means that there is none. It gets cells of its own."
@@ -73,3 +76,20 @@ def described(job: Job, problem: Problem) -> Iterator[str]:
     written = [f"{name}{' (public)' if is_public(Path(name)) else ''}" for name in job.writes()]
     yield f"Writes into {job.output.folder}: {', '.join(written)}."
     yield "No fault was found."
+
+
+def _groups(hierarchy: Hierarchy) -> str:
+    """The groups below the total with some of their codes, so that wrong groups are seen."""
+    parts: dict[int, list[int]] = {}
+    for _tree, total, below in hierarchy.equations():
+        parts.setdefault(total, below.tolist())  # of several groupings the first
+    groups = [i for i in parts[0] if i in parts]
+    shown = [
+        f"{hierarchy.codes[group]} ({_listed([hierarchy.codes[i] for i in parts[group]], MAX_SHOWN_CODES)})"
+        for group in groups
+    ]
+    return f", in {plural(len(groups), 'group')}: {_listed(shown, MAX_SHOWN_GROUPS)}" if groups else ""
+
+
+def _listed(items: list[str], limit: int) -> str:
+    return ", ".join(items[:limit]) + (", …" if len(items) > limit else "")

@@ -22,7 +22,7 @@ from discreet.errors import DiscreetError, InputError
 from discreet.io import writing
 from discreet.jobs.new_job import job_text, proposed_rules
 from discreet.jobs.profile import Profile, profile_records
-from discreet.jobs.roles import NO_COLUMN, Grouping, Roles, chosen_roles, propose_roles
+from discreet.jobs.roles import NO_COLUMN, Grouping, Roles, chosen_roles, grouping_question, propose_roles
 from discreet.rules import parse_rules
 
 Meaning = TypeVar("Meaning")
@@ -149,7 +149,7 @@ def _asked_roles(profile: Profile, roles: Roles) -> Roles:
     )
     groupings = {
         name: _ask(
-            f"How codes of {name} are grouped: a hierarchy file, 'digits 2,1', 'columns coarse,finer'",
+            grouping_question(profile, name),
             grouping.answer or NO_COLUMN,
             lambda answer, name=name: Grouping.of(profile, name, answer),  # type: ignore[misc]
         )

@@ -166,5 +166,7 @@ def digit_levels(codes: Sequence[str]) -> list[int] | None:
         if beginnings > 1 and below >= MIN_CONTINUATIONS * beginnings:
             ends.append(end)
             below = beginnings
+    if length > 2 and ends == [length, 1]:  # codes that only number their items share their first digits, too
+        return None
     ends = [0, *sorted(ends)]
     return [after - before for before, after in pairwise(ends)] if len(ends) > 2 else None

@@ -57,9 +57,7 @@ class Grouping:
         kind, _, listed = answer.strip().partition(" ")
         names = [part.strip() for part in listed.split(",") if part.strip()]
         if kind == "digits":
-            if not names or not all(part.isdigit() for part in names):
-                raise InputError("Write the widths of the levels, e.g. digits 2,1,1.")
-            return cls(levels=tuple(map(int, names)))
+            return cls(levels=_widths(names, profile.columns[name].codes))
         if kind == "columns":
             _check_present(profile, names)
             return cls(columns=tuple(part for part in names if part != name))
@@ -75,6 +73,40 @@ class Grouping:
         if self.levels:
             return f"digits {','.join(map(str, self.levels))}"
         return f"columns {','.join(self.columns)}" if self.columns else self.hierarchy or ""
+
+
+def _widths(parts: Sequence[str], codes: Sequence[str]) -> tuple[int, ...]:
+    """The widths of levels, which add up to the length of the longest code."""
+    longest = max(codes, key=len, default="")
+    if not parts or not all(part.isdecimal() and int(part) for part in parts):
+        raise InputError(
+            f"Write the widths of the levels: how many characters each has, the coarsest first. {_digits_example(longest)}"
+        )
+    widths = tuple(map(int, parts))
+    if codes and sum(widths) != len(longest):
+        raise InputError(
+            f"The widths of the levels add up to {sum(widths)}, but the code {longest!r} has {len(longest)} characters. "
+            f"{_digits_example(longest)}",
+            [longest],
+        )
+    return widths
+
+
+def _digits_example(code: str) -> str:
+    """How widths are read, by the example of a code."""
+    if len(code) < 2:
+        return "For example, digits 2,2 reads 0111 as 01 > 0111."
+    first = len(code) // 2 + len(code) % 2
+    return f"For example, digits {first},{len(code) - first} reads {code} as {code[:first]} > {code}."
+
+
+def grouping_question(profile: Profile, name: str) -> str:
+    """How users are asked for the grouping of a dimension, with an example from its codes."""
+    longest = max(profile.columns[name].codes, key=len, default="")
+    return (
+        f"How codes of {name} are grouped: a hierarchy file, 'columns coarse,finer', or 'digits' with the number of characters "
+        f"of each level. {_digits_example(longest).removesuffix('.')}"
+    )
 
 
 @dataclass(frozen=True)
