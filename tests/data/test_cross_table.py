@@ -424,6 +424,16 @@ def test_marks_in_place_of_numbers_are_asked_about(file, mark):
     assert "IV × A" not in cells(cross)
 
 
+def test_cells_without_a_number_are_counted_for_the_sheet_that_has_them(file):
+    values = [*changed({}), ["IV", 0, "-", 0, 0]]
+    firms = [[3 if isinstance(cell, int) else cell for cell in line] for line in values]
+    firms[2][3] = firms[3][3] = "-"
+    with_sheets(file, {"values": values, "firms": firms})
+    cross = read(file, count="firms", reading=Reading(sheet="values", missing=("-",), no_value="zero"))
+    assert "1 cell of 'investment' without a number, with '-', is taken as zero" in cross.understood
+    assert "3 cells of 'firms' without a number, with '-', are taken as zero" in cross.understood
+
+
 def test_a_suppressed_value_taken_as_zero_does_not_add_up(file):
     workbook(file, changed({(2, 2): "c"}))
     reading = Reading(missing=("c",), no_value="zero")

@@ -12,7 +12,7 @@ import numpy as np
 from discreet.data.numerals import NumberFormat, evidence_of, formats
 from discreet.data.reading import Reading
 from discreet.data.sheet_grid import SheetGrid, address, as_label
-from discreet.errors import TableError
+from discreet.errors import TableError, plural
 
 Place: TypeAlias = tuple[SheetGrid, int, int]  # a cell: its sheet, row and column
 
@@ -35,11 +35,15 @@ class CellNumbers:
     def __init__(self, sheet: str, reading: Reading) -> None:
         self.sheet, self.reading = sheet, reading
         self.unknown: dict[str, list[str]] = {}  # the cells with each mark that no setting explains
-        self.known: dict[str, int] = {}  # how many cells have each mark that settings explain
+        self.known: dict[
+            tuple[str, str], int
+        ] = {}  # how many cells of each measure have each mark that settings explain
+        self.measures: list[str] = []
         self.faults: dict[str, list[str]] = {}  # the cells with each kind of other content
 
     def read(self, measure: str, places: Iterable[Place | None], *, optional: bool) -> list[float]:
         """The numbers in cells; not a number for those that settings explain, and for empty ones if numbers are optional."""
+        self.measures.append(measure)
         given = list(places)
         form = self._format(measure, given)
         return [np.nan if place is None else self._number(place, form, optional=optional) for place in given]
@@ -59,9 +63,10 @@ class CellNumbers:
             raise TableError(
                 f"{self.sheet}: {'; '.join(faults)}.", [place for found in self.unknown.values() for place in found]
             )
-        for mark, times in self.known.items():
+        for (measure, mark), times in self.known.items():
             treated = "taken as zero" if self.reading.no_value == "zero" else "left out of the table"
-            yield f"{times:,} cells without a number, with {_marked(mark)}, are {treated}"
+            of = f" of {measure!r}" if len(self.measures) > 1 else ""
+            yield f"{plural(times, 'cell')}{of} without a number, with {_marked(mark)}, {'is' if times == 1 else 'are'} {treated}"
 
     def _number(self, place: Place, form: NumberFormat, *, optional: bool) -> float:
         grid, row, column = place
@@ -80,7 +85,8 @@ class CellNumbers:
         if not text and optional:
             return np.nan
         if self.reading.no_value != "error" and (not text or text in self.reading.missing):
-            self.known[text] = self.known.get(text, 0) + 1
+            of = self.measures[-1], text
+            self.known[of] = self.known.get(of, 0) + 1
             return np.nan
         if any(sign.isdigit() for sign in text):  # a message must not show it: it may be a value
             in_parentheses = text.startswith("(") and looks_like_number(text)
