@@ -80,7 +80,7 @@ def test_a_cross_table_is_shown_protected_and_released(folder):
 def test_the_preview_is_there_when_the_table_does_not_add_up(folder):
     """It is what the reader needs to see why."""
     text = JOB.replace('value = "investment"', 'value = "investment"\nskip = ["D", "E"]')
-    with pytest.raises(TableError, match=r"not additive.*In the sheet: B4, B5, B6"):
+    with pytest.raises(TableError, match=r"not additive.*In the sheet: B7, B5, B4, B6"):
         run(folder, text)
     assert (folder / "output" / "table-as-read.csv").exists()
 

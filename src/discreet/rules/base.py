@@ -180,7 +180,8 @@ def targets(cells: Table, waived: BoolArray | None) -> tuple[BoolArray, BoolArra
     """
     if cells.top is None:
         raise RuleError(
-            "Waivers are given for the largest contributors, and the table stores none: tabulate(..., top=3)."
+            "Waivers are given for the largest contributors, and the table stores none. Name the columns that have them, "
+            'top = ["…", "…", "…"] in [table] of a job; from records, tabulate(..., top=3) in Python stores them.'
         )
     stored = cells.top.shape[1]
     consents = np.zeros(cells.top.shape, dtype=bool) if waived is None else np.asarray(waived, dtype=bool)
@@ -202,8 +203,10 @@ def largest_contributions(cells: Table, rule: Rule) -> FloatArray:
     complete = cells.count is not None and bool(np.all(cells.count <= stored))
     if cells.top is None or (rule.depth > stored and not complete):
         name = getattr(rule, "name", type(rule).__name__)
+        columns = ", ".join(['"…"'] * rule.depth)
         raise RuleError(
             f"Rule {name} needs the {rule.depth} largest contributions to each cell, and the table stores "
-            f"{stored or 'none'}. Make the table with tabulate(..., top={rule.depth})."
+            f"{stored or 'none'}. Name the columns or sheets that have them, top = [{columns}] in [table] "
+            f"of a job; from records, tabulate(..., top={rule.depth}) in Python stores them."
         )
     return np.pad(np.abs(cells.top), ((0, 0), (0, max(rule.depth - stored, 0))))

@@ -57,7 +57,10 @@ class Threshold(RuleBase):
 
     def __call__(self, cells: Table, waived: BoolArray | None = None) -> Sensitivity:
         if cells.count is None:
-            raise RuleError(f"Rule {self.name} needs the number of contributors to each cell: give the table a count.")
+            raise RuleError(
+                f"Rule {self.name} needs the number of contributors to each cell: name the column or sheet that has it, "
+                'count = "…" in [table] of a job or count= in Python.'
+            )
         number = self._number(cells)
         sensitive = (cells.count > 0) & (number < self.n)
         if waived is not None:

@@ -47,9 +47,11 @@ class Insiders:
         self.contributions: Contributions = problem.table.respondents()
         if not stores_contributions_for(problem.table, measure):
             needed = measure.others + 1
+            columns = ", ".join(['"…"'] * needed)
             raise RuleError(
-                f"The rule needs the {needed} largest contributions to a cell, and the table stores fewer. Make it with "
-                f"tabulate(..., top={needed}, contributions=True)."
+                f"The rule needs the {needed} largest contributions to a cell, and the table stores fewer. Name their columns, "
+                f"top = [{columns}] in [table] of a job; from records, tabulate(..., top={needed}, "
+                "contributions=True) in Python stores them."
             )
         self.magnitude = problem.table.magnitude
         self.noise = RELATIVE_BOUNDARY_TOLERANCE * self.magnitude
