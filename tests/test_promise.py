@@ -17,6 +17,7 @@ from discreet.attacks.replay import Replayed
 from discreet.attacks.run import OUT_OF_TIME
 from discreet.audit import audit
 from discreet.audit.respondents import audit_respondents
+from discreet.data.finished_table import read_table
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.link import link
 from discreet.data.reading import Reading
@@ -265,6 +266,11 @@ def without_a_number(no_value):
     return {"of": tabulate(records, ["row", "column"], "x", reading=Reading(no_value=no_value))}
 
 
+def finished_without_a_number(no_value):
+    cells = pd.DataFrame({"row": ["Total", "a", "b", "c"], "x": [5.0, 2.0, 3.0, None]})
+    return {"of": read_table(cells, ["row"], "x", reading=Reading(no_value=no_value))}
+
+
 def not_settled():
     found = released({})
     sampled = run(found, ["sample"], knows=Knowledge(draws=10))
@@ -294,6 +300,11 @@ EXAMPLES = {
         "1 record was left out of the table, because no number is given",
     ),
     "no_value_zero": (lambda: without_a_number("zero"), "1 record counts as zero"),
+    "cells_left_out": (
+        lambda: finished_without_a_number("drop"),
+        "1 cell was left out of the table, because no number",
+    ),
+    "cells_zero": (lambda: finished_without_a_number("zero"), "1 cell counts as zero, because no number is given"),
     "codes_replaced": (lambda: tabulated_without(recode={"column": {"x": "y"}}), "1 code is replaced by others"),
     "totals_unpublished": (lambda: {"of": separate(make().table, "row")}, "3 totals are left out of the table"),
     "unrecorded": (lambda: {"of": make().with_columns(unrecorded=True)}, "comes from a JJ file"),

@@ -448,6 +448,20 @@ SUBJECTS: tuple[Subject, ...] = (
         "Records without a value count as zero.",
     ),
     _of_table(
+        "cells_left_out",
+        "cell was",
+        "cells were",
+        "left out of the table, because no number is given.",
+        "Cells without a value were left out of the table.",
+    ),
+    _of_table(
+        "cells_zero",
+        "cell counts",
+        "cells count",
+        "as zero, because no number is given.",
+        "Cells without a value count as zero.",
+    ),
+    _of_table(
         "codes_replaced",
         "code is",
         "codes are",

@@ -418,7 +418,7 @@ def test_marks_in_place_of_numbers_are_asked_about(file, mark):
     assert f'missing = ["{mark}"] and no_value = "zero"' in text
     cross = read(file, reading=Reading(missing=(mark,), no_value="zero"))
     assert cells(cross)["IV × A"] == 0
-    assert cross.table().provenance["no_value_zero"] == 3  # which every verdict states
+    assert cross.table().provenance["cells_zero"] == 3  # which every verdict states
     assert f"2 cells without a number, with '{mark}', are taken as zero" in cross.understood
     cross = read(file, reading=Reading(missing=(mark,), no_value="drop"))
     assert "IV × A" not in cells(cross)

@@ -188,7 +188,7 @@ def test_cells_of_a_finished_table_without_a_value(tmp_path):
         read_table(tmp_path / "t.csv", ["region"], "v")
     table = read_table(tmp_path / "t.csv", ["region"], "v", reading=Reading(missing=("-",), no_value="zero"))
     assert table.value.tolist() == [1250.5, 1250.5, 0]
-    assert table.provenance == {"no_value_zero": 1}
+    assert table.provenance == {"cells_zero": 1}
 
 
 # -- text files ------------------------------------------------------------------------------------------------

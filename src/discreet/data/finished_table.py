@@ -87,7 +87,7 @@ def read_table(
             columns["top_contributor"], columns["contributors"] = _names(frame, who, largest, names)
     columns["extra"] = {name: frame[name].to_numpy() for name in extra}
     values = frame[value].to_numpy()
-    columns["provenance"] = {"no_value_left_out": left_out, "no_value_zero": zeros}
+    columns["provenance"] = {"cells_left_out": left_out, "cells_zero": zeros}
     columns["is_count"] = "count" in columns and np.array_equal(values, columns["count"])
     if not unpublished_totals:
         table = Table.from_cells(dimensions, codes, values, **columns)

@@ -31,7 +31,15 @@ MIN_COEFFICIENT, MAX_COEFFICIENT = 1e-4, 1e4
 Weights = Literal["known", "secret"]  # whether readers know the sampling weights
 
 # What may have happened to records and totals before a table was made; discreet.promise has a sentence on each.
-PROVENANCE = ("records_left_out", "no_value_left_out", "no_value_zero", "codes_replaced", "totals_unpublished")
+PROVENANCE = (
+    "records_left_out",
+    "no_value_left_out",
+    "no_value_zero",
+    "cells_left_out",  # of a finished table, which has no records
+    "cells_zero",
+    "codes_replaced",
+    "totals_unpublished",
+)
 
 
 def read_only(array: Any, kind: DTypeLike | None = None) -> NDArray[Any]:

@@ -136,10 +136,13 @@ def not_said(problem: Problem) -> str:
     table, happened = problem.table, problem.table.provenance
     left_out = happened.get("records_left_out", 0) + happened.get("no_value_left_out", 0)
     zeros = happened.get("no_value_zero", 0)
+    cells_left_out, cells_zero = happened.get("cells_left_out", 0), happened.get("cells_zero", 0)
     facts = {
         f"that respondents consent to the publication of {plural(problem.waived, 'cell')}": problem.waived > 0,
         f"that the table leaves out {plural(left_out, 'record')}": left_out > 0,
         f"that {plural(zeros, 'record')} without a number count as zero": zeros > 0,
+        f"that the table leaves out {plural(cells_left_out, 'cell')} without a number": cells_left_out > 0,
+        f"that {plural(cells_zero, 'cell')} without a number count as zero": cells_zero > 0,
         "that sampling weights are assumed to be secret": table.weights == "secret",
         "that counts are integers": problem.is_integer,
     }
