@@ -48,6 +48,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "report": ("publish", "Audit a pattern and write the report."),
 }
 
+HELP_OPTIONS = ["-h", "--help"]
+
 
 def main() -> None:
     """Entry point: an error becomes one message and an exit code."""
@@ -112,6 +114,7 @@ def command(name: str) -> click.Command:
     """The command of this name."""
     module, _ = COMMANDS[name]
     found: click.Command = getattr(import_module(f"discreet.cli.{module}"), f"{name}_command")
+    found.context_settings.setdefault("help_option_names", HELP_OPTIONS)  # also if it is called by itself
     return found
 
 
@@ -137,7 +140,7 @@ class _Commands(click.Group):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Commands, context_settings={"help_option_names": HELP_OPTIONS})
 @click.version_option(__version__, prog_name="discreet")
 def cli() -> None:
     """Publish tables without publishing anyone."""
