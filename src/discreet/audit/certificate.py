@@ -16,6 +16,7 @@ from discreet.arrays import BoolArray
 from discreet.attackers import Attacker
 from discreet.audit.audit import Audit
 from discreet.audit.proof import (
+    BOUND_FORMAT,
     CERTIFICATE_FORMAT,
     CERTIFICATE_VERSION,
     SIDE_NAMES,
@@ -231,7 +232,7 @@ def write_certificate(found: Json, path: str | Path) -> None:
 
 
 def read_certificate(path: str | Path) -> Json:
-    """Read what :func:`write_certificate` wrote; :func:`verify` checks it."""
+    """Read what :func:`write_certificate` wrote; :func:`verify` checks it, and :func:`verify_bound` one of a bound."""
     try:
         found = json.loads(read_bytes(path).decode("utf-8", "surrogatepass"))
     except FileNotFoundError:
@@ -241,7 +242,7 @@ def read_certificate(path: str | Path) -> Json:
         raise FormatError(
             f"{path} is not a certificate: it is not JSON, or damaged. Write it again with discreet audit."
         ) from None
-    if not isinstance(found, dict) or found.get("format") != CERTIFICATE_FORMAT:
+    if not isinstance(found, dict) or found.get("format") not in (CERTIFICATE_FORMAT, BOUND_FORMAT):
         raise FormatError(f"{path} is not a certificate: it does not contain 'format': {CERTIFICATE_FORMAT!r}.")
     if found.get("version") != CERTIFICATE_VERSION:
         raise FormatError(f"{path} is a certificate of another version. Write it again with this version of discreet.")

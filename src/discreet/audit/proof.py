@@ -27,6 +27,7 @@ from discreet.problem import Problem
 from discreet.protection import Protection
 
 CERTIFICATE_FORMAT, CERTIFICATE_VERSION = "discreet certificate", 1
+BOUND_FORMAT = "discreet certificate of a bound"
 CONFIDENTIALITY_NOTE = (
     "Confidential: this file contains differences from confidential values, and bounds on them. It proves to whoever may see "
     "the problem which cells are safe and which are not; it must never be published."

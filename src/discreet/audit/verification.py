@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from itertools import islice
 from typing import Any
 
 from discreet.attackers import Attacker
+from discreet.audit.entries import Malformed, indices, pairs, take
 from discreet.audit.proof import (
     CERTIFICATE_FORMAT,
     CERTIFICATE_VERSION,
@@ -19,7 +19,6 @@ from discreet.audit.proof import (
     statement,
 )
 from discreet.inference.exact_lp import ExactDeviation
-from discreet.inference.exact_numbers import parse_number
 from discreet.inference.requirements import chosen_attackers
 from discreet.problem import Problem
 from discreet.protection import Protection
@@ -56,9 +55,9 @@ def verify(
         wrong = ["The certificate is damaged: its entries are nested deeper than in any certificate."]
     if not wrong:
         try:
-            proofs = [_proof(part, problem) for part in _take(certificate, "attackers", list)]
+            proofs = [_proof(part, problem) for part in take(certificate, "attackers", list)]
             expected, wrong = statement(problem, protection, expected_attackers, proofs)
-        except _Malformed as error:
+        except Malformed as error:
             wrong = [f"The certificate is damaged: {error}."]
         except OverflowError:
             wrong = ["The certificate is damaged: it has numbers that no audit would write."]
@@ -90,58 +89,23 @@ def _mismatches(
         yield "The certificate was changed: its checksum is wrong."
 
 
-class _Malformed(ValueError):
-    """An entry is missing or of the wrong type."""
-
-
-def _take(part: Any, key: str, kind: type) -> Any:
-    if not isinstance(part, dict) or key not in part:
-        raise _Malformed(f"{key!r} is missing")
-    if type(part[key]) is not kind:  # not isinstance, because True is an int
-        raise _Malformed(f"{key!r} is of the wrong type")
-    return part[key]
-
-
-def _numbers(part: Any, key: str) -> list[Fraction]:
-    try:
-        return [parse_number(written) for written in _take(part, key, list)]
-    except (ValueError, TypeError):
-        raise _Malformed(f"{key!r} has entries that are not numbers") from None
-
-
-def _indices(part: Any, key: str, below: int) -> list[int]:
-    indices = _take(part, key, list)
-    if not all(type(i) is int and 0 <= i < below for i in indices) or len(set(indices)) < len(indices):
-        raise _Malformed(f"{key!r} has entries that do not exist, or occur twice")
-    return list(indices)
-
-
-def _pairs(part: Any, keys: str, values: str, below: int) -> dict[int, Fraction]:
-    found, numbers = _indices(part, keys, below), _numbers(part, values)
-    if len(found) != len(numbers):
-        raise _Malformed(f"{keys!r} and {values!r} are not of the same length")
-    if found != sorted(found) or not all(numbers):
-        raise _Malformed(f"{keys!r} are not in order, or {values!r} are zero")
-    return dict(zip(found, numbers, strict=True))
-
-
 def _proof(part: Any, problem: Problem) -> Proof:
     n, m = len(problem), problem.table.relations.shape[0]
-    tables = [ExactDeviation.of(_pairs(table, "cells", "moves", n)) for table in _take(part, "tables", list)]
-    entries = _take(part, "cells", list)
-    cells = _indices({"cells": [_take(entry, "cell", int) for entry in entries]}, "cells", n)
-    sides = [tuple(_side(_take(entry, name, dict), len(tables), m) for name in SIDE_NAMES) for entry in entries]
+    tables = [ExactDeviation.of(pairs(table, "cells", "moves", n)) for table in take(part, "tables", list)]
+    entries = take(part, "cells", list)
+    cells = indices({"cells": [take(entry, "cell", int) for entry in entries]}, "cells", n)
+    sides = [tuple(_side(take(entry, name, dict), len(tables), m) for name in SIDE_NAMES) for entry in entries]
     return Proof(tables, cells, [(down, up) for down, up in sides])
 
 
 def _side(part: Any, tables: int, relations: int) -> ProvenSide:
     table, sign = None, 1
     if "table" in part:
-        (table,) = _indices({"table": [_take(part, "table", int)]}, "table", tables)
-        sign = _take(part, "sign", int)
+        (table,) = indices({"table": [take(part, "table", int)]}, "table", tables)
+        sign = take(part, "sign", int)
         if sign not in (1, -1):
-            raise _Malformed("'sign' is neither 1 nor -1")
-    multipliers = _pairs(part, "relations", "multipliers", relations) if "relations" in part else None
+            raise Malformed("'sign' is neither 1 nor -1")
+    multipliers = pairs(part, "relations", "multipliers", relations) if "relations" in part else None
     return ProvenSide(table, sign, multipliers)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from discreet.audit import certificate, read_certificate, verify, write_certificate
+from discreet.audit import certificate, read_certificate, verify, verify_bound, write_certificate
+from discreet.audit.proof import BOUND_FORMAT
 from discreet.audit.respondents import RespondentAudit
 from discreet.cli.common import (
     ExistingFile,
@@ -31,6 +33,7 @@ from discreet.io.pattern import read_pattern
 from discreet.jobs.job import all_passed, audit_report, audited, write_json, write_together
 from discreet.level import Level
 from discreet.printable import printable
+from discreet.problem import Problem
 from discreet.progress import on_terminal
 from discreet.promise import conditions, safe
 from discreet.protection import Protection
@@ -131,14 +134,18 @@ def show_respondents(checked: RespondentAudit, protection: Protection) -> None:
 
 @click.command("verify")
 @click.argument("certificate", type=ExistingFile)
-@click.option("--problem", type=ExistingFile, required=True, help="The problem that was audited.")
-@pattern_option
+@click.option("--problem", type=ExistingFile, required=True, help="The problem that the certificate is about.")
+@click.option("--pattern", type=ExistingFile, help="The pattern that was audited; none for a certificate of a bound.")
 @attackers_option
-def verify_command(certificate: Path, problem: Path, pattern: Path, attackers: Path | None) -> int:
+def verify_command(certificate: Path, problem: Path, pattern: Path | None, attackers: Path | None) -> int:
     """Check a certificate in exact arithmetic, without a solver."""
-    given = problem_with_attackers(problem, attackers)
+    given, written = problem_with_attackers(problem, attackers), read_certificate(certificate)
+    if written["format"] == BOUND_FORMAT:
+        return _verify_bound(written, given)
+    if pattern is None:
+        raise click.UsageError("The certificate is about a pattern: give it with --pattern.")
     found = read_pattern(given, pattern)
-    verified = verify(read_certificate(certificate), given, found)
+    verified = verify(written, given, found)
     if not verified.passed:
         console.print("certificate does not hold:")
         for reason in verified.problems[:10]:
@@ -150,3 +157,16 @@ def verify_command(certificate: Path, problem: Path, pattern: Path, attackers: P
     if not verified.complete:
         console.print("  but it does not cover all protected cells")
     return 0 if verified.safe and verified.complete else 1
+
+
+def _verify_bound(written: dict[str, Any], problem: Problem) -> int:
+    verified = verify_bound(written, problem)
+    if verified.passed:
+        console.print(
+            f"certificate holds: {verified.inequalities:,} inequalities prove the bound, checked in exact arithmetic"
+        )
+        return 0
+    console.print("certificate does not hold:")
+    for reason in verified.problems:
+        console.print(f"  {reason}", markup=False)
+    return 1

@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "rules": ("lists", "List the rules, costs and their notation."),
     "methods": ("lists", "List the methods with their options, and the file formats."),
     "audit": ("audit", "Check whether a pattern is safe."),
+    "bound": ("bound", "Prove that no safe pattern costs less than a bound."),
     "verify": ("audit", "Check a certificate in exact arithmetic, without a solver."),
     "attack": ("attack", "Attack a pattern as a reader would."),
     "keys": ("keys", "Give every record a key, for cell-key perturbation."),

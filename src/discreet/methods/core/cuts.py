@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import sparse
 
 from discreet.arrays import FloatArray, IntArray
+from discreet.inference.cut_proofs import CutProof
 
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """``weight`` times the columns adds up to at least ``least``."""
+    """``weight`` times the columns adds up to at least ``least``; the ``proof`` is None if nobody asked for it."""
 
     columns: IntArray
     weight: FloatArray
     least: float
+    proof: CutProof | None = field(default=None, kw_only=True)
 
     def shortfall(self, point: FloatArray) -> float:
         """By how much a point violates the cut; not above 0 if it satisfies it."""

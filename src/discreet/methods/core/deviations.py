@@ -9,10 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import DOWN, SIGN, UP, FloatArray, IntArray
+from discreet.inference.cut_proofs import DENOMINATOR, FRACTION_TOLERANCE
 from discreet.solvers import Solution, new_model
 
-DENOMINATOR = 2520  # a multiple of 1 to 10, which are nearly always the denominators of multipliers
-FRACTION_TOLERANCE = 1e-3  # a multiplier times the denominator is this near to an integer if it is such a fraction
 NEGLIGIBLE = 1e-9  # multipliers below this are rounding errors
 
 
@@ -77,7 +76,7 @@ class PullsOf:
     def __call__(self, rows: IntArray, multipliers: FloatArray, cell: int, side: int) -> Pulls:
         """The pulls on a deviation of a cell to one side; any multipliers of the ``rows`` give a valid limit."""
         scaled = np.rint(multipliers * DENOMINATOR)
-        exact = self._integral and bool(np.all(np.abs(multipliers * DENOMINATOR - scaled) < FRACTION_TOLERANCE))
+        exact = self._integral and bool(np.all(np.abs(multipliers - scaled / DENOMINATOR) < FRACTION_TOLERANCE))
         weight = scaled if exact else multipliers
         used = np.flatnonzero(weight)
         terms = sparse.csr_array(self._relations[rows[used]])

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.inference.cut_proofs import BridgelessProof
 from discreet.methods.core.cuts import Cut
 
 MIN_VIOLATION = 1e-3  # cuts that are violated by less are not worth a row
@@ -68,6 +69,7 @@ class BridgelessInequalities:
         with_forced = np.zeros(relations.shape[0], dtype=bool)
         with_forced[sparse.csr_array(relations[:, np.flatnonzero(forced)]).nonzero()[0]] = True
         rows = sparse.csr_array(relations[np.flatnonzero(~with_forced)][:, self.cells])
+        self.relation = np.flatnonzero(~with_forced)[np.diff(rows.indptr) > 0]
         self.rows = sparse.csr_array(rows[np.diff(rows.indptr) > 0])
         self.row = np.repeat(np.arange(self.rows.shape[0]), np.diff(self.rows.indptr))
 
@@ -79,5 +81,7 @@ class BridgelessInequalities:
         found = []
         for r in np.flatnonzero(2 * largest > total + MIN_VIOLATION).tolist():
             cells = np.sort(self.cells[self.rows.indices[begin[r] : begin[r + 1]]])
-            found.append(Cut(cells, np.where(np.arange(len(cells)) == np.argmax(x[cells]), -1.0, 1.0), 0.0))
+            weight = np.where(np.arange(len(cells)) == np.argmax(x[cells]), -1.0, 1.0)
+            proof = BridgelessProof(int(cells[np.argmax(x[cells])]), int(self.relation[r]))
+            found.append(Cut(cells, weight, 0.0, proof=proof))
         return found

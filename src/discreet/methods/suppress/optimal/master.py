@@ -14,6 +14,7 @@ from discreet.methods.core.cuts import Cut, as_rows
 from discreet.methods.core.separator import components
 from discreet.solvers import DEFAULT_SOLVER, Outcome, new_model
 
+COSTLIEST_CELL = 1e6  # cost of the costliest cell in programs: their tolerances are absolute
 MAX_ACTIVE_ROW_SLACK = 0.3  # rows with more slack are deactivated: it is a good part of the 1 that most cuts require
 MIN_ROWS_TO_DEACTIVATE = 1000  # programs with fewer rows are quick anyway
 MIN_ACTIVE_COLUMNS = 1000  # programs with fewer columns are quick anyway
@@ -26,6 +27,7 @@ class Relaxed:
     cost: float
     x: FloatArray  # one entry per cell
     reduced: FloatArray  # reduced cost, one per column
+    multipliers: FloatArray  # one per cut of the pool, 0 or more
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +54,7 @@ class PatternMaster:
         self.low, self.high = np.zeros(n), np.ones(n)
         self._place = np.full(len(cost), -1)
         self._place[self.columns] = np.arange(n)
+        self.cuts: list[Cut] = []  # of the pool
         self._pool = sparse.csr_array((0, n))
         self._least = np.zeros(0)
         self._seen: set[bytes] = set()
@@ -71,6 +74,7 @@ class PatternMaster:
                 self._seen.add(key)
                 new.append(cut)
         if new:
+            self.cuts += new
             rows, least = as_rows(new, len(self.columns), self._place)
             self._pool = sparse.csr_array(sparse.vstack([self._pool, rows], format="csr"))
             self._least = np.r_[self._least, least]
@@ -90,6 +94,20 @@ class PatternMaster:
         if len(tight) > max(MIN_ROWS_TO_DEACTIVATE, 2 * tight.sum()):
             self._rows = self._rows[tight]
             self._load()
+
+    def set_cost(self, cost: FloatArray) -> None:
+        """Other costs of the columns."""
+        self.cost = cost
+        at = np.flatnonzero(self._active)
+        self._model.set_cost(np.arange(len(at)), cost[at])
+
+    def used(self, multipliers: FloatArray) -> FloatArray:
+        """What multipliers of the cuts use of the cost of each column."""
+        return np.asarray(self._pool.T @ multipliers)
+
+    def required(self, multipliers: FloatArray) -> float:
+        """What multipliers of the cuts require in all."""
+        return float(self._least @ multipliers)
 
     def relax(self) -> Relaxed | None:
         """The solution of the linear program; None if no pattern satisfies the cuts."""
@@ -112,7 +130,7 @@ class PatternMaster:
             return None
         columns = np.zeros(len(self.columns))
         columns[self._active] = np.clip(solution.primal, 0.0, 1.0) + 0.0  # not −0.0
-        return Relaxed(float(solution.objective), self._pattern(columns), reduced)
+        return Relaxed(float(solution.objective), self._pattern(columns), reduced, np.maximum(dual, 0.0))
 
     def fix(self, relaxed: Relaxed, upper: float) -> None:
         """Fix columns that have the same value in all patterns cheaper than ``upper``, by their reduced costs."""

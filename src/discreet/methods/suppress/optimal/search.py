@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
-from scipy import sparse
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.errors import NoSafePatternError
@@ -14,8 +15,9 @@ from discreet.methods.core.cuts import Cut
 from discreet.methods.core.cutting_planes import Incumbent
 from discreet.methods.core.requirements import Requirement
 from discreet.methods.suppress.optimal.cuts import BridgelessInequalities
-from discreet.methods.suppress.optimal.master import PatternMaster, Relaxed
+from discreet.methods.suppress.optimal.master import COSTLIEST_CELL, PatternMaster, Relaxed
 from discreet.methods.suppress.optimal.separator import PatternSeparator
+from discreet.methods.suppress.optimal.table_bounds import TableBounds
 from discreet.methods.suppress.pattern import Pattern
 from discreet.problem import Problem, Status
 from discreet.progress import with_hint
@@ -32,7 +34,6 @@ FEW_VIOLATIONS = (
 MAX_CELLS_IN_CUTS = 30_000  # cells in all cuts from one pattern: more make integer programs slow
 PRICE_NOISE = 0.2  # relative random change of prices, to find another pattern
 MAX_GUIDED_PATTERNS = 3  # heuristic patterns from the same solution: further ones are seldom better
-COSTLIEST_CELL = 1e6  # cost of the costliest cell in programs: their tolerances are absolute
 MAX_INTEGRAL_COST = 1e9  # up to this cost of a cell, costs are scaled to integers, so that bounds can be rounded up
 MAX_PROGRAMS_PER_NEIGHBOURHOOD = 10  # integer programs for the same open cells: later ones seldom find more
 MAX_NODES_PER_PROGRAM = 1000  # of an integer program whose effort must not depend on the clock
@@ -52,17 +53,18 @@ class PatternSearch:
         fewest: bool = False,
         programs: float = np.inf,
         solver: str = DEFAULT_SOLVER,
+        proves: bool = False,
     ) -> None:
         self.problem, self.seed, self.budget, self.progress = problem, run.seed, run.budget, run.progress
         self.keep = run.keep
         self.inner = Run(run.seed, run.budget, first=run.first, hint=run.hint)
         self.programs = programs  # integer programs to solve at most
         self.rng = np.random.default_rng(self.seed)
-        self.separators = [PatternSeparator(problem, attacker) for attacker in problem.attackers()]
+        self.separators = [PatternSeparator(problem, attacker, proves=proves) for attacker in problem.attackers()]
         relations = problem.table.relations
         tables = subtables(relations) if any(separator.net is None for separator in self.separators) else []
         self.has_tables = len(tables) > 1
-        parts = [sparse.csr_array(relations[table.rows]) for table in tables] if self.has_tables else []
+        parts = [table.rows for table in tables] if self.has_tables else []
         # Per attacker, the separators of single tables.
         self.parts = [
             [separator.within(part) for part in parts if separator.net is None and separator.concerns(part)]
@@ -214,6 +216,7 @@ class PatternSearch:
 
     def find_guided_patterns(self) -> None:
         """Solve the linear program, and find heuristic patterns that prefer the cells of its solution."""
+        self.add_cuts_of_tables()
         self.converge(np.inf)
         for k in range(MAX_GUIDED_PATTERNS):
             if not self.done() and self.suppressed is not None and self.relaxed is not None:
@@ -228,9 +231,17 @@ class PatternSearch:
             for one in (separator, *self.parts[number]):
                 one.requirements = [requirement for requirement in one.requirements if requirement.cell not in safe]
         self.work["open"] = sum(len(separator.requirements) for separator in self.separators)
-        self._add([cut for separator in self.separators for cut in separator.plain_cuts()])
+        self.add([cut for separator in self.separators for cut in separator.plain_cuts()])
 
     # -- programs over the cuts --------------------------------------------------------------------------------
+
+    def add_cuts_of_tables(self) -> None:
+        """Add the cuts of single tables that together give a good bound: small programs find them sooner than a large one."""
+        if self.has_tables:
+            tables = TableBounds(self.problem, Run(self.seed, self.budget, self.progress))
+            tables.climb()
+            self.add([cut for cut, _ in tables.cuts()])
+            self.raise_bound(tables.bound * (1 - EQUAL_COST_SHARE) / self.unit - self.forced_cost)
 
     def converge(self, seconds: float) -> None:
         """Solve linear programs, and add the cuts that each solution violates.
@@ -255,11 +266,12 @@ class PatternSearch:
             if self.master.activate_violated(x):
                 continue
             if required is everything and self.separators[0].net is None:
-                if self.best.bound - before < MIN_GAP_PROGRESS * (self.best.cost - self.best.bound):
+                open_ = self.best.bound if np.isinf(self.best.cost) else self.best.cost - self.best.bound
+                if self.best.bound - before < MIN_GAP_PROGRESS * open_:
                     return
                 before = self.best.bound
             cuts, violated = self._violated(x, required, FEW_VIOLATIONS)
-            if self._add(cuts + self.bridgeless.cuts(x)):
+            if self.add(cuts + self.bridgeless.cuts(x)):
                 required = everything if sum(map(len, violated)) <= FEW_VIOLATIONS else violated
             elif required is everything:
                 return
@@ -305,7 +317,7 @@ class PatternSearch:
             cuts, violated = self._violated(more, required)
             if cuts:
                 found = True
-                self._add(cuts + self.bridgeless.cuts(x))
+                self.add(cuts + self.bridgeless.cuts(x))
                 size += sum(len(cut.columns) for cut in cuts)
                 before = more.copy()
                 for cut in cuts:
@@ -321,7 +333,7 @@ class PatternSearch:
         if not found and not self.accept(suppressed) and self._is_cheaper(self._costs(x)):
             # The audit is stricter than the programs: some other cell must be suppressed, or one of these published.
             cells, weight = np.flatnonzero(self.free), np.where(suppressed[self.free], -1.0, 1.0)
-            found = self._add([Cut(cells, weight, 1.0 - float(suppressed[cells].sum()))]) > 0
+            found = self.add([Cut(cells, weight, 1.0 - float(suppressed[cells].sum()))]) > 0
         return found
 
     def _violated(
@@ -343,10 +355,17 @@ class PatternSearch:
             cuts += found
         return cuts, violated
 
-    def _add(self, cuts: list[Cut]) -> int:
+    def add(self, cuts: Sequence[Cut]) -> int:
+        """Add the cuts that are new; their number."""
         new = self.master.add(cuts)
         self.work["cuts"] += new
         return new
+
+    def multipliers(self) -> Iterator[tuple[Cut, float]]:
+        """The cuts with a multiplier in the last linear program: together they prove its bound."""
+        if self.relaxed is not None:
+            for k in np.flatnonzero(self.relaxed.multipliers).tolist():
+                yield self.master.cuts[k], float(self.relaxed.multipliers[k]) * self.unit
 
     # -- safe patterns -----------------------------------------------------------------------------------------
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy import sparse
 
 from discreet.arrays import DOWN, SIGN, UP, BoolArray, FloatArray, IntArray
 from discreet.attackers import Attacker
+from discreet.inference.cut_proofs import CapacityProof
 from discreet.inference.max_flow import Network, network, residual_edges_by_node
 from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.methods.core.cuts import Cut
@@ -26,10 +30,18 @@ PUBLISHED_SHARE = 1e-5  # of published cells in flows: of equally violated cuts,
 UNLIMITED_LEVELS = 1e6  # slack of so many levels is treated as unlimited
 
 
-class PatternSeparator:
-    """The programs of one attacker over all cells that may be suppressed, and the cuts that follow from them."""
+Multipliers = list[tuple[IntArray, FloatArray]]  # per side of a requirement: relations, and the multiplier of each
+NO_RELATIONS = np.zeros(0, dtype=np.int64), np.zeros(0)
 
-    def __init__(self, problem: Problem, attacker: Attacker) -> None:
+
+class PatternSeparator:
+    """The programs of one attacker over all cells that may be suppressed, and the cuts that follow from them.
+
+    If ``proves``, each cut carries its proof, unless the proof is not found.
+    """
+
+    def __init__(self, problem: Problem, attacker: Attacker, *, proves: bool = False) -> None:
+        self.attacker, self.proves = attacker, proves
         self.slack = problem.slack(attacker)
         self.free = problem.status == Status.FREE
         self.forced = np.isin(problem.status, (Status.PRIMARY, Status.SUPPRESSED))
@@ -39,32 +51,36 @@ class PatternSeparator:
         levels = problem.levels(attacker)[:, protected] * (1 - LEVEL_TOLERANCE)
         self.requirements = requirements(levels, protected.tolist())
         self._rng = np.random.default_rng(0)
-        self._over(problem.table.relations)
+        self._relations = problem.table.relations
+        self._over(np.arange(self._relations.shape[0]))
 
-    def _over(self, relations: sparse.csr_array) -> None:
+    def _over(self, rows: IntArray) -> None:
         """Set up the programs over these relations, and over the cells in them that can deviate."""
+        relations = sparse.csr_array(self._relations[rows])
         inside = np.zeros(self.slack.shape[1], dtype=bool)
         inside[relations.indices] = True
         self.cells = np.flatnonzero(inside & self.slack.any(axis=0))
         relations = sparse.csr_array(relations[:, self.cells])
-        self.relations = sparse.csr_array(relations[np.diff(relations.indptr) > 0])
+        used = np.diff(relations.indptr) > 0
+        self.rows, self.relations = rows[used], sparse.csr_array(relations[used])
         self._pulls = PullsOf(self.relations)
         self.net = network(self.relations)
         if self.net is not None:
             edges, self._first = residual_edges_by_node(self.net.tail, self.net.head, self.net.nodes)
             self._arcs = edges % len(self.cells)
+        self._nodes: tuple[IntArray, FloatArray] | None = None
         self._program: ReachProgram | None = None
         self._found: dict[tuple[int, int], tuple[IntArray, FloatArray]] = {}  # deviations that met a requirement
 
-    def concerns(self, relations: sparse.csr_array) -> bool:
+    def concerns(self, rows: IntArray) -> bool:
         """Whether there is a requirement for a cell of these relations."""
-        return bool(np.isin([one.cell for one in self.requirements], relations.indices).any())
+        return bool(np.isin([one.cell for one in self.requirements], self._relations[rows].indices).any())
 
-    def within(self, relations: sparse.csr_array) -> PatternSeparator:
+    def within(self, rows: IntArray) -> PatternSeparator:
         """The same attacker with only some of the relations: cuts against a weaker attacker hold against the stronger."""
         other = copy(self)
-        other._over(relations)
-        inside = set(relations.indices.tolist())
+        other._over(rows)
+        inside = set(self._relations[rows].indices.tolist())
         other.requirements = [one for one in self.requirements if one.cell in inside]
         return other
 
@@ -82,9 +98,10 @@ class PatternSeparator:
         required = [requirement for requirement in required if x[requirement.cell] > MIN_VIOLATION]
         pinned = [requirement for requirement in required if not self.can_deviate(requirement.cell)]
         required = [requirement for requirement in required if self.can_deviate(requirement.cell)]
-        if self.net is not None:
-            cuts, violated = self._network_cuts(self.net, x, required)
-        else:
+        cuts, violated = ([], []) if self.net is None else self._network_cuts(self.net, x, required)
+        if self.proves and any(cut.proof is None for cut in cuts):
+            self.net = None
+        if self.net is None:
             self._program = None
             cuts, violated = [], []
             for requirement in required:
@@ -109,7 +126,9 @@ class PatternSeparator:
                 at, pull = self.relations.indices[row], -self.relations.data[row] / columns.data[k]
                 cells, pull = self.cells[at[at != place]], pull[at != place]
                 limits = np.sum([Pulls(cells, SIGN[side] * pull).limits(self.slack) for side in one.sides], axis=0)
-                found += self._cuts_of(x, one, cells, limits / one.level)
+                row_of, weight = self.rows[columns.indices[[k]]], float(columns.data[k])
+                multipliers = [(row_of, np.array([SIGN[side] / weight])) for side in one.sides]
+                found += self._cuts_of(x, one, cells, limits / one.level, partial(list, multipliers))
         return found
 
     def _program_cuts(self, x: FloatArray, requirement: Requirement) -> list[Cut]:
@@ -123,15 +142,22 @@ class PatternSeparator:
         for largest in (1.0, np.inf):
             # Cells that the pattern does not suppress at all do not deviate.
             self._program = self._program or ReachProgram(self.relations, np.flatnonzero(x[self.cells] > 0))
-            reach, places, weight = self._push(self._program, x, requirement, largest)
+            reach, (places, weight), multipliers = self._push(self._program, x, requirement, largest)
             if reach >= x[requirement.cell] * (1 - MIN_SHARE):
                 return []
-            cuts = self._cuts_of(x, requirement, self.cells[places], weight)
+            cuts = self._cuts_of(x, requirement, self.cells[places], weight, partial(list, multipliers))
             if cuts:
                 return cuts
         return []
 
-    def _cuts_of(self, x: FloatArray, requirement: Requirement, cells: IntArray, weight: FloatArray) -> list[Cut]:
+    def _cuts_of(
+        self,
+        x: FloatArray,
+        requirement: Requirement,
+        cells: IntArray,
+        weight: FloatArray,
+        multipliers: Callable[[], Multipliers | None],
+    ) -> list[Cut]:
         """The cuts that follow from the weights of these cells, if the pattern violates one by enough."""
         cut = capacity_cut(cells, weight, self.free, self.forced, requirement.cell)
         if cut is None:
@@ -139,7 +165,12 @@ class PatternSeparator:
         cover = cover_cut(cut, x)  # often violated by more, but excludes fewer integral patterns
         both = [cut] if cover is None or cover.shortfall(x) <= cut.shortfall(x) else [cover, cut]
         both = both if both[0].shortfall(x) > MIN_VIOLATION * x[requirement.cell] else []
-        return [one for one in both if one.shortfall(x) > MIN_SHARE]
+        violated = [one for one in both if one.shortfall(x) > MIN_SHARE]
+        used = multipliers() if self.proves and violated else None
+        if used is None:
+            return violated
+        proof = CapacityProof(self.attacker.name, requirement.cell, requirement.sides, tuple(used))
+        return [replace(one, proof=replace(proof, cover=one.columns if one is cover else None)) for one in violated]
 
     def _network_cuts(
         self, net: Network, x: FloatArray, required: list[Requirement]
@@ -172,7 +203,39 @@ class PatternSeparator:
         weight = np.zeros(len(cells))
         for side_cells, side_weight in crossing:
             weight[np.searchsorted(cells, side_cells)] += side_weight
-        return self._cuts_of(x, requirement, cells, weight)
+        return self._cuts_of(x, requirement, cells, weight, partial(self._potentials, net, reached, requirement))
+
+    def _potentials(self, net: Network, reached: BoolArray, requirement: Requirement) -> Multipliers | None:
+        """The multipliers of relations that limit flows by the cells which lead out of the nodes reached; None if not found."""
+        multipliers: Multipliers = []
+        place, (node, sign) = self.place(requirement.cell), self._nodes_of_relations(net)
+        for nodes, side in zip(reached, requirement.sides, strict=True):
+            if nodes[net.tail[place]] and nodes[net.head[place]]:  # its own slack limits the deviation
+                multipliers.append(NO_RELATIONS)
+                continue
+            weight = sign * nodes[node]
+            crossing = np.where(net.pinned, 0.0, nodes[net.head].astype(float) - nodes[net.tail])
+            if not np.array_equal(self.relations.T @ weight, crossing):
+                return None
+            used = np.flatnonzero(weight)
+            multipliers.append((self.rows[used], weight[used] * SIGN[side] / crossing[place]))
+        return multipliers
+
+    def _nodes_of_relations(self, net: Network) -> tuple[IntArray, FloatArray]:
+        """The node of each relation, and its sign in the network; the sign is 0 if the relation is not a node."""
+        if self._nodes is None:
+            m, entries = self.relations.shape[0], self.relations.tocoo()
+            moves = ~net.pinned[entries.col]
+            row, column, weight = entries.row[moves], entries.col[moves], entries.data[moves]
+            ends, n_cells = np.concatenate([net.tail[column], net.head[column]]), np.bincount(row, minlength=m)
+            pair, first, count = np.unique(np.tile(row, 2) * net.nodes + ends, return_index=True, return_counts=True)
+            common = np.flatnonzero(count == n_cells[pair // net.nodes])  # the end that all cells of a relation share
+            node, sign = np.zeros(m, dtype=np.int64), np.zeros(m)
+            at, is_head = first[common] % max(len(row), 1), first[common] >= len(row)
+            node[pair[common] // net.nodes] = pair[common] % net.nodes
+            sign[pair[common] // net.nodes] = np.where(is_head, 1.0, -1.0) * weight[at]
+            self._nodes = node, sign
+        return self._nodes
 
     def _flows(
         self, net: Network, share: FloatArray, required: list[Requirement]
@@ -216,21 +279,26 @@ class PatternSeparator:
 
     def _push(
         self, program: ReachProgram, share: FloatArray, requirement: Requirement, largest: float
-    ) -> tuple[float, IntArray, FloatArray]:
-        """The largest deviation of the cell, and what cells (by place) contribute if suppressed; as shares of the level."""
+    ) -> tuple[float, tuple[IntArray, FloatArray], Multipliers]:
+        """The largest deviation of the cell, what cells (by place) contribute if suppressed, and the multipliers that prove it.
+
+        Deviations and contributions are shares of the level.
+        """
         cell, level = requirement.cell, requirement.level
         cells, place = self.cells[program.cells], self.place(requirement.cell)
         program.limit(np.minimum(self.slack[:, cells] / level, min(largest, UNLIMITED_LEVELS)) * share[cells])
-        reach, pulls = 0.0, []
+        reach, pulls, multipliers = 0.0, [], []
         for side in requirement.sides:
             solution = program.push(place, side)
             if not solution.optimal:
-                return np.inf, np.zeros(0, np.int64), np.zeros(0)
+                return np.inf, NO_RELATIONS, []
             reach += float(solution.objective)
             if self.forced[cell] and len(requirement.sides) == 1 and reach >= 1 - MIN_SHARE:
                 self._found[cell, side] = self._used_slack(cells, solution.primal * level)
             pulls.append(self._limited(self._pulls(program.rows, solution.row_dual, place, side)))
-        return reach, *limits_by_cell(pulls, self.slack[:, self.cells] / level)
+            used = np.flatnonzero(solution.row_dual)
+            multipliers.append((self.rows[program.rows[used]], solution.row_dual[used]))
+        return reach, limits_by_cell(pulls, self.slack[:, self.cells] / level), multipliers
 
     def _limited(self, pulls: Pulls) -> Pulls:
         """Without rounding errors on cells with unlimited slack, which would contribute any amount."""
