@@ -207,12 +207,42 @@ def test_the_report_of_an_unsafe_pattern_is_written_but_not_to_share(call, here)
     assert call("report", "problem.jj", "--pattern", "pattern.csv", "--out", "pattern.csv").code == 2
 
 
+def test_a_bound_and_its_certificate(call, here):
+    words = "bound problem.jj --pattern pattern.csv --report bound.json --certificate proof.json --quiet"
+    told = call(*words.split()).done().out
+    assert told.startswith("no safe pattern is cheaper than this one by more than ")
+    found = json.loads((here / "bound.json").read_text())
+    assert set(found) == {"bound", "inequalities", "cost", "gap"}
+    assert 0 < found["bound"] <= found["cost"]
+    assert str(int(found["bound"])) not in told
+    verify = "verify proof.json --problem problem.jj".split()
+    assert call(*verify).done().out.startswith(f"certificate holds: {found['inequalities']} inequalities")
+    (here / "proof.json").write_text((here / "proof.json").read_text().replace('"factor": "', '"factor": "9', 1))
+    changed = call(*verify)
+    assert changed.code == 1
+    assert "checksum" in changed.out
+
+
+def test_what_a_bound_needs(call, here):
+    refused = call("bound", "problem.jj")
+    assert refused.code == 2
+    assert "give --pattern, --report or --certificate" in refused.err
+    call(*"protect problem.jj --method intervals --out other.csv --quiet".split())
+    refused = call(*"bound problem.jj --pattern other.csv".split())
+    assert refused.code == 2
+    assert "only suppress cells" in refused.err
+    call(*"audit problem.jj --pattern pattern.csv --certificate audit.json --quiet".split()).done()
+    refused = call(*"verify audit.json --problem problem.jj".split())
+    assert refused.code == 2
+    assert "--pattern" in refused.err
+
+
 # -- the contract -----------------------------------------------------------------------------------------------
 
 
 def test_the_commands_are_those_of_the_contract():
     steps = "keys edit advise compare tabulate assess protect audit verify publish attack view convert rules methods"
-    steps += " report calibrate secret argus"
+    steps += " report calibrate secret argus bound"
     assert set(COMMANDS) == {"init", "check", "demo", "run", *steps.split()}
 
 

@@ -17,6 +17,7 @@ from discreet.inference.cut_proofs import (
     ExactCuts,
     ProofError,
     exact_multipliers,
+    posed_for_suppression,
 )
 from discreet.inference.exact_numbers import format_number, parse_number
 from discreet.problem import Problem
@@ -47,7 +48,7 @@ def bound_certificate(problem: Problem, proofs: Iterable[tuple[CutProof, Fractio
 
     Inequalities that exact arithmetic does not confirm are left out.
     """
-    exact, kept = ExactCuts(posed(problem)), list[tuple[CutProof, Fraction]]()
+    exact, kept = ExactCuts(posed_for_suppression(problem)), list[tuple[CutProof, Fraction]]()
     for proof, factor in proofs:
         try:
             rational = exact_multipliers(proof)
@@ -80,7 +81,7 @@ def verify_bound(certificate: Mapping[str, Any], problem: Problem) -> BoundVerif
         wrong.append("The certificate was changed: its checksum is wrong.")
     if wrong:
         return BoundVerification(False, problems=wrong)
-    exact = ExactCuts(posed(problem))
+    exact = ExactCuts(posed_for_suppression(problem))
     try:
         entries = take(certificate, "inequalities", list)
         proven = exact.bound([_read(entry, problem) for entry in entries])
@@ -92,11 +93,6 @@ def verify_bound(certificate: Mapping[str, Any], problem: Problem) -> BoundVerif
             False, problems=["Its inequalities prove a lower bound only, not the one that it states."]
         )
     return BoundVerification(True, claimed, len(entries))
-
-
-def posed(problem: Problem) -> Problem:
-    """The problem as posed to methods that suppress: bounds are about this problem."""
-    return problem.posed(suppresses=True, lists_zeros=True)
 
 
 def _rounded_down(number: Fraction) -> Fraction:

@@ -61,9 +61,7 @@ def bound_command(
             f"{pattern} publishes intervals or other values. A bound is for patterns that only suppress cells."
         )
     with on_terminal(quiet) as progress:
-        bound = cost_bound(
-            given.posed(suppresses=True, lists_zeros=True), Run(budget=Budget(time_limit), progress=progress)
-        )
+        bound = cost_bound(given, Run(budget=Budget(time_limit), progress=progress))
     proven = bound_certificate(given, bound.proofs) if proof else {}
     content = {"bound": bound.bound, "inequalities": len(bound.proofs)}
     words = f"{len(bound.proofs):,} inequalities prove a bound"

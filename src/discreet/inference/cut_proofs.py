@@ -16,6 +16,7 @@ from discreet.inference.tolerances import LEVEL_TOLERANCE
 from discreet.problem import Problem, Status
 
 DENOMINATOR = 2520  # a multiple of 1 to 10, which are nearly always the denominators of multipliers
+SHARE_UNITS = 10**12  # weights of cells are multiples of this part of 1; larger ones make an inequality weaker
 FRACTION_TOLERANCE = 4e-7  # a multiplier this near to such a fraction is one: solvers are more exact
 
 ExactCut = tuple[Mapping[int, Fraction], int]  # weights of free cells that add up to at least this
@@ -52,12 +53,17 @@ class BridgelessProof:
 CutProof = CapacityProof | BridgelessProof
 
 
+def posed_for_suppression(problem: Problem) -> Problem:
+    """The problem as posed to methods that suppress: inequalities and bounds are about this problem."""
+    return problem.posed(suppresses=True, lists_zeros=True)
+
+
 class ProofError(ValueError):
     """A proof does not hold."""
 
 
 class ExactCuts:
-    """The inequalities of proofs about one problem, as posed to methods that suppress."""
+    """The inequalities of proofs about one problem, see :func:`posed_for_suppression`."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -193,7 +199,9 @@ def rational_multiplier(number: float) -> Fraction:
 
 
 def _share(limit: Bound, missing: Fraction) -> Fraction:
-    return Fraction(1) if isinstance(limit, float) else min(limit / missing, Fraction(1))
+    """The share, rounded up to a multiple of a unit: sums of fractions with any denominators would take too long."""
+    share = 1 if isinstance(limit, float) else min(limit / missing, Fraction(1))
+    return Fraction(math.ceil(share * SHARE_UNITS), SHARE_UNITS)
 
 
 @cache

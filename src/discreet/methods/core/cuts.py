@@ -14,7 +14,7 @@ from discreet.inference.cut_proofs import CutProof
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """``weight`` times the columns adds up to at least ``least``; the ``proof`` is None if nobody asked for it."""
+    """``weight`` times the columns adds up to at least ``least``; the ``proof`` may be missing."""
 
     columns: IntArray
     weight: FloatArray

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.inference.cut_proofs import CapacityProof, CutProof
+from discreet.inference.cut_proofs import CapacityProof, CutProof, posed_for_suppression
 from discreet.methods.context import Run
 from discreet.methods.core.cuts import Cut
 from discreet.methods.suppress.optimal.search import MAX_CELLS_FOR_PATTERNS, PatternSearch
@@ -34,7 +34,7 @@ def cost_bound(problem: Problem, run: Run | None = None) -> CostBound:
 
     First the tables of a hierarchy one by one, then, unless there are too many cells, all together.
     """
-    run = run or Run()
+    run, problem = run or Run(), posed_for_suppression(problem)
     with run.budget.interruptible():
         tables = TableBounds(problem, run)
         tables.climb()

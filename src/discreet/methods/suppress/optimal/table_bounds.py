@@ -27,6 +27,7 @@ from discreet.progress import Budget
 
 ROUNDS_PER_SWEEP = 8  # of cuts per table: the other tables change what it should do
 MIN_SWEEP_PROGRESS = 1e-3  # share of the bound by which a sweep over all tables must raise it; else the ascent ends
+FEW_CUTS = 5  # if the requirements violated before give no more, all requirements are checked
 MAX_TABLE_CELLS = 2_000  # in larger tables the deviation of one cell takes too long; their slices are used instead
 
 
@@ -136,6 +137,8 @@ class _TableProgram:
     def maximize(self, cost: FloatArray, budget: Budget) -> None:
         """Choose the multipliers that give the largest bound at these costs, with a few rounds of further cuts."""
         self._master.set_cost(cost)
+        everything = [separator.requirements for separator in self._separators]
+        required = everything  # requirements met by the last solution are mostly met by the next one, too
         for k in range(ROUNDS_PER_SWEEP + 1):
             relaxed = self._master.relax()
             if relaxed is None:  # no pattern of the table is safe
@@ -145,9 +148,14 @@ class _TableProgram:
                 return
             if self._master.activate_violated(relaxed.x):
                 continue
-            found = [cut for one in self._separators for cut in one.cuts(relaxed.x, one.requirements)[0]]
-            if not self._master.add(found + self._bridgeless.cuts(relaxed.x)):
+            found = [one.cuts(relaxed.x, here) for one, here in zip(self._separators, required, strict=True)]
+            cuts = [cut for here, _ in found for cut in here]
+            if self._master.add(cuts + self._bridgeless.cuts(relaxed.x)):
+                required = [violated for _, violated in found] if len(cuts) > FEW_CUTS else everything
+            elif required is everything:
                 return
+            else:
+                required = everything
 
     def cuts(self) -> Iterator[tuple[Cut, float]]:
         """The cuts with a multiplier, as cuts of the complete problem."""
