@@ -16,6 +16,7 @@ from discreet.audit.proof import checksum
 from discreet.inference.cut_proofs import BridgelessProof, CapacityProof, ExactCuts, ProofError, posed_for_suppression
 from discreet.methods import protect
 from discreet.methods.context import Run
+from discreet.methods.suppress import auto
 from discreet.methods.suppress.cost_bound import cost_bound
 from discreet.methods.suppress.optimal import table_bounds
 from discreet.problem import Problem, Status
@@ -161,6 +162,17 @@ def test_large_tables_are_divided_into_slices(monkeypatch):
     tables.climb()
     assert len(tables.tables) > 10
     assert 1.2 * forced < tables.bound <= complete * (1 + 1e-6)
+
+
+def test_auto_has_a_bound_where_tables_are_too_large_for_other_methods(monkeypatch):
+    problem = magnitudes((4, 4, 4), 0.1, 2)
+    monkeypatch.setattr(auto, "MAX_CELLS_FOR_PATTERNS", 50)
+    found = protect(problem, "auto").report
+    assert "too many for the other methods" in found.note
+    assert found.bound is not None
+    forced = problem.cost[problem.status == Status.PRIMARY].sum()
+    assert 1.1 * forced < found.bound <= found.cost
+    assert found.status in ("heuristic", "optimal")
 
 
 def test_without_time_the_bound_is_what_must_be_suppressed():

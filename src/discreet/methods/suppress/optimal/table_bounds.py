@@ -54,13 +54,13 @@ class TableBounds:
         required = sum(table.required for table in self.tables)
         return max((required + float(np.minimum(self.left, 0.0).sum())) * self.unit, 0.0) + self.forced_cost
 
-    def climb(self) -> None:
+    def climb(self, max_sweeps: float = np.inf) -> None:
         """Sweep over all tables until the bound rises too little; in the first sweep each leaves a share to those after it."""
         tables_left = np.zeros(len(self.left))
         for table in self.tables:
             tables_left[table.cells] += 1
         before, sweep = -np.inf, 0
-        while not self.run.budget.over:
+        while not self.run.budget.over and sweep < max_sweeps:
             self.run.progress.stage("bound", len(self.tables))
             for done, table in enumerate(self.tables, start=1):
                 if self.run.budget.over:
