@@ -215,7 +215,7 @@ def test_a_bound_and_its_certificate(call, here):
     assert set(found) == {"bound", "inequalities", "cost", "gap"}
     assert 0 < found["bound"] <= found["cost"]
     assert str(int(found["bound"])) not in told
-    verify = "verify proof.json --problem problem.jj".split()
+    verify = ["verify", "proof.json", "--problem", "problem.jj"]
     assert call(*verify).done().out.startswith(f"certificate holds: {found['inequalities']} inequalities")
     (here / "proof.json").write_text((here / "proof.json").read_text().replace('"factor": "', '"factor": "9', 1))
     changed = call(*verify)
@@ -227,12 +227,12 @@ def test_what_a_bound_needs(call, here):
     refused = call("bound", "problem.jj")
     assert refused.code == 2
     assert "give --pattern, --report or --certificate" in refused.err
-    call(*"protect problem.jj --method intervals --out other.csv --quiet".split())
-    refused = call(*"bound problem.jj --pattern other.csv".split())
+    call(*["protect", "problem.jj", "--method", "intervals", "--out", "other.csv", "--quiet"])
+    refused = call(*["bound", "problem.jj", "--pattern", "other.csv"])
     assert refused.code == 2
     assert "only suppress cells" in refused.err
-    call(*"audit problem.jj --pattern pattern.csv --certificate audit.json --quiet".split()).done()
-    refused = call(*"verify audit.json --problem problem.jj".split())
+    call(*["audit", "problem.jj", "--pattern", "pattern.csv", "--certificate", "audit.json", "--quiet"]).done()
+    refused = call(*["verify", "audit.json", "--problem", "problem.jj"])
     assert refused.code == 2
     assert "--pattern" in refused.err
 
