@@ -22,6 +22,7 @@ from discreet.jobs.job_file import read_job
 from discreet.methods import protect, with_options
 from discreet.methods.combined.combined import Combined, rounded
 from discreet.methods.combined.treatments import WORDS, select
+from discreet.methods.intervals.choices import Completer
 from discreet.methods.intervals.intervals import Intervals
 from discreet.methods.method import Method
 from discreet.problem import Problem, Status
@@ -620,3 +621,20 @@ options = { interval = "totals", ways = "ways.csv" }
     result = run_job(read_job(tmp_path / "job.toml"))
     assert result.audit.passed
     assert result.protection.report.method == "combined"
+
+
+def test_choices_are_not_cleaned_up_after_the_time_limit(monkeypatch):
+    """A safe result may take longer than the limit, but no longer than it must: the clean-up tries cell after cell."""
+    spent = []
+    clean_up = Completer._without_needless
+
+    def noted(self, chosen, z, price, budget):
+        spent.append(budget.seconds)
+        return clean_up(self, chosen, z, price, budget)
+
+    monkeypatch.setattr(Completer, "_without_needless", noted)
+    rng = np.random.default_rng(3)
+    problem = random_problem(rng, random_table(rng, (5, 5)), must_publish=0.0)
+    assert audit(problem, protect(problem, "combined", time_limit=0.0)).passed
+    assert spent
+    assert set(spent) == {0.0}

@@ -180,7 +180,8 @@ class Choices:
         price, widths = self.cost_of / self.s.price, z.copy()
         price[self.choices] *= 1.0 - 0.99 * x
         widths[:, self.choices] *= x > 0.5
-        found = self.completer.complete(chosen, widths, price, Budget() if is_first else self.run.budget)
+        budget = self.run.budget
+        found = self.completer.complete(chosen, widths, price, Budget() if is_first else budget, budget)
         self._offer_exactly(chosen[self.choices])
         if found is not None:
             self._offer_exactly((chosen | found)[self.choices])
@@ -224,8 +225,13 @@ class Completer:
         self.open = np.zeros(len(self.s.cells), dtype=bool)  # suppressible cells with a choice
         self.open[choices] = self.s.suppressible[choices]
 
-    def complete(self, chosen: BoolArray, z: FloatArray, price: FloatArray, budget: Budget) -> BoolArray | None:
-        """The cells not published exactly in the end, if suppression has these prices; None if the time limit ended it."""
+    def complete(
+        self, chosen: BoolArray, z: FloatArray, price: FloatArray, budget: Budget, clean_up: Budget
+    ) -> BoolArray | None:
+        """The cells not published exactly in the end, if suppression has these prices; None if the time limit ended it.
+
+        The budget of the clean-up is separate, because choices are complete without it.
+        """
         chosen, z = chosen & self.open, np.where(self.s.settled, 0.0, z)
         try:
             for _ in range(MAX_COMPLETION_PASSES):
@@ -240,7 +246,7 @@ class Completer:
                         chosen = chosen | (self.open & wider.any(axis=0))
                         z = np.where(self.s.settled, 0.0, wider)
                 if is_complete:
-                    chosen = self._without_needless(chosen, z, price, budget)
+                    chosen = self._without_needless(chosen, z, price, clean_up)
                     break
         except OutOfTime:
             return None
