@@ -17,7 +17,7 @@ from ibis import _
 
 from discreet.data.aggregate import AggregationPlan, Ancestry, CellSums, Records, add_up, checked_units
 from discreet.data.aggregate_engine import EngineRecords
-from discreet.data.aggregate_memory import MAX_RECORDS_IN_MEMORY, MAX_SUM_DIGITS, MemoryRecords
+from discreet.data.aggregate_memory import MAX_RECORDS_IN_MEMORY, Digits, MemoryRecords
 from discreet.data.cell_names import MAX_SIMILAR_SOUGHT
 from discreet.data.code_order import by_category, category_order
 from discreet.data.columns import Columns
@@ -262,12 +262,10 @@ def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, opened: 
     """
     columns, records = plan.columns, int(survey.records.sum())
     sizes = {name: float(survey[f"largest{i}"].max()) for i, name in enumerate(columns.numbers)}
-    places: dict[str, int] = {}
-    digits = 0  # of the sum with the most digits
+    digits: dict[str, Digits] = {}
 
     def as_decimal(field: str, name: str | None, weight: str | None) -> Expr:
         """A column, multiplied by the weight, as decimals; without a column 1 for each record."""
-        nonlocal digits
         number, largest = (opened.number(source, name), sizes[name]) if name else (ibis.literal(1.0), 1.0)
         if weight:
             number, largest = number * opened.number(source, weight), largest * sizes[weight]
@@ -275,12 +273,12 @@ def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, opened: 
         integer_digits = math.ceil(math.log10(largest)) if largest else 0
         sum_digits = max(integer_digits + math.ceil(math.log10(records)), 0)
         available = DECIMAL_DIGITS - 1 - sum_digits
-        places[field] = min(max(9, 15 - integer_digits), available)
-        digits = max(digits, sum_digits + places[field])
-        if available < 6 or integer_digits + places[field] < 6:
+        places = min(max(9, 15 - integer_digits), available)
+        digits[field] = Digits(sum_digits, places)
+        if available < 6 or integer_digits + places < 6:
             raise InputError(f"The numbers in column {name or weight!r} are too large or too small. Change the unit.")
         valid = ibis.ifelse(number.abs() <= largest, number, ibis.null("float64"))  # dropped records may be larger
-        return valid.cast(f"decimal({DECIMAL_DIGITS}, {places[field]})")
+        return valid.cast(f"decimal({DECIMAL_DIGITS}, {places})")
 
     fields = {f"d{d}": as_text(source[name]) for d, name in enumerate(columns.by)}
     # Readers can divide by known weights, so that the weighted contribution is the value to protect.
@@ -298,9 +296,8 @@ def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, opened: 
     # A holding and a contributor may have the same id: a respondent is identified by the id and whether it is a holding.
     fields |= {"unit": unit, "name": ibis.coalesce(holding, unit), "held": ibis.ifelse(holding.notnull(), 1, 0)}
     encoded = source.select(**fields)
-    if local and records <= MAX_RECORDS_IN_MEMORY and digits <= MAX_SUM_DIGITS:
-        return MemoryRecords.of(encoded, places, plan)
-    return EngineRecords.of(encoded, plan)
+    in_memory = MemoryRecords.of(encoded, digits, plan) if local and records <= MAX_RECORDS_IN_MEMORY else None
+    return EngineRecords.of(encoded, plan) if in_memory is None else in_memory
 
 
 def _table(dimensions: Mapping[str, Hierarchy], plan: AggregationPlan, found: CellSums, store_empty: bool) -> Table:
