@@ -29,13 +29,9 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def pytest_unconfigure() -> None:
-    gc.unfreeze()  # what was left alone meanwhile goes in good order
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Modules and thousands of tests stay until the end: nobody need look again and again whether they are garbage."""
+    """Modules and thousands of tests stay to the end: nobody need look again and again whether they are garbage, nor then."""
     gc.disable()
     try:
         return (yield)

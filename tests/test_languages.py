@@ -20,12 +20,15 @@ from jinja2 import Environment, nodes
 import discreet
 from discreet import assess, audit, protect, publish, tabulate, write_release
 from discreet import promise as conditions
+from discreet.audit import Audit
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.table import Table
 from discreet.errors import InputError
 from discreet.io.csv import release_text
 from discreet.languages import LANGUAGES, Language, language
 from discreet.methods import METHODS
+from discreet.problem import Problem
+from discreet.protection import Protection
 from discreet.release import SYMBOL, Release
 from discreet.report import REPORT_TITLE, render_shareable, words
 from discreet.report.shareable import METHOD_DESCRIPTIONS, RULE_DESCRIPTIONS
@@ -230,20 +233,21 @@ def test_counts_and_ends_of_intervals_have_names_in_the_language():
 # -- shareable reports ---------------------------------------------------------------------------------------------
 
 
-def cases() -> list[tuple]:
-    """Suppression, intervals, adjusted counts, and nothing suppressed."""
+@pytest.fixture(scope="module", params=["suppressed", "intervals", "adjusted", "nothing"])
+def case(request) -> tuple[Problem, Protection, Audit]:
     values = np.random.default_rng(1).integers(1, 30, (4, 4)).astype(float)
     table = cross_table(list("abcd"), list("wxyz"), values)
     counts = cross_table(list("abcd"), list("wxyz"), np.ceil(values / 6)).with_columns(is_count=True)
-    problems = [pose(table, {"a × w": 3.0}), pose(table, {"a × w": 3.0}), pose(counts, {}), pose(table, {})]
-    found = []
-    for problem, method in zip(problems, ("kelly", "intervals", "small-counts", "kelly"), strict=True):
-        protection = protect(problem, method)
-        found.append((problem, protection, audit(problem, protection)))
-    return found
+    problem, method = {
+        "suppressed": (pose(table, {"a × w": 3.0}), "kelly"),
+        "intervals": (pose(table, {"a × w": 3.0}), "intervals"),
+        "adjusted": (pose(counts, {}), "small-counts"),
+        "nothing": (pose(table, {}), "kelly"),
+    }[request.param]
+    protection = protect(problem, method)
+    return problem, protection, audit(problem, protection)
 
 
-@pytest.mark.parametrize("case", cases(), ids=["suppressed", "intervals", "adjusted", "nothing"])
 def test_no_language_says_more_than_another(case, monkeypatch):
     """The English texts behind the page, in their order, are the same; only those about names differ in the legend."""
     said: list[str] = []
@@ -265,7 +269,6 @@ def test_no_language_says_more_than_another(case, monkeypatch):
     assert all(texts == pages["en"] for texts in pages.values())
 
 
-@pytest.mark.parametrize("case", cases(), ids=["suppressed", "intervals", "adjusted", "nothing"])
 def test_every_text_of_the_page_can_be_translated(case, monkeypatch):
     """What remains if translations are blank: names, codes, numbers, versions."""
     monkeypatch.setattr(Language, "say", lambda self, text, **values: " ".join(str(v) for v in values.values()))

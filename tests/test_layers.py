@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -45,7 +46,12 @@ def module_name(path: Path) -> str:
 
 
 MODULES = {module_name(path): path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py"}
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """The syntax of all modules."""
+    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 
 
 def imported(tree: ast.AST) -> Iterator[tuple[str, str]]:
@@ -69,7 +75,7 @@ def test_every_room_has_its_place():
 def test_imports_go_from_right_to_left():
     wrong = [
         f"{name} imports {other}"
-        for name, tree in TREES.items()
+        for name, tree in trees().items()
         for other, _ in imported(tree)
         if other and ROOMS.index(room(other)) > ROOMS.index(room(name))
     ]
@@ -77,7 +83,7 @@ def test_imports_go_from_right_to_left():
 
 
 def test_there_is_no_cycle():
-    graph = {name: {other for other, _ in imported(tree) if other and other != name} for name, tree in TREES.items()}
+    graph = {name: {other for other, _ in imported(tree) if other and other != name} for name, tree in trees().items()}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -87,7 +93,7 @@ def test_there_is_no_cycle():
 def test_aliases_are_defined_once():
     defined = [
         f"{name}: {target.id}"
-        for name, tree in TREES.items()
+        for name, tree in trees().items()
         for node in tree.body
         if isinstance(node, ast.Assign) and name != "arrays"
         for target in ast.walk(node)
@@ -99,7 +105,7 @@ def test_aliases_are_defined_once():
 def test_a_solver_is_imported_in_its_room_only():
     named = {
         name
-        for name, tree in TREES.items()
+        for name, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for module in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names])
@@ -112,7 +118,7 @@ def test_a_solver_is_imported_in_its_room_only():
 def test_methods_ask_the_audit_in_one_place():
     asking = {
         name
-        for name, tree in TREES.items()
+        for name, tree in trees().items()
         if room(name) == "methods"
         for other, _ in imported(tree)
         if room(other) == "audit"
@@ -124,7 +130,7 @@ def test_the_core_of_the_methods_imports_no_single_method():
     allowed = ("methods.core", "methods.check")
     wrong = [
         f"{name} imports {other}"
-        for name, tree in TREES.items()
+        for name, tree in trees().items()
         if name.startswith("methods.core")
         for other, _ in imported(tree)
         if room(other) == "methods" and not other.startswith(allowed)
@@ -134,7 +140,7 @@ def test_the_core_of_the_methods_imports_no_single_method():
 
 def test_a_class_name_means_one_thing():
     places = defaultdict(list)
-    for name, tree in TREES.items():
+    for name, tree in trees().items():
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(name)
@@ -156,7 +162,7 @@ def constants(tree: ast.Module) -> Iterator[str]:
 def test_a_constant_is_defined_in_one_module():
     """A name that means two things makes readers look up which one is meant."""
     places = defaultdict(list)
-    for name, tree in TREES.items():
+    for name, tree in trees().items():
         for constant in set(constants(tree)) - {"SIGN", "DOWN", "UP"}:
             places[constant].append(name)
     assert {constant: where for constant, where in places.items() if len(where) > 1} == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 
 import ibis
 import pandas as pd
@@ -202,8 +203,11 @@ def test_settings_of_other_columns(option):
         tabulate(RECORDS, "region", "turnover", **{option: {"size": Spelling()}})
 
 
+@pytest.mark.parametrize("most", [0, 100])
 @pytest.mark.parametrize("column", ["contributor", "holding"])
-def test_names_are_counted_and_never_shown(column, tmp_path):
+def test_names_are_counted_and_never_shown(column, most, tmp_path, monkeypatch):
+    """In the database and in memory."""
+    monkeypatch.setattr(import_module("discreet.data.tabulate"), "MAX_RECORDS_IN_MEMORY", most)
     RECORDS.to_csv(tmp_path / "r.csv", index=False)
     spelling = ANSWERS["spelling"]
     with pytest.raises(
@@ -223,7 +227,9 @@ def test_names_are_counted_and_never_shown(column, tmp_path):
     ("name", "other"),
     [("Acme", " ACME "), ("A  B", "a\u00a0b"), ("007", "7"), ("0", "00"), ("Müller", "Mu\u0308ller"), ("A\tB", "a b")],
 )
-def test_names_in_the_database_are_compared_as_in_memory(name, other):
+@pytest.mark.parametrize("most", [0, 100])
+def test_names_in_the_database_are_compared_as_in_memory(name, other, most, monkeypatch):
+    monkeypatch.setattr(import_module("discreet.data.tabulate"), "MAX_RECORDS_IN_MEMORY", most)
     frame = pd.DataFrame({"g": ["a", "a"], "firm": [name, other], "v": [1.0, 2.0]})
     with pytest.raises(InputError, match="1 name"):
         tabulate(frame, "g", "v", contributor="firm")

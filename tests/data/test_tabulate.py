@@ -271,6 +271,7 @@ def surveys(draw: Any) -> dict[str, Any]:
         dimensions[f"dim {d}"] = Hierarchy.join(first, draw(trees(leaves, "K"))) if draw(st.booleans()) else first
     contributor, holding, weight = draw(st.booleans()), draw(st.booleans()), draw(st.booleans())
     home = {f"f{i}": draw(st.sampled_from([None, None, "H", "f1"])) for i in range(4)}
+    unit = draw(st.sampled_from([1, 1, 10**7, 10**9]))  # sums of large numbers have as many digits as fit
     records = []
     for _ in range(draw(st.integers(1, 25))):
         codes = {
@@ -279,7 +280,7 @@ def surveys(draw: Any) -> dict[str, Any]:
         }
         firm = draw(st.sampled_from(sorted(home)))
         amounts = {
-            "x": draw(st.sampled_from([0.1, 0.2, -0.3, 0, 5, 5, -5, 12.25])),
+            "x": draw(st.sampled_from([0.1, 0.2, -0.3, 0, 5, 5, -5, 12.25])) * unit,
             "w": draw(st.sampled_from([0, 0.5, 1, 2.25])),
         }
         records.append(
@@ -360,6 +361,30 @@ def on_engine_and_in_memory(survey: dict[str, Any], options: dict[str, Any], con
     if contributions:
         assert listed(tables[0]) == listed(tables[1])
     return tables[1]
+
+
+@pytest.mark.parametrize(
+    ("amounts", "in_memory"),
+    [
+        ([12_345_678, 987_654_321, 5], True),
+        ([0.1, 12_345_678.25, -99_999_999.5], True),
+        ([1 / 3, 123_456_789, 1], False),  # with all its digits the sum has more than integers have
+        ([2.0**53 + 2, 1e17 + 16, 3], False),
+    ],
+)
+def test_large_numbers_are_added_up_in_memory_if_no_digit_is_lost(amounts, in_memory, monkeypatch):
+    survey = {
+        "records": [{"g": "ab"[i % 2], "x": x} for i, x in enumerate(amounts)],
+        "dimensions": ["g"],
+        "at_once": 10**6,
+    }
+    table = on_engine_and_in_memory(survey, {}, contributions=True)
+    assert table.value[0] == pytest.approx(float(sum(map(Fraction, amounts))), rel=1e-15)
+    used = []
+    of = engine.EngineRecords.of
+    monkeypatch.setattr(engine.EngineRecords, "of", lambda *given: used.append(1) or of(*given))
+    tabulate(pd.DataFrame(survey["records"]), ["g"], "x")
+    assert used == ([] if in_memory else [1])
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))

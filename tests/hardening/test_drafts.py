@@ -10,7 +10,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+import ibis
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from discreet import assess, audit, protect, publish, tabulate, write_problem, write_release
@@ -225,3 +227,42 @@ def test_records_spill_somewhere_private(tmp_path, monkeypatch):
         [[used]] = connection.con.execute("select current_setting('temp_directory')").fetchall()
         assert Path(used) == spill
     assert list(tmp_path.iterdir()) == []
+
+
+def test_few_records_spill_nowhere_and_are_seen_by_nobody_else():
+    """All files and frames with few records are opened in one engine, so that none may see those of another."""
+    from discreet.data import records as microdata
+
+    with microdata._engine(shared=True) as (one, _), microdata._engine(shared=True) as (other, _):
+        assert one.con.execute("select current_setting('temp_directory')").fetchall() == [("",)]
+        one.con.register("records", pa.table({"firm": ["a secret"]}))
+        one.con.execute("create temp table more as select * from records")
+        assert one.con.execute("show all tables").fetchall()
+        assert other.con.execute("show all tables").fetchall() == []
+    with microdata._engine(shared=True) as (later, _):
+        assert later.con.execute("show all tables").fetchall() == []
+    mine = microdata._shared_engine(os.getpid())
+    assert microdata._shared_engine(0) is not mine, "a process does not use that of another"
+
+
+def test_an_engine_that_is_shared_gets_small_files_only(tmp_path, monkeypatch):
+    """Those of unknown size may need space on disk: a compressed file can contain anything."""
+    from discreet.data import records as microdata
+
+    started, connect = [], ibis.duckdb.connect
+    monkeypatch.setattr(ibis.duckdb, "connect", lambda **given: started.append(given) or connect(**given))
+    frame = pd.DataFrame({"a": ["x"]})
+    for name, write in (("r.csv", frame.to_csv), ("r.csv.gz", frame.to_csv), ("r.parquet", frame.to_parquet)):
+        write(tmp_path / name, index=False)
+        tabulate(tmp_path / name, "a")
+        assert bool(started) == (name != "r.csv")
+        started.clear()
+    tabulate(frame, "a")
+    assert not started
+    monkeypatch.setattr(microdata, "MAX_BYTES_SHARED", 5)
+    tabulate(tmp_path / "r.csv", "a")
+    assert not started
+    monkeypatch.setattr(microdata, "MAX_BYTES_SHARED", 0)
+    tabulate(tmp_path / "r.csv", "a")
+    tabulate(frame, "a")
+    assert len(started) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from tests.oracles.attackers import Attacker
 from tests.oracles.by_hand import records_of, write_release
+from tests.oracles.draw_jobs import METHODS, Draw, draw
 from tests.oracles.insiders import _unknown, exposed
 from tests.oracles.judge import Guess, judge
 from tests.oracles.midpoint import scores, suspicions
@@ -378,19 +380,47 @@ def test_insiders_are_those_whom_some_combination_serves(tmp_path, rule, seed):
 
 # -- the package's releases ----------------------------------------------------------------------------------------
 
-JOBS, CHUNK = 260, 10
+SEEDS, JOBS, CHUNK = 260, 130, 5  # of so many seeds the jobs that are tried, and how many one test tries
+
+
+@cache
+def varied_seeds() -> list[int]:
+    """Seeds of jobs: all those that have something that none before them has, and as many others as there are to be."""
+    seen: set[object] = set()
+    new, others = [], []
+    for seed in range(SEEDS):
+        traits = traits_of(draw(seed))
+        (others if traits <= seen else new).append(seed)
+        seen |= traits
+    return sorted([*new, *others[: JOBS - len(new)]])
+
+
+def traits_of(job: Draw) -> set[object]:
+    """What distinguishes a job: its method with each kind of data, and each of its rules and settings."""
+    traits: set[object] = {(job.method, word) for word in job.kind.split()}
+    traits |= {rule.partition("(")[0] for rule in job.rules["sensitive"]}
+    for section in (job.rules, job.data, job.protect, job.output):
+        traits |= {(name, str(value)) for name, value in section.items() if name not in ("sensitive", "options")}
+    return traits
+
+
+def test_every_method_is_tried_with_every_kind_of_data():
+    tried = set[object]().union(*(traits_of(draw(seed)) for seed in varied_seeds()))
+    assert tried == set[object]().union(*(traits_of(draw(seed)) for seed in range(SEEDS)))
+    assert {method for method, *_ in filter(lambda one: isinstance(one, tuple), tried)} >= set(METHODS)
+    assert len(varied_seeds()) == JOBS
 
 
 @pytest.mark.parametrize("first", range(0, JOBS, CHUNK))
 def test_random_jobs_keep_their_promise(first):
     """More of them: ``python -m tests.oracles --jobs 10000``."""
-    tally = try_jobs(range(first, first + CHUNK))
+    tally = try_jobs(varied_seeds()[first : first + CHUNK])
     assert not [f"seed {case.seed} ({case.method}, {case.kind}): {one}" for case, one in tally.violations]
     assert sum(case.outcome == "released" for case in tally.cases) > CHUNK / 3
 
 
 def test_values_are_not_guessed_from_what_is_published():
     """Methods that publish intervals or other values, over 40 jobs: the middle is hit no more often than by chance."""
-    tally = try_jobs(range(JOBS, JOBS + 40), ("intervals", "combined", "perturb", "adjust"))
+    tally = try_jobs(range(SEEDS, SEEDS + 40), ("intervals", "combined", "perturb", "adjust"))
     assert not [f"seed {case.seed} ({case.method}, {case.kind}): {one}" for case, one in tally.violations]
     assert suspicions(tally.cases) == []

@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from discreet.arrays import IntArray
 from discreet.data.columns import Columns
 from discreet.data.hierarchy import ABSENT, Hierarchy
 from discreet.data.relations import additive
@@ -41,6 +42,23 @@ class Ancestry:
         """The pairs of a leaf and an ancestor, split so that a leaf occurs at most once in each layer."""
         groups = self.level >= 0
         return [layer for _level, layer in self.above[groups].groupby(self.level[groups])]
+
+    @cached_property
+    def _by_leaf(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """The leaves, where the pairs of each begin, how many there are, and the codes of all pairs."""
+        leaf = self.above.leaf.to_numpy()
+        order = np.argsort(leaf, kind="stable")
+        leaves, start, number = np.unique(leaf[order], return_index=True, return_counts=True)
+        return leaves, start, number, self.above.code.to_numpy()[order]
+
+    def repeated(self, codes: IntArray) -> tuple[IntArray, IntArray]:
+        """The place of each code among ``codes``, repeated for each pair, and the code of the pair."""
+        leaves, start, number, above = self._by_leaf
+        leaf = np.searchsorted(leaves, codes)
+        number = number[leaf]
+        before = np.cumsum(number) - number
+        within = np.arange(number.sum()) - np.repeat(before, number)
+        return np.repeat(np.arange(len(codes)), number), above[np.repeat(start[leaf], number) + within]
 
     @classmethod
     def of(cls, name: str, hierarchy: Hierarchy, observed: Sequence[str]) -> Ancestry:
@@ -227,8 +245,8 @@ def _at_all_levels(
 def with_ancestors(frame: pd.DataFrame, plan: AggregationPlan, d: int) -> pd.DataFrame:
     """The rows, each repeated with every ancestor of its code in dimension ``d`` in place of the code."""
     code = plan.codes[d]
-    joined = frame.merge(plan.ancestries[d].above, left_on=code, right_on="leaf").drop(columns=[code, "leaf"])
-    return joined.rename(columns={"code": code})
+    row, above = plan.ancestries[d].repeated(frame[code].to_numpy())
+    return frame.iloc[row].assign(**{code: above})
 
 
 def _sums(cells: pd.DataFrame, plan: AggregationPlan) -> pd.DataFrame:
@@ -237,8 +255,15 @@ def _sums(cells: pd.DataFrame, plan: AggregationPlan) -> pd.DataFrame:
 
 def largest(entries: pd.DataFrame, plan: AggregationPlan) -> pd.DataFrame:
     """The largest entries of each cell with their ranks; ties are broken by name."""
-    cell, x = entries.groupby(plan.codes).ngroup().to_numpy(), entries.x.to_numpy()
-    order = np.lexsort((~entries.requested.to_numpy(bool), -x, entries.id.to_numpy(), -np.abs(x), cell))
-    ranked = entries.iloc[order]
-    rank = ranked.groupby(cell[order]).cumcount()
-    return ranked.assign(rank=rank)[rank < plan.top]
+    x, cell = entries.x.to_numpy(), [entries[code].to_numpy() for code in plan.codes]
+    order = np.lexsort((~entries.requested.to_numpy(bool), -x, entries.id.to_numpy(), -np.abs(x), *reversed(cell)))
+    start = first_of_each([code[order] for code in cell])
+    rank = np.arange(len(order)) - np.repeat(start, np.diff(start, append=len(order)))
+    return entries.iloc[order[rank < plan.top]].assign(rank=rank[rank < plan.top])
+
+
+def first_of_each(keys: Sequence[IntArray]) -> IntArray:
+    """Where each combination of keys, which are sorted, occurs first."""
+    is_first = np.ones(len(keys[0]), dtype=bool)
+    is_first[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+    return np.flatnonzero(is_first)

@@ -86,7 +86,9 @@ class OpenedRecords:
     place: str
     unit: str  # what the numbers of records are of: "line", "row" or "record"
     numbered: Numbered | None = None  # None: records have no order
+    engine: Any = None  # the embedded one; None: the records are in a database of the caller
     formats: Mapping[str, NumberFormat] = field(default_factory=dict)  # of columns of texts
+    records: int = 0  # that are not left out
     left_out: int = 0  # records without a number that are left out
     zeros: int = 0  # records without a number that count as zero
     blank: int = 0  # records without any entry
@@ -113,10 +115,8 @@ class OpenedRecords:
         )
         kinds = ("point", "comma", "either")
         sums = {f"{kind}{i}": (_[f"e{i}"] == kind).sum() for i in range(len(looked_at)) for kind in kinds}
-        counted = (
-            found.agg(records=_.count(), no_value=_.no_value.sum(), blank=_.blank.sum(), **sums).to_pandas().fillna(0)
-        )
-        counts = {name: int(counted[name][0]) for name in counted}
+        counted = found.agg(records=_.count(), no_value=_.no_value.sum(), blank=_.blank.sum(), **sums).to_pyarrow()
+        counts = {name: int(number or 0) for name, number in counted.to_pylist()[0].items()}
         of_columns = {name: [counts[f"{kind}{i}"] for kind in kinds] for i, name in enumerate(looked_at)}
         self._ask(of_columns, counts["records"])
         chosen = {name: allowed[0] for name in self.columns.numbers if name in texts}
@@ -124,7 +124,8 @@ class OpenedRecords:
         drops = setting == "drop" and counts["no_value"]
         return OpenedRecords(
             rows.filter(~no_value) if drops else rows,
-            *(self.columns, self.reading, self.place, self.unit, self.numbered, chosen),
+            *(self.columns, self.reading, self.place, self.unit, self.numbered, self.engine, chosen),
+            records=counts["records"] - (counts["no_value"] if drops else 0),
             left_out=counts["no_value"] if drops else 0,
             zeros=counts["no_value"] if setting == "zero" else 0,
             blank=counts["blank"],

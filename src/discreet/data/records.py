@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import glob
+import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ OTHER_PROGRAMS = dict.fromkeys((".xls", ".ods"), "Open it in Excel or LibreOffic
     ".rds": "In R write it with `write.csv`.",
 }
 RECORD_SUFFIXES = (*TEXT_SUFFIXES, *PARQUET_SUFFIXES, ".xlsx")
+MAX_BYTES_SHARED = 2**22  # of records that are never written to disk: with all intermediate results they fit in memory
 
 
 @contextmanager
@@ -51,12 +53,14 @@ def open_records(data: Any, columns: Columns, reading: Reading = DEFAULT_READING
         used = columns.find(data.columns, "The table")
         yield opened(data.select(used), place="The table", unit="record").examined()
         return
-    with _engine() as (connection, spill):
-        if isinstance(data, (str, Path)):
+    frame = None if isinstance(data, (str, Path)) else _arrow(data, columns)
+    is_small = _is_small(Path(data)) if frame is None else frame.nbytes <= MAX_BYTES_SHARED
+    with _engine(shared=is_small) as (connection, spill):
+        opened = partial(opened, engine=connection)
+        if frame is None:
             with _readable(Path(data)):
                 yield _opened_file(connection, spill, Path(data), columns, reading, opened)
         else:
-            frame = _arrow(data, columns)
             connection.con.register("records", frame)
             yield opened(
                 connection.table("records"), place="The data frame", unit="record", numbered=partial(_numbered, frame)
@@ -123,14 +127,35 @@ def column_names(path: Path, reading: Reading = DEFAULT_READING) -> list[str]:
 
 
 @contextmanager
-def _engine() -> Iterator[tuple[Any, Path]]:
-    """An embedded DuckDB, and the private folder to which it writes what does not fit in memory. Both are removed at the end."""
+def _engine(shared: bool = False) -> Iterator[tuple[Any, Path]]:
+    """An embedded DuckDB, and the private folder to which it writes what does not fit in memory. Both are removed at the end.
+
+    A ``shared`` one is a connection to the engine of this process, which writes nothing to disk.
+    """
     with draft_folder() as spill:
-        connection = ibis.duckdb.connect(temp_directory=str(spill))
+        if shared:
+            connection = ibis.duckdb.from_connection(_shared_engine(os.getpid()).cursor())
+        else:
+            connection = ibis.duckdb.connect(temp_directory=str(spill))
         try:
             yield connection, spill
         finally:
             connection.disconnect()
+
+
+@cache
+def _shared_engine(process: int) -> Any:
+    """The engine of a process: starting one takes as long as several queries. A forked process cannot use that of its parent."""
+    return duckdb.connect(config={"temp_directory": ""})
+
+
+def _is_small(path: Path) -> bool:
+    """Whether a file has so few records that the shared engine can work on them. The size of a compressed one does not tell."""
+    return (
+        path.name.lower().endswith((".csv", ".tsv", ".txt"))
+        and path.is_file()
+        and path.stat().st_size <= MAX_BYTES_SHARED
+    )
 
 
 def checked_path(path: Path) -> Path:
@@ -276,7 +301,7 @@ def read_records(path: str | Path) -> pd.DataFrame:
         with reading(path, fault, pa.ArrowException, OSError), path.open("rb") as file:
             table = parquet.read_table(file)
     else:
-        with _engine() as (connection, spill), _readable(path):
+        with _engine(shared=_is_small(path)) as (connection, spill), _readable(path):
             text, table = text_file(checked_path(path), DEFAULT_READING), None
             if text.is_plain:
                 with _content_errors_ignored():

@@ -12,9 +12,7 @@ from collections.abc import Iterable, Sequence
 import ibis
 from ibis import _
 
-from discreet.data.columns import Columns
 from discreet.data.numerals import Expr
-from discreet.data.records import as_text, recoded
 from discreet.data.spelling import Names, name_key
 from discreet.errors import InputError, plural
 
@@ -24,25 +22,30 @@ def nfc_normalize(text: str) -> str:  # type: ignore[empty-body]
     """The composed form of Unicode, in DuckDB."""
 
 
-def with_one_spelling(source: Expr, columns: Columns, names: Names | None, *, local: bool) -> Expr:
-    """The records with one spelling of each respondent if ``names`` are merged; raises if that is not stated and matters.
+def one_spelling(names: Expr, column: str, how: Names | None, *, local: bool) -> dict[str, str]:
+    """The spelling that replaces each name of records; raises if it is not stated whether spellings matter, and they do.
 
     ``local`` records are those in the embedded DuckDB.
     """
-    for column in (columns.contributor, columns.holding):
-        if column is None or names == "exact" or not source[column].type().is_string():
-            continue
-        named = source.select(name=as_text(source[column])).filter(_.name.notnull()).distinct()
-        named = named.mutate(key=_key(named.name, local))
-        several = named.group_by("key").agg(first=_.name.min(), n=_.count()).filter(_.n > 1).to_pandas()
-        if not len(several):
-            continue
-        if names is None:
-            places = _places(source, column, several.key[0]) if local else []
-            raise InputError(_question(column, len(several), places, "data"))
-        spelled = named.inner_join(ibis.memtable(several[["key", "first"]]), "key").to_pandas()
-        source = recoded(source, {column: dict(zip(spelled.name, spelled["first"], strict=True))})
-    return source
+    named = names.name("name").as_table().filter(_.name.notnull()).distinct()
+    named = named.mutate(key=_key(named.name, local))
+    several = named.group_by("key").agg(first=_.name.min(), n=_.count()).filter(_.n > 1).to_pandas()
+    if len(several) and how is None:
+        places = _places(names, several.key[0]) if local else []
+        raise InputError(_question(column, len(several), places, "data"))
+    if not len(several):
+        return {}
+    spelled = named.inner_join(ibis.memtable(several[["key", "first"]]), "key").to_pandas()
+    return dict(zip(spelled.name, spelled["first"], strict=True))
+
+
+def one_spelling_in_memory(names: Sequence[str | None], column: str, how: Names | None) -> dict[str, str]:
+    """The same for the names of records in memory."""
+    several = _spellings(name for name in names if name is not None)
+    if several and how is None:
+        places = sorted(names.index(name) + 1 for name in several[0])[:2]
+        raise InputError(_question(column, len(several), places, "data"))
+    return {name: min(group) for group in several for name in group}
 
 
 def _key(name: Expr, local: bool) -> Expr:
@@ -51,22 +54,27 @@ def _key(name: Expr, local: bool) -> Expr:
     return ibis.ifelse(key.re_search("^[0-9]+$"), key.re_replace("^0+([0-9])", r"\1"), key)
 
 
-def _places(source: Expr, column: str, key: str) -> list[int]:
+def _places(names: Expr, key: str) -> list[int]:
     """The first records of two spellings, counted from 1."""
-    numbered = source.select(name=as_text(source[column])).mutate(row=ibis.row_number() + 1)
+    numbered = names.name("name").as_table().mutate(row=ibis.row_number() + 1)
     found = numbered.filter(_key(numbered.name, True) == key).group_by("name").agg(row=_.row.min())
     return sorted(found.to_pandas().row.tolist())[:2]
 
 
 def merged_names(column: str, names: Sequence[Iterable[str]], how: Names | None) -> dict[str, str]:
     """The spelling that replaces each name of a finished table; raises if it is not stated whether spellings matter."""
-    spellings: dict[str, set[str]] = defaultdict(set)
-    for name in {name for several in names for name in several}:
-        spellings[name_key(name)].add(name)
-    several = [group for group in spellings.values() if len(group) > 1]
+    several = _spellings(name for each in names for name in each)
     if several and how is None:
         raise InputError(_question(column, len(several), [], "table"))
     return {name: min(group) for group in several for name in group} if how == "merged" else {}
+
+
+def _spellings(names: Iterable[str]) -> list[set[str]]:
+    """The names with several spellings."""
+    spellings: dict[str, set[str]] = defaultdict(set)
+    for name in dict.fromkeys(names):
+        spellings[name_key(name)].add(name)
+    return [group for group in spellings.values() if len(group) > 1]
 
 
 def _question(column: str, n: int, places: Sequence[int], section: str) -> str:

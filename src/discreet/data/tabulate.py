@@ -13,11 +13,10 @@ from typing import Any, TypeAlias, get_args
 import ibis
 import numpy as np
 import pandas as pd
-from ibis import _
 
 from discreet.data.aggregate import AggregationPlan, Ancestry, CellSums, Records, add_up, checked_units
 from discreet.data.aggregate_engine import EngineRecords
-from discreet.data.aggregate_memory import MAX_RECORDS_IN_MEMORY, MAX_SUM_DIGITS, MemoryRecords
+from discreet.data.aggregate_memory import MAX_RECORDS_IN_MEMORY, Digits, MemoryRecords
 from discreet.data.cell_names import MAX_SIMILAR_SOUGHT
 from discreet.data.code_order import by_category, category_order
 from discreet.data.columns import Columns
@@ -26,8 +25,8 @@ from discreet.data.hierarchy import LABEL_SEPARATOR, Hierarchy, cell_label
 from discreet.data.numerals import Expr
 from discreet.data.opened_records import MISSING_CODE_ADVICE, Fault, Kind, OpenedRecords
 from discreet.data.reading import DEFAULT_READING, Reading
-from discreet.data.records import as_text, is_marked, open_records, recoded
-from discreet.data.respondent_names import with_one_spelling
+from discreet.data.record_fields import EngineFields, Fields, MemoryFields
+from discreet.data.records import as_text, open_records, recoded
 from discreet.data.spelling import AS_WRITTEN, Names, Spelling, check_codes
 from discreet.data.table import Table, Weights
 from discreet.errors import HierarchyError, InputError, TableError, some
@@ -107,7 +106,12 @@ def tabulate(
     with open_records(data, columns, reading) as opened:
         respelled = _respelled(opened.rows, spelling)
         source = recoded(recoded(opened.rows, respelled), recode)
-        survey = _survey(source, columns, opened)
+        fields: Fields = EngineFields.of(source, columns, opened, local=local)
+        if local and opened.records <= MAX_RECORDS_IN_MEMORY:
+            fields = MemoryFields(fields.rows.to_pyarrow(), opened.engine)
+        survey = fields.survey(columns)
+        if not len(survey):
+            raise InputError("There are no records to tabulate.")
         orders = {name: category_order(data, name) for name in columns.by}
         dimensions = _dimensions(by, columns, survey, orders)
         for d, (name, hierarchy) in enumerate(dimensions.items()):
@@ -125,13 +129,17 @@ def tabulate(
             "no_value_zero": opened.zeros,
         }
         _check_numbers(survey, columns, opened)
-        source = with_one_spelling(source, columns, names, local=local)
+        if names != "exact":
+            named = {"unit": contributor, "holding": holding}
+            fields = fields.with_one_spelling(
+                {field: name for field, name in named.items() if name and source[name].type().is_string()}, names
+            )
         ancestries = [Ancestry.of(name, h, survey[f"d{d}"].unique()) for d, (name, h) in enumerate(dimensions.items())]
         signed = response is not None and bool(survey["negative0"].any())
         if contributions is None:
             contributions = response is not None and (contributor is not None or holding is not None)
         plan = AggregationPlan(columns, ancestries, top, count_zeros, signed, contributions, weights, provenance)
-        records = _records(source, survey, plan, opened, local=local)
+        records = _records(fields.rows, survey, plan, local=local)
         if contributor is not None:
             records = checked_units(records, plan)
         found = add_up(records, plan)
@@ -139,32 +147,6 @@ def tabulate(
 
 
 # -- checks ---------------------------------------------------------------------------------------------------
-
-
-def _survey(source: Expr, columns: Columns, opened: OpenedRecords) -> pd.DataFrame:
-    """One row per combination of codes: numbers of records and of faulty ones, and the largest absolute number of each column."""
-    rows: dict[str, Expr] = {f"d{d}": as_text(source[name]) for d, name in enumerate(columns.by)}
-    found: dict[str, Expr] = {"records": _.count()}
-    for i, name in enumerate(columns.numbers):
-        kind, x = source[name].type(), _[f"n{i}"]
-        if not (kind.is_numeric() or kind.is_string() or kind.is_boolean()):
-            raise InputError(f"Column {name!r} holds {kind}, not numbers. Convert it or choose another column.", [name])
-        rows[f"n{i}"] = opened.number(source, name)
-        rows[f"given{i}"] = opened.is_given(source, name)
-        infinite = (x.isnan() | x.isinf()).fill_null(False)
-        found[f"missing{i}"] = (~_[f"given{i}"]).sum()
-        found[f"text{i}"] = (x.isnull() & _[f"given{i}"]).sum()
-        found[f"infinite{i}"] = infinite.sum()
-        found[f"negative{i}"] = (x < 0).sum()
-        found[f"largest{i}"] = x.abs().max(where=~infinite)
-    if columns.contributor is not None:
-        rows["unit"] = as_text(source[columns.contributor])
-        found["nameless"] = _.unit.isnull().sum()
-    by = [f"d{d}" for d in range(len(columns.by))]
-    survey = source.select(**rows).group_by(by).agg(**found).to_pandas()
-    if not len(survey):
-        raise InputError("There are no records to tabulate.")
-    return survey.fillna(dict.fromkeys(found, 0)).sort_values(by, ignore_index=True)
 
 
 def _respelled(source: Expr, spelling: Mapping[str, Spelling]) -> dict[str, dict[str, str]]:
@@ -255,52 +237,52 @@ def _check_numbers(survey: pd.DataFrame, columns: Columns, opened: OpenedRecords
 # -- aggregation ----------------------------------------------------------------------------------------------
 
 
-def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, opened: OpenedRecords, local: bool) -> Records:
-    """The codes of each record, its contributor and holding, and its numbers as decimals; see :class:`AggregationPlan`.
+def _records(fields: Expr, survey: pd.DataFrame, plan: AggregationPlan, local: bool) -> Records:
+    """The codes of each record, its respondent, and its numbers as decimals; see :class:`AggregationPlan`.
 
     ``local`` is true for records in a file or in memory, and false for those in a database of the caller.
     """
     columns, records = plan.columns, int(survey.records.sum())
+    numbers = {name: fields[f"n{i}"] for i, name in enumerate(columns.numbers)}
     sizes = {name: float(survey[f"largest{i}"].max()) for i, name in enumerate(columns.numbers)}
-    places: dict[str, int] = {}
-    digits = 0  # of the sum with the most digits
+    digits: dict[str, Digits] = {}
 
     def as_decimal(field: str, name: str | None, weight: str | None) -> Expr:
         """A column, multiplied by the weight, as decimals; without a column 1 for each record."""
-        nonlocal digits
-        number, largest = (opened.number(source, name), sizes[name]) if name else (ibis.literal(1.0), 1.0)
+        number, largest = (numbers[name], sizes[name]) if name else (ibis.literal(1.0), 1.0)
         if weight:
-            number, largest = number * opened.number(source, weight), largest * sizes[weight]
+            number, largest = number * numbers[weight], largest * sizes[weight]
         # At least nine decimal places, and fifteen digits of the largest number; fewer if sums need many digits.
         integer_digits = math.ceil(math.log10(largest)) if largest else 0
         sum_digits = max(integer_digits + math.ceil(math.log10(records)), 0)
         available = DECIMAL_DIGITS - 1 - sum_digits
-        places[field] = min(max(9, 15 - integer_digits), available)
-        digits = max(digits, sum_digits + places[field])
-        if available < 6 or integer_digits + places[field] < 6:
+        places = min(max(9, 15 - integer_digits), available)
+        digits[field] = Digits(sum_digits, places)
+        if available < 6 or integer_digits + places < 6:
             raise InputError(f"The numbers in column {name or weight!r} are too large or too small. Change the unit.")
         valid = ibis.ifelse(number.abs() <= largest, number, ibis.null("float64"))  # dropped records may be larger
-        return valid.cast(f"decimal({DECIMAL_DIGITS}, {places[field]})")
+        return valid.cast(f"decimal({DECIMAL_DIGITS}, {places})")
 
-    fields = {f"d{d}": as_text(source[name]) for d, name in enumerate(columns.by)}
     # Readers can divide by known weights, so that the weighted contribution is the value to protect.
     contribution_weight = columns.weight if plan.weights == "known" else None
     # The contribution, the value and the weight of each record.
-    fields |= {
+    decimals = {
         "x": as_decimal("x", columns.response, contribution_weight),
         "v": as_decimal("v", columns.response, columns.weight),
         "w": as_decimal("w", columns.weight, None),
     }
-    fields |= {f"e{i}": as_decimal(f"e{i}", name, columns.weight) for i, name in enumerate(columns.extra)}
-    fields["requested"] = is_marked(source[columns.request]) if columns.request else ibis.literal(False)
-    unit = as_text(source[columns.contributor]) if columns.contributor else ibis.null("string")
-    holding = as_text(source[columns.holding]) if columns.holding else ibis.null("string")
-    # A holding and a contributor may have the same id: a respondent is identified by the id and whether it is a holding.
-    fields |= {"unit": unit, "name": ibis.coalesce(holding, unit), "held": ibis.ifelse(holding.notnull(), 1, 0)}
-    encoded = source.select(**fields)
-    if local and records <= MAX_RECORDS_IN_MEMORY and digits <= MAX_SUM_DIGITS:
-        return MemoryRecords.of(encoded, places, plan)
-    return EngineRecords.of(encoded, plan)
+    decimals |= {f"e{i}": as_decimal(f"e{i}", name, columns.weight) for i, name in enumerate(columns.extra)}
+    encoded = fields.select(
+        *(f"d{d}" for d in range(len(columns.by))),
+        **decimals,
+        requested=fields.requested,
+        unit=fields.unit,
+        # A holding and a contributor may have the same id: a respondent is identified by the id and whether it is a holding.
+        name=ibis.coalesce(fields.holding, fields.unit),
+        held=ibis.ifelse(fields.holding.notnull(), 1, 0),
+    )
+    in_memory = MemoryRecords.of(encoded, digits, plan) if local and records <= MAX_RECORDS_IN_MEMORY else None
+    return EngineRecords.of(encoded, plan) if in_memory is None else in_memory
 
 
 def _table(dimensions: Mapping[str, Hierarchy], plan: AggregationPlan, found: CellSums, store_empty: bool) -> Table:
