@@ -97,7 +97,8 @@ def read_cross_table(
     ``rows`` and ``columns`` say what the columns of row labels (from the left) and the header rows (from the top) are: each is a
     dimension, ``"measures"`` for names like those in ``value``, ``count``, ``top``, ``who`` and ``extra``, or ``""`` if it says
     nothing about the cells. The same dimension twice means two levels of its hierarchy. Without ``"measures"`` in them, ``count``
-    and the others name further sheets with the same layout. Indented labels of rows form a hierarchy, unless ``by`` has one.
+    and the others name further sheets with the same layout; ``count`` is the same as ``value`` if the values are counts. Indented
+    labels of rows form a hierarchy, unless ``by`` has one.
     ``totals`` names the label of the total of each dimension; well-known words are recognized. ``headings`` is the dimension
     whose codes stand in rows of their own. ``skip`` lists rows and columns to leave out, as ``"7"``, ``"12:15"`` or ``"F"``.
     """
@@ -134,7 +135,8 @@ class _Reader:
             "who": list(who),
             "extra": list(extra),
         }
-        self.measures = [value, *([count] if count else []), *top, *who, *extra]
+        counts = [count] if count and count != value else []  # a table of counts has one measure for both
+        self.measures = [value, *counts, *top, *who, *extra]
         self.understood: list[str] = []
         self._check(levels, found)
 
@@ -162,7 +164,8 @@ class _Reader:
 
     def _check_names(self, found: Sequence[str]) -> None:
         """Refuse entries with the same name; capitals do not count, as the engine that reads the cells ignores them."""
-        entries = [(entry, given) for entry, given in self.columns.items() if given]
+        counts = self.columns["count"] == self.value
+        entries = [(entry, given) for entry, given in self.columns.items() if given and not (counts and entry == "count")]
         named = [(entry, name) for entry, given in entries for name in ([given] if isinstance(given, str) else given)]
         same = same_names([*(("a dimension", name) for name in found), *named])
         if same is None:
