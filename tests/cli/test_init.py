@@ -50,13 +50,14 @@ def test_without_a_terminal_nothing_is_asked(data):
 
 def test_answers_replace_guesses_and_faulty_ones_are_asked_again(data, monkeypatch):
     monkeypatch.setattr("discreet.cli.init.asks", lambda: True)
-    answers = ["employees", "", "-", "-", "regoin", "region", "digits 1,1", "FREQ(3)"]
+    answers = ["employees", "", "-", "-", "regoin", "region", "digits 1,1", "FREQ(3)", "Staff", "persons", ""]
     found = discreet("init", data, answers="\n".join(answers) + "\n")
     assert found.return_value == 0, found.output
     raw = tomllib.loads((data.parent / "job.toml").read_text(encoding="utf-8"))
     assert raw["data"] == {"file": "survey.csv", "response": "employees", "contributor": "firm"}
     assert raw["dimensions"] == {"region": {"levels": [1, 1]}}
     assert raw["rules"]["sensitive"] == ["FREQ(3)"]
+    assert (raw["title"], raw["metadata"]) == ("Staff", {"unit": "persons"})
     assert "Did you mean 'region'?" in found.output
 
 
@@ -64,7 +65,7 @@ def test_widths_that_do_not_add_up_are_asked_again_and_groups_are_shown(tmp_path
     monkeypatch.setattr("discreet.cli.init.asks", lambda: True)
     codes = ["0111", "0113", "0150", "0210", "0322", "1011", "1052", "1105", "1320", "2015"]
     pd.DataFrame({"nace": codes * 4, "sales": range(100, 140)}).to_csv(tmp_path / "d.csv", index=False)
-    answers = ["sales", "", "", "", "nace", "digits 2,4", "digits 2,2", ""]
+    answers = ["sales", "", "", "", "nace", "digits 2,4", "digits 2,2", "", "", "", ""]
     found = discreet("init", tmp_path / "d.csv", answers="\n".join(answers) + "\n")
     assert found.return_value == 0, found.output
     assert "add up to 6, but the code '0111' has 4 characters. For example, digits 2,2 reads 0111" in found.output

@@ -49,7 +49,8 @@ def show_check(path: Path) -> int:
 def described(job: Job, problem: Problem) -> Iterator[str]:
     """What a job does, in sentences."""
     table = problem.table.listed
-    kind = "counts of contributors" if table.is_count else table.response
+    kind = table.response if not table.is_count else "counts of contributors"
+    kind += f" ({table.response})" if table.is_count and table.response != "count" else ""
     yield f"{job.title}: {kind} by {' × '.join(table.dimensions)}, {plural(len(table), 'cell')}."
     for name, hierarchy in table.dimensions.items():
         finest, depth = int(hierarchy.is_leaf.sum()), int(hierarchy.depth.max())

@@ -14,7 +14,7 @@ from discreet.errors import InputError, some
 from discreet.jobs.hierarchies import hierarchy_file
 from discreet.jobs.profile import ColumnProfile, Profile, determines, digit_levels
 
-# Words in names of columns, in English, German, French, Spanish and Dutch.
+# Words in names of columns and of measures, in English, German, French, Spanish and Dutch.
 _WORDS_BY_LINE = """
 contributor: firm enterprise company establishment business respondent unit person patient household id ident identifier key
     entid unitid kvk siren siret ein unternehmen betrieb firma entreprise etablissement empresa establecimiento bedrijf
@@ -27,6 +27,11 @@ response: turnover revenue revenues sales income wage wages salary value amount 
 dimension: region area nuts county state province municipality district country land bundesland kreis departement provincia
     gemeente regio industry branch sector nace sic naics isic cpa wz ape cnae sbi activity product size class sizeclass sex
     gender age agegroup year month quarter period occupation isco education diagnosis icd
+count: count counts number n firms companies enterprises establishments units respondents contributors cases anzahl betriebe
+    unternehmen firmen fälle einheiten nombre effectif effectifs entreprises établissements número empresas casos aantal bedrijven
+    ondernemingen
+largest: largest top second third größte größter grösste grösster zweitgrößte zweitgrößter maximum max mayor grootste
+share: share percent pct percentage prozent anteil change growth veränderung rate index pourcentage porcentaje aandeel
 """
 ROLE_WORDS: Mapping[str, frozenset[str]] = {
     role: frozenset(words.split())
@@ -172,6 +177,11 @@ def _check_present(profile: Profile, names: Sequence[str]) -> None:
 def named(column: str, role: str) -> bool:
     """Whether a word of the name of a column stands for a role."""
     return not ROLE_WORDS[role].isdisjoint(words_of(column))
+
+
+def is_share(label: str) -> bool:
+    """Whether a label says that numbers are percentages or changes."""
+    return "%" in label or named(label, "share")
 
 
 def words_of(column: str) -> list[str]:
