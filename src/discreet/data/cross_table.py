@@ -199,6 +199,7 @@ class CrossReader:
         places = self._places(layout, dimensions, grid.name)
         if not self.has_measures:
             places = self._with_further_sheets(places, layout)
+        self._describe_other_sheets()
         return self._cross_table(grid.name, places, dimensions)
 
     # -- labels and places ------------------------------------------------------------------------------------
@@ -306,6 +307,13 @@ class CrossReader:
         return CrossTable(
             name, frame, hierarchies, self.columns, addresses, tuple(self.understood), self.reading.no_value
         )
+
+    def _describe_other_sheets(self) -> None:
+        """Say which sheets are not used, as readers may get them too."""
+        used = {self.reading.sheet, *(() if self.has_measures else self.measures[1:])}
+        others = [name for name in self.sheets.filled if name not in used]
+        if others and self.reading.sheet is not None:
+            self.understood.append(f"sheets that are not part of the job, and not protected by it: {some(others, 12)}")
 
     def _describe(self, layout: CrossLayout) -> None:
         rows, columns = layout.rows.positions, layout.columns.positions

@@ -87,8 +87,9 @@ def read_table(
             columns["top_contributor"], columns["contributors"] = _names(frame, who, largest, names)
     columns["extra"] = {name: frame[name].to_numpy() for name in extra}
     values = frame[value].to_numpy()
-    columns["provenance"] = {"cells_left_out": left_out, "cells_zero": zeros}
     columns["is_count"] = "count" in columns and np.array_equal(values, columns["count"])
+    counted = len(frame) if "count" in columns and not columns["is_count"] else 0
+    columns["provenance"] = {"cells_left_out": left_out, "cells_zero": zeros, "counts_given": counted}
     if not unpublished_totals:
         table = Table.from_cells(dimensions, codes, values, **columns)
     else:
