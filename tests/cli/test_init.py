@@ -91,6 +91,24 @@ def test_a_file_without_dimensions_is_explained(tmp_path):
     pd.DataFrame({"value": [1.5, 2.5]}).to_csv(tmp_path / "d.csv", index=False)
     found = discreet("init", tmp_path / "d.csv", "--yes")
     assert "Name one or more with --by" in str(found.exception)
+    pd.DataFrame({"value": [1.5, 2.5, 3.5], "region": ["a", None, None]}).to_csv(tmp_path / "d.csv", index=False)
+    found = discreet("init", tmp_path / "d.csv", "--yes")
+    assert "('region' has no code in 2 of 3 records). Name one or more with --by" in str(found.exception)
+
+
+def test_marks_in_place_of_numbers_are_asked_about(tmp_path, monkeypatch):
+    """With them, the column is still one of numbers."""
+    monkeypatch.setattr("discreet.cli.init.asks", lambda: True)
+    frame = pd.DataFrame({"region": list("abc") * 12, "sales": ["NA" if i % 5 == 0 else i + 0.5 for i in range(36)]})
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    found = discreet(
+        "init", tmp_path / "d.csv", answers="\n".join(["", "", "", "", "", "", "sometimes", "drop"] + [""] * 4) + "\n"
+    )
+    assert found.return_value == 0, found.output
+    assert "sales has 'NA' in place of a number in 8 records: drop these records" in " ".join(found.output.split())
+    assert "Answer drop, zero or -." in found.output
+    raw = tomllib.loads((tmp_path / "job.toml").read_text(encoding="utf-8"))
+    assert raw["data"] == {"file": "d.csv", "missing": ["NA"], "no_value": "drop", "response": "sales"}
 
 
 JOB = """

@@ -18,10 +18,10 @@ from discreet.cli.common import ExistingFile, NewFile, console, reading_options
 from discreet.cli.init_table import asked_table, chosen_table, show_table, table_rules
 from discreet.cli.questions import ask, ask_yes, asks
 from discreet.data.reading import Reading
-from discreet.errors import InputError
+from discreet.errors import InputError, plural, some
 from discreet.io import writing
 from discreet.jobs.new_job import JobDraft, records_job, table_job
-from discreet.jobs.profile import Profile, profile_records
+from discreet.jobs.profile import Profile, marks_in, profile_records
 from discreet.jobs.roles import NO_COLUMN, Grouping, Roles, chosen_roles, grouping_question, propose_roles
 from discreet.jobs.table_proposal import TableProposal, propose_table
 from discreet.presentation import ReleaseMetadata
@@ -163,9 +163,13 @@ def _job_for_records(wishes: Wishes, file: str) -> str:
     if not wishes.yes:
         console.print(_columns(profile, roles))
         roles = _asked_roles(profile, roles)
+        wishes = replace(wishes, reading=_asked_marks(profile, roles, wishes.reading))
         rules = rules or _asked_rules(records_rules(roles))
     if not roles.dimensions:
-        raise InputError(f"{wishes.data}: no column looks like a dimension. Name one or more with --by.")
+        gaps = [column for column in profile.columns.values() if column.codes and column.filled < column.records]
+        without = [f"{c.name!r} has no code in {c.records - c.filled:,} of {c.records:,} records" for c in gaps]
+        why = f" ({'; '.join(without)})" if without else ""
+        raise InputError(f"{wishes.data}: no column looks like a dimension{why}. Name one or more with --by.")
     metadata = _metadata(wishes, {"title": _title(roles.response or "Number", tuple(roles.dimensions))})
     if wishes.yes:
         console.print(_columns(profile, roles))
@@ -266,6 +270,27 @@ def _asked_roles(profile: Profile, roles: Roles) -> Roles:
         for name, grouping in roles.dimensions.items()
     }
     return replace(roles, dimensions=groupings)
+
+
+def _asked_marks(profile: Profile, roles: Roles, reading: Reading) -> Reading:
+    """How texts in place of numbers are to be read."""
+    if roles.response is None or not profile.columns[roles.response].marks or reading.no_value != "error":
+        return reading
+    marks = marks_in(profile, roles.response)
+
+    def understood(answer: str) -> Reading:
+        if answer == NO_COLUMN:
+            return reading
+        if answer not in ("drop", "zero"):
+            raise InputError("Answer drop, zero or -.")
+        return replace(reading, missing=(*reading.missing, *marks), no_value=answer)  # type: ignore[arg-type]
+
+    n = plural(profile.columns[roles.response].marks, "record")
+    return ask(
+        f"{roles.response} has {some(marks)} in place of a number in {n}: drop these records, take them for zero, or neither (-)",
+        "drop",
+        understood,
+    )
 
 
 def _asked_rules(proposed: Sequence[str]) -> Sequence[str]:

@@ -97,8 +97,8 @@ STRIPPED_KINDS = (STORED_KIND, BLANKS_KIND)  # which strip removes
 class Spelling:
     """Settings of a column: with ``strip``, stray blanks are removed; ``merge`` gives for a code the one that replaces it.
 
-    A code that ``merge`` maps to itself, or to an empty text, is a code of its own. If codes differ in blanks only, ``strip``
-    None is an error that asks for the setting.
+    A code that ``merge`` maps to itself, or to an empty text, is a code of its own. What it gives for an empty text is the code
+    of records that have none. If codes differ in blanks only, ``strip`` None is an error that asks for the setting.
     """
 
     strip: bool | None = None
@@ -117,6 +117,11 @@ class Spelling:
         """The code as it is tabulated."""
         tidy = without_stray_blanks(code) if self.strip else code
         return self.merge.get(code) or self.merge.get(tidy) or tidy
+
+    @property
+    def no_code(self) -> str | None:
+        """The code of records that have none."""
+        return self.merge.get("") or None
 
     def recode(self, codes: Iterable[str]) -> dict[str, str]:
         """The codes that are replaced, and their replacements."""

@@ -428,9 +428,10 @@ def _check_rules(job: Job) -> Iterator[InputError]:
             f"nothing would be protected. List rules under 'sensitive', or statuses of single cells.{of_table}"
         )
     rules: list[Rule] = []
-    for text in job.rules.sensitive:
+    for number, text in enumerate(job.rules.sensitive, 1):
         try:
-            rules += parse_rules(text)
+            with placing(f"rules.sensitive, entry {number}"):
+                rules += parse_rules(text)
         except RuleError as error:
             yield error
     if any(rule.depth > MAX_RULE_DEPTH for rule in rules):

@@ -234,7 +234,9 @@ def _contributors(columns: list[ColumnProfile]) -> list[tuple[ColumnProfile, str
 def _responses(columns: list[ColumnProfile]) -> list[tuple[ColumnProfile, str]]:
     """Columns of numbers that may be added up, the likeliest first."""
     numeric = [
-        c for c in columns if c.numbers >= 0.9 * c.filled and not c.is_constant and not named(c.name, "dimension")
+        c
+        for c in columns
+        if c.numbers >= max(0.9 * (c.filled - c.marks), 1) and not c.is_constant and not named(c.name, "dimension")
     ]
     by_name = [c for c in numeric if named(c.name, "response")]
     fractions = [c for c in numeric if c.separators and c not in by_name]
