@@ -269,7 +269,9 @@ def test_a_record_without_any_code_is_one_of_totals(tmp_path):
     GAPS.to_csv(tmp_path / "d.csv", index=False)
     with (tmp_path / "d.csv").open("a", encoding="utf-8") as file:
         file.write(",,15.0\n")
-    message = r"1 of 5 records have no code in any of the columns 'region', 'branch' \(line 6\)\. They look like"
+    message = (
+        r"1 of 5 records have no code in any of the columns 'region', 'branch' \(line 6\)\. It is the last line, where"
+    )
     with pytest.raises(InputError, match=message):
         tabulate(tmp_path / "d.csv", ["region", "branch"], "x", spelling=both)
 

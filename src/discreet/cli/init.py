@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -17,12 +17,13 @@ from discreet.cli.check import show_check
 from discreet.cli.common import ExistingFile, NewFile, console, reading_options
 from discreet.cli.init_table import asked_table, chosen_table, show_table, table_rules
 from discreet.cli.questions import ask, ask_yes, asks
-from discreet.data.reading import Reading
+from discreet.data.reading import DEFAULT_READING, Reading
 from discreet.errors import InputError, plural, some
 from discreet.io import writing
 from discreet.jobs.new_job import JobDraft, records_job, table_job
 from discreet.jobs.profile import Profile, marks_in, profile_records
 from discreet.jobs.roles import NO_COLUMN, Grouping, Roles, chosen_roles, grouping_question, propose_roles
+from discreet.jobs.sheet_texts import unit_in_name
 from discreet.jobs.table_proposal import TableProposal, propose_table
 from discreet.presentation import ReleaseMetadata
 from discreet.rules import parse_rules
@@ -104,10 +105,9 @@ def init_command(
     parse_rules(rules)
     texts = {name: text for name in METADATA_QUESTIONS if (text := given.pop(name)) is not None}
     columns = {role: name for role, name in given.items() if name}
-    wishes = Wishes(data, reading, by, rules, columns, texts, yes)
+    wishes, found = _looked_at(Wishes(data, reading, by, rules, columns, texts, yes), layout)
     file = os.path.relpath(data, out.parent)
-    found = _finished_table(wishes, layout)
-    job = _job_for_records(wishes, file) if found is None else _job_for_table(wishes, file, found)
+    job = _job_for_records(wishes, file, found) if isinstance(found, Profile) else _job_for_table(wishes, file, found)
     with writing(out) as draft:
         draft.write_text(job, encoding="utf-8")
     console.print(
@@ -116,12 +116,53 @@ def init_command(
     return show_check(out)
 
 
+def _looked_at(wishes: Wishes, layout: str | None) -> tuple[Wishes, Profile | TableProposal]:
+    """The finished table that the file seems to have, or the profile of its records; with the settings asked for on the way."""
+    while True:
+        try:
+            return wishes, _finished_table(wishes, layout) or profile_records(wishes.data, wishes.reading)
+        except InputError as error:
+            wishes = replace(wishes, reading=_amended(wishes, error))
+
+
+def _amended(wishes: Wishes, error: InputError) -> Reading:
+    """The settings with the one that a message about entries of a job file names; without a terminal it names the option."""
+    named = "|".join(setting.name for setting in fields(Reading))
+    found = re.search(rf'\b({named}) = (?:"([^"]*)"|(\d+))', str(error))
+    if found is None:
+        raise error
+    name, value = found[1], found[2] or found[3]
+    if wishes.yes:
+        given = {**_changed(wishes.reading), name: value}
+        options = " ".join(f"--{setting.replace('_', '-')} {shlex.quote(str(each))}" for setting, each in given.items())
+        raise type(error)(f"{error}\nHere this is an option: discreet init DATA {options}", error.offenders)
+    console.print(str(error), markup=False)
+    return ask(name, value, lambda answer: _with_setting(wishes.reading, name, answer))
+
+
+def _changed(reading: Reading) -> dict[str, str | int]:
+    """The settings that take one value and are not the default."""
+    values = {setting.name: getattr(reading, setting.name) for setting in fields(Reading)}
+    return {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, str | int) and not isinstance(value, bool) and value != getattr(DEFAULT_READING, name)
+    }
+
+
+def _with_setting(reading: Reading, name: str, answer: str) -> Reading:
+    if name == "header_row" and not answer.isdecimal():
+        raise InputError("header_row is the number of a line, 1 or more.")
+    changed = replace(reading, **{name: int(answer) if name == "header_row" else answer})  # type: ignore[arg-type]
+    changed.check()
+    return changed
+
+
 def _finished_table(wishes: Wishes, layout: str | None) -> TableProposal | None:
     """The finished table that the file seems to have; None for records."""
     if layout == "records" or (layout is None and any(role in wishes.columns for role in FOR_RECORDS)):
         return None
-    with _options_named():
-        found = propose_table(wishes.data, wishes.reading)
+    found = propose_table(wishes.data, wishes.reading)
     if found is None and layout == "table":
         raise InputError(
             f"{wishes.data}: no finished table was found, whose rows or columns have labels of totals such as Total. Write a job "
@@ -153,9 +194,7 @@ def _job_for_table(wishes: Wishes, file: str, found: TableProposal) -> str:
     return table_job(draft, found)
 
 
-def _job_for_records(wishes: Wishes, file: str) -> str:
-    with _options_named():
-        profile = profile_records(wishes.data, wishes.reading)
+def _job_for_records(wishes: Wishes, file: str, profile: Profile) -> str:
     if "count" in wishes.columns:
         raise InputError("--count is for finished tables; of records, contributors are counted: --contributor.")
     roles = chosen_roles(profile, propose_roles(profile), wishes.by, wishes.columns)
@@ -170,7 +209,8 @@ def _job_for_records(wishes: Wishes, file: str) -> str:
         without = [f"{c.name!r} has no code in {c.records - c.filled:,} of {c.records:,} records" for c in gaps]
         why = f" ({'; '.join(without)})" if without else ""
         raise InputError(f"{wishes.data}: no column looks like a dimension{why}. Name one or more with --by.")
-    metadata = _metadata(wishes, {"title": _title(roles.response or "Number", tuple(roles.dimensions))})
+    response = roles.response or "Number"
+    metadata = _metadata(wishes, {"title": _title(response, tuple(roles.dimensions)), "unit": unit_in_name(response)})
     if wishes.yes:
         console.print(_columns(profile, roles))
     draft = JobDraft(file, wishes.reading, tuple(rules) or records_rules(roles), metadata)
@@ -200,21 +240,6 @@ def _metadata(wishes: Wishes, proposed: Mapping[str, str]) -> ReleaseMetadata:
     for fault in metadata.faults():
         raise InputError(fault)
     return metadata
-
-
-@contextmanager
-def _options_named() -> Iterator[None]:
-    """Name in messages about entries of a job file, which does not exist yet, the options that do the same."""
-    try:
-        yield
-    except InputError as error:
-        found = re.search(
-            rf"\b({'|'.join(setting.name for setting in fields(Reading))}) = (\"[^\"]*\"|\d+)", str(error)
-        )
-        if found is None:
-            raise
-        option = f"--{found[1].replace('_', '-')} {found[2]}"
-        raise type(error)(f"{error}\nHere this is an option: discreet init DATA {option}", error.offenders) from None
 
 
 def _columns(profile: Profile, roles: Roles) -> Grid:

@@ -150,14 +150,22 @@ class OpenedRecords:
     # -- faults -------------------------------------------------------------------------------------------------
 
     def without_entry(self, names: Sequence[str], count: int, records: int, role: str, advice: str) -> InputError:
-        """An error about records that have no entry in any of these columns, with their lines."""
-        read = islice(self.numbered() if self.numbered else (), MAX_SCANNED)
-        empty = (number for number, record in read if all(self._value(record[name]) is None for name in names))
-        found = list(islice(empty, MAX_LISTED))
+        """An error about records that have no entry in any of these columns, with their lines; ``advice`` is on other records."""
+        found: list[int] = []
+        last = 0
+        for last, record in islice(self.numbered() if self.numbered else (), MAX_SCANNED):
+            if len(found) < MAX_LISTED and all(self._value(record[name]) is None for name in names):
+                found.append(last)
+        is_last = count == 1 and found == [last]
+        totals = (
+            f"It is the last {self.unit}, where spreadsheets have sums: delete it"
+            if is_last
+            else "Delete records of totals"
+        )
         at = f" ({numbers_of_lines(self.unit, found, count)})" if found else ""
         columns = f"column {names[0]!r}" if len(names) == 1 else f"any of the columns {some(names, 12)}"
         return InputError(
-            f"{self.place}: {count:,} of {records:,} records have no {role} in {columns}{at}. {advice}", names
+            f"{self.place}: {count:,} of {records:,} records have no {role} in {columns}{at}. {totals}{advice}", names
         )
 
     def _ask(self, counts: Mapping[str, Sequence[int]], records: int) -> None:
@@ -252,8 +260,8 @@ class OpenedRecords:
 def missing_code_advice(column: str) -> str:
     """What to do about records without a code."""
     return (
-        'Delete records of totals. For the others write merge = {"" = "unknown"} '
-        f"under [dimensions.{column}], which gives them the code 'unknown' (in Python: Spelling), or fill in their codes."
+        '. If a record has no code, fill it in, or write merge = {"" = "unknown"} '
+        f"under [dimensions.{column}] (in Python: Spelling), which gives it the code 'unknown'."
     )
 
 

@@ -227,7 +227,7 @@ def _known_codes(
         if column.isna().any():
             n, records = int(survey.records[column.isna()].sum()), int(survey.records.sum())
             if len(dimensions) > 1 and (column.isna() == nowhere).all():
-                advice = "They look like records of totals: delete them, or fill in their codes."
+                advice = ", as these seem to be, or fill in their codes."
                 raise opened.without_entry(list(dimensions), n, records, "code", advice)
             raise opened.without_entry([name], n, records, "code", missing_code_advice(name))
         outside = ~column.isin(hierarchy.codes)
@@ -273,7 +273,7 @@ def _check_numbers(survey: pd.DataFrame, columns: Columns, opened: OpenedRecords
     opened.refuse(faults, int(survey.records.sum()))
     if columns.contributor is not None and survey.nameless.any():
         n, cell = n_and_cell("nameless")
-        advice = f"One is in cell {cell!r}. Fill it in, or leave these records out."
+        advice = f". Fill in the contributors of others, such as one in cell {cell!r}, or leave these records out."
         raise opened.without_entry([columns.contributor], n, int(survey.records.sum()), "contributor", advice)
 
 

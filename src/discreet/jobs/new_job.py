@@ -49,6 +49,7 @@ def _text(draft: JobDraft, source: Iterator[str]) -> str:
         'folder = "output"',
         'formats = ["csv", "xlsx"]',
         "share = true  # also a report that may be published with the release",
+        '# lang = "de"  # the language of what is published: de, en, es, fr or nl',
         "",
         *_metadata(draft.metadata),
     ]

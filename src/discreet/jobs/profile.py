@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -180,12 +181,16 @@ def digit_levels(codes: Sequence[str]) -> list[int] | None:
         return None
     (length,) = lengths
     ends, below = [length], len(codes)
-    for end in range(length - 1, 0, -1):
+    # A letter and the first of several digits is no level of NACE, ISIC or ICD.
+    after_letter = 2 if length > 2 and all(re.fullmatch("[A-Za-z][0-9]{2,}", code) for code in codes) else 0
+    for end in (end for end in range(length - 1, 0, -1) if end != after_letter):
         beginnings = len({code[:end] for code in codes})
         if beginnings > 1 and below >= MIN_CONTINUATIONS * beginnings:
             ends.append(end)
             below = beginnings
-    if length > 2 and ends == [length, 1]:  # codes that only number their items share their first digits, too
+    if (
+        length > 2 and ends == [length, 1] and not after_letter
+    ):  # codes that only number their items share their first digits, too
         return None
     ends = [0, *sorted(ends)]
     return [after - before for before, after in pairwise(ends)] if len(ends) > 2 else None

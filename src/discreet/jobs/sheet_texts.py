@@ -14,7 +14,7 @@ from discreet.data.spelling import TOTAL_WORDS
 TABLE_NUMBER = re.compile(r"^(?:table|tabelle|tab\.|tableau|tabla|cuadro|tabel)\s*[\w.\-]*\s*[:.–-]?\s+", re.IGNORECASE)
 BY = re.compile(r"\s+(?:by|nach|per|par|selon|por|según|naar)\s+", re.IGNORECASE)
 UNIT = re.compile(
-    r"[€$£%]|\b(?:euros?|eur|usd|gbp|chf|mio|mill?|millions?|millionen|thousands?|tausend|tsd|milliers|miles|duizend|1[ .,]?000|"
+    r"[€$£%]|\b(?:euros?|eur|usd|gbp|chf|mio|mill?|tsd|millions?|millionen|thousands?|tausend|milliers|miles|duizend|1[ .,]?000|"
     r"anzahl|number|nombre|número|aantal|personen|persons|tonn?e[ns]?|hectares?|hektar|percent|prozent)\b",
     re.IGNORECASE,
 )
@@ -72,6 +72,13 @@ def _text_of_row(layout: CrossLayout, row: int) -> str:
     texts = dict.fromkeys(layout.grid.text(row, column) for column in layout.grid.rows[row])
     first = layout.grid.merged.get((row, layout.grid.rows[row][0]), (row, layout.grid.rows[row][0]))
     return next(iter(texts)) if len(texts) == 1 and first[1] < layout.columns.positions[0] else ""
+
+
+def unit_in_name(name: str) -> str:
+    """The unit in the name of a column, such as "Turnover in EUR" and "Turnover (EUR)"; empty if there is none."""
+    found = re.search(r"\s(?:in|en)\s+(.+)$|[(\[]([^()\[\]]+)[)\]]\s*$", name)
+    unit = (found[1] or found[2]).strip() if found else ""
+    return unit if UNIT.search(unit) else ""
 
 
 def names_of_labels(layout: CrossLayout, stub: Iterable[int]) -> tuple[list[str], list[str]]:
