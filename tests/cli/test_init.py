@@ -111,6 +111,21 @@ def test_marks_in_place_of_numbers_are_asked_about(tmp_path, monkeypatch):
     assert raw["data"] == {"file": "d.csv", "missing": ["NA"], "no_value": "drop", "response": "sales"}
 
 
+def test_codes_written_in_several_ways_are_asked_about(tmp_path, monkeypatch):
+    monkeypatch.setattr("discreet.cli.init.asks", lambda: True)
+    regions = ["North", "South", "east", "East", "West ", "West", "NORTH", ""] * 8
+    pd.DataFrame({"region": regions, "sales": range(64)}).to_csv(tmp_path / "d.csv", index=False)
+    answers = ["sales", "-", "", "", "region", "", "n", "y", "y", "none given", "FREQ(3)", "", "", ""]
+    found = discreet("init", tmp_path / "d.csv", answers="\n".join(answers) + "\n")
+    assert "region: is 'NORTH' the same as 'North'?" in found.output
+    assert "region: 'West ' and 'West' differ in blanks: are they the same?" in found.output
+    assert "region: the code of 8 records that have none [unknown]: none given" in found.output
+    raw = tomllib.loads((tmp_path / "job.toml").read_text(encoding="utf-8"))
+    merge = {"NORTH": "NORTH", "east": "East", "": "none given"}
+    assert raw["dimensions"]["region"] == {"strip": True, "merge": merge}
+    assert found.return_value == 0, found.output
+
+
 JOB = """
 [data]
 file = "survey.csv"

@@ -18,10 +18,11 @@ from discreet.cli.common import ExistingFile, NewFile, console, reading_options
 from discreet.cli.init_table import asked_table, chosen_table, show_table, table_rules
 from discreet.cli.questions import ask, ask_yes, asks
 from discreet.data.reading import DEFAULT_READING, Reading
+from discreet.data.spelling import AS_WRITTEN, Spelling, differ_in_blanks, spellings
 from discreet.errors import InputError, plural, some
 from discreet.io import writing
 from discreet.jobs.new_job import JobDraft, records_job, table_job
-from discreet.jobs.profile import Profile, marks_in, profile_records
+from discreet.jobs.profile import ColumnProfile, Profile, marks_in, profile_records
 from discreet.jobs.roles import NO_COLUMN, Grouping, Roles, chosen_roles, grouping_question, propose_roles
 from discreet.jobs.sheet_texts import unit_in_name
 from discreet.jobs.table_proposal import TableProposal, propose_table
@@ -288,13 +289,40 @@ def _asked_roles(profile: Profile, roles: Roles) -> Roles:
     )
     groupings = {
         name: ask(
-            grouping_question(profile, name),
+            grouping_question(profile, name, grouping),
             grouping.answer or NO_COLUMN,
             lambda answer, name=name: Grouping.of(profile, name, answer),  # type: ignore[misc]
         )
         for name, grouping in roles.dimensions.items()
     }
-    return replace(roles, dimensions=groupings)
+    roles = replace(roles, dimensions=groupings)
+    spelling = {
+        name: _asked_spelling(profile.columns[name]) for name, one in groupings.items() if one.hierarchy is None
+    }
+    return replace(roles, spelling={name: found for name, found in spelling.items() if found != AS_WRITTEN})
+
+
+def _asked_spelling(column: ColumnProfile) -> Spelling:
+    """Which codes of a dimension are the same, and the code of records that have none."""
+    strip: bool | None = None
+    merge: dict[str, str] = {}
+    for group in spellings(column.codes):
+        right, *others = sorted(group, key=lambda code: (code != code.strip(), code.islower() or code.isupper(), code))
+        for code in others:
+            if differ_in_blanks(code, right):
+                if strip is None:
+                    strip = ask_yes(
+                        f"{column.name}: {code!r} and {right!r} differ in blanks: are they the same?", default=True
+                    )
+            elif ask_yes(f"{column.name}: is {code!r} the same as {right!r}?", default=True):
+                merge[code] = right
+            else:
+                merge[code] = code
+    gaps = column.records - column.filled
+    if gaps > 1:  # a single one is likely to be a line of sums
+        answer = ask(f"{column.name}: the code of {gaps:,} records that have none", "unknown", str)
+        merge |= {"": answer} if answer != NO_COLUMN else {}
+    return Spelling(strip, merge)
 
 
 def _asked_marks(profile: Profile, roles: Roles, reading: Reading) -> Reading:

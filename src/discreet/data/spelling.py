@@ -146,6 +146,11 @@ def spellings(codes: Iterable[str], family: Callable[[str], object] = lambda cod
             yield from (list(group) for group in same if len(group) > 1 and not any(set(group) < set(o) for o in same))
 
 
+def differ_in_blanks(code: str, other: str) -> bool:
+    """Whether two codes differ in nothing but stray blanks, or the way accents are stored."""
+    return without_stray_blanks(code) == without_stray_blanks(other)
+
+
 def _coarse(code: str) -> str:
     """Equal for all codes that differ in nothing but their spelling, and for some others."""
     alike = _plain(code).translate(LOOK_ALIKES).casefold()

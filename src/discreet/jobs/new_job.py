@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from discreet.data.reading import Reading
+from discreet.data.spelling import AS_WRITTEN, Spelling
 from discreet.jobs.roles import Grouping, Roles
 from discreet.jobs.table_proposal import TableProposal
 from discreet.presentation import ReleaseMetadata
@@ -108,6 +109,7 @@ def _records(draft: JobDraft, roles: Roles) -> Iterator[str]:
     for name, grouping in roles.dimensions.items():
         yield f"[dimensions.{_key(name)}]{_because(roles, name)}"
         yield from _grouping(grouping)
+        yield from _spelling(roles.spelling.get(name, AS_WRITTEN))
         yield ""
     if roles.further:
         yield "# These columns could be dimensions too:"
@@ -167,6 +169,14 @@ def _grouping(grouping: Grouping) -> Iterator[str]:
         yield f"columns = {_toml(list(grouping.columns))}  # coarser columns, coarsest first"
     else:
         yield '# hierarchy = "groups.csv"  # a file with the columns code and parent, if codes have groups'
+
+
+def _spelling(spelling: Spelling) -> Iterator[str]:
+    if spelling.strip is not None:
+        yield f"strip = {_toml(spelling.strip)}  # whether blanks around codes are stray"
+    if spelling.merge:
+        pairs = ", ".join(f"{_toml(code)} = {_toml(into)}" for code, into in spelling.merge.items())
+        yield f"merge = {{{pairs}}}  # codes that are written in several ways"
 
 
 def _because(roles: Roles, column: str) -> str:
