@@ -271,6 +271,12 @@ def finished_without_a_number(no_value):
     return {"of": read_table(cells, ["row"], "x", reading=Reading(no_value=no_value))}
 
 
+def finished_with_counts(count="n"):
+    cells = pd.DataFrame({"row": ["Total", "a", "b", "c"], "x": [12, 2, 3, 7], "n": [9, 1, 3, 5]})
+    table = read_table(cells, ["row"], "x", count=count)
+    return {"of": protect(assess(table, "FREQ(2)"), "kelly")}
+
+
 def not_settled():
     found = released({})
     sampled = run(found, ["sample"], knows=Knowledge(draws=10))
@@ -353,6 +359,7 @@ EXAMPLES = {
     "attacks_without_result": (not_settled, "The attack sample has no result for"),
     "attacks_method_known": (seen_through, "To an attacker who knows the method"),
     "attacks_method_unknown": (lambda: with_lab(replay="no reason"), "would infer: no reason."),
+    "counts_given": (finished_with_counts, "The numbers of contributors are not in the release"),
     "zeros": (counts, "Zeros are published"),
     "attackers": (lambda: {"of": released({})}, "Attackers assumed"),
 }
@@ -388,6 +395,11 @@ def test_the_condition_is_stated_where_it_holds(name):
     found = {condition.name: condition.sentence for condition in conditions(**made())}
     assert words in found[name]
     assert found[name].endswith(".")
+
+
+def test_of_a_table_of_counts_the_numbers_of_contributors_are_the_release():
+    names = [condition.name for condition in conditions(**finished_with_counts(count="x"))]
+    assert "counts_given" not in names
 
 
 def test_conditions_that_weaken_the_verdict_come_first():

@@ -277,6 +277,16 @@ _weighted_number = _shown_if(
 )
 
 
+def _counts(basis: VerdictBasis) -> str | None:
+    if not basis.table.provenance.get("counts_given"):
+        return None
+    return (
+        "The numbers of contributors are not in the release. If they are published elsewhere, readers know which suppressed "
+        "cells have few contributors, and which have none: protect these numbers in a job of their own, with the same cells "
+        "suppressed."
+    )
+
+
 def _zeros(basis: VerdictBasis) -> str | None:
     problem = basis.problem
     if not basis.protection.suppressed.any():
@@ -493,6 +503,7 @@ SUBJECTS: tuple[Subject, ...] = (
     Subject("beyond_contributions", Stage.PROTECTION, _beyond_contributions, _beyond_contributions_if_any),
     Subject("unaudited", Stage.PROTECTION, _unaudited, None),  # without a full audit there is no release
     *(_on_attacks(sentence) for sentence in LIMITATIONS),
+    Subject("counts_given", Stage.PROTECTION, _counts, None, weakens=False),  # the numbers themselves are confidential
     Subject("zeros", Stage.PROTECTION, _zeros, _zeros, weakens=False),
     Subject("guesses", Stage.PROTECTION, None, _guesses, weakens=False),  # the internal report shows what attacks found
     Subject("attackers", Stage.PROTECTION, _attackers, _readers, weakens=False),

@@ -50,13 +50,14 @@ def test_without_a_terminal_nothing_is_asked(data):
 
 def test_answers_replace_guesses_and_faulty_ones_are_asked_again(data, monkeypatch):
     monkeypatch.setattr("discreet.cli.init.asks", lambda: True)
-    answers = ["employees", "", "-", "-", "regoin", "region", "digits 1,1", "FREQ(3)"]
+    answers = ["employees", "", "-", "-", "regoin", "region", "digits 1,1", "FREQ(3)", "Staff", "persons", ""]
     found = discreet("init", data, answers="\n".join(answers) + "\n")
     assert found.return_value == 0, found.output
     raw = tomllib.loads((data.parent / "job.toml").read_text(encoding="utf-8"))
     assert raw["data"] == {"file": "survey.csv", "response": "employees", "contributor": "firm"}
     assert raw["dimensions"] == {"region": {"levels": [1, 1]}}
     assert raw["rules"]["sensitive"] == ["FREQ(3)"]
+    assert (raw["title"], raw["metadata"]) == ("Staff", {"unit": "persons"})
     assert "Did you mean 'region'?" in found.output
 
 
@@ -64,7 +65,7 @@ def test_widths_that_do_not_add_up_are_asked_again_and_groups_are_shown(tmp_path
     monkeypatch.setattr("discreet.cli.init.asks", lambda: True)
     codes = ["0111", "0113", "0150", "0210", "0322", "1011", "1052", "1105", "1320", "2015"]
     pd.DataFrame({"nace": codes * 4, "sales": range(100, 140)}).to_csv(tmp_path / "d.csv", index=False)
-    answers = ["sales", "", "", "", "nace", "digits 2,4", "digits 2,2", ""]
+    answers = ["sales", "", "", "", "nace", "digits 2,4", "digits 2,2", "", "", "", ""]
     found = discreet("init", tmp_path / "d.csv", answers="\n".join(answers) + "\n")
     assert found.return_value == 0, found.output
     assert "add up to 6, but the code '0111' has 4 characters. For example, digits 2,2 reads 0111" in found.output
@@ -90,6 +91,39 @@ def test_a_file_without_dimensions_is_explained(tmp_path):
     pd.DataFrame({"value": [1.5, 2.5]}).to_csv(tmp_path / "d.csv", index=False)
     found = discreet("init", tmp_path / "d.csv", "--yes")
     assert "Name one or more with --by" in str(found.exception)
+    pd.DataFrame({"value": [1.5, 2.5, 3.5], "region": ["a", None, None]}).to_csv(tmp_path / "d.csv", index=False)
+    found = discreet("init", tmp_path / "d.csv", "--yes")
+    assert "('region' has no code in 2 of 3 records). Name one or more with --by" in str(found.exception)
+
+
+def test_marks_in_place_of_numbers_are_asked_about(tmp_path, monkeypatch):
+    """With them, the column is still one of numbers."""
+    monkeypatch.setattr("discreet.cli.init.asks", lambda: True)
+    frame = pd.DataFrame({"region": list("abc") * 12, "sales": ["NA" if i % 5 == 0 else i + 0.5 for i in range(36)]})
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    found = discreet(
+        "init", tmp_path / "d.csv", answers="\n".join(["", "", "", "", "", "", "sometimes", "drop"] + [""] * 4) + "\n"
+    )
+    assert found.return_value == 0, found.output
+    assert "sales has 'NA' in place of a number in 8 records: drop these records" in " ".join(found.output.split())
+    assert "Answer drop, zero or -." in found.output
+    raw = tomllib.loads((tmp_path / "job.toml").read_text(encoding="utf-8"))
+    assert raw["data"] == {"file": "d.csv", "missing": ["NA"], "no_value": "drop", "response": "sales"}
+
+
+def test_codes_written_in_several_ways_are_asked_about(tmp_path, monkeypatch):
+    monkeypatch.setattr("discreet.cli.init.asks", lambda: True)
+    regions = ["North", "South", "east", "East", "West ", "West", "NORTH", ""] * 8
+    pd.DataFrame({"region": regions, "sales": range(64)}).to_csv(tmp_path / "d.csv", index=False)
+    answers = ["sales", "-", "", "", "region", "", "n", "y", "y", "none given", "FREQ(3)", "", "", ""]
+    found = discreet("init", tmp_path / "d.csv", answers="\n".join(answers) + "\n")
+    assert "region: is 'NORTH' the same as 'North'?" in found.output
+    assert "region: 'West ' and 'West' differ in blanks: are they the same?" in found.output
+    assert "region: the code of 8 records that have none [unknown]: none given" in found.output
+    raw = tomllib.loads((tmp_path / "job.toml").read_text(encoding="utf-8"))
+    merge = {"NORTH": "NORTH", "east": "East", "": "none given"}
+    assert raw["dimensions"]["region"] == {"strip": True, "merge": merge}
+    assert found.return_value == 0, found.output
 
 
 JOB = """

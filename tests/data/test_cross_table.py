@@ -14,6 +14,7 @@ from openpyxl import Workbook
 from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 from openpyxl.styles import Alignment
+from tests.helpers.cross_tables import drawn_cross_table
 
 from discreet.data.cross_table import CrossTable, read_cross_table
 from discreet.data.hierarchy import Hierarchy
@@ -533,6 +534,28 @@ def test_measures_in_sheets_of_their_own(file):
     refuse("has no sheet 'other'", file, reading=Reading(sheet="other"))
 
 
+def test_values_that_are_counts_themselves(file):
+    table = read(workbook(file, INVESTMENT), value="persons", count="persons").table()
+    assert table.is_count
+    assert table.response == "persons"
+    assert table.count.tolist() == table.value.tolist()
+    halves = [[cell / 2 if isinstance(cell, int) else cell for cell in line] for line in INVESTMENT]
+    with pytest.raises(TableError, match="Column 'persons' counts contributors, but not all of its numbers are"):
+        read(workbook(file, halves), value="persons", count="persons").table()
+
+
+def test_a_name_for_counts_that_is_another_sheet(file):
+    """The values would be taken for the numbers of contributors that the other sheet has."""
+    with_sheets(file, {"values": INVESTMENT, "firms": INVESTMENT})
+    refuse(
+        "value and count are both called 'firms', which is also another sheet.*such as value = \"number\"",
+        file,
+        value="firms",
+        count="firms",
+        reading=Reading(sheet="values"),
+    )
+
+
 def test_a_text_file_has_no_further_sheets(tmp_path):
     (tmp_path / "t.csv").write_text("\n".join(",".join(map(str, line)) for line in INVESTMENT), encoding="utf-8")
     assert cells(read(tmp_path / "t.csv")) == investment()
@@ -564,10 +587,6 @@ def test_lines_that_can_be_split_in_two_ways(tmp_path):
         ({"rows": ["region"], "columns": ["region"]}, "'region' is named in several of rows, columns and headings"),
         ({"by": {"activity": None}}, "The dimensions are 'activity', but rows and columns of the cross-table name"),
         ({"columns": ["measures", "measures", "region"]}, "'measures' stands once in rows or columns"),
-        (
-            {"count": "investment"},
-            "value and count are both called 'investment'. value may be any name, such as value =",
-        ),
         ({"value": "region"}, "a dimension and value are both called 'region'. value may be any name"),
         ({"count": "Investment"}, "value is called 'investment' and count 'Investment': .*capitals. value may be any"),
         ({"count": "REGION"}, "a dimension is called 'region' and count 'REGION': .*capitals. Rename one of them"),
@@ -593,73 +612,17 @@ def test_the_preview_has_the_place_of_each_cell(file, tmp_path):
 @settings(deadline=None, max_examples=10)
 @given(st.integers(0, 2**32))
 def test_tables_in_any_layout_are_read_back(tmp_path_factory, seed):
-    """Titles, notes, blank rows, order of codes, repeated, merged or single outer labels, indents and text are drawn."""
     rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 4, size=3)
-    names = [[f"{letter}{i}" for i in range(n)] for letter, n in zip("abc", sizes, strict=True)]
-    base = rng.integers(0, 5000, size=sizes) / 4
-    full = base
-    for axis in range(3):
-        full = np.concatenate([full.sum(axis=axis, keepdims=True), full], axis=axis)
-    labels = [["Total", *codes] for codes in names]
-    orders = [rng.permutation(len(codes)) for codes in labels]
-    in_rows = int(rng.integers(1, 3))  # dimensions in the stub
-    stub = [tuple(i) for i in _product([orders[d] for d in range(in_rows)])]
-    head = [tuple(i) for i in _product([orders[d] for d in range(in_rows, 3)])]
-    above, left, blank = (int(n) for n in rng.integers(0, 3, size=3))
-    style = str(rng.choice(["repeated", "blank", "merged"]))
-    book = Workbook()
-    sheet = book.worksheets[0]
-    for row in range(above):
-        sheet.cell(1 + row, 1 + left, f"Title {row} of 2024")
-    top = 1 + above + (1 if above else 0)
-    first = top + 3 - in_rows + (1 if rng.random() < 0.3 else 0)
-    start = 1 + left + in_rows
-    as_text = rng.random() < 0.3
-    _write_labels(sheet, stub, labels[:in_rows], style, lambda position, level: (first + position, 1 + left + level))
-    _write_labels(sheet, head, labels[in_rows:], style, lambda position, level: (top + level, start + position))
-    for i, outer in enumerate(stub):
-        for j, inner in enumerate(head):
-            number = float(full[(*outer, *inner)])
-            sheet.cell(first + i, start + j, f"{number:.2f}".replace(".", ",") if as_text else number)
-    for row in range(blank):
-        sheet.cell(first + len(stub) + 1 + row, 1 + left, f"{row + 1}) Note.")
-    path = tmp_path_factory.mktemp("cross") / "t.xlsx"
-    book.save(path)
+    drawn = drawn_cross_table(rng, tmp_path_factory.mktemp("cross") / "t.xlsx", rng.integers(1, 4, size=3))
     dimensions = ["x", "y", "z"]
+    axes = dimensions[: drawn.in_rows], dimensions[drawn.in_rows :]
     try:
-        cross = read_cross_table(path, dimensions[:in_rows], dimensions[in_rows:], "value")
+        cross = read_cross_table(drawn.path, *axes, "value")
     except InputError as error:
         question = str(error)
     else:
         question = ""
     if question:  # numbers that look like years
         assert "has years or consecutive numbers" in question
-        reading = Reading(header_row=top)
-        cross = read_cross_table(path, dimensions[:in_rows], dimensions[in_rows:], "value", reading=reading)
-    table = cross.table()
-    assert len(table) == full.size
-    expected = {" × ".join(labels[d][k] for d, k in enumerate(at)): full[at] for at in np.ndindex(full.shape)}
-    assert dict(zip(table.labels(), table.value.tolist(), strict=True)) == expected
-
-
-def _product(orders: list[Any]) -> list[tuple[int, ...]]:
-    found: list[tuple[int, ...]] = [()]
-    for order in orders:
-        found = [(*before, int(i)) for before in found for i in order]
-    return found
-
-
-def _write_labels(sheet: Any, codes: Any, labels: Any, style: str, cell: Any) -> None:
-    for level in range(len(labels)):
-        begin = 0
-        for position, code in enumerate(codes):
-            same = position > begin and codes[begin][: level + 1] == code[: level + 1]
-            last = level == len(labels) - 1
-            begin = begin if same else position
-            if not same or last or style == "repeated":
-                sheet.cell(*cell(position, level)).value = labels[level][code[level]]
-            ends = position == len(codes) - 1 or codes[position + 1][: level + 1] != code[: level + 1]
-            if style == "merged" and not last and ends and position > begin:
-                a, b = cell(begin, level), cell(position, level)
-                sheet.merge_cells(start_row=a[0], start_column=a[1], end_row=b[0], end_column=b[1])
+        cross = read_cross_table(drawn.path, *axes, "value", reading=Reading(header_row=drawn.header_row))
+    assert cells(cross) == drawn.expected

@@ -286,9 +286,9 @@ def test_the_total_may_have_another_name():
 @pytest.mark.parametrize("empty", [None, np.nan, ""])
 def test_empty_codes_are_not_guessed(empty, tmp_path):
     frame = pd.DataFrame(with_cell("size", 4, empty))
-    refuse(TableError, "'size' has 1 empty codes, first in row 5", frame)
+    refuse(TableError, "'size' has 1 empty code, first in row 5", frame)
     frame.to_csv(tmp_path / "t.csv", index=False)
-    refuse(TableError, "'size' has 1 empty codes, first in row 5", tmp_path / "t.csv")
+    refuse(TableError, "'size' has 1 empty code, first in row 5", tmp_path / "t.csv")
 
 
 def test_cells_that_occur_twice_are_listed():

@@ -11,9 +11,11 @@ import pytest
 
 from discreet.data.finished_table import read_table
 from discreet.data.hierarchy import Hierarchy
+from discreet.data.reading import Reading
+from discreet.data.records import distinct_codes
 from discreet.data.spelling import Spelling, check_spellings, name_key, spellings, without_stray_blanks
 from discreet.data.tabulate import tabulate
-from discreet.errors import HierarchyError, InputError
+from discreet.errors import HierarchyError, InputError, TableError
 
 
 @pytest.mark.parametrize(
@@ -248,6 +250,47 @@ def test_blank_codes_and_names_are_missing():
         RECORDS.assign(region="a", group=[" ", "  ", "G", None, ""]), "region", "turnover", holding="group"
     )
     assert table.count.max() == 5
+
+
+UNKNOWN = Spelling(merge={"": "unknown"})
+GAPS = pd.DataFrame({"region": ["N", None, "", "NA"], "branch": ["b", "b", "c", "c"], "x": [1.0, 2, 4, 8]})
+
+
+def test_records_without_a_code_get_the_one_that_is_given(tmp_path):
+    table = tabulate(GAPS, ["region", "branch"], "x", spelling={"region": UNKNOWN}, reading=Reading(missing=("NA",)))
+    assert table.dimensions["region"].codes == ("Total", "N", "unknown")
+    assert table.value[table.index("unknown × c")] == 12
+    with pytest.raises(InputError, match=r'write merge = \{"" = "unknown"\} under \[dimensions.region\]'):
+        tabulate(GAPS, ["region", "branch"], "x")
+    GAPS.to_csv(tmp_path / "d.csv", index=False)
+    found = distinct_codes(tmp_path / "d.csv", ["region"], Reading(missing=("NA",)), UNKNOWN)
+    assert sorted(found.region) == ["N", "unknown"]
+    one = tabulate(GAPS, "region", "x", spelling={"region": UNKNOWN})
+    assert one.value[one.index("unknown")] == 6
+
+
+def test_a_record_without_any_code_is_one_of_totals(tmp_path):
+    """As a code of its own it would double the total."""
+    both = {"region": UNKNOWN, "branch": UNKNOWN}
+    GAPS.to_csv(tmp_path / "d.csv", index=False)
+    with (tmp_path / "d.csv").open("a", encoding="utf-8") as file:
+        file.write(",,15.0\n")
+    message = (
+        r"1 of 5 records have no code in any of the columns 'region', 'branch' \(line 6\)\. It is the last line, where"
+    )
+    with pytest.raises(InputError, match=message):
+        tabulate(tmp_path / "d.csv", ["region", "branch"], "x", spelling=both)
+
+
+def test_empty_codes_of_a_finished_table_may_be_totals():
+    rollup = pd.DataFrame({"region": [None, "N", "S"], "x": [3, 1, 2]})
+    message = (
+        r'has 1 empty code, first in row 1\. If they mean.*add merge = \{"" = "Total"\} under \[dimensions.region\]'
+    )
+    with pytest.raises(TableError, match=message):
+        read_table(rollup, ["region"], "x")
+    table = read_table(rollup, ["region"], "x", spelling={"region": Spelling(merge={"": "Total"})})
+    assert dict(zip(table.labels(), table.value, strict=True)) == {"Total": 3, "N": 1, "S": 2}
 
 
 FINISHED = pd.DataFrame(

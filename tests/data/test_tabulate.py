@@ -690,7 +690,7 @@ def spoil(frame: pd.DataFrame, **columns: Any) -> pd.DataFrame:
         (
             {"firm": ["a", None, "", "b", "c"]},
             {"contributor": "firm"},
-            r"2 of 5 records have no contributor in column 'firm' \(records 2, 3\)\. One is in cell",
+            r"2 of 5 records have no contributor in column 'firm' \(records 2, 3\)\. Delete records of totals\. Fill in the",
         ),
         (
             {"group": ["H", None, "H", "K", "H"]},

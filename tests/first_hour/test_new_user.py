@@ -60,6 +60,34 @@ def test_the_option_that_decides_is_named_and_leads_to_a_job(tmp_path, lines, en
     assert set(raw["dimensions"]) == {"industry", "region"}
 
 
+def test_on_a_terminal_the_settings_are_asked_for(tmp_path, monkeypatch):
+    """The file is in Windows-1252 and has a title; each answer is kept while the next question is asked."""
+    monkeypatch.setattr("discreet.cli.init.asks", lambda: True)
+    file = written(tmp_path, ["Umsätze 2025", "", HEADER, *LINES], encoding="windows-1252")
+    answers = ["", "third", "", *[""] * 12]
+    found = CliRunner().invoke(cli, ["init", str(file)], input="\n".join(answers) + "\n", standalone_mode=False)
+    assert "encoding [windows-1252]:" in found.output
+    assert "header_row [3]: third" in found.output
+    assert "header_row is the number of a line" in found.output
+    data = tomllib.loads((tmp_path / "job.toml").read_text(encoding="utf-8"))["data"]
+    assert (data["encoding"], data["header_row"]) == ("windows-1252", 3)
+    assert found.return_value == 0, found.output
+
+
+def test_options_that_were_given_are_in_the_next_proposal(tmp_path):
+    file = written(tmp_path, ["Umsätze 2025", "", HEADER, *LINES], encoding="windows-1252")
+    said, _ = init(file, "--encoding", "windows-1252")
+    assert named_options(said) == ["--encoding", "windows-1252", "--header-row", "3"]
+
+
+def test_a_last_line_without_codes_is_one_of_sums(tmp_path):
+    said, _ = init(written(tmp_path, [HEADER, *LINES, "F99;;Ulm;1,00"]))
+    assert (
+        "1 of 31 records have no code in column 'industry' (line 32). It is the last line, where spreadsheets" in said
+    )
+    assert 'write merge = {"" = "unknown"} under [dimensions.industry]' in said
+
+
 def test_names_of_rows_without_a_name_of_their_column(tmp_path):
     """R writes them by default."""
     said, raw = init(written(tmp_path, [f'"";{HEADER}', *R_LINES]))

@@ -128,6 +128,8 @@ def test_faulty_groupings_are_explained(profiled, answer, message):
         (["1", "22", "333", "444"], None),
         (["A1", "A2"], None),
         (NUMBERED, None),  # first digits alone are no evidence
+        (["C10", "C11", "C25", "G45", "G46", "G47"], [1, 2]),  # sections and divisions of NACE
+        (["F01", "F02", "F11", "F12"], None),
     ],
 )
 def test_levels_are_beginnings_that_several_codes_share(codes, levels):

@@ -40,6 +40,7 @@ def test_rules_are_frozen_documented_and_know_their_name(name):
     rule = parse_rule(EXAMPLES[name][0])
     assert type(rule) is RULES[name]
     assert RULES[name].name == name
+    assert str(parse_rule(RULES[name].example)) == RULES[name].example
     assert "S = " in RULES[name].__doc__
     assert "Source" in RULES[name].__doc__
     with pytest.raises(FrozenInstanceError):
@@ -245,17 +246,26 @@ def test_spaces_and_case_do_not_matter():
     [
         ("PP(10)", "Did you mean P"),
         ("REQUEST(70)", "Did you mean REQ"),
+        ("DOMINANCE(1,75)", r"Did you mean NK\? Write NK\(n,k\), such as NK\(2,85\)\."),
         ("XYZ(1)", r"There is no rule 'XYZ'\. The rules are P\(p\[,coalition\]\), "),
-        ("P", "Cannot read the rule 'P'"),
-        ("P 10", "Cannot read the rule 'P ##'"),
-        ("", "Cannot read"),
-        ("P(10)(2)", "Cannot read"),
-        ("P()", r"Rule P was given 0 arguments: write P\(p\[,coalition\]\)"),
-        ("P(1,2,3)", "was given 3 arguments"),
+        ("P", r"begins with 'P' cannot be read\. Write P\(p\[,coalition\]\), such as P\(10\); what is in square"),
+        ("P 17", r"begins with 'P' cannot be read\. Write P\(p"),
+        ("P17", r"begins with 'P' cannot be read\. Write P\(p"),
+        ("p%", r"begins with 'P' cannot be read\. Write P\(p"),
+        ("FREQ 4", r"begins with 'FREQ' cannot be read\. Write FREQ\(n"),
+        ("freq(4", r"begins with 'FREQ' cannot be read\. Write FREQ\(n"),
+        ("NK(1;75)", r"numbers with a decimal point, separated by commas.*write NK\(n,k\), such as NK\(2,85\)"),
+        ("P(17%)", "Rule P takes numbers with a decimal point, separated by commas, and no other signs"),
+        ("dominance 1 75", r"begins with 'DOMINANCE' cannot be read\. Write NK\(n,k\)"),
+        ("17%", r"A rule cannot be read\. Write its name and then its numbers in brackets"),
+        ("", "A rule cannot be read"),
+        ("P(17)(2)", "cannot be read"),
+        ("P()", r"Rule P was given 0 numbers: write P\(p\[,coalition\]\)"),
+        ("P(1,2,3)", "was given 3 numbers"),
         ("NK(2)", r"write NK\(n,k\)"),
         ("REQ()", r"write REQ\(share\[,margin\]\)"),
-        ("P(ten)", "Rule P takes numbers only: write"),
-        ("P(10,)", "takes numbers only"),
+        ("P(ten)", "Rule P takes numbers with"),
+        ("P(17,)", "takes numbers with"),
         ("P(0)", "p must be more than 0 and less than 100 percent"),
         ("P(-5)", "p must be more than 0"),
         ("P(100)", "less than 100"),
@@ -285,7 +295,8 @@ def test_spaces_and_case_do_not_matter():
 def test_bad_strings_are_explained(text, message):
     with pytest.raises(RuleError, match=message) as caught:
         parse_rule(text)
-    assert not any(number in str(caught.value) for number in ("1.5", "-5", "101"))
+    assert not any(number in str(caught.value) for number in ("1.5", "-5", "101", "17", "75", "4"))
+    assert "#" not in str(caught.value)
 
 
 def test_bad_boundary_and_bad_objects_are_explained():

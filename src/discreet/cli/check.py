@@ -49,7 +49,8 @@ def show_check(path: Path) -> int:
 def described(job: Job, problem: Problem) -> Iterator[str]:
     """What a job does, in sentences."""
     table = problem.table.listed
-    kind = "counts of contributors" if table.is_count else table.response
+    kind = table.response if not table.is_count else "counts of contributors"
+    kind += f" ({table.response})" if table.is_count and table.response != "count" else ""
     yield f"{job.title}: {kind} by {' × '.join(table.dimensions)}, {plural(len(table), 'cell')}."
     for name, hierarchy in table.dimensions.items():
         finest, depth = int(hierarchy.is_leaf.sum()), int(hierarchy.depth.max())
@@ -57,7 +58,11 @@ def described(job: Job, problem: Problem) -> Iterator[str]:
         yield f"  {name}: {plural(finest, 'code')} below {below}{_groups(hierarchy) if depth > 1 else ''}"
         marks = [code for code in hierarchy.codes if code.strip().casefold() in MARKS_FOR_CODES]
         if marks:
-            yield f"  ! {name} has the code {some(marks)}, which often means that there is none. It gets cells of its own."
+            entry = ", ".join(f'"{mark}" = "unknown"' for mark in marks)
+            yield (
+                f"  ! {name} has the code {some(marks)}, which often means that there is none. It gets cells of its own. For "
+                f"another name, write merge = {{{entry}}} under [dimensions.{name}]."
+            )
     yield "Rules:"
     for rule in parse_rules(job.rules.sensitive, job.rules.boundary):  # type: ignore[arg-type]  # checked by check_job
         yield f"  {rule}: {in_words(rule)}"

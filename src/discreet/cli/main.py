@@ -24,7 +24,7 @@ _LOGGER = logging.getLogger("discreet")
 # that the list of commands is fast.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "demo": ("run", "Run the whole job on a built-in synthetic survey."),
-    "init": ("init", "Look at a file of records and write a job file for it, with comments."),
+    "init": ("init", "Look at a file of records or a finished table, and write a job file for it, with comments."),
     "check": ("check", "Check a job file, and say what it would do; nothing is protected or written."),
     "run": ("run", "Run a job file: from records to release, reproducibly."),
     "tabulate": ("tabulate", "Tabulate records into cells with all their totals."),

@@ -46,6 +46,7 @@ class CrossLayout:
     """Where the parts of a cross-table are in its sheet."""
 
     grid: SheetGrid
+    settings: CrossSettings
     rows: AxisLabels
     columns: AxisLabels
     header_rows: tuple[int, ...]
@@ -128,6 +129,7 @@ class _Finder:
         outer = self._heading_labels(stub, header, body)
         return CrossLayout(
             self.grid,
+            self.settings,
             self._axis(self.settings.rows, body, stub, of_rows=True, headings=outer),
             self._axis(self.settings.columns, values, list(header), of_rows=False),
             tuple(header),
@@ -170,7 +172,7 @@ class _Finder:
             numbers = [
                 self.grid.contents[row, c] for c in self.filled[row] if (row, c) in self.numbers and c > stub[-1]
             ]
-            if _looks_like_header(numbers):
+            if looks_like_header(numbers):
                 above = max((other for other in self.filled if other < row), default=None)
                 if label and above is not None and len(self._labels_right_of(stub, above)) > 1:
                     first = row - len(self.settings.columns) + 1
@@ -303,7 +305,9 @@ class _Finder:
                 outer_only = len(stub) > 1 and max(self.filled[row]) < stub[-1]
                 if not outer_only or self.settings.headings:
                     found[row] = " ".join(sorted(texts))
-        if found and self.settings.headings is None:
+        if self.settings.headings is None:
+            if all(row < body[0] and max(self.filled[row]) <= stub[-1] for row in found):
+                return {}  # the names of the columns of labels, in a line of their own
             raise self._error(
                 f"{plural(len(found), 'row')} within the table with a label but no numbers: row {ranges(found)}, e.g. "
                 f'{some(list(found.values()))}. If they are codes of a further dimension, name it: headings = "…". If they '
@@ -419,7 +423,7 @@ def _is_total_of(text: str, outer: str) -> bool:
     )
 
 
-def _looks_like_header(numbers: Sequence[object]) -> bool:
+def looks_like_header(numbers: Sequence[object]) -> bool:
     """Whether the numbers of a row are years, or 1, 2, 3 …, as below the names of columns."""
     texts = [as_label(number) for number in numbers]  # also of text files
     whole = [int(text) for text in texts if text.isascii() and text.isdigit()]

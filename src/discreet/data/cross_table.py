@@ -16,7 +16,7 @@ from discreet.data.dimension_paths import DimensionPaths, LabelPath
 from discreet.data.finished_table import read_table
 from discreet.data.hierarchy import LABEL_SEPARATOR, Hierarchy
 from discreet.data.reading import DEFAULT_READING, NoValue, Reading
-from discreet.data.sheet_grid import address, column_letters, sheet_of_file
+from discreet.data.sheet_grid import SheetFile, address, column_letters
 from discreet.data.spelling import Names, Spelling
 from discreet.data.table import TABLE_ADDITIVITY_TOLERANCE, Table
 from discreet.errors import InputError, TableError, some
@@ -97,31 +97,33 @@ def read_cross_table(
     ``rows`` and ``columns`` say what the columns of row labels (from the left) and the header rows (from the top) are: each is a
     dimension, ``"measures"`` for names like those in ``value``, ``count``, ``top``, ``who`` and ``extra``, or ``""`` if it says
     nothing about the cells. The same dimension twice means two levels of its hierarchy. Without ``"measures"`` in them, ``count``
-    and the others name further sheets with the same layout. Indented labels of rows form a hierarchy, unless ``by`` has one.
+    and the others name further sheets with the same layout; ``count`` is the same as ``value`` if the values are counts. Indented
+    labels of rows form a hierarchy, unless ``by`` has one.
     ``totals`` names the label of the total of each dimension; well-known words are recognized. ``headings`` is the dimension
     whose codes stand in rows of their own. ``skip`` lists rows and columns to leave out, as ``"7"``, ``"12:15"`` or ``"F"``.
     """
     settings = CrossSettings(tuple(rows), tuple(columns), reading.header_row, headings, tuple(skip), subtotals)
-    return _Reader(Path(source), settings, reading, by or {}, totals or {}, value, count, top, who, extra).read()
+    sheets = SheetFile.of(Path(source), reading)
+    return CrossReader(sheets, settings, reading, by or {}, totals or {}, value, count, top, who, extra).read()
 
 
-class _Reader:
+class CrossReader:
     """Reads the sheets of one cross-table."""
 
     def __init__(
         self,
-        path: Path,
+        sheets: SheetFile,
         settings: CrossSettings,
         reading: Reading,
         by: Mapping[str, Hierarchy | None],
         totals: Mapping[str, str],
         value: str,
         count: str | None,
-        top: Sequence[str],
-        who: Sequence[str],
-        extra: Sequence[str],
+        top: Sequence[str] = (),
+        who: Sequence[str] = (),
+        extra: Sequence[str] = (),
     ) -> None:
-        self.path, self.settings, self.reading, self.totals = path, settings, reading, totals
+        self.sheets, self.settings, self.reading, self.totals = sheets, settings, reading, totals
         levels = [name for name in (settings.headings, *settings.rows, *settings.columns) if name]
         found = list(dict.fromkeys(name for name in levels if name != MEASURES))
         self.by: dict[str, Hierarchy | None] = dict(by) or dict.fromkeys(found)
@@ -134,7 +136,8 @@ class _Reader:
             "who": list(who),
             "extra": list(extra),
         }
-        self.measures = [value, *([count] if count else []), *top, *who, *extra]
+        counts = [count] if count and count != value else []  # a table of counts has one measure for both
+        self.measures = [value, *counts, *top, *who, *extra]
         self.understood: list[str] = []
         self._check(levels, found)
 
@@ -162,7 +165,10 @@ class _Reader:
 
     def _check_names(self, found: Sequence[str]) -> None:
         """Refuse entries with the same name; capitals do not count, as the engine that reads the cells ignores them."""
-        entries = [(entry, given) for entry, given in self.columns.items() if given]
+        counts = self.columns["count"] == self.value
+        entries = [
+            (entry, given) for entry, given in self.columns.items() if given and not (counts and entry == "count")
+        ]
         named = [(entry, name) for entry, given in entries for name in ([given] if isinstance(given, str) else given)]
         same = same_names([*(("a dimension", name) for name in found), *named])
         if same is None:
@@ -178,13 +184,22 @@ class _Reader:
         raise InputError(f"{fault} {advice}", [name])
 
     def read(self) -> CrossTable:
-        grid = sheet_of_file(self.path, self.reading.sheet, self.reading)
+        grid = self.sheets.grid(self.reading.sheet)
+        is_sheet = self.value in self.sheets.names and not self.has_measures
+        if self.columns["count"] == self.value and is_sheet and self.reading.sheet not in (None, self.value):
+            raise InputError(
+                f"value and count are both called {self.value!r}, which is also another sheet. If this sheet has the numbers of "
+                'contributors, give value another name, such as value = "number". If the values are counts themselves, use a '
+                "name for both that no sheet has.",
+                [self.value],
+            )
         layout = find_layout(grid, self.settings, looks_like_number)
         self._describe(layout)
         dimensions = {name: self._paths(name, layout) for name in self.by}
         places = self._places(layout, dimensions, grid.name)
         if not self.has_measures:
             places = self._with_further_sheets(places, layout)
+        self._describe_other_sheets()
         return self._cross_table(grid.name, places, dimensions)
 
     # -- labels and places ------------------------------------------------------------------------------------
@@ -245,13 +260,13 @@ class _Reader:
     ) -> dict[str, dict[Key, Place]]:
         """The places of the measures that have sheets of their own, which are laid out like that of the values."""
         for measure in self.measures[1:]:
-            if self.path.suffix.lower() != ".xlsx":
+            if not self.sheets.is_workbook:
                 raise InputError(
-                    f"{measure!r} would be a sheet, which {self.path} does not have. Write the numbers beside the "
+                    f"{measure!r} would be a sheet, which {self.sheets.path} does not have. Write the numbers beside the "
                     f'values, under a header row that you call "{MEASURES}" in columns.',
                     [measure],
                 )
-            grid = sheet_of_file(self.path, measure, self.reading)
+            grid = self.sheets.grid(measure)
             different = [
                 address(row, column)
                 for row, column in layout.label_cells
@@ -292,6 +307,13 @@ class _Reader:
         return CrossTable(
             name, frame, hierarchies, self.columns, addresses, tuple(self.understood), self.reading.no_value
         )
+
+    def _describe_other_sheets(self) -> None:
+        """Say which sheets are not used, as readers may get them too."""
+        used = {self.reading.sheet, *(() if self.has_measures else self.measures[1:])}
+        others = [name for name in self.sheets.filled if name not in used]
+        if others and self.reading.sheet is not None:
+            self.understood.append(f"sheets that are not part of the job, and not protected by it: {some(others, 12)}")
 
     def _describe(self, layout: CrossLayout) -> None:
         rows, columns = layout.rows.positions, layout.columns.positions

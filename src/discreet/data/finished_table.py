@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from discreet.data.relations import additive, after_elimination
 from discreet.data.respondent_names import merged_names
 from discreet.data.spelling import AS_WRITTEN, Names, Spelling, check_codes
 from discreet.data.table import TABLE_ADDITIVITY_TOLERANCE, Table
-from discreet.errors import InputError, TableError, some
+from discreet.errors import InputError, TableError, plural, some
 
 
 def read_table(
@@ -64,6 +65,9 @@ def read_table(
     for name, h in hierarchies.items():
         given = (spelling or {}).get(name, AS_WRITTEN)
         frame[name] = frame[name].map(given.spelled, na_action="ignore")
+        if given.no_code is not None:
+            frame[name] = frame[name].fillna(given.no_code)
+        _check_codes_are_given(name, frame[name], total if h is None else h.total)
         observed = frame[name].dropna().value_counts().index.tolist()
         check_codes(name, observed, h or Hierarchy.flat([], total), given)
     dimensions = {
@@ -87,8 +91,9 @@ def read_table(
             columns["top_contributor"], columns["contributors"] = _names(frame, who, largest, names)
     columns["extra"] = {name: frame[name].to_numpy() for name in extra}
     values = frame[value].to_numpy()
-    columns["provenance"] = {"cells_left_out": left_out, "cells_zero": zeros}
     columns["is_count"] = "count" in columns and np.array_equal(values, columns["count"])
+    counted = len(frame) if "count" in columns and not columns["is_count"] else 0
+    columns["provenance"] = {"cells_left_out": left_out, "cells_zero": zeros, "counts_given": counted}
     if not unpublished_totals:
         table = Table.from_cells(dimensions, codes, values, **columns)
     else:
@@ -160,10 +165,18 @@ def _flat(name: str, frame: pd.DataFrame, order: list[str] | None, total: str, n
     return Hierarchy.flat((code for code in found if code != total), total)
 
 
+def _check_codes_are_given(name: str, codes: pd.Series, total: str) -> None:
+    missing = codes.isna()
+    if missing.any():
+        row = int(np.argmax(missing)) + 1
+        raise TableError(
+            f"Column {name!r} has {plural(int(missing.sum()), 'empty code')}, first in row {row}. If they mean the total, as "
+            f'databases write it, add merge = {{"" = {json.dumps(total, ensure_ascii=False)}}} under [dimensions.{name}] (in '
+            "Python: Spelling); otherwise fill them in."
+        )
+
+
 def _coded(name: str, hierarchy: Hierarchy, codes: pd.Series) -> np.ndarray:
-    missing = int(codes.isna().sum())
-    if missing:
-        raise TableError(f"Column {name!r} has {missing} empty codes, first in row {int(np.argmax(codes.isna())) + 1}.")
     unknown = sorted({code for code in codes if code not in hierarchy})
     if unknown:
         raise TableError(

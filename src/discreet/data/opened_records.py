@@ -15,7 +15,7 @@ from ibis import _
 from discreet.data.columns import Columns
 from discreet.data.numerals import GIVEN, Expr, NumberFormat, evidence, evidence_of, formats
 from discreet.data.reading import Reading
-from discreet.errors import InputError, numbers_of_lines
+from discreet.errors import InputError, numbers_of_lines, some
 
 Numbered = Callable[[], Iterable[tuple[int, Mapping[str, Any]]]]  # records with the numbers of their lines
 Kind = Literal["text", "missing", "infinite", "negative"]
@@ -150,12 +150,23 @@ class OpenedRecords:
 
     # -- faults -------------------------------------------------------------------------------------------------
 
-    def without_entry(self, name: str, count: int, records: int, role: str, advice: str) -> InputError:
-        """An error about records whose entry in a column is missing, with their lines."""
-        found = [number for number, _ in self._found([Fault("missing", name, count)])["missing", name]]
+    def without_entry(self, names: Sequence[str], count: int, records: int, role: str, advice: str) -> InputError:
+        """An error about records that have no entry in any of these columns, with their lines; ``advice`` is on other records."""
+        found: list[int] = []
+        last = 0
+        for last, record in islice(self.numbered() if self.numbered else (), MAX_SCANNED):
+            if len(found) < MAX_LISTED and all(self._value(record[name]) is None for name in names):
+                found.append(last)
+        is_last = count == 1 and found == [last]
+        totals = (
+            f"It is the last {self.unit}, where spreadsheets have sums: delete it"
+            if is_last
+            else "Delete records of totals"
+        )
         at = f" ({numbers_of_lines(self.unit, found, count)})" if found else ""
+        columns = f"column {names[0]!r}" if len(names) == 1 else f"any of the columns {some(names, 12)}"
         return InputError(
-            f"{self.place}: {count:,} of {records:,} records have no {role} in column {name!r}{at}. {advice}", [name]
+            f"{self.place}: {count:,} of {records:,} records have no {role} in {columns}{at}. {totals}{advice}", names
         )
 
     def _ask(self, counts: Mapping[str, Sequence[int]], records: int) -> None:
@@ -247,9 +258,14 @@ class OpenedRecords:
         return " ".join(hints(texts, self.formats[fault.column])) if fault.column in self.formats else REMEDIES["text"]
 
 
-MISSING_CODE_ADVICE = (
-    "Delete records of totals; give other records a code of their own, such as unknown, or delete them."
-)
+def missing_code_advice(column: str) -> str:
+    """What to do about records without a code."""
+    return (
+        '. If a record has no code, fill it in, or write merge = {"" = "unknown"} '
+        f"under [dimensions.{column}] (in Python: Spelling), which gives it the code 'unknown'."
+    )
+
+
 DESCRIPTIONS: dict[str, str] = {
     "text": "text instead of a number",
     "missing": "no number",

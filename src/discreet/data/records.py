@@ -23,7 +23,7 @@ from discreet.compressed_files import gunzipped
 from discreet.data.code_order import category_order
 from discreet.data.columns import Columns
 from discreet.data.numerals import Expr
-from discreet.data.opened_records import MISSING_CODE_ADVICE, OpenedRecords
+from discreet.data.opened_records import OpenedRecords, missing_code_advice
 from discreet.data.reading import DEFAULT_READING, Reading
 from discreet.data.spelling import AS_WRITTEN, Spelling, check_spellings
 from discreet.data.text_file import MAX_LINE_BYTES, TextFile, text_file
@@ -342,11 +342,13 @@ def distinct_codes(
         )
         # The most frequent codes first: their spelling is proposed for the others.
         codes = texts.group_by(list(columns)).agg(**{n: texts.count()}).to_pandas()
+        if spelling.no_code is not None:
+            codes[list(columns)] = codes[list(columns)].fillna(spelling.no_code)
         codes = codes.sort_values([n, *columns], ascending=[False, *[True for _ in columns]])[list(columns)]
         gaps = [name for name in columns if codes[name].isna().any()]
         if gaps:
             missing, records = int(texts[gaps[0]].isnull().sum().to_pandas()), int(texts.count().to_pandas())
-            raise source.without_entry(gaps[0], missing, records, "code", MISSING_CODE_ADVICE)
+            raise source.without_entry(gaps[:1], missing, records, "code", missing_code_advice(columns[-1]))
     codes = codes.map(spelling.spelled).drop_duplicates()
     for name in columns:
         check_spellings(columns[-1], list(codes[name].unique()), spelling, total=total)

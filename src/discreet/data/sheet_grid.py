@@ -6,11 +6,11 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -73,52 +73,73 @@ def as_label(content: Any) -> str:
     return " ".join(str(content).split())
 
 
-def sheet_of_file(path: Path, sheet: str | None, reading: Reading) -> SheetGrid:
-    """A sheet of a workbook (.xlsx), or the lines of a text file."""
-    name = path.name.lower()
-    if name.endswith(".xlsx"):
-        return sheet_of_workbook(path, sheet)
-    if name.endswith((".csv", ".tsv", ".txt", ".csv.gz")):
-        return sheet_of_lines(path, reading)
-    raise FormatError(
-        f"{path}: a cross-table must be an .xlsx, .csv, .tsv or .txt file. Open this one in Excel or LibreOffice and save it as "
-        ".xlsx."
-    )
+@dataclass(frozen=True, repr=False)
+class SheetFile:
+    """The sheets of a workbook (.xlsx), or the lines of a text file as its only sheet; each is read when it is needed."""
+
+    path: Path
+    names: tuple[str, ...]  # of the sheets; none of a text file
+    filled: tuple[str, ...]  # those that have more than a single cell
+    read: Callable[[str], SheetGrid]
+
+    def __repr__(self) -> str:
+        return f"SheetFile({str(self.path)!r}, {len(self.names)} sheets)"
+
+    @classmethod
+    def of(cls, path: Path, reading: Reading) -> SheetFile:
+        name = path.name.lower()
+        if name.endswith(".xlsx"):
+            return _workbook(path)
+        if name.endswith((".csv", ".tsv", ".txt", ".csv.gz")):
+            return cls(path, (), (), cache(lambda _: sheet_of_lines(path, reading)))
+        raise FormatError(
+            f"{path}: a cross-table must be an .xlsx, .csv, .tsv or .txt file. Open this one in Excel or LibreOffice and save it "
+            "as .xlsx."
+        )
+
+    @property
+    def is_workbook(self) -> bool:
+        return bool(self.names)
+
+    def grid(self, sheet: str | None) -> SheetGrid:
+        """A sheet; without a name the only one."""
+        if not self.is_workbook:
+            return self.read("")
+        if sheet is None and len(self.filled) != 1:
+            raise InputError(
+                f"{self.path} has several sheets: {some(self.filled, 12)}. Name the one with the table: sheet = …",
+                self.filled,
+            )
+        title = self.filled[0] if sheet is None else sheet
+        if title not in self.names:
+            raise InputError(f"{self.path} has no sheet {title!r}. It has {some(self.names, 12)}.", [title])
+        return self.read(title)
 
 
-def sheet_of_workbook(path: Path, sheet: str | None) -> SheetGrid:
-    """A sheet of a workbook (.xlsx); without a name its only one."""
+def _workbook(path: Path) -> SheetFile:
+    import openpyxl  # slow to import
+
     try:
         with ZipFile(path) as archive:
             check_zip(path, archive)
             sheets = [name for name in archive.namelist() if name.startswith("xl/worksheets/")]
             has_formulas = any(FORMULA.search(archive.read(name)) for name in sheets)
-        worksheet = _worksheet(path, sheet, data_only=True)
-        formulas = _worksheet(path, sheet, data_only=False) if has_formulas else None
+        results = openpyxl.load_workbook(path, data_only=True, rich_text=True)
+        formulas = openpyxl.load_workbook(path) if has_formulas else None
     except DiscreetError:
         raise
     except Exception as error:  # errors of any reader; their messages may quote the contents
         missing = isinstance(error, FileNotFoundError)
         raise FormatError(f"{path} {'does not exist' if missing else 'is not a workbook or is damaged'}.") from None
-    grid = _grid(f"{path}, sheet {worksheet.title!r}", worksheet)
-    if formulas is not None:
-        _refuse_unknown_results(grid.name, worksheet, formulas)
-    return grid
 
+    def read(sheet: str) -> SheetGrid:
+        grid = _grid(f"{path}, sheet {sheet!r}", results[sheet])
+        if formulas is not None:
+            _refuse_unknown_results(grid.name, results[sheet], formulas[sheet])
+        return grid
 
-def _worksheet(path: Path, sheet: str | None, *, data_only: bool) -> Any:
-    import openpyxl  # slow to import
-
-    book = openpyxl.load_workbook(path, data_only=data_only, rich_text=True)
-    filled = [worksheet.title for worksheet in book.worksheets if worksheet.max_row > 1 or worksheet.max_column > 1]
-    if sheet is None and len(filled) != 1:
-        raise InputError(
-            f"{path} has several sheets: {some(filled, 12)}. Name the one with the table: sheet = …", filled
-        )
-    title = filled[0] if sheet is None else sheet
-    if title not in book.sheetnames:
-        raise InputError(f"{path} has no sheet {title!r}. It has {some(book.sheetnames, 12)}.", [title])
-    return book[title]
+    filled = [sheet.title for sheet in results.worksheets if sheet.max_row > 1 or sheet.max_column > 1]
+    return SheetFile(path, tuple(sheet.title for sheet in results.worksheets), tuple(filled), cache(read))
 
 
 def _grid(name: str, worksheet: Any) -> SheetGrid:

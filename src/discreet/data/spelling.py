@@ -97,8 +97,8 @@ STRIPPED_KINDS = (STORED_KIND, BLANKS_KIND)  # which strip removes
 class Spelling:
     """Settings of a column: with ``strip``, stray blanks are removed; ``merge`` gives for a code the one that replaces it.
 
-    A code that ``merge`` maps to itself, or to an empty text, is a code of its own. If codes differ in blanks only, ``strip``
-    None is an error that asks for the setting.
+    A code that ``merge`` maps to itself, or to an empty text, is a code of its own. What it gives for an empty text is the code
+    of records that have none. If codes differ in blanks only, ``strip`` None is an error that asks for the setting.
     """
 
     strip: bool | None = None
@@ -117,6 +117,11 @@ class Spelling:
         """The code as it is tabulated."""
         tidy = without_stray_blanks(code) if self.strip else code
         return self.merge.get(code) or self.merge.get(tidy) or tidy
+
+    @property
+    def no_code(self) -> str | None:
+        """The code of records that have none."""
+        return self.merge.get("") or None
 
     def recode(self, codes: Iterable[str]) -> dict[str, str]:
         """The codes that are replaced, and their replacements."""
@@ -139,6 +144,11 @@ def spellings(codes: Iterable[str], family: Callable[[str], object] = lambda cod
         if len(suspects) > 1:
             same = {tuple(one for one in suspects if _kind(code, one)) for code in suspects}
             yield from (list(group) for group in same if len(group) > 1 and not any(set(group) < set(o) for o in same))
+
+
+def differ_in_blanks(code: str, other: str) -> bool:
+    """Whether two codes differ in nothing but stray blanks, or the way accents are stored."""
+    return without_stray_blanks(code) == without_stray_blanks(other)
 
 
 def _coarse(code: str) -> str:

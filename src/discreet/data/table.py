@@ -37,6 +37,7 @@ PROVENANCE = (
     "no_value_zero",
     "cells_left_out",  # of a finished table, which has no records
     "cells_zero",
+    "counts_given",  # with the values: readers may get them from the same source
     "codes_replaced",
     "totals_unpublished",
 )

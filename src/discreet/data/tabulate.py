@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from functools import reduce
 from typing import Any, TypeAlias, get_args
 
 import ibis
@@ -23,7 +24,7 @@ from discreet.data.columns import Columns
 from discreet.data.contributions import named
 from discreet.data.hierarchy import LABEL_SEPARATOR, Hierarchy, cell_label
 from discreet.data.numerals import Expr
-from discreet.data.opened_records import MISSING_CODE_ADVICE, Fault, Kind, OpenedRecords
+from discreet.data.opened_records import Fault, Kind, OpenedRecords, missing_code_advice
 from discreet.data.reading import DEFAULT_READING, Reading
 from discreet.data.record_fields import EngineFields, Fields, MemoryFields
 from discreet.data.records import as_text, open_records, recoded
@@ -104,8 +105,9 @@ def tabulate(
         raise InputError(f"names= is either 'exact' or 'merged', not {names!r}.")
     local, spelling, recode = not isinstance(data, ibis.Table), spelling or {}, recode or {}
     with open_records(data, columns, reading) as opened:
-        respelled = _respelled(opened.rows, spelling)
-        source = recoded(recoded(opened.rows, respelled), recode)
+        rows = _with_codes(opened.rows, columns, spelling)
+        respelled = _respelled(rows, spelling)
+        source = recoded(recoded(rows, respelled), recode)
         fields: Fields = EngineFields.of(source, columns, opened, local=local)
         if local and opened.records <= MAX_RECORDS_IN_MEMORY:
             fields = MemoryFields(fields.rows.to_pyarrow(), opened.engine)
@@ -149,6 +151,25 @@ def tabulate(
 # -- checks ---------------------------------------------------------------------------------------------------
 
 
+def _with_codes(rows: Expr, columns: Columns, spelling: Mapping[str, Spelling]) -> Expr:
+    """The records with the codes that settings give to those that have none.
+
+    A record without a code in any of several dimensions gets none: it is likely to be one of totals.
+    """
+    given = {name: code for name in columns.by if (code := spelling.get(name, AS_WRITTEN).no_code) is not None}
+    if not given:
+        return rows
+    texts = {name: as_text(rows[name]) for name in columns.by}
+    has_code = reduce(lambda one, other: one | other, (text.notnull() for text in texts.values()))
+    alone = ibis.literal(len(texts) == 1)
+    return rows.mutate(
+        **{
+            name: ibis.ifelse(has_code | alone, ibis.coalesce(texts[name], ibis.literal(code)), texts[name])
+            for name, code in given.items()
+        }
+    )
+
+
 def _respelled(source: Expr, spelling: Mapping[str, Spelling]) -> dict[str, dict[str, str]]:
     """By column the codes of the records that its settings replace."""
     respelled = {}
@@ -182,11 +203,15 @@ def _known_codes(
     survey: pd.DataFrame, dimensions: Mapping[str, Hierarchy], unknown: str, opened: OpenedRecords
 ) -> pd.DataFrame:
     """The survey without the records to drop; raises for codes that are missing, unknown or not at the finest level."""
+    nowhere = survey[[f"d{d}" for d in range(len(dimensions))]].isna().all(axis=1)
     for d, (name, hierarchy) in enumerate(dimensions.items()):
         column = survey[f"d{d}"]
         if column.isna().any():
             n, records = int(survey.records[column.isna()].sum()), int(survey.records.sum())
-            raise opened.without_entry(name, n, records, "code", MISSING_CODE_ADVICE)
+            if len(dimensions) > 1 and (column.isna() == nowhere).all():
+                advice = ", as these seem to be, or fill in their codes."
+                raise opened.without_entry(list(dimensions), n, records, "code", advice)
+            raise opened.without_entry([name], n, records, "code", missing_code_advice(name))
         outside = ~column.isin(hierarchy.codes)
         if outside.any() and unknown == "error":
             codes = sorted(column[outside].unique())
@@ -230,8 +255,8 @@ def _check_numbers(survey: pd.DataFrame, columns: Columns, opened: OpenedRecords
     opened.refuse(faults, int(survey.records.sum()))
     if columns.contributor is not None and survey.nameless.any():
         n, cell = n_and_cell("nameless")
-        advice = f"One is in cell {cell!r}. Fill it in, or leave these records out."
-        raise opened.without_entry(columns.contributor, n, int(survey.records.sum()), "contributor", advice)
+        advice = f". Fill in the contributors of others, such as one in cell {cell!r}, or leave these records out."
+        raise opened.without_entry([columns.contributor], n, int(survey.records.sum()), "contributor", advice)
 
 
 # -- aggregation ----------------------------------------------------------------------------------------------

@@ -37,6 +37,11 @@ from discreet.rules import Boundary, Rule, Zero, parse_rules
 SHAREABLE = "report-shareable.html"  # besides the release, the only file of a job that may be published
 CROSS_TABLE_PREVIEW = "table-as-read.csv"  # what was understood of a cross-table
 ATTACK_SETS = ("quick", "all", "none")  # "none" is the same as an empty list
+FOR_RULES_OF_TABLES = (
+    "Rules need more of a finished table than its values: in [table], count with the numbers of contributors, for FREQ, or top "
+    "with the largest contributions, for P and NK. Without them, name the sensitive cells by hand: statuses = "
+    '"statuses.csv" in [rules], a file with the columns cell and status.'
+)
 MAX_DECIMALS = 15  # digits that a double stores reliably
 MAX_RULE_DEPTH = 100  # contributions per cell; more would take too much memory in large tables
 
@@ -418,11 +423,15 @@ def _check_dimensions(job: Job) -> Iterator[InputError]:
 def _check_rules(job: Job) -> Iterator[InputError]:
     flagged = job.table is not None and job.table.flags is not None
     if not job.rules.sensitive and not job.rules.statuses and not flagged:
-        yield JobError("nothing would be protected. List rules under 'sensitive', or statuses of single cells.")
+        of_table = "" if job.table is None else f" {FOR_RULES_OF_TABLES}"
+        yield JobError(
+            f"nothing would be protected. List rules under 'sensitive', or statuses of single cells.{of_table}"
+        )
     rules: list[Rule] = []
-    for text in job.rules.sensitive:
+    for number, text in enumerate(job.rules.sensitive, 1):
         try:
-            rules += parse_rules(text)
+            with placing(f"rules.sensitive, entry {number}"):
+                rules += parse_rules(text)
         except RuleError as error:
             yield error
     if any(rule.depth > MAX_RULE_DEPTH for rule in rules):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.data.columns import Columns
+from discreet.data.opened_records import USUAL_MARKS
 from discreet.data.reading import DEFAULT_READING, Reading
 from discreet.data.records import as_text, column_names, open_records
 from discreet.errors import InputError
@@ -33,6 +35,7 @@ class ColumnProfile:
     numbers: int
     separators: int  # numbers with a point or comma inside
     negative: int
+    marks: int  # usual texts in place of a number, such as NA
     codes: tuple[str, ...] = ()  # sorted; none if they are too many
 
     def __repr__(self) -> str:
@@ -40,7 +43,8 @@ class ColumnProfile:
 
     @property
     def is_numeric(self) -> bool:
-        return self.filled > 0 and self.numbers == self.filled
+        """Whether all entries are numbers, or marks in place of them."""
+        return self.numbers > 0 and self.numbers + self.marks == self.filled
 
     @property
     def is_constant(self) -> bool:
@@ -103,21 +107,37 @@ def _counts(column: Any, i: int) -> list[Any]:
     text = as_text(column)
     if column.type().is_numeric():
         number, separator, negative = column.notnull(), column != column.floor(), column < 0
+        mark = column.isnull() & False
     else:
         number, separator, negative = (
             text.re_search(pattern) for pattern in (NUMBER, SEPARATOR, r"^\s*[\-−(]|[\-)]\s*$")
         )
+        mark = is_mark(text)
     return [
         text.count().name(f"filled{i}"),
         text.approx_nunique().name(f"distinct{i}"),
         number.sum().fill_null(0).name(f"numbers{i}"),
         (number & separator).sum().fill_null(0).name(f"separators{i}"),
         (number & negative).sum().fill_null(0).name(f"negative{i}"),
+        mark.sum().fill_null(0).name(f"marks{i}"),
     ]
 
 
+def is_mark(text: Any) -> Any:
+    """Whether texts are usual marks in place of a number."""
+    return text.strip().lower().isin(sorted(USUAL_MARKS))
+
+
+def marks_in(profile: Profile, name: str) -> list[str]:
+    """The marks in place of numbers in a column, as they are written."""
+    with _opened(profile.path, profile.reading) as source:
+        text = as_text(source[name]).strip()
+        found = source.select(mark=text).filter(is_mark(text)).distinct().to_pandas()["mark"]
+    return sorted(map(str, found))
+
+
 def _column(source: Any, name: str, i: int, counts: dict[str, int]) -> ColumnProfile:
-    kinds = ("filled", "distinct", "numbers", "separators", "negative")
+    kinds = ("filled", "distinct", "numbers", "separators", "negative", "marks")
     found = {kind: counts[f"{kind}{i}"] for kind in kinds}
     codes: tuple[str, ...] = ()
     if found["distinct"] <= min(MAX_CODES, max(MAX_CODES_SHARE * counts["records"], 20)):
@@ -161,12 +181,16 @@ def digit_levels(codes: Sequence[str]) -> list[int] | None:
         return None
     (length,) = lengths
     ends, below = [length], len(codes)
-    for end in range(length - 1, 0, -1):
+    # A letter and the first of several digits is no level of NACE, ISIC or ICD.
+    after_letter = 2 if length > 2 and all(re.fullmatch("[A-Za-z][0-9]{2,}", code) for code in codes) else 0
+    for end in (end for end in range(length - 1, 0, -1) if end != after_letter):
         beginnings = len({code[:end] for code in codes})
         if beginnings > 1 and below >= MIN_CONTINUATIONS * beginnings:
             ends.append(end)
             below = beginnings
-    if length > 2 and ends == [length, 1]:  # codes that only number their items share their first digits, too
+    if (
+        length > 2 and ends == [length, 1] and not after_letter
+    ):  # codes that only number their items share their first digits, too
         return None
     ends = [0, *sorted(ends)]
     return [after - before for before, after in pairwise(ends)] if len(ends) > 2 else None

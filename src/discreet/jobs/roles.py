@@ -7,14 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from discreet.data.spelling import Spelling
 from discreet.errors import InputError, some
 from discreet.jobs.hierarchies import hierarchy_file
 from discreet.jobs.profile import ColumnProfile, Profile, determines, digit_levels
 
-# Words in names of columns, in English, German, French, Spanish and Dutch.
+# Words in names of columns and of measures, in English, German, French, Spanish and Dutch.
 _WORDS_BY_LINE = """
 contributor: firm enterprise company establishment business respondent unit person patient household id ident identifier key
     entid unitid kvk siren siret ein unternehmen betrieb firma entreprise etablissement empresa establecimiento bedrijf
@@ -27,6 +29,11 @@ response: turnover revenue revenues sales income wage wages salary value amount 
 dimension: region area nuts county state province municipality district country land bundesland kreis departement provincia
     gemeente regio industry branch sector nace sic naics isic cpa wz ape cnae sbi activity product size class sizeclass sex
     gender age agegroup year month quarter period occupation isco education diagnosis icd
+count: count counts number n firms companies enterprises establishments units respondents contributors cases anzahl betriebe
+    unternehmen firmen fälle einheiten nombre effectif effectifs entreprises établissements número empresas casos aantal bedrijven
+    ondernemingen
+largest: largest top second third größte größter grösste grösster zweitgrößte zweitgrößter maximum max mayor grootste
+share: share percent pct percentage prozent anteil change growth veränderung rate index pourcentage porcentaje aandeel
 """
 ROLE_WORDS: Mapping[str, frozenset[str]] = {
     role: frozenset(words.split())
@@ -36,6 +43,7 @@ ROLE_WORDS: Mapping[str, frozenset[str]] = {
 BY_DIGITS = frozenset(
     {"nace", "sic", "naics", "isic", "cpa", "wz", "ape", "cnae", "sbi", "nuts", "isco", "icd", "hs", "cn", "coicop"}
 )
+MAX_DIGITS = 8  # of codes that are asked about; longer ones are names
 NO_COLUMN = "-"  # the answer that means no column
 MAX_HIERARCHY_BYTES = 5_000_000  # larger files are data
 MAX_NUMBERS_AS_CODES = 20  # more different numbers are quantities, such as numbers of employees
@@ -92,20 +100,27 @@ def _widths(parts: Sequence[str], codes: Sequence[str]) -> tuple[int, ...]:
     return widths
 
 
-def _digits_example(code: str) -> str:
+def _digits_example(code: str, widths: Sequence[int] = ()) -> str:
     """How widths are read, by the example of a code."""
     if len(code) < 2:
         return "For example, digits 2,2 reads 0111 as 01 > 0111."
     first = len(code) // 2 + len(code) % 2
-    return f"For example, digits {first},{len(code) - first} reads {code} as {code[:first]} > {code}."
+    widths = widths or (first, len(code) - first)
+    ends = [sum(widths[: i + 1]) for i in range(len(widths))]
+    return f"For example, digits {','.join(map(str, widths))} reads {code} as {' > '.join(code[:end] for end in ends)}."
 
 
-def grouping_question(profile: Profile, name: str) -> str:
-    """How users are asked for the grouping of a dimension, with an example from its codes."""
-    longest = max(profile.columns[name].codes, key=len, default="")
+def grouping_question(profile: Profile, name: str, proposed: Grouping) -> str:
+    """How users are asked for the grouping of a dimension, with an example from its codes if these may be grouped by digits."""
+    codes = profile.columns[name].codes
+    longest = max(codes, key=len, default="")
+    lengths = {len(code) for code in codes}
+    if len(lengths) > 1 or len(longest) > MAX_DIGITS or not all(code.isalnum() for code in codes):
+        return f"How codes of {name} are grouped: a hierarchy file, or 'columns coarse,finer'"
+    example = _digits_example(longest, proposed.levels or ()).removesuffix(".")
     return (
         f"How codes of {name} are grouped: a hierarchy file, 'columns coarse,finer', or 'digits' with the number of characters "
-        f"of each level. {_digits_example(longest).removesuffix('.')}"
+        f"of each level. {example}"
     )
 
 
@@ -120,6 +135,9 @@ class Roles:
     weight: str | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
     further: tuple[str, ...] = ()  # columns that could be dimensions too
+    spelling: Mapping[str, Spelling] = field(
+        default_factory=dict
+    )  # of dimensions whose codes are written in several ways
 
     @property
     def used(self) -> dict[str, str]:
@@ -142,7 +160,7 @@ def chosen_roles(profile: Profile, proposed: Roles, by: Sequence[str], given: Ma
     if twice:
         raise InputError(f"Column {twice[0]!r} is a dimension: it cannot have another role as well.", twice)
     taken = {*by, *chosen.values()}
-    single = {
+    single: dict[str, Any] = {
         role: chosen[role] if role in chosen else None if getattr(proposed, role) in taken else getattr(proposed, role)
         for role in ("response", "contributor", "holding", "weight")
     }
@@ -172,6 +190,11 @@ def _check_present(profile: Profile, names: Sequence[str]) -> None:
 def named(column: str, role: str) -> bool:
     """Whether a word of the name of a column stands for a role."""
     return not ROLE_WORDS[role].isdisjoint(words_of(column))
+
+
+def is_share(label: str) -> bool:
+    """Whether a label says that numbers are percentages or changes."""
+    return "%" in label or named(label, "share")
 
 
 def words_of(column: str) -> list[str]:
@@ -224,7 +247,9 @@ def _contributors(columns: list[ColumnProfile]) -> list[tuple[ColumnProfile, str
 def _responses(columns: list[ColumnProfile]) -> list[tuple[ColumnProfile, str]]:
     """Columns of numbers that may be added up, the likeliest first."""
     numeric = [
-        c for c in columns if c.numbers >= 0.9 * c.filled and not c.is_constant and not named(c.name, "dimension")
+        c
+        for c in columns
+        if c.numbers >= max(0.9 * (c.filled - c.marks), 1) and not c.is_constant and not named(c.name, "dimension")
     ]
     by_name = [c for c in numeric if named(c.name, "response")]
     fractions = [c for c in numeric if c.separators and c not in by_name]

@@ -8,7 +8,7 @@ from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from typing import Any
 
-from discreet.errors import RuleError
+from discreet.errors import RuleError, plural
 from discreet.rules.base import Boundary, Rule, Sensitivity, arguments, combine, in_words
 from discreet.rules.dominance import Dominance
 from discreet.rules.percent import Percent, PriorPosterior
@@ -26,32 +26,36 @@ RULES: dict[str, type[Any]] = {
     "REQ": Request,
 }
 
+# Names of the rules in handbooks.
+ALIASES = {
+    **dict.fromkeys(("PERCENT", "PPERCENT", "PRIOR"), "P"),
+    **dict.fromkeys(("DOMINANCE", "DOM", "CONCENTRATION", "NKDOMINANCE"), "NK"),
+    **dict.fromkeys(("THRESHOLD", "FREQUENCY", "MINIMUM", "MIN", "COUNT", "N"), "FREQ"),
+}
+
 
 def parse_rule(text: str, boundary: Boundary = "strict") -> Rule:
     """The rule written as ``"P(10)"``: its name and, in brackets, its arguments in the order of its fields.
 
-    ``boundary`` is passed to the rules that have one. Messages never repeat the numbers, which are confidential.
+    ``boundary`` is passed to the rules that have one. Messages say how a rule is written, and never repeat the text that was
+    given: its numbers are confidential, and messages are kept in logs.
     """
     form = re.fullmatch(r"\s*(\w+)\s*\(([^()]*)\)\s*", text)
-    if form is None:
-        shown = re.sub(r"\d", "#", text.strip())
-        raise RuleError(
-            f"Cannot read the rule {shown!r}. Write a name and numbers in brackets, e.g. P(10) or NK(2,85)."
-        )
-    name, inside = form[1].upper(), form[2]
-    if name not in RULES:
-        similar = get_close_matches(name, RULES, n=1, cutoff=0.4)
-        hint = f" Did you mean {similar[0]}?" if similar else ""
-        raise RuleError(f"There is no rule {name!r}.{hint} The rules are {', '.join(map(usage, RULES))}.", [name])
-    rule = RULES[name]
+    letters = re.match(r"[^\W\d_]*", text.strip())
+    name = form[1].upper() if form else letters[0].upper() if letters else ""
+    rule = RULES.get(name)
+    if rule is None or form is None:
+        raise RuleError(_unreadable(name, is_form=form is not None), [name])
     try:
-        numbers = [float(number) for number in inside.split(",")] if inside.strip() else []
+        numbers = [float(number) for number in form[2].split(",")] if form[2].strip() else []
     except ValueError:
-        raise RuleError(f"Rule {name} takes numbers only: write {usage(name)}, with a decimal point.") from None
+        raise RuleError(
+            f"Rule {name} takes numbers with a decimal point, separated by commas, and no other signs: write {_example(name)}."
+        ) from None
     expected = arguments(rule)
     n_required = sum(argument.default is MISSING for argument in expected)
     if not n_required <= len(numbers) <= len(expected):
-        raise RuleError(f"Rule {name} was given {len(numbers)} arguments: write {usage(name)}.")
+        raise RuleError(f"Rule {name} was given {plural(len(numbers), 'number')}: write {_example(name)}.")
     options = {"boundary": boundary} if "boundary" in {field.name for field in fields(rule)} else {}
     parsed: Rule = rule(*numbers, **options)
     return parsed
@@ -66,6 +70,29 @@ def parse_rules(rules: str | Rule | Iterable[str | Rule], boundary: Boundary = "
     if wrong:
         raise RuleError(f"A rule is a string or a Rule, not a {wrong[0]}.", wrong)
     return tuple(parsed)
+
+
+def _unreadable(name: str, *, is_form: bool) -> str:
+    """What to write in place of a text that is no rule; ``name`` is what it begins with, in capitals."""
+    meant = next((rule for rule in (name, ALIASES.get(name)) if rule in RULES), None)
+    if meant is None:
+        meant = next(iter(get_close_matches(name, RULES, n=1, cutoff=0.4)), None)
+    if is_form and meant:
+        return f"There is no rule {name!r}. Did you mean {meant}? Write {_example(meant)}."
+    if is_form:
+        return f"There is no rule {name!r}. The rules are {', '.join(map(usage, RULES))}."
+    if meant:
+        return f"A rule that begins with {name!r} cannot be read. Write {_example(meant)}."
+    return (
+        "A rule cannot be read. Write its name and then its numbers in brackets, such as P(10) or NK(2,85). The rules are "
+        f"{', '.join(map(usage, RULES))}."
+    )
+
+
+def _example(name: str) -> str:
+    """How a rule is written, with numbers that only show the form."""
+    left_out = "; what is in square brackets may be left out" if "[" in usage(name) else ""
+    return f"{usage(name)}, such as {RULES[name].example}{left_out}"
 
 
 def usage(name: str) -> str:

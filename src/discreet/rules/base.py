@@ -78,6 +78,7 @@ class RuleBase:
     """Base class of the rules: their notation, which is the name with the positional fields as arguments, and checks."""
 
     name: ClassVar[str]
+    example: ClassVar[str]  # of the notation, with numbers that only show the form
 
     @property
     def words(self) -> str:

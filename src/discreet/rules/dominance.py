@@ -25,6 +25,7 @@ class Dominance(RuleBase):
     """
 
     name: ClassVar[str] = "NK"
+    example: ClassVar[str] = "NK(2,85)"
 
     n: int = field(metadata={"meaning": "an integer, at least 1"})
     k: float = field(metadata={"meaning": "percent, above 0 and below 100"})

@@ -61,6 +61,7 @@ class Percent(EstimationRule):
     """
 
     name: ClassVar[str] = "P"
+    example: ClassVar[str] = "P(10)"
 
     p: float = field(metadata={"meaning": "percent, above 0 and below 100"})
     coalition: int = field(default=1, metadata={"meaning": "c, the number of respondents who pool their figures"})
@@ -87,6 +88,7 @@ class PriorPosterior(EstimationRule):
     """
 
     name: ClassVar[str] = "PQ"
+    example: ClassVar[str] = "PQ(10,50)"
 
     p: float = field(metadata={"meaning": "percent, above 0 and below 100"})
     q: float = field(metadata={"meaning": "percent, above p and at most 100"})

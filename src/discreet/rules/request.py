@@ -37,6 +37,7 @@ class Request(RuleBase):
     """
 
     name: ClassVar[str] = "REQ"
+    example: ClassVar[str] = "REQ(70)"
 
     share: float = field(metadata={"meaning": "percent, above 0 and below 100"})
     margin: float = field(default=20, metadata={"meaning": "protection level in percent of T, from 0 to 100"})

@@ -30,6 +30,7 @@ class Threshold(RuleBase):
     """
 
     name: ClassVar[str] = "FREQ"
+    example: ClassVar[str] = "FREQ(3)"
 
     n: int = field(metadata={"meaning": "an integer, at least 1"})
     margin: float = field(default=20, metadata={"meaning": "protection level in percent of T, from 0 to 100"})
@@ -93,6 +94,7 @@ class WeightedThreshold(Threshold):
     """
 
     name: ClassVar[str] = "WFREQ"
+    example: ClassVar[str] = "WFREQ(3)"
 
     @property
     def words(self) -> str:

@@ -30,6 +30,7 @@ class Zero(RuleBase):
     """
 
     name: ClassVar[str] = "ZERO"
+    example: ClassVar[str] = "ZERO(10)"
 
     range: float = field(metadata={"meaning": "upper protection level in units of the response, above 0"})
 
