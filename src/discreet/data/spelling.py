@@ -142,7 +142,7 @@ def spellings(codes: Iterable[str], family: Callable[[str], object] = lambda cod
         alike[_coarse(code), family(code)].append(code)
     for suspects in alike.values():
         if len(suspects) > 1:
-            same = {tuple(one for one in suspects if _kind(code, one)) for code in suspects}
+            same = dict.fromkeys(tuple(one for one in suspects if _kind(code, one)) for code in suspects)
             yield from (list(group) for group in same if len(group) > 1 and not any(set(group) < set(o) for o in same))
 
 
