@@ -5,6 +5,8 @@ A message says what is wrong, where, and what to do. It names cells by label and
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -88,6 +90,16 @@ def some(items: Sequence[object], limit: int = 3) -> str:
     ]
     shown = ", ".join(map(repr, short))
     return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"
+
+
+def dimension_section(name: str) -> str:
+    """The section of a job file about a dimension: ``[dimensions.region]``, ``[dimensions."size class"]``."""
+    return f"[dimensions.{toml_key(name)}]"
+
+
+def toml_key(name: str) -> str:
+    """A key of TOML, in quotes unless it is bare."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
 
 
 def numbers_of_lines(unit: str, numbers: Sequence[int], count: int, limit: int = 5) -> str:

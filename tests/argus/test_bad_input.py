@@ -309,7 +309,7 @@ CELLS = ["T;Total;10;5;S", "T;b;10;5;S", "a;Total;4;2;U", "a;b;4;2;U", "c;Total;
         (("c;b;6;3;s", "c;b;6;3"), "", r"t\.tab, line 6: expected 5 fields, found 4"),
         (("c;b;6;3;s", "c;b;;3;s"), "", r"t\.tab, line 6: variable 'X' has no number"),
         (("c;b;6;3;s", "c;b;6;3.5;s"), "", r"variable 'N' counts contributors"),
-        (("a;Total;4;2;U\n", ""), "", r"1 totals are missing"),
+        (("a;Total;4;2;U\n", ""), "", r"1 total is missing"),
     ],
 )
 def test_tables_that_are_none(tmp_path: Path, change: tuple[str, str], how: str, says: str) -> None:

@@ -121,7 +121,7 @@ def test_codes_written_in_several_ways_are_asked_about(tmp_path, monkeypatch):
     assert "region: 'West ' and 'West' differ in blanks: are they the same?" in found.output
     assert "region: the code of 8 records that have none [unknown]: none given" in found.output
     raw = tomllib.loads((tmp_path / "job.toml").read_text(encoding="utf-8"))
-    merge = {"NORTH": "NORTH", "east": "East", "": "none given"}
+    merge = {"east": "east", "NORTH": "North", "": "none given"}
     assert raw["dimensions"]["region"] == {"strip": True, "merge": merge}
     assert found.return_value == 0, found.output
 

@@ -125,6 +125,21 @@ def test_cells_without_a_number_are_asked_about(tmp_path, monkeypatch):
     assert "cells without a number: '-' in E5" in found.output
 
 
+def test_totals_that_are_not_there_are_left_out_only_if_nobody_publishes_them(tmp_path, monkeypatch):
+    file = workbook(
+        tmp_path, table=[["Number of firms by branch"], ["Branch", 2023, 2024], *(line[:3] for line in FIRMS)]
+    )
+    found = discreet("init", file, "--yes")
+    assert "! It has no totals of 'year'." in found.output
+    assert "state it: unpublished_totals = true in [table] of a job" in found.output
+    assert "unpublished_totals" not in written(file)["table"]
+    (tmp_path / "job.toml").unlink()
+    monkeypatch.setattr("discreet.cli.init.asks", lambda: True)
+    found = discreet("init", file, answers=["y", "", "", "y", "y", "", "", "", ""])
+    assert found.return_value == 0, found.output
+    assert written(file)["table"]["unpublished_totals"] is True
+
+
 def test_measures_are_chosen_by_their_labels(tmp_path):
     header = [None, *(x for region in HEADER[1:] for x in (region, None))]
     lines = [

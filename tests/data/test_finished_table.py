@@ -303,7 +303,7 @@ def test_cells_that_occur_twice_are_listed():
 def test_missing_totals_are_an_error():
     """Others may know them, or they may be published elsewhere."""
     frame = pd.DataFrame(COLUMNS).query("not (region == '01' and size == 'Total')")
-    error = refuse(TableError, "1 totals are missing, e.g. '01 × Total'.*unpublished_totals=True", frame)
+    error = refuse(TableError, "1 total is missing, e.g. '01 × Total'.*unpublished_totals=True", frame)
     assert error.offenders == ["01 × Total"]
 
 
@@ -313,6 +313,28 @@ def test_unpublished_totals_leave_only_what_follows_without_them():
     table = read_table(frame, {"region": REGION}, "turnover", unpublished_totals=True)
     assert table.labels() == ["Total", "S", "N1", "N2"]
     assert table.relations.toarray().tolist() == [[-1, 1, 1, 1]]
+
+
+@pytest.mark.parametrize("rounded", [0, 1])
+def test_a_total_under_a_name_of_its_own_is_no_code(rounded):
+    """It would be in no relation: the audit would call a single suppressed code of a region safe."""
+    sizes = {"01": [10, 20, 31], "02": [5, 6, 7], "All": [15 + rounded / 9, 26, 38], "Total": [15, 26, 38]}
+    frame = pd.DataFrame(
+        [
+            (region, size, x)
+            for region, row in sizes.items()
+            if region != "Total"
+            for size, x in zip("stu", row, strict=True)
+        ],
+        columns=["region", "size", "turnover"],
+    )
+    sums = frame.groupby("region", as_index=False).turnover.sum().assign(size="Total")
+    message = "'region' has no total 'Total', but its code 'All' is the sum of all others.*total = \"All\" under"
+    by = {"region": Hierarchy.flat(["01", "02", "All"]), "size": Hierarchy.flat(["s", "t", "u"])}
+    with pytest.raises(TableError, match=message):
+        read_table(pd.concat([frame, sums]), by, "turnover", unpublished_totals=True, tolerance=0.01)
+    others = frame[frame.region != "All"]
+    read_table(others, by, "turnover", unpublished_totals=True)  # two codes are no total and its part
 
 
 def test_unpublished_margins():

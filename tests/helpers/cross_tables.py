@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,14 +22,16 @@ class DrawnTable:
     sizes: tuple[int, ...]
 
 
-def drawn_cross_table(rng: np.random.Generator, path: Path, sizes: Any) -> DrawnTable:
+def drawn_cross_table(
+    rng: np.random.Generator, path: Path, sizes: Any, totals: Sequence[str] = ("Total", "Total", "Total")
+) -> DrawnTable:
     """Titles, notes, blank rows, order of codes, repeated, merged or single outer labels, and numbers as text are drawn."""
     names = [[f"{letter}{i}" for i in range(n)] for letter, n in zip("abc", sizes, strict=True)]
     base = rng.integers(0, 5000, size=sizes) / 4
     full = base
     for axis in range(3):
         full = np.concatenate([full.sum(axis=axis, keepdims=True), full], axis=axis)
-    labels = [["Total", *codes] for codes in names]
+    labels = [[total, *codes] for total, codes in zip(totals, names, strict=True)]
     orders = [rng.permutation(len(codes)) for codes in labels]
     in_rows = int(rng.integers(1, 3))  # dimensions in the stub
     stub = [tuple(i) for i in _product([orders[d] for d in range(in_rows)])]

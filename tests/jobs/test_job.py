@@ -347,7 +347,7 @@ def test_a_finished_table_with_hierarchies_rounding_and_unpublished_totals(run, 
         run(text)
     assert run(text.replace('"turnover"', '"turnover"\ntolerance = 1e-4')).audit.passed
     (folder / "table.csv").write_text("".join(line for line in cells.splitlines(True) if not line.startswith("All,x")))
-    with pytest.raises(TableError, match=r"1 totals are missing.*'All × x'"):
+    with pytest.raises(TableError, match=r"1 total is missing.*'All × x'"):
         run(text)
     assert run(text.replace('"turnover"', '"turnover"\nunpublished_totals = true')).audit.passed
 
@@ -361,7 +361,7 @@ def test_a_finished_table_with_hierarchies_rounding_and_unpublished_totals(run, 
         (("71301", "many"), "text instead of a number in column 'turnover'"),
         (("71301", ""), "'turnover'"),
         (("b,y,44023", "b,x,44023"), "b × x"),
-        (("a,Total", "c,Total"), "totals are missing.*'a × Total'"),
+        (("a,Total", "c,Total"), "total is missing.*'a × Total'"),
         (("a,x,", ",x,"), "'row' has 1 empty code"),
         (("71301,3,", "71301,-3,"), "negative count.*'a × x'"),
         (("71301,3,", "71301,2.5,"), "'n' counts contributors"),

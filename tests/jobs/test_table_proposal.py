@@ -117,11 +117,22 @@ def test_a_total_with_a_name_of_its_own(tmp_path):
     assert cells(found, tmp_path) == {label.replace("× Total", "× Denmark"): x for label, x in EXPECTED.items()}
 
 
+def test_totals_with_names_of_their_own_in_several_header_rows(tmp_path):
+    """Taken for a code, the total of counties would let readers compute what is suppressed."""
+    header = [[None, *(x for sex in ("Both", "Men", "Women") for x in (sex, None, None, None))]]
+    header.append(["Cause", *["Country", "A", "B", "C"] * 3])
+    rows = [[a, *(times * cell(a, r) for times in (3, 1, 2) for r in ("Total", "A", "B", "C"))] for a in ACTIVITIES]
+    found = proposed(tmp_path, [*header, *rows], merge=["B1:E1", "F1:I1", "J1:M1"])
+    assert (found.totals, found.without_total) == ({"columns": "Both", "columns 2": "Country"}, ())
+    assert cells(found, tmp_path)["III × Women × C"] == 24
+
+
 def test_years_have_no_total(tmp_path):
     lines = [["Turnover by activity"], [], ["Activity", 2022, 2023], *body(["A", "B"])]
     found = proposed(tmp_path, lines)
     assert (found.dimensions, found.without_total) == (("Activity", "year"), ("year",))
     assert cells(found, tmp_path)["II × 2023"] == 19
+    assert not found.unpublished_totals  # the sheet does not say so
 
 
 def test_headings_are_a_dimension_and_indents_a_hierarchy(tmp_path):
@@ -220,7 +231,8 @@ def test_records_are_no_finished_table(tmp_path, lines):
 @given(st.integers(0, 2**32))
 def test_tables_in_any_layout_are_recognized(tmp_path_factory, seed):
     rng = np.random.default_rng(seed)
-    drawn = drawn_cross_table(rng, tmp_path_factory.mktemp("cross") / "t.xlsx", rng.integers(2, 4, size=3))
+    totals = [str(rng.choice(["Total", "Insgesamt", f"All {name}"])) for name in "abc"]
+    drawn = drawn_cross_table(rng, tmp_path_factory.mktemp("cross") / "t.xlsx", rng.integers(2, 4, size=3), totals)
     found = propose_table(drawn.path, Reading())
     assert found is not None
     assert cells(found, drawn.path.parent) == drawn.expected

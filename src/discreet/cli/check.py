@@ -10,7 +10,7 @@ import click
 from discreet.cli.common import ExistingFile, console
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.opened_records import MARKS_FOR_CODES
-from discreet.errors import plural, some
+from discreet.errors import dimension_section, plural, some
 from discreet.jobs.check import check_job
 from discreet.jobs.job_file import Job, is_public
 from discreet.level import level_of
@@ -61,7 +61,7 @@ def described(job: Job, problem: Problem) -> Iterator[str]:
             entry = ", ".join(f'"{mark}" = "unknown"' for mark in marks)
             yield (
                 f"  ! {name} has the code {some(marks)}, which often means that there is none. It gets cells of its own. For "
-                f"another name, write merge = {{{entry}}} under [dimensions.{name}]."
+                f"another name, write merge = {{{entry}}} under {dimension_section(name)}."
             )
     yield "Rules:"
     for rule in parse_rules(job.rules.sensitive, job.rules.boundary):  # type: ignore[arg-type]  # checked by check_job

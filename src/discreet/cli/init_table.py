@@ -37,6 +37,8 @@ def show_table(found: TableProposal) -> None:
         console.print(f"  {name}: {plural(len(codes), 'label')}, {some(codes, MAX_SHOWN_LABELS)}", markup=False)
     if found.has_measures:
         console.print(f"  kinds of numbers: {some(found.labels_of_measures, 12)}", markup=False)
+    if found.without_total:
+        console.print(f"! It has no totals of {some(found.without_total)}.", markup=False)
     if not found.adds_up:
         console.print("  Its totals are not the sums of their parts as it is read here; see below.", markup=False)
     if found.is_count:
@@ -119,6 +121,9 @@ def asked_table(found: TableProposal, reading: Reading) -> tuple[TableProposal, 
             found = ask(
                 f"{where} with the numbers of contributors", proposed, lambda answer: _with_count(found, answer)
             )
+    if found.without_total:
+        question = f"There are no totals of {some(found.without_total)} in the sheet. Is it certain that nobody publishes them?"
+        found = replace(found, unpublished_totals=ask_yes(question, default=False))
     return found, _asked_marks(found, reading)
 
 

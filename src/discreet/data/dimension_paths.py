@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from discreet.data.cross_layout import TOTAL_WORDS, AxisLabels
 from discreet.data.hierarchy import Hierarchy
-from discreet.errors import InputError, some
+from discreet.errors import InputError, dimension_section, some
 
 LabelPath: TypeAlias = tuple[str, ...]  # labels from the outermost; empty for the total
 
@@ -90,7 +90,7 @@ class DimensionPaths:
                 raise InputError(
                     f"{self.sheet}: row {positions[i]} ({label!r}) is indented, but no row {self.subtotals} it is less indented. "
                     f'If sums stand {other} their parts, add subtotals = "{other}"; otherwise name a file under '
-                    f"[dimensions.{self.dimension}]: hierarchy = …",
+                    f"{dimension_section(self.dimension)}: hierarchy = …",
                     [label],
                 )
             stack.append((indents[i], str(label)))
@@ -131,8 +131,8 @@ def _total_label(sheet: str, dimension: str, labels: Sequence[str | None], named
     words = [label for label in labels if label and label.casefold() in TOTAL_WORDS]
     if len(words) > 1:
         raise InputError(
-            f"{sheet}: several labels of {dimension!r} may be its total: {some(words)}. Name it under [dimensions.{dimension}]: "
-            f'total = "{words[0]}".',
+            f"{sheet}: several labels of {dimension!r} may be its total: {some(words)}. Name it under "
+            f'{dimension_section(dimension)}: total = "{words[0]}".',
             words,
         )
     return words[0] if words else named

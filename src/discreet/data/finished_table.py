@@ -21,7 +21,12 @@ from discreet.data.relations import additive, after_elimination
 from discreet.data.respondent_names import merged_names
 from discreet.data.spelling import AS_WRITTEN, Names, Spelling, check_codes
 from discreet.data.table import TABLE_ADDITIVITY_TOLERANCE, Table
-from discreet.errors import InputError, TableError, plural, some
+from discreet.errors import InputError, TableError, dimension_section, plural, some
+
+ROUNDED_SHARE = (
+    0.01  # of the values of a sum; a code that differs by less from the sum of the others is their rounded total
+)
+MIN_SUMS = 2  # a single sum may come about by chance
 
 
 def read_table(
@@ -97,6 +102,7 @@ def read_table(
     if not unpublished_totals:
         table = Table.from_cells(dimensions, codes, values, **columns)
     else:
+        _refuse_sums_as_codes(dimensions, codes, values)
         relations, missing = _relations(dimensions, codes)
         columns["provenance"]["totals_unpublished"] = missing
         table = Table(dimensions, codes, values, relations, complete=not missing, **columns)
@@ -123,6 +129,32 @@ def _relations(dimensions: Mapping[str, Hierarchy], codes: np.ndarray) -> tuple[
         relations, missing = additive(list(dimensions.values()), codes)
     n_missing = codes.shape[1] - cells
     return (after_elimination(relations, cells) if n_missing else relations), n_missing
+
+
+def _refuse_sums_as_codes(dimensions: Mapping[str, Hierarchy], codes: np.ndarray, values: np.ndarray) -> None:
+    """Raise for a total under a name of its own in a dimension without a total: readers know that it is the sum of the others.
+
+    As one code among others it would be in no relation, and suppressed values could be computed from it.
+    """
+    for d, (name, hierarchy) in enumerate(dimensions.items()):
+        groups = next((below for _, total, below in hierarchy.equations() if total == 0), np.empty(0, dtype=np.intp))
+        if len(groups) < 3 or np.any(codes[d] == 0):
+            continue
+        others = np.delete(codes, d, axis=0)
+        row = np.unique(others, axis=1, return_inverse=True)[1].ravel()
+        within = np.isin(codes[d], groups)
+        sums = np.bincount(row[within], values[within], minlength=row.max() + 1)
+        sizes = np.bincount(row[within], np.abs(values[within]), minlength=row.max() + 1)
+        for group in groups:
+            mine = np.flatnonzero(codes[d] == group)
+            gap = np.abs(2 * values[mine] - sums[row[mine]])
+            if np.count_nonzero(values[mine]) >= MIN_SUMS and np.all(gap <= ROUNDED_SHARE * sizes[row[mine]]):
+                code = hierarchy.codes[group]
+                raise TableError(
+                    f"Dimension {name!r} has no total {hierarchy.total!r}, but its code {code!r} is the sum of all others. "
+                    f"Name it as the total: total = {_toml(code)} under {dimension_section(name)} of a job, total= in Python.",
+                    [code],
+                )
 
 
 def _frame(source: Any, columns: Columns, reading: Reading) -> tuple[pd.DataFrame, int, int]:
@@ -165,14 +197,18 @@ def _flat(name: str, frame: pd.DataFrame, order: list[str] | None, total: str, n
     return Hierarchy.flat((code for code in found if code != total), total)
 
 
+def _toml(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
 def _check_codes_are_given(name: str, codes: pd.Series, total: str) -> None:
     missing = codes.isna()
     if missing.any():
         row = int(np.argmax(missing)) + 1
         raise TableError(
             f"Column {name!r} has {plural(int(missing.sum()), 'empty code')}, first in row {row}. If they mean the total, as "
-            f'databases write it, add merge = {{"" = {json.dumps(total, ensure_ascii=False)}}} under [dimensions.{name}] (in '
-            "Python: Spelling); otherwise fill them in."
+            f'databases write it, add merge = {{"" = {_toml(total)}}} under {dimension_section(name)} (in Python: Spelling); '
+            "otherwise fill them in."
         )
 
 

@@ -15,7 +15,7 @@ from ibis import _
 from discreet.data.columns import Columns
 from discreet.data.numerals import GIVEN, Expr, NumberFormat, evidence, evidence_of, formats
 from discreet.data.reading import Reading
-from discreet.errors import InputError, numbers_of_lines, some
+from discreet.errors import InputError, dimension_section, numbers_of_lines, some
 
 Numbered = Callable[[], Iterable[tuple[int, Mapping[str, Any]]]]  # records with the numbers of their lines
 Kind = Literal["text", "missing", "infinite", "negative"]
@@ -262,7 +262,7 @@ def missing_code_advice(column: str) -> str:
     """What to do about records without a code."""
     return (
         '. If a record has no code, fill it in, or write merge = {"" = "unknown"} '
-        f"under [dimensions.{column}] (in Python: Spelling), which gives it the code 'unknown'."
+        f"under {dimension_section(column)} (in Python: Spelling), which gives it the code 'unknown'."
     )
 
 

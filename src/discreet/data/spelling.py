@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from discreet.data.hierarchy import Hierarchy
-from discreet.errors import InputError, some
+from discreet.errors import InputError, dimension_section, some
 
 Names = Literal["exact", "merged"]  # whether blanks, capitals and leading zeros distinguish respondents
 
@@ -237,7 +237,7 @@ def _question(column: str, questions: Sequence[tuple[str, str, str]], total: str
     words = [f"Column {column!r} has codes that may be the same: {'; '.join(shown[:MAX_SHOWN])}{more}."]
     if advice:
         words.append(
-            f"Correct the data, or write under [dimensions.{column}] {', and '.join(advice)} (in Python: Spelling)."
+            f"Correct the data, or write under {dimension_section(column)} {', and '.join(advice)} (in Python: Spelling)."
         )
     if totals:
         words.append(f"{total!r} is the total: leave records of totals out. {_otherwise(column, totals[0])}")
@@ -257,7 +257,7 @@ def _about_totals(column: str, total: str, codes: Sequence[str]) -> str:
 
 def _otherwise(column: str, code: str) -> str:
     setting = f"merge = {{{_toml(code)} = {_toml(code)}}}"
-    return f"If {_shown(code, LAST_KIND)} is another code, write {setting} under [dimensions.{column}]."
+    return f"If {_shown(code, LAST_KIND)} is another code, write {setting} under {dimension_section(column)}."
 
 
 def _shown(code: str, kind: str) -> str:

@@ -20,7 +20,7 @@ from discreet.data.contributions import Contributions, largest
 from discreet.data.hierarchy import LABEL_SEPARATOR, Hierarchy, cell_label
 from discreet.data.relations import additive
 from discreet.display import card
-from discreet.errors import TableError, some
+from discreet.errors import TableError, plural, some
 
 # Largest difference between a total and the sum of its addends, as a share of the sum of absolute values in the relation.
 # Sums of doubles differ by less; rounded totals, which differ by more, need an explicit tolerance.
@@ -207,8 +207,9 @@ class Table:
         if missing:
             labels = [cell_label(dimensions.values(), where) for where in missing]
             raise TableError(
-                f"{len(labels)} totals are missing, e.g. {some(labels)}. Add them to the table; "
-                "if they are not published anywhere, read the table with unpublished_totals=True.",
+                f"{plural(len(labels), 'total is', 'totals are')} missing, e.g. {some(labels)}. Add them to the table, or name "
+                "the code that is the total (total). If they are not published anywhere, state it: unpublished_totals = true in "
+                "[table] of a job, unpublished_totals=True in Python.",
                 labels,
             )
         return cls(dict(dimensions), codes, value, relations, **columns)

@@ -15,7 +15,7 @@ from discreet.attacks import ATTACKS
 from discreet.data.reading import Reading
 from discreet.data.spelling import Names, Spelling
 from discreet.data.table import Weights
-from discreet.errors import InputError, JobError, RuleError, placing, some
+from discreet.errors import InputError, JobError, RuleError, dimension_section, placing, some
 from discreet.inference.respondents.sensitivity import contribution_measures, measures_of_rules
 from discreet.jobs.entries import build, section, typed, unknown_keys
 from discreet.jobs.presented import (
@@ -312,7 +312,7 @@ def _job(path: Path, raw: Mapping[str, Any]) -> tuple[Job | None, list[JobError]
     if not dimensions:
         errors.append(JobError("list at least one dimension, e.g. [dimensions.region]."))
     wrong = [name for name, entry in dimensions.items() if not isinstance(entry, dict)]
-    errors += [JobError(f"dimension {name!r} is a section: write [dimensions.{name}].") for name in wrong]
+    errors += [JobError(f"dimension {name!r} is a section: write {dimension_section(name)}.") for name in wrong]
 
     def built(name: str, cls: type[Any]) -> Any:
         return build(name, section(raw, name, errors), cls, errors)

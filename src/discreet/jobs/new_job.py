@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from discreet.data.reading import Reading
 from discreet.data.spelling import AS_WRITTEN, Spelling
+from discreet.errors import dimension_section
 from discreet.jobs.roles import Grouping, Roles
 from discreet.jobs.table_proposal import TableProposal
 from discreet.presentation import ReleaseMetadata
@@ -107,13 +107,13 @@ def _records(draft: JobDraft, roles: Roles) -> Iterator[str]:
         yield 'weights = "known"  # or "secret", if readers cannot know them'
     yield ""
     for name, grouping in roles.dimensions.items():
-        yield f"[dimensions.{_key(name)}]{_because(roles, name)}"
+        yield f"{dimension_section(name)}{_because(roles, name)}"
         yield from _grouping(grouping)
         yield from _spelling(roles.spelling.get(name, AS_WRITTEN))
         yield ""
     if roles.further:
         yield "# These columns could be dimensions too:"
-        yield from (f"# [dimensions.{_key(name)}]" for name in roles.further)
+        yield from (f"# {dimension_section(name)}" for name in roles.further)
         yield ""
 
 
@@ -140,10 +140,11 @@ def _table(draft: JobDraft, table: TableProposal) -> Iterator[str]:
     if table.top:
         yield f"top = {_toml(table.top)}  # the largest contributions to each cell, largest first"
     if table.without_total:
-        yield "unpublished_totals = true  # the sheet has no totals of " + " and ".join(table.without_total)
+        start = "" if table.unpublished_totals else "# "
+        yield f"{start}unpublished_totals = true  # nobody publishes totals of {' and '.join(table.without_total)}"
     yield ""
     for name in table.dimensions:
-        yield f"[dimensions.{_key(name)}]"
+        yield dimension_section(name)
         if name in table.totals:
             yield f"total = {_toml(table.totals[name])}"
         yield '# hierarchy = "groups.csv"  # a file with the columns code and parent, if codes have groups'
@@ -182,11 +183,6 @@ def _spelling(spelling: Spelling) -> Iterator[str]:
 def _because(roles: Roles, column: str) -> str:
     reason = roles.reasons.get(column)
     return f"  # {reason}" if reason else ""
-
-
-def _key(name: str) -> str:
-    """A key of TOML, in quotes unless it is bare."""
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml(name)
 
 
 def _toml(value: object) -> str:

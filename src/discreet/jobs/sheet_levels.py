@@ -10,14 +10,14 @@ from itertools import product
 import numpy as np
 
 from discreet.data.cross_layout import AxisLabels, CrossLayout, CrossSettings
-from discreet.data.cross_numbers import looks_like_number
+from discreet.data.cross_numbers import ANY_FORMAT, looks_like_number
 from discreet.data.cross_table import MEASURES
 from discreet.data.spelling import TOTAL_WORDS
 from discreet.jobs.roles import is_share, named
 from discreet.jobs.sheet_texts import SheetTexts, distinct, names_in_title, names_of_labels
 
 YEAR = re.compile("(19|20)[0-9]{2}")
-ROUNDING = 1e-6  # share of the sum of all values that a total may differ by
+ROUNDING = 0.01  # share of the values of a sum that a rounded total may differ by
 USUAL_NAMES = frozenset(("rows", "columns", "group"))  # of dimensions that have no name in the sheet
 NAMELESS = "\0"  # begins the names of levels that have none in the sheet
 
@@ -109,7 +109,7 @@ def _choices_of_measures(
                 with_words.append(choice)
             elif changed == [MEASURES] and len(row_levels) > 1:
                 without.append(choice)  # a list of cells
-    for in_rows, in_columns in (*with_words, *without, (row_levels, column_levels)):
+    for in_rows, in_columns in (*with_words, (row_levels, column_levels), *without):
         if any(name not in ("", MEASURES) for name in in_rows):
             yield tuple(in_rows), tuple(in_columns)
 
@@ -172,8 +172,8 @@ def totals_of(layout: CrossLayout, settings: CrossSettings) -> tuple[dict[str, s
             words = list(dict.fromkeys(label for label in labels if label is not None and is_total(label)))
             if None in labels or len(words) == 1:
                 continue
-            alone = [name for name in levels if name] == [name]
-            total = words[0] if words else _label_of_sums(layout, axis, labels) if alone else None
+            nested = levels.count(name) > 1
+            total = words[0] if words else None if nested else _label_of_sums(layout, axis, level)
             if total is None:
                 without.append(name)
             else:
@@ -198,24 +198,42 @@ def has_grand_total(
     return True
 
 
-def _label_of_sums(layout: CrossLayout, axis: AxisLabels, labels: Sequence[str | None]) -> str | None:
-    """The first or last label of an axis if the numbers there are the sums of all others, as those of a country are."""
-    numbers = np.zeros((len(layout.rows.positions), len(layout.columns.positions)))
-    for i, row in enumerate(layout.rows.positions):
-        for j, column in enumerate(layout.columns.positions):
-            content = layout.grid.contents.get((row, column))
-            numbers[i, j] = content if isinstance(content, int | float) else 0.0
-    along = numbers if axis is layout.rows else numbers.T
-    for position in (0, -1):
-        gap = np.abs(along.sum(axis=0) - 2 * along[position])
-        if len(along) > 2 and along[position].any() and (gap <= ROUNDING * np.abs(along).sum(axis=0)).all():
-            return labels[position]
+def _label_of_sums(layout: CrossLayout, axis: AxisLabels, level: int) -> str | None:
+    """The label of a level at which the numbers are the sums of those at its other labels, as those of a country are."""
+    blocks: dict[tuple[str | None, ...], dict[str | None, int]] = {}  # the rows with the same other labels
+    for i, label in enumerate(axis.labels):
+        blocks.setdefault((*label[:level], *label[level + 1 :]), {})[label[level]] = i
+    for candidate in dict.fromkeys(label[level] for label in axis.labels):
+        having = [block for block in blocks.values() if candidate in block and len(block) > 2]
+        for numbers in _numbers(layout):
+            along = numbers if axis is layout.rows else numbers.T
+            # Largest contributions and percentages, which may stand beside the values, are no sums.
+            if 2 * sum(_is_sum(along, block, candidate) for block in having) > len(having):
+                return candidate
     return None
 
 
-def has_totals(layout: CrossLayout) -> bool:
-    """Whether labels of rows and labels of columns have words for totals."""
-    return all(any(is_total(text) for label in axis.labels for text in label) for axis in (layout.rows, layout.columns))
+def _numbers(layout: CrossLayout) -> Iterator[np.ndarray]:
+    """The numbers of the body, zero where there is none: texts with a decimal point, then texts with a decimal comma."""
+    for written in ANY_FORMAT:
+        numbers = np.zeros((len(layout.rows.positions), len(layout.columns.positions)))
+        for i, row in enumerate(layout.rows.positions):
+            for j, column in enumerate(layout.columns.positions):
+                content = layout.grid.contents.get((row, column))
+                numbers[i, j] = (written.number_of(content) or 0.0) if isinstance(content, str) else _as_number(content)
+        yield numbers
+
+
+def _as_number(content: object) -> float:
+    """The number in a cell, and zero for other content."""
+    return float(content) if isinstance(content, int | float) else 0.0
+
+
+def _is_sum(numbers: np.ndarray, block: Mapping[str | None, int], candidate: str | None) -> bool:
+    rows = numbers[list(block.values())]
+    total = numbers[block[candidate]]
+    gap = np.abs(rows.sum(axis=0) - 2 * total)
+    return bool(rows.any() and (gap <= ROUNDING * np.abs(rows).sum(axis=0)).all())
 
 
 def is_total(text: str | None) -> bool:

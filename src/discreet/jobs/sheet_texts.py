@@ -102,9 +102,9 @@ def names_in_title(title: str, known: Iterable[str]) -> list[str]:
     listed = BY.split(title, maxsplit=1)
     if len(listed) < 2:
         return []
-    known = {name.casefold() for name in known}
+    taken = [name.casefold() for name in known if name]
     names = [_as_name(name) for name in BETWEEN_LAST.split(YEARS.sub("", listed[1]))]
-    return [name for name in names if name and name.casefold() not in known]
+    return [name for name in names if name and not any(other in name.casefold() for other in taken)]
 
 
 def _rows_of_names(layout: CrossLayout, stub: Sequence[int]) -> list[int]:

@@ -18,7 +18,6 @@ from discreet.jobs.sheet_layouts import possible_layouts
 from discreet.jobs.sheet_levels import (
     dimensions_of,
     has_grand_total,
-    has_totals,
     is_total,
     labels_of_measures,
     measures_of,
@@ -46,6 +45,7 @@ class TableProposal:
     top: tuple[str, ...] = ()
     totals: Mapping[str, str] = field(default_factory=dict)  # of dimensions whose total has a name of its own
     without_total: tuple[str, ...] = ()  # dimensions that have no total in the sheet
+    unpublished_totals: bool = False  # the user says that these totals are not published anywhere
     texts: SheetTexts = field(default_factory=SheetTexts)
     adds_up: bool = False  # in all totals that are there
     sheets: tuple[str, ...] = ()  # other sheets with any content
@@ -137,15 +137,19 @@ def _of_sheet(sheets: SheetFile, name: str | None, reading: Reading) -> TablePro
         numbers > MAX_WITHOUT_WORD and not any(is_total(grid.text(*at)) for at in grid.contents)
     ):
         return None
-    likely: TableProposal | None = None
+    partial: TableProposal | None = None  # it adds up as far as it has totals
+    likely: TableProposal | None = None  # it has all totals, but does not add up
     for proposal in islice(_readings(name, grid, reading), MAX_READINGS):
         if proposal.is_list and any(named(name, "contributor") for name in proposal.dimensions):
             continue  # records and a line of sums
         if _adds_up(sheets, proposal, reading):
-            return replace(proposal, adds_up=True)
-        if likely is None and not proposal.has_measures and has_totals(proposal.layout):
+            found = replace(proposal, adds_up=True)
+            if not found.without_total:
+                return found
+            partial = partial or found
+        elif not (likely or proposal.has_measures or proposal.without_total):
             likely = proposal
-    return likely
+    return partial or likely
 
 
 def _adds_up(sheets: SheetFile, proposal: TableProposal, reading: Reading) -> bool:
@@ -168,7 +172,7 @@ def _readings(name: str | None, grid: SheetGrid, reading: Reading) -> Iterator[T
             value, count, top = measures_of(layout, settings, texts)
             totals, without = totals_of(layout, settings)
             if has_grand_total(layout, settings, totals, without):
-                found = TableProposal(name, layout, settings, value, count, top, totals, without, texts)
+                found = TableProposal(name, layout, settings, value, count, top, totals, without, texts=texts)
                 yield found
                 if any(layout.rows.indents):
                     yield replace(found, settings=replace(settings, subtotals="below"))
