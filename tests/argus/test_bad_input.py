@@ -6,15 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.helpers.argus_survey import survey
+from tests.helpers.argus_survey import JOB, OPEN, TABLE, survey
 
 from discreet.argus.parser import read_batch
 from discreet.argus.run import run_batch
 from discreet.errors import InputError
-
-OPEN = '<OPENMICRODATA> "survey.asc"\n<OPENMETADATA> "survey.rda"\n'
-TABLE = '<SPECIFYTABLE> "Size""Region"|"Turnover"\n<SAFETYRULE> P(20)\n'
-JOB = f"{OPEN}{TABLE}<READMICRODATA>\n"  # five lines
 
 
 @pytest.fixture

@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.helpers.argus_survey import survey
+from tests.helpers.argus_survey import OPEN, survey
 
 from discreet.argus.convert import Converted, converted
 from discreet.argus.run import run_batch
 from discreet.errors import InputError
 from discreet.jobs.job import run_job
 from discreet.jobs.job_file import Job, read_job
-
-OPEN = '<OPENMICRODATA> "survey.asc"\n<OPENMETADATA> "survey.rda"\n'
 
 
 @pytest.fixture

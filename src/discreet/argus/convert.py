@@ -26,10 +26,10 @@ from discreet.argus.commands import (
     Suppress,
     WriteTable,
 )
-from discreet.argus.microdata import ArgusRequest
 from discreet.argus.parser import read_batch
 from discreet.argus.paths import Paths
 from discreet.argus.plans import METHOD_NAMES, SECONDS, SINGLETON_OPTIONS
+from discreet.argus.request import ArgusRequest
 from discreet.errors import InputError, placing
 from discreet.io.argus.apriori import STATUS_OF_APRIORI, read_apriori
 from discreet.io.argus.metadata import Metadata, Variable, read_metadata

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from discreet.argus.cell_key import CellKeyByFile, read_probabilities
 from discreet.argus.commands import Suppress
-from discreet.argus.microdata import holds_contributions_of
 from discreet.argus.paths import Paths
 from discreet.argus.work import Work
 from discreet.errors import InputError
@@ -23,6 +22,7 @@ from discreet.methods.suppress.kelly import Kelly
 from discreet.methods.suppress.modular import Modular
 from discreet.methods.suppress.optimal.optimal import Optimal
 
+BASE_TOLERANCE = 1e-9  # share of a unit within which a base is a multiple of it
 SECONDS = 60.0  # in a minute: limits are in minutes
 SINGLETON_OPTIONS = ("single_single", "single_multiple", "singleton")
 
@@ -39,14 +39,14 @@ class Plan:
     sentences: tuple[str, ...] = ()
 
 
-def plan_of(command: Suppress, work: Work, paths: Paths) -> Plan:
-    """The method of this package for a ``<SUPPRESS>``."""
-    return PLANS[command.method](command, work, paths)
+def plan_of(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
+    """The method of this package for a ``<SUPPRESS>`` of these tables."""
+    return PLANS[command.method](command, works, paths)
 
 
-def _modular(command: Suppress, work: Work, paths: Paths) -> Plan:
+def _modular(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
     given = command.arguments
-    level, sentences = _singletons(command, work, default=False)
+    level, sentences = _singletons(command, works, default=False)
     if "minutes" in given:
         sentences.append(
             "the limit per subtable is not used: modular stops after some programs per subtable, however fast they are"
@@ -61,15 +61,15 @@ def _modular(command: Suppress, work: Work, paths: Paths) -> Plan:
     return Plan(Modular(), level, sentences=tuple(sentences))
 
 
-def _optimal(command: Suppress, work: Work, paths: Paths) -> Plan:
+def _optimal(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
     minutes = command.arguments.get("minutes")
     sentence = "OPT has no singleton options: the level is that of cells"
     return Plan(Optimal(), "cells", None if minutes is None else minutes * SECONDS, sentences=(sentence,))
 
 
-def _hypercube(command: Suppress, work: Work, paths: Paths) -> Plan:
+def _hypercube(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
     percent, size = command.arguments.get("percent", 100.0), command.arguments.get("size")
-    level, sentences = _singletons(command, work, default=work.views.table.count is not None)
+    level, sentences = _singletons(command, works, default=works[0].views.table.count is not None)
     prior = percent if 0 < percent < 100 else None
     if prior is not None:
         sentences.append("readers are taken to know each value as closely as the a priori percentage of GH says")
@@ -78,14 +78,20 @@ def _hypercube(command: Suppress, work: Work, paths: Paths) -> Plan:
     return Plan(Hypercube(), level, prior=prior, sentences=tuple(sentences))
 
 
-def _network(command: Suppress, work: Work, paths: Paths) -> Plan:
-    is_network = network(work.views.table.relations) is not None
+def _network(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
+    is_network = network(works[0].views.table.relations) is not None
     sentence = "" if is_network else "the table is no network: kelly solves linear programs instead of flows"
     return Plan(Kelly(), "cells", sentences=(sentence,) if sentence else ())
 
 
-def _round(command: Suppress, work: Work, paths: Paths) -> Plan:
+def _round(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
     given = command.arguments
+    (work,) = works
+    unit = 10.0**-work.views.decimals
+    if abs(given["base"] / unit - round(given["base"] / unit)) > BASE_TOLERANCE:
+        raise InputError(
+            "the base of RND has more decimals than the variable (<DECIMALS>), so that files would not show its multiples."
+        )
     sentences = []
     if given.get("partitions"):
         sentences.append("partitions are not needed: independent parts of a table are found and rounded in any case")
@@ -104,11 +110,12 @@ def _round(command: Suppress, work: Work, paths: Paths) -> Plan:
     )
 
 
-def _adjust(command: Suppress, work: Work, paths: Paths) -> Plan:
+def _adjust(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
     return Plan(Adjustment())
 
 
-def _cell_key(command: Suppress, work: Work, paths: Paths) -> Plan:
+def _cell_key(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
+    (work,) = works
     if not work.request.specify.counts:
         raise InputError(
             "CKM of magnitudes is not available here: it is for tables of counts (<FREQ>). See the methods adjust and perturb."
@@ -126,14 +133,14 @@ def _cell_key(command: Suppress, work: Work, paths: Paths) -> Plan:
     )
 
 
-def _singletons(command: Suppress, work: Work, *, default: bool) -> tuple[Level | None, list[str]]:
+def _singletons(command: Suppress, works: Sequence[Work], *, default: bool) -> tuple[Level | None, list[str]]:
     """The level of safety that singleton options stand for, and what is said about it."""
     given = [bool(command.arguments[name]) for name in SINGLETON_OPTIONS if name in command.arguments]
     if not (any(given) if given else default):
         return "cells", [
             "no singleton option: the level is that of cells, which does not cover respondents who use their own figures"
         ]
-    obstacle = obstacle_to_contributions(work)
+    obstacle = obstacle_to_contributions(works)
     if obstacle:
         return "cells", [f"singleton options stand for the level of contributions, which is not possible: {obstacle}"]
     return None, [
@@ -141,21 +148,22 @@ def _singletons(command: Suppress, work: Work, *, default: bool) -> tuple[Level 
     ]
 
 
-def obstacle_to_contributions(work: Work) -> str:
-    """Why respondents cannot be protected from each other; empty if they can."""
-    whose = holds_contributions_of(work.request)
-    if whose == "none":
+def obstacle_to_contributions(works: Sequence[Work]) -> str:
+    """Why respondents of these tables cannot be protected from each other; empty if they can."""
+    whose = {work.request.protects for work in works} - {"none"}
+    if not whose:
         return "no rule P or NK"
-    if whose == "both":
+    if whose not in ({"records"}, {"holdings"}):
         return "rules P or NK for records and for holdings"
-    if work.request.weighted:
+    if any(work.request.weighted for work in works):
         return "weights"
-    if work.views.shadowed:
+    if any(work.views.shadowed for work in works):
         return "rules judge by another variable"
-    return "" if work.views.table.contributions is not None else "the contributions of records are not known"
+    known = all(work.views.table.contributions is not None for work in works)
+    return "" if known else "the contributions of records are not known"
 
 
-PLANS: Mapping[str, Callable[[Suppress, Work, Paths], Plan]] = {
+PLANS: Mapping[str, Callable[[Suppress, Sequence[Work], Paths], Plan]] = {
     "MOD": _modular,
     "OPT": _optimal,
     "GH": _hypercube,

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.argus.microdata import NUMBER_OF_REQUESTS, ArgusRequest
+from discreet.argus.microdata import NUMBER_OF_REQUESTS
+from discreet.argus.request import ArgusRequest
 from discreet.argus.views import Views
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.data.table import Table

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
 from discreet.argus.classification import Classification
 from discreet.argus.commands import Suppress
 from discreet.argus.costs import costs
+from discreet.argus.data_file import DataFile
 from discreet.argus.decisions import Decisions
-from discreet.argus.microdata import ArgusRequest
 from discreet.argus.primary import Primaries
+from discreet.argus.request import ArgusRequest
 from discreet.argus.views import Views
 from discreet.arrays import IntArray
 from discreet.assess import assess
@@ -36,8 +36,8 @@ class Work:
     request: ArgusRequest
     views: Views
     found: Primaries
+    data: DataFile
     listed: Mapping[str, Classification] = field(default_factory=dict)
-    probabilities: str = ""  # file with the perturbation table that the metadata name
     decisions: Decisions = field(default_factory=Decisions)
     problem: Problem | None = None
     protection: Protection | None = None
@@ -45,16 +45,27 @@ class Work:
     respondents: RespondentAudit | None = None
     level: LevelInForce | None = None
     command: Suppress | None = None
-    joint: Work | None = None  # all tables, if they were protected together
-    source: Path | None = None  # the file of its data
+    joint: Work | None = None  # all tables, if they were protected together; the audits are those of all
+    place: IntArray | None = None  # of its cells among those of all tables
+    session: int = 1  # sessions end with <CLEAR>
 
     @property
     def label(self) -> str:
         return f"table {self.number}"
 
     @property
+    def probabilities(self) -> str:
+        """The file with the perturbation table that the metadata name; empty if they name none."""
+        key = self.data.metadata.single("record_key")
+        return "" if key is None else key.probabilities
+
+    @property
     def passed(self) -> bool:
-        return all_passed(self.checked, self.respondents) and (self.joint is None or self.joint.passed)
+        return all_passed(self.checked, self.respondents)
+
+    def forget_protection(self) -> None:
+        self.problem = self.protection = self.checked = self.respondents = self.level = self.command = None
+        self.joint = self.place = None
 
     def shows_the_same_as(self, other: Work) -> bool:
         """Whether both are the same table with the same protection."""
@@ -62,11 +73,6 @@ class Work:
         if mine is None or theirs is None:
             return False
         return self.views is other.views and mine.digest == theirs.digest
-
-    @property
-    def by_rules(self) -> IntArray:
-        """The status of each cell by rules, with those of a missing code."""
-        return self.found.status
 
 
 def problem_of(work: Work, prior: float | None = None) -> Problem:
@@ -79,7 +85,7 @@ def problem_of(work: Work, prior: float | None = None) -> Problem:
         elif ArgusStatus(status).is_secondary:
             statuses[table.label(i)] = ("suppressed", "suppressed in the file of the table")
     primary = np.array([ArgusStatus(status).is_primary for status in found.status.tolist()], dtype=bool)
-    if work.request.calls("MIS") == [(1.0,)] and work.views.missing is not None:
+    if work.request.missing_is_safe and work.views.missing is not None:
         for i in np.flatnonzero(primary & work.views.missing).tolist():
             statuses[table.label(i)] = ("free", MISSING_REASON)
             primary[i] = False
@@ -119,7 +125,7 @@ def _word(status: ArgusStatus) -> str | None:
 def final_statuses(work: Work) -> IntArray:
     """The status of each cell after protection."""
     status = work.found.status.copy()
-    if work.request.calls("MIS") == [(1.0,)] and work.views.missing is not None:
+    if work.request.missing_is_safe and work.views.missing is not None:
         primary = (status >= ArgusStatus.UNSAFE_RULE) & (status <= ArgusStatus.UNSAFE_MANUAL)
         status[primary & work.views.missing] = ArgusStatus.SAFE
     for i, (decided, _) in work.decisions.status.items():
