@@ -13,7 +13,7 @@ import pandas as pd
 from discreet.argus.classification import Classification, classification
 from discreet.argus.data_file import DataFile
 from discreet.argus.request import ArgusRequest
-from discreet.argus.views import Views, has_missing_code, with_unit_weights
+from discreet.argus.views import Views, with_unit_weights
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.spelling import Spelling
 from discreet.data.table import Table
@@ -23,13 +23,7 @@ from discreet.io.argus.records import read_records
 
 KEY_DIGITS = 8  # of the two parts in which record keys are added up: sums of either are exact in double precision
 # Names of further columns have a double quote, which names of variables in metadata cannot have.
-RECORD, REQUESTS_IT, NUMBER_OF_REQUESTS, KEY_HIGH, KEY_LOW = (
-    '"record',
-    '"requests',
-    '"requests counted',
-    '"key high',
-    '"key low',
-)
+RECORD, KEY_HIGH, KEY_LOW = '"record', '"key high', '"key low'
 
 
 @dataclass(frozen=True)
@@ -153,33 +147,21 @@ class Microdata:
             holdings,
             self._requests(request, judged, common, holding),
             request.weighted,
-            has_missing_code(table, {name: one.missing for name, one in self.classifications.items()}),
             cost=cost,
             keys=None if not keys or key is None else _keys_of(table, key.decimals),
         )
 
     def _requests(
         self, request: ArgusRequest, judged: str | None, common: Mapping[str, Any], holding: str | None
-    ) -> dict[tuple[bool, int], Table]:
-        """The tables in which those with each code of request are marked."""
+    ) -> dict[bool, Table]:
+        """The tables in which those who requested protection are marked, by each code of request."""
         if not request.calls("REQ"):
             return {}
-        variable = self.records.metadata.find(self.records.single("request", "REQ needs a variable with <REQUEST>"))
-        assert variable is not None
-        found = {}
-        for number, code in enumerate(variable.request):
-            frame = self.records.frame.assign(**{REQUESTS_IT: (self.records.frame[variable.name] == code).astype(int)})
-            for held in (False, True) if holding is not None else (False,):
-                found[held, number] = self.tabulated(
-                    request.specify.by,
-                    judged,
-                    **common,
-                    frame=frame,
-                    request=REQUESTS_IT,
-                    extra=[NUMBER_OF_REQUESTS],
-                    holding=holding if held else None,
-                    contributions=False,
-                )
+        variable = self.records.variable(self.records.single("request", "REQ needs a variable with <REQUEST>"))
+        marked = {"request": variable.name, "requests": variable.request, "contributions": False}
+        found = {False: self.tabulated(request.specify.by, judged, **common, **marked)}
+        if holding is not None:
+            found[True] = self.tabulated(request.specify.by, judged, **common, **marked, holding=holding)
         return found
 
     def tabulated(
@@ -194,8 +176,6 @@ class Microdata:
             names = [self.records.spanning(name).name for name in by]
             by = {name: self.classifications[name].hierarchy for name in names}
         frame = self.records.frame if frame is None else frame
-        if options.get("request"):
-            frame = frame.assign(**{NUMBER_OF_REQUESTS: frame[options["request"]]})
         return tabulated_as_written(frame, by, response, {name: self.classifications[name] for name in by}, **options)
 
 

@@ -24,7 +24,6 @@ from discreet.methods.suppress.optimal.optimal import Optimal
 
 BASE_TOLERANCE = 1e-9  # share of a unit within which a base is a multiple of it
 SECONDS = 60.0  # in a minute: limits are in minutes
-SINGLETON_OPTIONS = ("single_single", "single_multiple", "singleton")
 
 
 @dataclass(frozen=True)
@@ -44,21 +43,32 @@ def plan_of(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
     return PLANS[command.method](command, works, paths)
 
 
-def _modular(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
-    given = command.arguments
-    level, sentences = _singletons(command, works, default=False)
-    if "minutes" in given:
-        sentences.append(
+def unused_parameters(command: Suppress) -> list[str]:
+    """What is said about parameters that have no effect here."""
+    given, found = command.arguments, []
+    if command.method == "MOD" and "minutes" in given:
+        found.append(
             "the limit per subtable is not used: modular stops after some programs per subtable, however fast they are"
         )
     if given.get("min_frequency"):
-        sentences.append(
+        found.append(
             "the option on the minimum frequency of rows has no equivalent: the audit says whether values are protected"
         )
     unused = [name for name in ("max_cost", "lower_margin", "upper_margin") if name in given]
     if unused:
-        sentences.append(f"{' and '.join(unused)} concern the scaling of the program of τ-ARGUS, and are not used")
-    return Plan(Modular(), level, sentences=tuple(sentences))
+        found.append(f"{' and '.join(unused)} concern the scaling of the program of τ-ARGUS, and are not used")
+    if "size" in given:
+        found.append("the size of the model is not used: hypercube takes tables of any size")
+    if given.get("partitions"):
+        found.append("partitions are not needed: independent parts of a table are found and rounded in any case")
+    if given.get("unit_cost") == 0:
+        found.append("costs by cell are not used: the sum of all changes is made least")
+    return found
+
+
+def _modular(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
+    level, sentences = _singletons(command, works)
+    return Plan(Modular(), level, sentences=(*sentences, *unused_parameters(command)))
 
 
 def _optimal(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
@@ -68,14 +78,10 @@ def _optimal(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
 
 
 def _hypercube(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
-    percent, size = command.arguments.get("percent", 100.0), command.arguments.get("size")
-    level, sentences = _singletons(command, works, default=works[0].views.table.count is not None)
-    prior = percent if 0 < percent < 100 else None
-    if prior is not None:
+    level, sentences = _singletons(command, works)
+    if command.a_priori is not None:
         sentences.append("readers are taken to know each value as closely as the a priori percentage of GH says")
-    if size is not None:
-        sentences.append("the size of the model is not used: hypercube takes tables of any size")
-    return Plan(Hypercube(), level, prior=prior, sentences=tuple(sentences))
+    return Plan(Hypercube(), level, prior=command.a_priori, sentences=(*sentences, *unused_parameters(command)))
 
 
 def _network(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
@@ -92,12 +98,8 @@ def _round(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
         raise InputError(
             "the base of RND has more decimals than the variable (<DECIMALS>), so that files would not show its multiples."
         )
-    sentences = []
-    if given.get("partitions"):
-        sentences.append("partitions are not needed: independent parts of a table are found and rounded in any case")
-    if given.get("unit_cost") == 0:
-        sentences.append("costs by cell are not used: the sum of all changes is made least")
-    gap = 0.0 if given.get("stop", 3) == 3 else 1.0
+    sentences = unused_parameters(command)
+    gap = gap_of(command)
     if gap:
         sentences.append("the rounding ends with the first that is safe (stop rule)")
     limit = given["minutes"] * SECONDS if "minutes" in given else None
@@ -108,6 +110,11 @@ def _round(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
         gap,
         sentences=tuple(sentences),
     )
+
+
+def gap_of(command: Suppress) -> float:
+    """The gap at which a rounding may end: with the stop rules 1 and 2 the first safe one will do."""
+    return 0.0 if command.arguments.get("stop", 3) == 3 else 1.0
 
 
 def _adjust(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
@@ -133,10 +140,9 @@ def _cell_key(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
     )
 
 
-def _singletons(command: Suppress, works: Sequence[Work], *, default: bool) -> tuple[Level | None, list[str]]:
+def _singletons(command: Suppress, works: Sequence[Work]) -> tuple[Level | None, list[str]]:
     """The level of safety that singleton options stand for, and what is said about it."""
-    given = [bool(command.arguments[name]) for name in SINGLETON_OPTIONS if name in command.arguments]
-    if not (any(given) if given else default):
+    if not command.singletons:
         return "cells", [
             "no singleton option: the level is that of cells, which does not cover respondents who use their own figures"
         ]

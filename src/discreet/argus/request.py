@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from discreet.argus.commands import COST_BY_FREQUENCY, COST_DISTANCE, COST_UNITY, SafetyRule, SpecifyTable
+from discreet.rules import Request
 
 FIXED_COSTS = ("", COST_BY_FREQUENCY, COST_UNITY, COST_DISTANCE)
 
@@ -62,5 +63,16 @@ class ArgusRequest:
     @property
     def depth(self) -> int:
         """The number of largest contributions that rules and SBS files need."""
-        shares = [share for numbers in self.calls("REQ") for share in numbers[:2] if share]
-        return max([2, self.needs_largest, *(max(1, ceil(100 / share) - 1) for share in shares)])
+        asked = [rule.depth for call in self.calls("REQ") for rule in rules_of_request(call)]
+        return max([2, self.needs_largest, *asked])
+
+
+def rules_of_request(call: tuple[float, ...]) -> list[Request]:
+    """The rules of ``REQ(%1,%2,minimum,margin)``: one for each kind of request; a percentage of 0 is none."""
+    first, second, minimum, margin = call
+    shares = [share or 100.0 for share in (first, second)]
+    return [
+        Request(share, margin, ceil(minimum), kind)
+        for kind, share in enumerate(shares, start=1)
+        if share < 100 or minimum
+    ]

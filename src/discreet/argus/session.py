@@ -29,7 +29,6 @@ from discreet.argus.data_file import DataFile
 from discreet.argus.decisions import Decisions, decided
 from discreet.argus.microdata import Microdata
 from discreet.argus.paths import Paths, Say
-from discreet.argus.plans import SINGLETON_OPTIONS
 from discreet.argus.primary import primaries
 from discreet.argus.protecting import protect_one, protect_together
 from discreet.argus.request import ArgusRequest
@@ -337,8 +336,5 @@ def _only_margin(request: ArgusRequest) -> bool:
 
 
 def _asks_for_contributions(command: Command, table: int) -> bool:
-    """Whether a command protects this table with a singleton option; GH does unless it says no."""
-    if not isinstance(command, Suppress) or command.table not in (0, table):
-        return False
-    given = [bool(command.arguments[name]) for name in SINGLETON_OPTIONS if name in command.arguments]
-    return any(given) if given else command.method == "GH"
+    """Whether a command protects this table with a singleton option."""
+    return isinstance(command, Suppress) and command.table in (0, table) and command.singletons

@@ -12,7 +12,7 @@ from discreet.argus.classification import Classification, classification
 from discreet.argus.commands import ReadTable
 from discreet.argus.data_file import DataFile
 from discreet.argus.request import FIXED_COSTS, ArgusRequest
-from discreet.argus.views import Given, Views, has_missing_code
+from discreet.argus.views import Given, Views
 from discreet.data.hierarchy import Hierarchy
 from discreet.data.table import Table
 from discreet.errors import FormatError, InputError, TableError, plural, some
@@ -235,10 +235,9 @@ class Tabular(DataFile):
         if "status" in roles:
             levels = (columns[side].to_numpy(float) for side in ("lower", "upper"))
             given = Given(columns.status.to_numpy(np.int64), *levels)
-        missing = {one.variable.name: one.missing for one in listed}
         cost = columns.cost.to_numpy(float) if request.specify.cost not in FIXED_COSTS else None
         decimals = 0 if counts else value.decimals
-        return Views(table, decimals, records, given=given, cost=cost, missing=has_missing_code(table, missing))
+        return Views(table, decimals, records, given=given, cost=cost)
 
     def _checked(self, table: Table, how: ReadTable) -> Table:
         """The table if it is additive; otherwise, if that is allowed, with the differences that its totals have."""

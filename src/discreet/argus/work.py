@@ -25,8 +25,6 @@ from discreet.level import LevelInForce
 from discreet.problem import Problem
 from discreet.protection import Decision, Protection
 
-MISSING_REASON = "a spanning variable has a missing code: MIS(1)"
-
 
 @dataclass
 class Work:
@@ -78,56 +76,58 @@ class Work:
 def problem_of(work: Work, prior: float | None = None) -> Problem:
     """The problem of a table: primaries by rules, decisions of a priori files, and costs."""
     table, found = work.views.table, work.found
-    statuses: dict[str, tuple[str, str]] = {}
-    for i, status in enumerate(found.status.tolist()):
-        if status == ArgusStatus.PROTECTED:
-            statuses[table.label(i)] = ("published", "protected in the file of the table")
-        elif ArgusStatus(status).is_secondary:
-            statuses[table.label(i)] = ("suppressed", "suppressed in the file of the table")
     primary = np.array([ArgusStatus(status).is_primary for status in found.status.tolist()], dtype=bool)
-    if work.request.missing_is_safe and work.views.missing is not None:
-        for i in np.flatnonzero(primary & work.views.missing).tolist():
-            statuses[table.label(i)] = ("free", MISSING_REASON)
-            primary[i] = False
-    for i, (status, reason) in work.decisions.status.items():
-        word = _word(status)
+    missing_is_safe = work.request.missing_is_safe
+    primary &= ~(table.has_missing_code & missing_is_safe)
+    for i, (status, _) in work.decisions.status.items():
         primary[i] = status.is_primary
-        if word is None or (status.is_primary and ArgusStatus(int(found.status[i])).is_primary):
-            statuses.pop(table.label(i), None)
-        else:
-            statuses[table.label(i)] = (word, reason)
+    by_file = np.isin(found.status, (ArgusStatus.PROTECTED, ArgusStatus.SECONDARY, ArgusStatus.SECONDARY_MANUAL))
+    statuses = {
+        table.label(i): given
+        for i in sorted({*np.flatnonzero(by_file).tolist(), *work.decisions.status})
+        if (given := status_by_hand(work, i)) is not None
+    }
     cost = costs(work.request.specify, work.views, primary, dict(work.listed))
-    for i, given in work.decisions.cost.items():
-        cost[i] = given
+    for i, number in work.decisions.cost.items():
+        cost[i] = number
     if np.any(cost > 0):
         cost = np.where(cost == 0, cost[cost > 0].min(), cost)  # suppressing a zero is not free
-    problem = assess(table, found.rules, cost=cost, statuses=statuses, margin=found.margin, prior=prior)
+    problem = assess(
+        table,
+        found.rules,
+        cost=cost,
+        statuses=statuses,
+        margin=found.margin,
+        prior=prior,
+        missing_codes="safe" if missing_is_safe else "judged",
+        least_level=10.0**-work.views.decimals,
+    )
     lower, upper = problem.lower.copy(), problem.upper.copy()
-    unit = 10.0**-work.views.decimals
-    for i, (status, _) in work.decisions.status.items():
-        if status is ArgusStatus.UNSAFE_MANUAL and table.value[i] != 0:  # no level is below a unit, as with rules
-            lower[i] = min(max(lower[i], unit), table.value[i] - problem.prior_lower[i])
-            upper[i] = min(max(upper[i], unit), problem.prior_upper[i] - table.value[i])
     for i, (low, high) in work.decisions.levels.items():
         lower[i] = min(low, table.value[i] - problem.prior_lower[i])
         upper[i] = min(high, problem.prior_upper[i] - table.value[i])
     return problem.with_columns(lower=lower, upper=upper)
 
 
-def _word(status: ArgusStatus) -> str | None:
-    """The status by hand in the words of ``assess``; None for a cell that is safe by rules, too."""
+def status_by_hand(work: Work, cell: int) -> tuple[str, str] | None:
+    """The status of a cell in the words of ``assess``, and the reason; None if it is the one by rules."""
+    by_rules = ArgusStatus(int(work.found.status[cell]))
+    status, reason = work.decisions.status.get(cell, (by_rules, "stated in the file of the table"))
     if status.is_primary:
-        return "primary"
+        # With MIS(1) a cell of a rule may be made unsafe again.
+        decided = cell in work.decisions.status and (not by_rules.is_primary or work.request.missing_is_safe)
+        return ("primary", reason) if decided else None
     words = {ArgusStatus.SAFE_MANUAL: "free", ArgusStatus.PROTECTED: "published"}
-    return "suppressed" if status.is_secondary else words.get(status)
+    word = "suppressed" if status.is_secondary else words.get(status)
+    return None if word is None else (word, reason)
 
 
 def final_statuses(work: Work) -> IntArray:
     """The status of each cell after protection."""
     status = work.found.status.copy()
-    if work.request.missing_is_safe and work.views.missing is not None:
+    if work.request.missing_is_safe:
         primary = (status >= ArgusStatus.UNSAFE_RULE) & (status <= ArgusStatus.UNSAFE_MANUAL)
-        status[primary & work.views.missing] = ArgusStatus.SAFE
+        status[primary & work.views.table.has_missing_code] = ArgusStatus.SAFE
     for i, (decided, _) in work.decisions.status.items():
         status[i] = decided
     if work.protection is not None and work.protection.only_suppresses:

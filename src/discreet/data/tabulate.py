@@ -26,7 +26,7 @@ from discreet.data.hierarchy import LABEL_SEPARATOR, Hierarchy, cell_label
 from discreet.data.numerals import Expr
 from discreet.data.opened_records import MISSING_CODE_ADVICE, Fault, Kind, OpenedRecords
 from discreet.data.reading import DEFAULT_READING, Reading
-from discreet.data.records import as_text, is_marked, open_records, recoded
+from discreet.data.records import as_text, marks, open_records, recoded
 from discreet.data.respondent_names import with_one_spelling
 from discreet.data.spelling import AS_WRITTEN, Names, Spelling, check_codes
 from discreet.data.table import Table, Weights
@@ -35,6 +35,7 @@ from discreet.errors import HierarchyError, InputError, TableError, some
 By: TypeAlias = str | Sequence[str] | Mapping[str, Hierarchy | None]
 
 MAX_STORED_CELLS = 20_000_000  # with store_empty=: a table of more cells takes several gigabytes of memory
+MAX_REQUEST_KINDS = 7  # bits of a small integer
 DECIMAL_DIGITS = 38  # precision of the decimals in which contributions are added: the widest that all backends have
 
 
@@ -49,6 +50,7 @@ def tabulate(
     weights: Weights = "known",
     top: int = 2,
     request: str | None = None,
+    requests: Sequence[str] = (),
     extra: Sequence[str] = (),
     count_zeros: bool = True,
     unknown: str = "error",
@@ -72,7 +74,9 @@ def tabulate(
     Values and ``extra`` sums are weighted. The contribution of a contributor to a cell is the sum of its records there. The
     ``top`` largest contributions to each cell are stored: weighted if ``weights`` are ``"known"``, because a reader can divide
     by a known weight, and as reported if they are ``"secret"``. A contributor has requested protection if the column ``request``
-    marks one of its records. With ``count_zeros=False`` contributions of zero are neither counted nor stored.
+    marks one of its records, by any entry except 0 and false. If there are several kinds of requests, ``requests`` lists the
+    entries that mark them: that of the first kind, that of the second kind … With ``count_zeros=False`` contributions of zero
+    are neither counted nor stored.
 
     Codes that are not in their hierarchy raise an error; with ``unknown="drop"`` their records are left out.
 
@@ -89,6 +93,8 @@ def tabulate(
     ``reading`` states how a file is to be read where that does not follow from the file.
     """
     by, extra = [by] if isinstance(by, str) else by, [extra] if isinstance(extra, str) else extra
+    requests = [requests] if isinstance(requests, str) else list(requests)
+    _check_requests(request, requests)
     columns = Columns(tuple(by), response, weight, tuple(extra), contributor, holding, request)
     columns.check()
     if isinstance(top, bool) or not isinstance(top, int) or top < 1:
@@ -130,12 +136,22 @@ def tabulate(
         signed = response is not None and bool(survey["negative0"].any())
         if contributions is None:
             contributions = response is not None and (contributor is not None or holding is not None)
-        plan = AggregationPlan(columns, ancestries, top, count_zeros, signed, contributions, weights, provenance)
-        records = _records(source, survey, plan, opened, local=local)
+        plan = AggregationPlan(
+            columns, ancestries, top, count_zeros, signed, contributions, weights, provenance, max(len(requests), 1)
+        )
+        records = _records(source, survey, plan, opened, requests, local=local)
         if contributor is not None:
             records = checked_units(records, plan)
         found = add_up(records, plan)
     return _table(dimensions, plan, found, store_empty)
+
+
+def _check_requests(request: str | None, requests: Sequence[str]) -> None:
+    if requests and request is None:
+        raise InputError("requests= lists entries of the column request=: give both.")
+    wrong = [entry for entry in requests if not isinstance(entry, str) or not entry.strip()]
+    if wrong or len(set(requests)) < len(requests) or len(requests) > MAX_REQUEST_KINDS:
+        raise InputError(f"requests= lists different entries, as texts: {MAX_REQUEST_KINDS} at most.", wrong)
 
 
 # -- checks ---------------------------------------------------------------------------------------------------
@@ -255,7 +271,14 @@ def _check_numbers(survey: pd.DataFrame, columns: Columns, opened: OpenedRecords
 # -- aggregation ----------------------------------------------------------------------------------------------
 
 
-def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, opened: OpenedRecords, local: bool) -> Records:
+def _records(
+    source: Expr,
+    survey: pd.DataFrame,
+    plan: AggregationPlan,
+    opened: OpenedRecords,
+    requests: Sequence[str],
+    local: bool,
+) -> Records:
     """The codes of each record, its contributor and holding, and its numbers as decimals; see :class:`AggregationPlan`.
 
     ``local`` is true for records in a file or in memory, and false for those in a database of the caller.
@@ -292,7 +315,8 @@ def _records(source: Expr, survey: pd.DataFrame, plan: AggregationPlan, opened: 
         "w": as_decimal("w", columns.weight, None),
     }
     fields |= {f"e{i}": as_decimal(f"e{i}", name, columns.weight) for i, name in enumerate(columns.extra)}
-    fields["requested"] = is_marked(source[columns.request]) if columns.request else ibis.literal(False)
+    marked = marks(source[columns.request], requests) if columns.request else [ibis.literal(False)]
+    fields |= dict(zip(plan.requests, marked, strict=True))
     unit = as_text(source[columns.contributor]) if columns.contributor else ibis.null("string")
     holding = as_text(source[columns.holding]) if columns.holding else ibis.null("string")
     # A holding and a contributor may have the same id: a respondent is identified by the id and whether it is a holding.
@@ -331,8 +355,10 @@ def _table(dimensions: Mapping[str, Hierarchy], plan: AggregationPlan, found: Ce
     top, top_contributor = np.zeros((codes.shape[1], plan.top)), np.full((codes.shape[1], plan.top), -1)
     top[at] = entries.x
     top_contributor[at] = respondents["index"].reindex(entries.id, fill_value=-1)
-    requested = np.zeros(top.shape, dtype=bool)
-    requested[at] = respondents.requested.reindex(entries.id).eq(True).to_numpy() | entries.requested.to_numpy(bool)
+    requested = np.zeros(top.shape, dtype=np.int8)
+    for kind, name in enumerate(plan.requests):
+        asked = respondents[name].reindex(entries.id).eq(True).to_numpy() | entries[name].to_numpy(bool)
+        requested[at] |= np.where(asked, 1 << kind, 0).astype(np.int8)
     contributions = None
     if plan.contributions:
         leaves = found.leaves[found.leaves.x != 0].merge(places, on=plan.codes)
