@@ -233,6 +233,25 @@ def test_the_logbook_is_continued(run: Callable[..., ArgusResult], tmp_path: Pat
     assert (tmp_path / "log.txt").read_text().count("table 1: Turnover by Size × Region") == 2
 
 
+def test_what_recodes_logbooks_and_decimals_leave_out_is_said(run: Callable[..., ArgusResult], tmp_path: Path) -> None:
+    """Each logbook has what was said until the next; of several only the last was written."""
+    (tmp_path / "s.grc").write_text('A:1,2,7,8\n<CODELIST> "sizes.cdl"\n')
+    layout = (tmp_path / "survey.rda").read_text().replace("<NUMERIC>\n  <DECIMALS> 1", "<NUMERIC>")
+    (tmp_path / "survey.rda").write_text(layout)
+    result = run(
+        f'<LOGBOOK> "one.txt"\n{OPEN}<SPECIFYTABLE> "Size"|"Turnover"\n<SAFETYRULE>\n<READMICRODATA>\n<LOGBOOK> "two.txt"\n'
+        '<RECODE> 1,Size,"s.grc"\n'
+    )
+    assert said(result, "rules: none, so that cells are primary only by hand")
+    assert said(result, "files show Turnover with fewer decimals than it has (<DECIMALS>)")
+    assert said(result, "s.grc: no record has these codes: '7', '8'")
+    assert said(result, "the labels in sizes.cdl are not used")
+    one, two = ((tmp_path / name).read_text() for name in ("one.txt", "two.txt"))
+    assert (one + two).splitlines() == list(result.log)
+    assert "recoded" in two
+    assert "recoded" not in one
+
+
 def test_a_later_rule_with_a_larger_level_is_said(run: Callable[..., ArgusResult]) -> None:
     assert said(run(JOB.replace("P(20)", "P(20)|FREQ(3,90)")), "violate a later rule with a larger level")
 

@@ -100,11 +100,10 @@ def _sections(works: Sequence[Work], commands: Sequence[Command], found: Convert
     request, spec, records = first.request, first.request.specify, first.data
     assert isinstance(records, RecordFile)
     listed = {name: first_of.listed[name] for first_of in works for name in first_of.views.table.dimensions}
-    title = f"{first.views.table.response} by {' and '.join(' × '.join(one.views.table.dimensions) for one in works)}"
-    lines = [f"title = {text_entry(title)}"]
+    lines = []
     if len(works) > 1:
-        lines.append(f"tables = {list_entry([list(one.views.table.dimensions) for one in works])}")
-    lines += ["", "[data]", f"file = {text_entry(found.relative(records.file))}"]
+        lines += [f"tables = {list_entry([list(one.views.table.dimensions) for one in works])}", ""]
+    lines += ["[data]", f"file = {text_entry(found.relative(records.file))}"]
     lines.append(f"layout = {text_entry(found.relative(records.metadata.path))}")
     decimal = decimal_of(records.file, records.metadata, records.used)
     lines += [f"decimal = {text_entry(decimal)}"] if decimal else []

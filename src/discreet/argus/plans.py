@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -67,8 +67,7 @@ def unused_parameters(command: Suppress) -> list[str]:
 
 
 def _modular(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
-    level, sentences = _singletons(command, works)
-    return Plan(Modular(), level, sentences=(*sentences, *unused_parameters(command)))
+    return _singletons(command, works, Plan(Modular(), sentences=tuple(unused_parameters(command))))
 
 
 def _optimal(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
@@ -78,10 +77,10 @@ def _optimal(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
 
 
 def _hypercube(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
-    level, sentences = _singletons(command, works)
+    sentences = unused_parameters(command)
     if command.a_priori is not None:
         sentences.append("readers are taken to know each value as closely as the a priori percentage of GH says")
-    return Plan(Hypercube(), level, prior=command.a_priori, sentences=(*sentences, *unused_parameters(command)))
+    return _singletons(command, works, Plan(Hypercube(), prior=command.a_priori, sentences=tuple(sentences)))
 
 
 def _network(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
@@ -140,18 +139,22 @@ def _cell_key(command: Suppress, works: Sequence[Work], paths: Paths) -> Plan:
     )
 
 
-def _singletons(command: Suppress, works: Sequence[Work]) -> tuple[Level | None, list[str]]:
-    """The level of safety that singleton options stand for, and what is said about it."""
+def _singletons(command: Suppress, works: Sequence[Work], plan: Plan) -> Plan:
+    """The plan at the level of safety that singleton options stand for, with a sentence about it."""
     if not command.singletons:
-        return "cells", [
-            "no singleton option: the level is that of cells, which does not cover respondents who use their own figures"
-        ]
-    obstacle = obstacle_to_contributions(works)
-    if obstacle:
-        return "cells", [f"singleton options stand for the level of contributions, which is not possible: {obstacle}"]
-    return None, [
-        "singleton options: the level is that of contributions, which protects every respondent from all others"
-    ]
+        sentence = "no singleton option: the level is that of cells, which does not cover respondents who use their own figures"
+        return replace(plan, level="cells", sentences=(sentence, *plan.sentences))
+    if obstacle := obstacle_to_contributions(works):
+        return at_cells(plan, obstacle)
+    sentence = "singleton options: the level is that of contributions, which protects every respondent from all others"
+    return replace(plan, level=None, sentences=(sentence, *plan.sentences))
+
+
+def at_cells(plan: Plan, obstacle: str) -> Plan:
+    """The plan at the level of cells, where singleton options cannot be followed."""
+    sentence = f"singleton options stand for the level of contributions, which is not possible: {obstacle}"
+    others = [one for one in plan.sentences if not one.startswith("singleton options")]
+    return replace(plan, level="cells", sentences=(sentence, *others))
 
 
 def obstacle_to_contributions(works: Sequence[Work]) -> str:

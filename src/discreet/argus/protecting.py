@@ -8,7 +8,7 @@ from dataclasses import replace
 from discreet.argus.commands import Suppress
 from discreet.argus.linked import linked, split
 from discreet.argus.paths import Paths, Say
-from discreet.argus.plans import METHOD_NAMES, Plan, plan_of
+from discreet.argus.plans import METHOD_NAMES, Plan, at_cells, plan_of
 from discreet.argus.work import Work, problem_of
 from discreet.errors import plural
 from discreet.jobs.job import audited
@@ -23,7 +23,8 @@ from discreet.protection import Protection
 def protect_one(command: Suppress, work: Work, paths: Paths, say: Say, progress: Progress) -> None:
     """Protect a table by itself."""
     work.forget_protection()
-    plan = _announced(command, [work], work.label, work.label, paths, say)
+    plan = plan_of(command, [work], paths)
+    _announce(command, plan, work.label, work.label, say)
     work.command, work.problem = command, problem_of(work, plan.prior)
     work.protection = run_plan(work.problem, plan, progress)
     _audit(work, plan.level, say, progress)
@@ -33,16 +34,15 @@ def protect_together(command: Suppress, works: Sequence[Work], paths: Paths, say
     """Protect all tables by one pattern. What readers infer from one they infer from all: the verdict is that on all."""
     for work in works:
         work.forget_protection()
-    plan = _announced(command, works, "all tables together", "all tables", paths, say)
+    plan = plan_of(command, works, paths)
     problems = [problem_of(work, plan.prior) for work in works]
     whole = linked(works, problems)
-    level = plan.level
-    if level is None and not whole.problem.table.base_is_free:
-        say("all tables: no table is finer than all others, so that the level is that of cells")
-        level = "cells"
+    if plan.level is None and not whole.problem.table.base_is_free:
+        plan = at_cells(plan, "no table is finer than all others")
+    _announce(command, plan, "all tables together", "all tables", say)
     found = run_plan(whole.problem, plan, progress)
     joint = replace(works[0], number=0, problem=whole.problem, protection=found)
-    _audit(joint, level, lambda line: say(line.replace("table 0:", "all tables:", 1)), progress)
+    _audit(joint, plan.level, say, progress)
     for work, problem, place in zip(works, problems, whole.places, strict=True):
         work.command, work.joint, work.place = command, joint, place
         work.protection = split(problem, place, found.suppressed, found)
@@ -51,13 +51,10 @@ def protect_together(command: Suppress, works: Sequence[Work], paths: Paths, say
         say(f"{work.label}: {plural(work.protection.report.n_secondary, 'secondary cell')}")
 
 
-def _announced(command: Suppress, works: Sequence[Work], protected: str, label: str, paths: Paths, say: Say) -> Plan:
-    """The plan, after saying what it is."""
-    plan = plan_of(command, works, paths)
+def _announce(command: Suppress, plan: Plan, protected: str, label: str, say: Say) -> None:
     say(f"{protected}: {command.method} → {METHOD_NAMES[command.method]}")
     for sentence in plan.sentences:
         say(f"{label}: {sentence}")
-    return plan
 
 
 def run_plan(problem: Problem, plan: Plan, progress: Progress) -> Protection:

@@ -36,6 +36,7 @@ from discreet.argus.tabular import Tabular
 from discreet.argus.together import exposed_together
 from discreet.argus.work import Work
 from discreet.argus.writing import OutputFile, outputs, text_file
+from discreet.data.table import digits_of
 from discreet.errors import InputError, placing, plural, some
 from discreet.io.argus.metadata import Metadata, read_metadata
 from discreet.io.argus.recode import read_recode
@@ -212,6 +213,9 @@ class ArgusSession:
                 f"{work.label}: {plural(work.found.raised, 'cell')} violate a later rule with a larger level, too; as in τ-ARGUS "
                 "the level is that of the first rule"
             )
+        digits = digits_of(table.value)
+        if digits is None or digits > work.views.decimals:
+            self.say(f"{work.label}: files show {table.response} with fewer decimals than it has (<DECIMALS>)")
         if work.request.missing_is_safe:
             self.say(f"{work.label}: MIS(1): cells with a missing code are not primary, whatever the rules say")
 

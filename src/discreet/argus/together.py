@@ -71,11 +71,12 @@ def _subject(work: Work) -> Hashable:
 
 
 def _of_the_same_data(group: Sequence[Named], say: Say) -> list[list[Named]]:
-    """The tables in sets of which shared cells are the same; tables of one file of records are one set in any case."""
+    """The tables in sets of which shared cells are the same; tables of one file are in one set in any case."""
     parts: list[list[Named]] = []
     for label, work in group:
         for part in parts:
-            if isinstance(work.data, RecordFile) or all(_agree(work, other) for _, other in part):
+            same_file = any(work.data.file.resolve() == other.data.file.resolve() for _, other in part)
+            if same_file or all(_agree(work, other) for _, other in part):
                 part.append((label, work))
                 break
         else:

@@ -30,7 +30,7 @@ from discreet.protection import Decision, Protection
 class Work:
     """A table of a session, and what has been done with it."""
 
-    number: int
+    number: int  # 0: all tables, protected together
     request: ArgusRequest
     views: Views
     found: Primaries
@@ -49,7 +49,7 @@ class Work:
 
     @property
     def label(self) -> str:
-        return f"table {self.number}"
+        return f"table {self.number}" if self.number else "all tables"
 
     @property
     def probabilities(self) -> str:
